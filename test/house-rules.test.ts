@@ -1,0 +1,224 @@
+// The house rules that a machine can check. A rule has no list of exempted files: whoever needs one has found a flaw in the design, or in the rule.
+
+import { readFileSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { type Node, placeOf, readSourceFiles, type SourceFile, walk } from "../tools/house-rules/source-file.ts"
+
+const layers = ["core", "ports", "engine", "stores", "hosts", "dialects", "http", "observe", "archive", "cli", "testing"] as const
+type Layer = (typeof layers)[number]
+
+/** Besides itself. An entry may import everything. */
+const mayImport: Record<Layer, readonly Layer[]> = {
+  core: [],
+  ports: ["core"],
+  engine: ["core", "ports"],
+  stores: ["core", "ports"],
+  hosts: ["engine", "ports"],
+  dialects: ["engine", "core"],
+  http: ["engine", "core"],
+  observe: ["engine", "core"],
+  archive: ["engine", "core"],
+  cli: ["http", "engine"],
+  testing: layers.filter((layer) => layer !== "cli"),
+}
+
+function layerOf(path: string): Layer | "entry" | undefined {
+  const [folder = "", ...rest] = path.split("/").slice(1)
+  return rest.length === 0 ? "entry" : layers.find((layer) => layer === folder)
+}
+
+const sources = readSourceFiles("src")
+const modules = sources.filter((file) => !file.isTest)
+const entries = modules.filter((file) => layerOf(file.path) === "entry")
+
+/** Fails with the whole list, one finding a line. */
+function expectNone(rule: string, findings: readonly string[]): void {
+  expect(findings, `${rule}\n  ${findings.join("\n  ")}\n`).toEqual([])
+}
+
+const inLayers = (...chosen: readonly Layer[]) => modules.filter((file) => chosen.some((layer) => layer === layerOf(file.path)))
+
+const nodesOf = (file: SourceFile) => file.body.flatMap((statement) => [...walk(statement)])
+
+const isNamed = (value: unknown, ...names: readonly string[]) => names.includes((value as Partial<Record<"name", string>> | null)?.name ?? "")
+
+const isMember = (node: Node, object: string, ...properties: readonly string[]) =>
+  node.type === "MemberExpression" && isNamed(node["object"], object) && isNamed(node["property"], ...properties)
+
+const isCall = (node: Node, ...names: readonly string[]) => node.type === "CallExpression" && isNamed(node["callee"], ...names)
+
+const places = (files: readonly SourceFile[], isOffence: (node: Node) => boolean) =>
+  files.flatMap((file) =>
+    nodesOf(file)
+      .filter(isOffence)
+      .map((node) => `${placeOf(file, node)}  ${file.text.slice(node.start, node["end"] as number).split("\n")[0]}`),
+  )
+
+describe("imports", () => {
+  it("every folder of src is a layer that the rules know", () => {
+    expectNone(
+      `a new layer needs its arrows: add it to \`mayImport\`. Unknown:`,
+      modules.filter((file) => layerOf(file.path) === undefined).map((file) => file.path),
+    )
+  })
+
+  it("imports point one way", () => {
+    const findings = modules.flatMap((file) => {
+      const from = layerOf(file.path)
+      if (from === undefined || from === "entry") return []
+      return file.imports.flatMap(({ specifier, file: imported }) => {
+        if (imported === undefined) return []
+        const to = layerOf(imported)
+        if (to === from || (to !== undefined && to !== "entry" && mayImport[from].includes(to))) return []
+        return [`${file.path} imports ${specifier}: ${from} may import only ${[from, ...mayImport[from]].join(", ")}`]
+      })
+    })
+    expectNone("imports against the arrows; move the code down a layer, or pass it in through a port:", findings)
+  })
+
+  it("a store never imports another store, a host never another host", () => {
+    const findings = inLayers("stores", "hosts").flatMap((file) => {
+      const [, layer, part, ...rest] = file.path.split("/")
+      return file.imports.flatMap(({ file: imported }) => {
+        const [, importedLayer, importedPart, ...importedRest] = imported?.split("/") ?? []
+        const crosses = rest.length > 0 && importedRest.length > 0 && layer === importedLayer && part !== importedPart
+        return crosses ? [`${file.path} imports ${imported}`] : []
+      })
+    })
+    expectNone("move what both need to core or ports:", findings)
+  })
+
+  it("core imports no package but the value codec's", () => {
+    const findings = inLayers("core").flatMap((file) =>
+      file.imports
+        .filter(({ specifier, file: imported }) => imported === undefined && specifier !== "devalue")
+        .map(({ specifier }) => `${file.path} imports ${specifier}`),
+    )
+    expectNone("core is pure:", findings)
+  })
+
+  it("core, ports, engine and testing run on every host, so they import nothing of Node", () => {
+    const findings = inLayers("core", "ports", "engine", "testing").flatMap((file) =>
+      file.imports.filter(({ specifier }) => specifier.startsWith("node:")).map(({ specifier }) => `${file.path} imports ${specifier}`),
+    )
+    expectNone("ask the Host for it, or take it as a parameter:", findings)
+  })
+
+  it("modules import only packages that users get with perdure, or bring as peers", () => {
+    const manifest = readManifest("package.json")
+    const allowed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
+    const findings = modules.flatMap((file) =>
+      file.imports
+        .filter(({ specifier, file: imported }) => imported === undefined && !specifier.startsWith("node:"))
+        .filter(({ specifier }) => !allowed.some((name) => specifier === name || specifier.startsWith(`${name}/`)))
+        .map(({ specifier }) => `${file.path} imports ${specifier}`),
+    )
+    expectNone(`dependencies and peers are ${allowed.join(", ")}:`, findings)
+  })
+})
+
+describe("purity", () => {
+  const now = "time comes in through an entry (core) or Host.now (engine):"
+
+  it("core and engine read no clock", () => {
+    const isOffence = (node: Node) =>
+      isMember(node, "Date", "now") ||
+      isMember(node, "performance", "now") ||
+      isCall(node, "Date") ||
+      (node.type === "NewExpression" && isNamed(node["callee"], "Date") && (node["arguments"] as readonly Node[]).length === 0)
+    expectNone(now, places(inLayers("core", "engine"), isOffence))
+  })
+
+  it("core and engine draw no randomness of their own", () => {
+    const isOffence = (node: Node) => isMember(node, "Math", "random") || isMember(node, "crypto", "randomUUID", "getRandomValues")
+    expectNone("randomness comes from the instance's seeded generator (core) or Host.randomBytes (engine):", places(inLayers("core", "engine"), isOffence))
+  })
+
+  it("core and engine set no timers of their own", () => {
+    const isOffence = (node: Node) => isCall(node, "setTimeout", "setInterval", "setImmediate")
+    expectNone("use Host.setTimer or Host.quiesce, so that tests can move time:", places(inLayers("core", "engine"), isOffence))
+  })
+
+  it("ports hold types only", () => {
+    const isType = (statement: Node) =>
+      statement.type === "TSInterfaceDeclaration" ||
+      statement.type === "TSTypeAliasDeclaration" ||
+      statement["importKind"] === "type" ||
+      statement["exportKind"] === "type"
+    const findings = inLayers("ports").flatMap((file) => file.body.filter((statement) => !isType(statement)).map((statement) => placeOf(file, statement)))
+    expectNone("a port is an interface; use `import type`, and put code into core or engine:", findings)
+  })
+})
+
+describe("files", () => {
+  it("no file of src is longer than 400 lines", () => {
+    const findings = sources.filter((file) => file.lines > 400).map((file) => `${file.path}: ${file.lines} lines`)
+    expectNone("over 400 lines the design is wrong; find the second idea in it and give it a file:", findings)
+  })
+
+  it("half of the modules are shorter than 120 lines", () => {
+    const lengths = modules.map((file) => file.lines).sort((a, b) => a - b)
+    const median = lengths[Math.floor(lengths.length / 2)] ?? 0
+    console.log(`src: ${modules.length} modules, median ${median} lines, longest ${lengths.at(-1) ?? 0}`)
+    expect(median, "the median length of a module").toBeLessThan(120)
+  })
+
+  it("names are kebab-case nouns that say what is inside", () => {
+    const saysNothing = /(^|[/-])(utils?|helpers?|common|lib|interfaces|managers?)([/.-]|$)|(^|\/)types\.ts$/
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.test-d|\.d)?\.ts$/
+    const findings = sources.map((file) => file.path.slice("src/".length)).filter((path) => saysNothing.test(path) || !kebab.test(path.split("/").at(-1) ?? ""))
+    expectNone("name the file after its main export:", findings)
+  })
+})
+
+describe("exports", () => {
+  it("nothing is exported by default", () => {
+    expectNone(
+      "a default export has no name to search for:",
+      sources.filter((file) => file.exports.some(({ name }) => name === "default")).map((file) => file.path),
+    )
+  })
+
+  it("an entry lists its exports by name", () => {
+    expectNone(
+      "the public surface is listed by hand, no `export *`:",
+      entries.filter((file) => file.exports.some(({ name }) => name === "*")).map((file) => file.path),
+    )
+  })
+})
+
+describe("tests", () => {
+  it("none is skipped, singled out or left to do", () => {
+    const files = [...sources, ...readSourceFiles("test"), ...readSourceFiles("examples")]
+    const isOffence = (node: Node) => ["it", "test", "describe", "suite"].some((name) => isMember(node, name, "skip", "only", "todo"))
+    expectNone("a test runs or is deleted:", places(files, isOffence))
+  })
+})
+
+interface Manifest {
+  readonly dependencies?: Record<string, string>
+  readonly devDependencies?: Record<string, string>
+  readonly optionalDependencies?: Record<string, string>
+  readonly peerDependencies?: Record<string, string>
+}
+
+function readManifest(path: string): Manifest {
+  return JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url), "utf8")) as Manifest
+}
+
+describe("dependencies", () => {
+  it("every version is exact", () => {
+    const findings = ["package.json", "tools/node/package.json"].flatMap((path) => {
+      const { dependencies, devDependencies, optionalDependencies } = readManifest(path)
+      return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
+        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        .map(([name, version]) => `${path}: ${name} ${version}`)
+    })
+    expectNone("an older npm silently picks older versions from a range:", findings)
+  })
+
+  it("the lockfile names no registry", () => {
+    const lockfile = readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")
+    expectNone("keep `omit-lockfile-registry-resolved` in .npmrc:", lockfile.match(/"resolved": "https?:.*"/g) ?? [])
+  })
+})

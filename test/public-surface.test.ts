@@ -1,0 +1,38 @@
+// The public surface, by hand: a name that appears or disappears here is a change for users, and belongs into CHANGELOG.md.
+
+import { existsSync } from "node:fs"
+import { describe, expect, it } from "vitest"
+import { readSourceFiles } from "../tools/house-rules/source-file.ts"
+
+interface Surface {
+  readonly values: readonly string[]
+  readonly types: readonly string[]
+}
+
+const surfaces: Record<string, Surface> = {
+  "src/index.ts": { values: [], types: [] },
+  "src/sqlite.ts": { values: [], types: [] },
+  "src/testing.ts": { values: [], types: [] },
+}
+
+const entries = readSourceFiles("src").filter(({ path, isTest }) => !isTest && path.split("/").length === 2)
+
+describe("the public surface", () => {
+  it("has these entries", () => {
+    expect(Object.keys(surfaces)).toEqual(expect.arrayContaining(entries.map((entry) => entry.path)))
+  })
+
+  describe.each(Object.entries(surfaces))("%s", (path, surface) => {
+    const url = new URL(`../${path}`, import.meta.url)
+
+    it("exports these values", async () => {
+      const values = existsSync(url) ? Object.keys((await import(url.href)) as object) : []
+      expect(values.sort()).toEqual(surface.values.toSorted())
+    })
+
+    it("exports these types", () => {
+      const types = entries.find((entry) => entry.path === path)?.exports.filter(({ isType }) => isType) ?? []
+      expect(types.map(({ name }) => name).sort()).toEqual(surface.types.toSorted())
+    })
+  })
+})

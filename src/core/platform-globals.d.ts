@@ -1,0 +1,32 @@
+/**
+ * The few globals that core may know beside the language: every host has them (Node, workerd, browsers). Only core's own
+ * tsconfig reads this file; everywhere else the platform's own declarations count.
+ */
+
+interface AbortSignal {
+  readonly aborted: boolean
+  readonly reason: unknown
+  throwIfAborted(): void
+  addEventListener(type: "abort", listener: () => void, options?: { once?: boolean }): void
+  removeEventListener(type: "abort", listener: () => void): void
+}
+
+declare const AbortSignal: {
+  readonly prototype: AbortSignal
+  abort(reason?: unknown): AbortSignal
+  any(signals: readonly AbortSignal[]): AbortSignal
+}
+
+interface AbortController {
+  readonly signal: AbortSignal
+  abort(reason?: unknown): void
+}
+
+declare const AbortController: {
+  readonly prototype: AbortController
+  new (): AbortController
+}
+
+declare class TextEncoder {
+  encode(text: string): Uint8Array
+}

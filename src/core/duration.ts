@@ -5,7 +5,14 @@ import { PerdureError } from "./errors.ts"
 type ShortUnit = "ms" | "s" | "m" | "h" | "d" | "w"
 type LongUnit = "millisecond" | "second" | "minute" | "hour" | "day" | "week"
 
-export type Duration = number | `${number}${ShortUnit}` | `${number} ${ShortUnit}` | `${number}${LongUnit}` | `${number}${LongUnit}s` | `${number} ${LongUnit}` | `${number} ${LongUnit}s`
+export type Duration =
+  | number
+  | `${number}${ShortUnit}`
+  | `${number} ${ShortUnit}`
+  | `${number}${LongUnit}`
+  | `${number}${LongUnit}s`
+  | `${number} ${LongUnit}`
+  | `${number} ${LongUnit}s`
 
 const second = 1000
 const minute = 60 * second

@@ -1,0 +1,144 @@
+import { PerdureError } from "./errors.ts"
+import { defaultLimits } from "./limits.ts"
+import { isPlainJson } from "./plain-json.ts"
+import { describeUnserializable, parseRich, stringifyRich } from "./rich-codec.ts"
+import { bareError, storableError } from "./storable-error.ts"
+
+/**
+ * Values <-> text. The text of a value is durable, and one of
+ *
+ *   (empty)    undefined
+ *   JSON       a tree of plain JSON, as JSON.stringify writes it:  {"i":1}
+ *   ~devalue   everything else, "~" and what devalue writes (see rich-codec.ts):  ~[{"at":1},["Date","2026-01-01T00:00:00.000Z"]]
+ *
+ * Lone surrogates are escaped in both, so the text survives UTF-8.
+ */
+export type Encoded = string
+
+const quote = 0x22
+const minus = 0x2d
+const tilde = 0x7e
+const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/
+
+export interface EncodeOptions {
+  /** The root's name in errors: "input", "result" … */
+  readonly what?: string
+  /** Of the UTF-8 text. */
+  readonly bytesMax?: number
+}
+
+export function encodeValue(value: unknown, options?: EncodeOptions): Encoded {
+  const encoded = encodePrimitive(value) ?? (isPlainJson(value) ? JSON.stringify(value) : encodeRich(value, options))
+  const bytesMax = options?.bytesMax ?? defaultLimits.payloadBytesMax
+  if (encoded.length * 3 > bytesMax) checkSize(encoded, bytesMax, options)
+  return encoded
+}
+
+export function decodeValue(encoded: Encoded): unknown {
+  switch (encoded) {
+    case "":
+      return undefined
+    case "null":
+      return null
+    case "true":
+      return true
+    case "false":
+      return false
+  }
+  const first = encoded.charCodeAt(0)
+  if (first === tilde) return parseRich(encoded.slice(1))
+  if (first === quote && !encoded.includes("\\")) return encoded.slice(1, -1)
+  if (first === minus || (first >= 0x30 && first <= 0x39)) return Number(encoded)
+  return JSON.parse(encoded) as unknown
+}
+
+/** The text is JSON of the value itself, or empty. */
+export function isPlainEncoded(encoded: Encoded): boolean {
+  return encoded.charCodeAt(0) !== tilde
+}
+
+/**
+ * What was thrown, whatever it is: never throws. Members of an error that cannot be stored are left out; anything else
+ * that cannot be stored becomes an Error with its text.
+ */
+export function encodeError(error: unknown, options?: EncodeOptions): Encoded {
+  try {
+    return encodeValue(error, options)
+  } catch {
+    // Too large, or it carries something that cannot be stored.
+  }
+  try {
+    return encodeValue(storableError(error), options)
+  } catch {
+    return encodeRich(bareError(error), undefined)
+  }
+}
+
+/** The value of an entry, as text until somebody wants it. */
+export class Payload {
+  static readonly undefined: Payload = new Payload("")
+  readonly text: Encoded
+
+  private constructor(text: Encoded) {
+    this.text = text
+  }
+
+  static of(encoded: Encoded): Payload {
+    return encoded === "" ? Payload.undefined : new Payload(encoded)
+  }
+
+  get length(): number {
+    return this.text.length
+  }
+
+  /** A fresh value each time: its owner may change it. */
+  decode(): unknown {
+    return decodeValue(this.text)
+  }
+}
+
+/** Undefined: not a primitive that JSON has. */
+function encodePrimitive(value: unknown): Encoded | undefined {
+  switch (typeof value) {
+    case "string":
+      return needsEscape.test(value) ? JSON.stringify(value) : `"${value}"`
+    case "number":
+      return Number.isFinite(value) && !Object.is(value, -0) ? String(value) : undefined
+    case "boolean":
+      return value ? "true" : "false"
+    case "undefined":
+      return ""
+    default:
+      return undefined
+  }
+}
+
+function encodeRich(value: unknown, options: EncodeOptions | undefined): Encoded {
+  try {
+    return `~${stringifyRich(value)}`
+  } catch (problem) {
+    const { path, message } = describeUnserializable(problem, options?.what ?? "value")
+    throw new PerdureError("UNSERIALIZABLE", message, { details: { path }, cause: problem })
+  }
+}
+
+function checkSize(encoded: Encoded, bytesMax: number, options: EncodeOptions | undefined): void {
+  const bytes = utf8Length(encoded)
+  if (bytes <= bytesMax) return
+  throw new PerdureError(
+    "PAYLOAD_TOO_LARGE",
+    `${options?.what ?? "value"} has ${bytes} bytes when encoded, more than the ${bytesMax} allowed; store it elsewhere and pass a reference, or raise the limit payloadBytesMax`,
+    { details: { bytes, bytesMax } },
+  )
+}
+
+/** Encoded text has no lone surrogates: two halves make four bytes. */
+export function utf8Length(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit < 0x80) continue
+    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2
+  }
+  return bytes
+}

@@ -1,0 +1,62 @@
+/**
+ * Whether JSON.stringify and JSON.parse give a value back exactly as it is: a tree of plain objects and arrays of strings,
+ * booleans, null and numbers that JSON has. Runs for every value that is stored, so it gives up early rather than be clever.
+ */
+
+/** Deeper values take the rich way, which tells cycles from depth. */
+const depthMax = 64
+
+export function isPlainJson(value: unknown): boolean {
+  return isPlain(value, depthMax, new Seen())
+}
+
+function isPlain(value: unknown, depth: number, seen: Seen): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true
+    case "number":
+      return Number.isFinite(value) && (value !== 0 || 1 / value > 0)
+    case "object":
+      if (value === null) return true
+      if (depth === 0 || !seen.add(value)) return false
+      return Array.isArray(value) ? isPlainArray(value, depth - 1, seen) : isPlainObject(value as PlainObject, depth - 1, seen)
+    default:
+      return false
+  }
+}
+
+type PlainObject = Readonly<Record<string, unknown>>
+
+/** A hole reads as undefined, which is not plain. */
+function isPlainArray(array: readonly unknown[] & { toJSON?: unknown }, depth: number, seen: Seen): boolean {
+  if (Object.getPrototypeOf(array) !== Array.prototype || array.toJSON !== undefined) return false
+  for (let i = 0; i < array.length; i++) if (!isPlain(array[i], depth, seen)) return false
+  return true
+}
+
+/** `toJSON` is looked up, since one that is not enumerable would be called nevertheless. */
+function isPlainObject(object: PlainObject, depth: number, seen: Seen): boolean {
+  if (Object.getPrototypeOf(object) !== Object.prototype || object["toJSON"] !== undefined) return false
+  const keys = Object.keys(object)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string
+    if (key === "__proto__" || !isPlain(object[key], depth, seen)) return false
+  }
+  return Object.getOwnPropertySymbols(object).length === 0
+}
+
+/** The objects met: one that is met twice is not part of a tree. Most values hold few, for which a scan beats a Set. */
+class Seen {
+  private readonly few: object[] = []
+  private many: Set<object> | undefined
+
+  /** False if it was there. */
+  add(value: object): boolean {
+    if (this.many !== undefined) return this.many.size !== this.many.add(value).size
+    if (this.few.includes(value)) return false
+    this.few.push(value)
+    if (this.few.length === 16) this.many = new Set(this.few)
+    return true
+  }
+}

@@ -1,0 +1,214 @@
+import { isPlainEncoded, Payload, utf8Length } from "./codec.ts"
+import { PerdureError } from "./errors.ts"
+import type { Entry, EntryType, Recorded } from "./journal.ts"
+import { endOfValue } from "./json-scan.ts"
+
+/**
+ * The entries of a turn <-> the text of its journal row. The text is durable: a JSON array without white space, of one object per
+ * entry with the fields of journal.ts, `type` first, those that are undefined left out. An entry's value comes last, and is one of
+ *
+ *   "value":<json>     a plain value, as it is
+ *   "rich":<json>      any other, as devalue writes it (the value's text without "~")
+ *   "blob":<n>         a value longer than the bound: its whole text is blob n of the row, from 0
+ *   (none)             undefined
+ *
+ *   [{"type":"step.completed","id":"a","value":{"i":1}},{"type":"step.started","id":"b","attempt":1}]
+ *
+ * Reading cuts the texts of values out of the row without parsing them: a long journal is replayed faster than its values are decoded,
+ * and many are never wanted. Text that is JSON but not of this exact form (white space, another order) is read too, the slow way.
+ */
+
+const blobBytesMinDefault = 256 * 1024
+
+export interface EncodedEntries {
+  readonly text: string
+  readonly blobs?: string[]
+}
+
+export function encodeEntries(entries: readonly Entry[], blobBytesMin = blobBytesMinDefault): EncodedEntries {
+  const blobs: string[] = []
+  let text = "["
+  for (const entry of entries) {
+    if (text.length > 1) text += ","
+    text += encodeEntry(entry, blobs, blobBytesMin)
+  }
+  text += "]"
+  return blobs.length === 0 ? { text } : { text, blobs }
+}
+
+/** The two types that make up most journals are written by hand: this runs once for every step. */
+function encodeEntry(entry: Entry, blobs: string[], blobBytesMin: number): string {
+  switch (entry.type) {
+    case "step.completed":
+      return `{"type":"step.completed","id":${quoted(entry.id)}${encodePayload(entry.value, blobs, blobBytesMin)}}`
+    case "step.started":
+      return `{"type":"step.started","id":${quoted(entry.id)},"attempt":${entry.attempt}}`
+    default: {
+      const { type, ...fields } = entry
+      if (!("value" in fields)) return JSON.stringify({ type, ...fields })
+      const { value, ...others } = fields
+      return `${JSON.stringify({ type, ...others }).slice(0, -1)}${encodePayload(value, blobs, blobBytesMin)}}`
+    }
+  }
+}
+
+function encodePayload(payload: Payload, blobs: string[], blobBytesMin: number): string {
+  const { text } = payload
+  if (text === "") return ""
+  if (text.length * 3 > blobBytesMin && utf8Length(text) > blobBytesMin) return `,"blob":${blobs.push(text) - 1}`
+  return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
+}
+
+const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/
+
+function quoted(text: string): string {
+  return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`
+}
+
+export interface EncodedRow {
+  readonly position: number
+  readonly run: number
+  readonly at: number
+  readonly entries: string
+  readonly blobs?: readonly string[]
+}
+
+export function decodeRow(row: EncodedRow): Recorded[] {
+  const { position, run, at } = row
+  try {
+    const entries = new EntryReader(row).readAll() ?? parseEntries(row)
+    return entries.map((entry, index) => ({ position: position + index, run, at, entry }))
+  } catch (cause) {
+    throw new PerdureError("DATABASE_CORRUPT", `the journal row at position ${position} cannot be read: ${String(cause)}; restore the database from a backup`, {
+      details: { position },
+      cause,
+    })
+  }
+}
+
+const comma = 0x2c
+const closeBrace = 0x7d
+const completedHead = '{"type":"step.completed","id":"'
+const startedHead = '{"type":"step.started","id":"'
+const attemptKey = '","attempt":'
+const valueKey = '"value":'
+const richKey = '"rich":'
+const blobKey = '"blob":'
+
+/** Reads text of the exact form. Every method gives undefined for any other. */
+class EntryReader {
+  private readonly row: EncodedRow
+  private readonly text: string
+  private at = 0
+
+  constructor(row: EncodedRow) {
+    this.row = row
+    this.text = row.entries
+  }
+
+  readAll(): Entry[] | undefined {
+    const { text } = this
+    if (text.charAt(0) !== "[") return undefined
+    const entries: Entry[] = []
+    do {
+      this.at++
+      const entry = this.readCompleted() ?? this.readStarted() ?? this.readAny()
+      if (entry === undefined) return undefined
+      entries.push(entry)
+    } while (text.charCodeAt(this.at) === comma)
+    return text.charAt(this.at) === "]" && this.at === text.length - 1 ? entries : undefined
+  }
+
+  private readCompleted(): Entry | undefined {
+    const { text } = this
+    if (!text.startsWith(completedHead, this.at)) return undefined
+    const start = this.at + completedHead.length
+    const end = text.indexOf('"', start)
+    const id = text.slice(start, end)
+    if (id.includes("\\")) return undefined
+    if (text.charCodeAt(end + 1) === closeBrace) {
+      this.at = end + 2
+      return { type: "step.completed", id, value: Payload.undefined }
+    }
+    if (!text.startsWith(valueKey, end + 2)) return undefined
+    const valueStart = end + 2 + valueKey.length
+    const valueEnd = endOfValue(text, valueStart)
+    if (text.charCodeAt(valueEnd) !== closeBrace) return undefined
+    this.at = valueEnd + 1
+    return { type: "step.completed", id, value: Payload.of(text.slice(valueStart, valueEnd)) }
+  }
+
+  private readStarted(): Entry | undefined {
+    const { text } = this
+    if (!text.startsWith(startedHead, this.at)) return undefined
+    const start = this.at + startedHead.length
+    const end = text.indexOf('"', start)
+    const id = text.slice(start, end)
+    if (id.includes("\\") || !text.startsWith(attemptKey, end)) return undefined
+    const attemptStart = end + attemptKey.length
+    const attemptEnd = endOfValue(text, attemptStart)
+    if (text.charCodeAt(attemptEnd) !== closeBrace) return undefined
+    this.at = attemptEnd + 1
+    return { type: "step.started", id, attempt: Number(text.slice(attemptStart, attemptEnd)) }
+  }
+
+  private readAny(): Entry | undefined {
+    const { text } = this
+    const start = this.at
+    if (text.charAt(start) !== "{") return undefined
+    for (let key = start + 1; text.charAt(key) === '"';) {
+      const valueStart = text.indexOf('":', key) + 2
+      const valueEnd = endOfValue(text, valueStart)
+      const next = text.charCodeAt(valueEnd)
+      if (next === comma) {
+        key = valueEnd + 1
+        continue
+      }
+      if (next !== closeBrace) return undefined
+      this.at = valueEnd + 1
+      const value = this.payloadAt(key, text.slice(valueStart, valueEnd))
+      return restore(JSON.parse(value === undefined ? text.slice(start, valueEnd + 1) : `${text.slice(start, key - 1)}}`) as Fields, value)
+    }
+    return undefined
+  }
+
+  /** Undefined: the last key is another field. */
+  private payloadAt(key: number, json: string): Payload | undefined {
+    if (this.text.startsWith(valueKey, key)) return Payload.of(json)
+    if (this.text.startsWith(richKey, key)) return Payload.of(`~${json}`)
+    if (this.text.startsWith(blobKey, key)) return blobOf(this.row, Number(json))
+    return undefined
+  }
+}
+
+type Fields = Record<string, unknown> & { readonly type: EntryType }
+
+/** The way for text of another form. */
+function parseEntries(row: EncodedRow): Entry[] {
+  return (JSON.parse(row.entries) as Fields[]).map(({ value, rich, blob, ...fields }) => {
+    if (blob !== undefined) return restore(fields as Fields, blobOf(row, blob as number))
+    if (rich !== undefined) return restore(fields as Fields, Payload.of(`~${JSON.stringify(rich)}`))
+    return restore(fields as Fields, value === undefined ? undefined : Payload.of(JSON.stringify(value)))
+  })
+}
+
+function blobOf(row: EncodedRow, index: number): Payload {
+  const text = row.blobs?.[index]
+  if (text === undefined) throw new Error(`its blob ${index} is missing`)
+  return Payload.of(text)
+}
+
+const typesWithValue: ReadonlySet<EntryType> = new Set<EntryType>([
+  "run.started",
+  "step.completed",
+  "step.failed",
+  "event.received",
+  "run.completed",
+  "run.failed",
+  "hook.failed",
+])
+
+function restore(fields: Fields, value: Payload | undefined): Entry {
+  const payload = value ?? (typesWithValue.has(fields.type) ? Payload.undefined : undefined)
+  return (payload === undefined ? fields : Object.assign(fields, { value: payload })) as unknown as Entry
+}

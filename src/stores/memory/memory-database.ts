@@ -1,0 +1,134 @@
+import { isTerminal } from "../../core/status.ts"
+import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { Delivery } from "../../ports/directory.ts"
+
+/** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */
+export interface MemoryInstance {
+  readonly key: number
+  row: InstanceRow
+  /** Its last owner died; told at the next claim. */
+  crashed: boolean
+  readonly journal: JournalRow[]
+  inbox: Message[]
+}
+
+/**
+ * The data of a memory store, shared by all that open the same provider. Every method is synchronous, so each is atomic.
+ * Beside the instances it keeps two small sets, so that a claim need not look at all of them: the instances of each
+ * worker, and the unowned ones that wait for a time or have unread messages.
+ */
+export class MemoryDatabase {
+  readonly instances = new Map<string, MemoryInstance>()
+  readonly owned = new Map<string, Set<MemoryInstance>>()
+  readonly pending = new Set<MemoryInstance>()
+  readonly leases = new Map<string, number>()
+  #keys = 0
+  #seq = 0
+
+  commit(turn: Turn): TurnOutcome {
+    const existing = this.instances.get(turn.instance)
+    if (turn.create !== undefined) {
+      if (existing !== undefined) return isRecorded(existing, turn) ? "committed" : "lost"
+      this.#create(turn)
+      return "committed"
+    }
+    if (existing === undefined || existing.row.incarnation !== turn.incarnation) return "lost"
+    const last = existing.journal.at(-1)
+    if (last !== undefined && last.position >= turn.position) return isRecorded(existing, turn) ? "committed" : "lost"
+    const { inboxSeen, consumed } = turn
+    if (inboxSeen !== undefined && existing.inbox.some((message) => message.seq > inboxSeen)) return "lost"
+
+    existing.journal.push(journalRow(turn))
+    if (consumed !== undefined) existing.inbox = existing.inbox.filter((message) => !consumed.includes(message.seq))
+    if (turn.discardInbox === true) existing.inbox = []
+    if (turn.state !== undefined) {
+      const { id, incarnation, workflow, version, createdAt, tags } = existing.row
+      existing.crashed = false
+      this.replace(existing, { id, incarnation, workflow, version, createdAt, tags, ...turn.state, updatedAt: turn.at })
+    } else this.#place(existing)
+    return "committed"
+  }
+
+  deliver(message: NewMessage): Delivery {
+    const instance = this.instances.get(message.instance)
+    if (instance === undefined) return "absent"
+    if (isTerminal(instance.row.status)) return "ended"
+    const { eventId } = message
+    if (eventId !== undefined && instance.inbox.some((unread) => unread.eventId === eventId)) return "duplicate"
+    instance.inbox.push({ ...message, seq: ++this.#seq })
+    this.#place(instance)
+    return "delivered"
+  }
+
+  /** Puts another row in the place of the instance's, and keeps the two sets right. */
+  replace(instance: MemoryInstance, row: InstanceRow): void {
+    if (instance.row.owner !== row.owner) this.#disown(instance)
+    instance.row = row
+    this.#place(instance)
+  }
+
+  /** Takes the owner away. What was running must go on somewhere: it is due at once. */
+  release(instance: MemoryInstance, now: number, crashed: boolean): void {
+    const { owner: _, ...row } = instance.row
+    instance.crashed = crashed
+    const due = row.status === "running" ? { dueAt: Math.min(now, row.dueAt ?? now) } : {}
+    this.replace(instance, { ...row, ...due })
+  }
+
+  /** The instances of a worker that is gone count as crashed and as owned by nobody. */
+  abandon(worker: string, now: number): void {
+    this.leases.delete(worker)
+    for (const instance of this.owned.get(worker) ?? []) this.release(instance, now, true)
+  }
+
+  remove(instance: MemoryInstance): void {
+    this.#disown(instance)
+    this.pending.delete(instance)
+    this.instances.delete(instance.row.id)
+  }
+
+  #create(turn: Turn): void {
+    const { create, state } = turn
+    if (create === undefined || state === undefined) throw new Error("a turn that creates an instance says its state")
+    const row: InstanceRow = { ...create, tags: [...create.tags], ...state, updatedAt: turn.at }
+    const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], inbox: [] }
+    this.instances.set(row.id, instance)
+    this.#place(instance)
+  }
+
+  #disown(instance: MemoryInstance): void {
+    const { owner } = instance.row
+    if (owner === undefined) return
+    const siblings = this.owned.get(owner)
+    siblings?.delete(instance)
+    if (siblings?.size === 0) this.owned.delete(owner)
+  }
+
+  #place(instance: MemoryInstance): void {
+    const { owner, dueAt } = instance.row
+    if (owner !== undefined) {
+      const siblings = this.owned.get(owner) ?? new Set()
+      this.owned.set(owner, siblings.add(instance))
+    }
+    if (owner === undefined && (dueAt !== undefined || instance.inbox.length > 0)) this.pending.add(instance)
+    else this.pending.delete(instance)
+  }
+}
+
+/** When an unowned instance wants to be claimed: at its due time, or since its first unread message that may wake it. */
+export function claimableAt({ row, inbox }: MemoryInstance, now: number): number | undefined {
+  const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => row.status !== "paused" || message.kind !== "event")
+  if (wakes === undefined) return row.dueAt
+  // A message from a sender whose clock is ahead wakes now, not later.
+  return Math.min(wakes.at, now, row.dueAt ?? now)
+}
+
+function isRecorded(instance: MemoryInstance, turn: Turn): boolean {
+  if (instance.row.incarnation !== turn.incarnation) return false
+  return instance.journal.some((row) => row.position === turn.position && row.turn === turn.turn)
+}
+
+function journalRow({ turn, position, count, run, at, entries, blobs }: Turn): JournalRow {
+  const row = { turn, position, count, run, at, entries }
+  return blobs === undefined || blobs.length === 0 ? row : { ...row, blobs: [...blobs] }
+}

@@ -1,0 +1,125 @@
+import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
+
+/** `enter` is called first by every method and throws once the store is closed; `changed` tells the other stores of the provider. */
+export interface MemoryAccess {
+  readonly database: MemoryDatabase
+  readonly now: () => number
+  enter(): void
+  changed(): void
+}
+
+export class MemoryJournalStore implements JournalStore {
+  readonly #access: MemoryAccess
+  readonly #database: MemoryDatabase
+
+  constructor(access: MemoryAccess) {
+    this.#access = access
+    this.#database = access.database
+  }
+
+  async claim({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    this.#access.enter()
+    const now = this.#access.now()
+    this.#abandonDead(worker, now)
+    const candidates: { at: number; instance: MemoryInstance }[] = []
+    for (const instance of this.#pending(ids)) {
+      const at = this.#offeredAt(instance, offers, now)
+      if (at !== undefined && at <= now) candidates.push({ at, instance })
+    }
+    if (candidates.length === 0) return []
+    candidates.sort((a, b) => a.at - b.at || a.instance.key - b.instance.key)
+    this.#database.leases.set(worker, now + leaseMs)
+    return candidates.slice(0, limit).map(({ instance }) => {
+      const { crashed } = instance
+      instance.crashed = false
+      this.#database.replace(instance, { ...instance.row, owner: worker })
+      return { instance: instance.row, crashed }
+    })
+  }
+
+  async unread(worker: string, limit: number): Promise<readonly string[]> {
+    this.#access.enter()
+    const ids: string[] = []
+    for (const instance of this.#database.owned.get(worker) ?? []) {
+      if (ids.length >= limit) break
+      if (instance.inbox.length > 0) ids.push(instance.row.id)
+    }
+    return ids
+  }
+
+  async renew(worker: string, leaseMs: number): Promise<void> {
+    this.#access.enter()
+    const now = this.#access.now()
+    if (leaseMs > 0) this.#database.leases.set(worker, now + leaseMs)
+    else {
+      this.#database.abandon(worker, now)
+      this.#access.changed()
+    }
+  }
+
+  async release(worker: string, ids: readonly string[]): Promise<void> {
+    this.#access.enter()
+    const now = this.#access.now()
+    for (const id of ids) {
+      const instance = this.#database.instances.get(id)
+      if (instance?.row.owner === worker) this.#database.release(instance, now, false)
+    }
+    this.#access.changed()
+  }
+
+  async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    this.#access.enter()
+    const lost = new Set<string>()
+    const outcomes = turns.map((turn) => {
+      // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
+      const outcome = lost.has(turn.instance) ? "lost" : this.#database.commit(turn)
+      if (outcome === "lost") lost.add(turn.instance)
+      return outcome
+    })
+    this.#access.changed()
+    return outcomes
+  }
+
+  async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+    this.#access.enter()
+    const rows = this.#database.instances.get(id)?.journal ?? []
+    return rows.filter((row) => row.position + row.count - 1 >= from)
+  }
+
+  async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
+    this.#access.enter()
+    return ids.flatMap((id) => this.#database.instances.get(id)?.inbox ?? []).toSorted((a, b) => a.seq - b.seq)
+  }
+
+  async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
+    this.#access.enter()
+    const now = this.#access.now()
+    let next: number | undefined
+    for (const instance of this.#database.pending) {
+      const at = this.#offeredAt(instance, offers, now)
+      if (at !== undefined && (next === undefined || at < next)) next = at
+    }
+    return next
+  }
+
+  #pending(ids: readonly string[] | undefined): Iterable<MemoryInstance> {
+    if (ids === undefined) return this.#database.pending
+    const instances = new Set(ids.map((id) => this.#database.instances.get(id)))
+    return [...instances].filter((instance) => instance !== undefined && this.#database.pending.has(instance)) as MemoryInstance[]
+  }
+
+  #offeredAt(instance: MemoryInstance, offers: readonly Offer[], now: number): number | undefined {
+    const { workflow, version } = instance.row
+    if (!offers.some((offer) => offer.workflow === workflow && offer.version === version)) return undefined
+    return claimableAt(instance, now)
+  }
+
+  /** A worker that claims is alive itself, whatever became of its lease. */
+  #abandonDead(claimer: string, now: number): void {
+    const { owned, leases } = this.#database
+    for (const worker of owned.keys()) {
+      if (worker !== claimer && (leases.get(worker) ?? 0) <= now) this.#database.abandon(worker, now)
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, describe } from "vitest"
+import type { StoreProvider } from "../../ports/store.ts"
+import { claimCases } from "./claim-cases.ts"
+import { commitCases } from "./commit-cases.ts"
+import { createCases } from "./create-cases.ts"
+import { directoryCases } from "./directory-cases.ts"
+import { inboxCases } from "./inbox-cases.ts"
+import { leaseCases } from "./lease-cases.ts"
+import { lifeCycleCases } from "./life-cycle-cases.ts"
+import { payloadCases } from "./payload-cases.ts"
+import { StoreBed } from "./store-bed.ts"
+
+/** What every store must do. `provide` gives an empty store for each case. Free of Node imports, so that it runs on every host. */
+export function describeStore(name: string, provide: () => StoreProvider | Promise<StoreProvider>): void {
+  describe(`${name} as a store`, () => {
+    let current: StoreBed | undefined
+    const bed = () => {
+      if (current === undefined) throw new Error("there is a bed only while a test runs")
+      return current
+    }
+    beforeEach(async () => {
+      current = new StoreBed(await provide())
+      await current.open()
+    })
+    afterEach(async () => {
+      await current?.close()
+      current = undefined
+    })
+
+    commitCases(bed)
+    createCases(bed)
+    inboxCases(bed)
+    claimCases(bed)
+    leaseCases(bed)
+    directoryCases(bed)
+    payloadCases(bed)
+    lifeCycleCases(bed)
+  })
+}

@@ -1,0 +1,64 @@
+import type { ClaimRequest, InstanceState, NewInstance, NewMessage, Turn } from "../../ports/journal-store.ts"
+
+/** Turns and messages as an engine would write them, with only what a case is about spelt out. */
+
+let turns = 0
+
+export const idle: InstanceState = { status: "waiting", run: 1, runPosition: 1 }
+export const completed: InstanceState = { status: "completed", run: 1, runPosition: 1 }
+
+export interface CreationOptions {
+  readonly incarnation?: string
+  readonly workflow?: string
+  readonly version?: string
+  readonly createdAt?: number
+  readonly tags?: readonly string[]
+  readonly state?: Partial<InstanceState>
+}
+
+/** The turn that creates an instance. It takes up positions 1 and 2, so the next turn begins at 3. */
+export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: InstanceState } {
+  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {} } = options
+  return {
+    instance: id,
+    incarnation,
+    turn: `turn-${++turns}`,
+    position: 1,
+    count: 2,
+    run: 1,
+    at: createdAt,
+    entries: `[{"type":"run.started"}]`,
+    create: { id, incarnation, workflow, version, createdAt, tags },
+    state: { ...idle, ...state },
+  }
+}
+
+/** A later turn of an instance. */
+export function turn(id: string, position: number, more: Partial<Turn> = {}): Turn {
+  return {
+    instance: id,
+    incarnation: `${id}~1`,
+    turn: `turn-${++turns}`,
+    position,
+    count: 1,
+    run: 1,
+    at: 1_000_500,
+    entries: `[{"position":${position}}]`,
+    ...more,
+  }
+}
+
+export function event(id: string, more: Partial<NewMessage> = {}): NewMessage {
+  return { instance: id, kind: "event", at: 1_000_000, topic: "paid", payload: `{"amount":1}`, ...more }
+}
+
+/** A claim by a worker called "a", of workflow "order" version "1", for as long as a lease lasts by default. */
+export function claimBy(more: Partial<ClaimRequest> = {}): ClaimRequest {
+  return { worker: "a", offers: [{ workflow: "order", version: "1" }], limit: 100, leaseMs: 30_000, ...more }
+}
+
+/** What a case goes on with, if it is there. */
+export function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("expected a value here, found none")
+  return value
+}

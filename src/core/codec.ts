@@ -1,4 +1,5 @@
 import { PerdureError } from "./errors.ts"
+import { quoted } from "./json-text.ts"
 import { defaultLimits } from "./limits.ts"
 import { isPlainJson } from "./plain-json.ts"
 import { describeUnserializable, parseRich, stringifyRich } from "./rich-codec.ts"
@@ -18,7 +19,6 @@ export type Encoded = string
 const quote = 0x22
 const minus = 0x2d
 const tilde = 0x7e
-const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/
 
 export interface EncodeOptions {
   /** The root's name in errors: "input", "result" … */
@@ -101,7 +101,7 @@ export class Payload {
 function encodePrimitive(value: unknown): Encoded | undefined {
   switch (typeof value) {
     case "string":
-      return needsEscape.test(value) ? JSON.stringify(value) : `"${value}"`
+      return quoted(value)
     case "number":
       return Number.isFinite(value) && !Object.is(value, -0) ? String(value) : undefined
     case "boolean":

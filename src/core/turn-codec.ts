@@ -1,7 +1,7 @@
 import { isPlainEncoded, Payload, utf8Length } from "./codec.ts"
 import { PerdureError } from "./errors.ts"
 import type { Entry, EntryType, Recorded } from "./journal.ts"
-import { endOfValue } from "./json-scan.ts"
+import { endOfValue, quoted } from "./json-text.ts"
 
 /**
  * The entries of a turn <-> the text of its journal row. The text is durable: a JSON array without white space, of one object per
@@ -57,12 +57,6 @@ function encodePayload(payload: Payload, blobs: string[], blobBytesMin: number):
   if (text === "") return ""
   if (text.length * 3 > blobBytesMin && utf8Length(text) > blobBytesMin) return `,"blob":${blobs.push(text) - 1}`
   return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
-}
-
-const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/
-
-function quoted(text: string): string {
-  return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
 export interface EncodedRow {
@@ -186,9 +180,9 @@ type Fields = Record<string, unknown> & { readonly type: EntryType }
 /** The way for text of another form. */
 function parseEntries(row: EncodedRow): Entry[] {
   return (JSON.parse(row.entries) as Fields[]).map(({ value, rich, blob, ...fields }) => {
-    if (blob !== undefined) return restore(fields as Fields, blobOf(row, blob as number))
-    if (rich !== undefined) return restore(fields as Fields, Payload.of(`~${JSON.stringify(rich)}`))
-    return restore(fields as Fields, value === undefined ? undefined : Payload.of(JSON.stringify(value)))
+    if (blob !== undefined) return restore(fields, blobOf(row, blob as number))
+    if (rich !== undefined) return restore(fields, Payload.of(`~${JSON.stringify(rich)}`))
+    return restore(fields, value === undefined ? undefined : Payload.of(JSON.stringify(value)))
   })
 }
 

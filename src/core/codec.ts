@@ -28,7 +28,7 @@ export interface EncodeOptions {
 }
 
 export function encodeValue(value: unknown, options?: EncodeOptions): Encoded {
-  const encoded = encodePrimitive(value) ?? (isPlainJson(value) ? JSON.stringify(value) : encodeRich(value, options))
+  const encoded = encodePrimitive(value) ?? encodePlain(value) ?? encodeRich(value, options)
   const bytesMax = options?.bytesMax ?? defaultLimits.payloadBytesMax
   if (encoded.length * 3 > bytesMax) checkSize(encoded, bytesMax, options)
   return encoded
@@ -110,6 +110,15 @@ function encodePrimitive(value: unknown): Encoded | undefined {
       return ""
     default:
       return undefined
+  }
+}
+
+/** Undefined: not plain, or a getter threw; then the rich way says so. */
+function encodePlain(value: unknown): Encoded | undefined {
+  try {
+    return isPlainJson(value) ? JSON.stringify(value) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -70,7 +70,8 @@ function prototypeCount(value: object): number {
 /** What to tell the user about a value that `stringifyRich` refused. */
 export function describeUnserializable(problem: unknown, what: string): { path: string; message: string } {
   if (!(problem instanceof DevalueError)) {
-    const why = problem instanceof RangeError ? "is nested too deeply to be stored" : `could not be read: ${String(problem)}`
+    const tooDeep = problem instanceof RangeError && problem.message.includes("call stack")
+    const why = tooDeep ? "is nested too deeply to be stored" : `could not be read: ${String(problem)}`
     return { path: what, message: `${what} ${why}` }
   }
   const path = what + problem.path

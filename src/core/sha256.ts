@@ -1,14 +1,14 @@
 /** SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Here since WebCrypto's is asynchronous; fast enough for short texts. */
 export function sha256(text: string): string {
   const blocks = padded(new TextEncoder().encode(text))
-  const state = Uint32Array.from(initial)
-  const schedule = new Uint32Array(64)
+  const state = Int32Array.from(initial)
+  const schedule = new Int32Array(64)
   for (let offset = 0; offset < blocks.byteLength; offset += 64) {
     for (let i = 0; i < 16; i++) schedule[i] = blocks.getUint32(offset + 4 * i)
     compress(state, schedule)
   }
   let hex = ""
-  for (const word of state) hex += word.toString(16).padStart(8, "0")
+  for (const word of state) hex += (word >>> 0).toString(16).padStart(8, "0")
   return hex
 }
 
@@ -23,7 +23,7 @@ function padded(bytes: Uint8Array): DataView {
   return view
 }
 
-function compress(state: Uint32Array, w: Uint32Array): void {
+function compress(state: Int32Array, w: Int32Array): void {
   for (let i = 16; i < 64; i++) {
     const w15 = at(w, i - 15)
     const w2 = at(w, i - 2)
@@ -56,7 +56,7 @@ function compress(state: Uint32Array, w: Uint32Array): void {
   state.set([a + at(state, 0), b + at(state, 1), c + at(state, 2), d + at(state, 3), e + at(state, 4), f + at(state, 5), g + at(state, 6), h + at(state, 7)])
 }
 
-function at(words: Uint32Array, index: number): number {
+function at(words: Int32Array, index: number): number {
   return words[index] as number
 }
 
@@ -66,11 +66,11 @@ function rotate(word: number, bits: number): number {
 
 /** The fractional parts of the square roots of the first 8 primes, and of the cube roots of the first 64. */
 const primes = firstPrimes(64)
-const initial = Uint32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prime)))
-const constants = Uint32Array.from(primes, (prime) => fraction(Math.cbrt(prime)))
+const initial = Int32Array.from(primes.slice(0, 8), (prime) => fraction(Math.sqrt(prime)))
+const constants = Int32Array.from(primes, (prime) => fraction(Math.cbrt(prime)))
 
 function fraction(root: number): number {
-  return (root - Math.floor(root)) * 0x100000000
+  return Math.floor((root - Math.floor(root)) * 0x100000000) | 0
 }
 
 function firstPrimes(count: number): number[] {

@@ -161,7 +161,8 @@ class EntryReader {
       if (next !== closeBrace) return undefined
       this.at = valueEnd + 1
       const value = this.payloadAt(key, text.slice(valueStart, valueEnd))
-      return restore(JSON.parse(value === undefined ? text.slice(start, valueEnd + 1) : `${text.slice(start, key - 1)}}`) as Fields, value)
+      const fields = JSON.parse(value === undefined ? text.slice(start, valueEnd + 1) : `${text.slice(start, key - 1)}}`) as Fields
+      return "value" in fields || "rich" in fields || "blob" in fields ? undefined : restore(fields, value)
     }
     return undefined
   }
@@ -192,17 +193,18 @@ function blobOf(row: EncodedRow, index: number): Payload {
   return Payload.of(text)
 }
 
-const typesWithValue: ReadonlySet<EntryType> = new Set<EntryType>([
-  "run.started",
-  "step.completed",
-  "step.failed",
-  "event.received",
-  "run.completed",
-  "run.failed",
-  "hook.failed",
-])
+/** In these an absent value is undefined. */
+const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> = {
+  "run.started": true,
+  "step.completed": true,
+  "step.failed": true,
+  "event.received": true,
+  "run.completed": true,
+  "run.failed": true,
+  "hook.failed": true,
+}
 
 function restore(fields: Fields, value: Payload | undefined): Entry {
-  const payload = value ?? (typesWithValue.has(fields.type) ? Payload.undefined : undefined)
+  const payload = value ?? (Object.hasOwn(typesWithValue, fields.type) ? Payload.undefined : undefined)
   return (payload === undefined ? fields : Object.assign(fields, { value: payload })) as unknown as Entry
 }

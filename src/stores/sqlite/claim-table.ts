@@ -1,0 +1,112 @@
+import type { Offer } from "../../ports/journal-store.ts"
+import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
+import { instanceColumns } from "./instance-row.ts"
+import { toText } from "./odd-text.ts"
+import { integer, text } from "./sql-columns.ts"
+
+/** What was running when its owner went must go on somewhere: it is due at once. */
+const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
+  due_at = CASE WHEN status = 'running' THEN min(ifnull(due_at, ?), ?) ELSE due_at END`
+
+/** Who owns which instance, who may have it, and until when: the statements on owners and leases. */
+export class ClaimTable {
+  readonly #due: SqlStatement
+  readonly #dueById: SqlStatement
+  readonly #take: SqlStatement
+  readonly #nextDue: SqlStatement
+  readonly #unread: SqlStatement
+  readonly #nextOwner: SqlStatement
+  readonly #lives: SqlStatement
+  readonly #renew: SqlStatement
+  readonly #endLease: SqlStatement
+  readonly #endLeases: SqlStatement
+  readonly #abandon: SqlStatement
+  readonly #release: SqlStatement
+
+  constructor(driver: SqlDriver) {
+    this.#due = driver.prepare(
+      `SELECT ${instanceColumns}, i.crashed, i.claim_at FROM perdure_instance i
+      WHERE i.workflow = ? AND i.version = ? AND i.claim_at <= ? ORDER BY i.claim_at, i.key LIMIT ?`,
+    )
+    this.#dueById = driver.prepare(`SELECT ${instanceColumns}, i.crashed, i.claim_at FROM perdure_instance i WHERE i.id = ? AND i.claim_at <= ?`)
+    this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
+    this.#nextDue = driver.prepare(
+      `SELECT claim_at FROM perdure_instance WHERE workflow = ? AND version = ? AND claim_at IS NOT NULL ORDER BY claim_at LIMIT 1`,
+    )
+    this.#unread = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ? AND mail_at IS NOT NULL LIMIT ?`)
+    this.#nextOwner = driver.prepare(`SELECT owner FROM perdure_instance WHERE owner > ? ORDER BY owner LIMIT 1`)
+    this.#lives = driver.prepare(`SELECT 1 AS found FROM perdure_lease WHERE worker = ? AND until > ?`)
+    this.#renew = driver.prepare(`INSERT INTO perdure_lease (worker, until) VALUES (?, ?) ON CONFLICT (worker) DO UPDATE SET until = excluded.until`)
+    this.#endLease = driver.prepare(`DELETE FROM perdure_lease WHERE worker = ?`)
+    this.#endLeases = driver.prepare(`DELETE FROM perdure_lease`)
+    this.#abandon = driver.prepare(`${disown} WHERE owner = ?`)
+    this.#release = driver.prepare(`${disown} WHERE id = ? AND owner = ?`)
+  }
+
+  /** Rows that may be claimed now, oldest due first. */
+  due(offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): SqlRow[] {
+    const rows = new Map<number, SqlRow>()
+    const found = ids === undefined ? this.#dueOf(offers, limit, now) : this.#dueAmong(ids, offers, now)
+    for (const row of found) rows.set(integer(row, "key"), row)
+    return [...rows.values()].toSorted(byDue).slice(0, limit)
+  }
+
+  take(worker: string, key: number): void {
+    this.#take.run(toText(worker), key)
+  }
+
+  nextDueAt(offers: readonly Offer[]): number | undefined {
+    let next: number | undefined
+    for (const { workflow, version } of offers) {
+      const row = this.#nextDue.get(toText(workflow), toText(version))
+      if (row !== undefined) next = Math.min(next ?? Number.POSITIVE_INFINITY, integer(row, "claim_at"))
+    }
+    return next
+  }
+
+  unread(worker: string, limit: number): string[] {
+    return this.#unread.all(toText(worker), limit).map((row) => text(row, "id"))
+  }
+
+  /** Owners whose lease is over. One look-up per owner, not per instance. A worker that claims is alive itself, whatever became of its lease. */
+  deadOwners(claimer: string, now: number): string[] {
+    const dead: string[] = []
+    for (let row = this.#nextOwner.get(""); row !== undefined;) {
+      const owner = text(row, "owner")
+      if (owner !== claimer && this.#lives.get(toText(owner), now) === undefined) dead.push(owner)
+      row = this.#nextOwner.get(toText(owner))
+    }
+    return dead
+  }
+
+  renew(worker: string, until: number): void {
+    this.#renew.run(toText(worker), until)
+  }
+
+  /** The instances of a worker that is gone count as crashed and as owned by nobody. */
+  abandon(worker: string, now: number): void {
+    this.#endLease.run(toText(worker))
+    this.#abandon.run(1, now, now, toText(worker))
+  }
+
+  endLeases(): void {
+    this.#endLeases.run()
+  }
+
+  release(worker: string, id: string, now: number): void {
+    this.#release.run(0, now, now, toText(id), toText(worker))
+  }
+
+  #dueOf(offers: readonly Offer[], limit: number, now: number): SqlRow[] {
+    return offers.flatMap(({ workflow, version }) => this.#due.all(toText(workflow), toText(version), now, limit))
+  }
+
+  #dueAmong(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
+    const rows = ids.flatMap((id) => this.#dueById.all(toText(id), now))
+    return rows.filter((row) => offers.some((offer) => offer.workflow === text(row, "workflow") && offer.version === text(row, "version")))
+  }
+}
+
+function byDue(a: SqlRow, b: SqlRow): number {
+  return integer(a, "claim_at") - integer(b, "claim_at") || integer(a, "key") - integer(b, "key")
+}

@@ -1,0 +1,76 @@
+import type { Filter, PageRequest } from "../../ports/directory.ts"
+import type { SqlValue } from "../../ports/sql-driver.ts"
+import type { PagePlace } from "../page-cursor.ts"
+import { instanceColumns } from "./instance-row.ts"
+import { toText } from "./odd-text.ts"
+
+export interface Query {
+  readonly sql: string
+  readonly values: readonly SqlValue[]
+}
+
+/**
+ * Instances of at most one status, one page of them. A unary plus keeps SQLite from an index: a status or an id prefix is
+ * taken to be rarer than a workflow, which it cannot know.
+ */
+export function pageQuery(filter: Filter, status: string | undefined, order: PageRequest["order"], place: PagePlace | undefined, limit: number): Query {
+  const where = new Where(filter)
+  const { created, key } = where
+  if (status !== undefined) where.add(`${where.byPrefix ? "+" : ""}i.status = ?`, status)
+  if (filter.workflow !== undefined) where.add(`${status !== undefined || where.byPrefix ? "+" : ""}i.workflow = ?`, toText(filter.workflow))
+  if (place !== undefined) where.add(`(${created}, ${key}) ${order === "oldest" ? ">" : "<"} (?, ?)`, place.createdAt, place.key)
+  const direction = order === "oldest" ? "ASC" : "DESC"
+  const sorted = where.byPrefix ? `+${created} ${direction}, +${key} ${direction}` : `${created} ${direction}, ${key} ${direction}`
+  return { sql: `SELECT ${instanceColumns} FROM ${where.from} ${where.clause} ORDER BY ${sorted} LIMIT ?`, values: [...where.values, limit] }
+}
+
+export function countQuery(filter: Filter, by: "status" | "workflow"): Query {
+  const where = new Where(filter)
+  if (filter.status !== undefined) where.add(`i.status IN (${filter.status.map(() => "?").join(", ")})`, ...filter.status)
+  if (filter.workflow !== undefined) where.add(`i.workflow = ?`, toText(filter.workflow))
+  return { sql: `SELECT i.${by} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${by}`, values: where.values }
+}
+
+class Where {
+  readonly from: string
+  readonly created: string
+  readonly key: string
+  readonly byPrefix: boolean
+  readonly values: SqlValue[] = []
+  readonly #conditions: string[] = []
+
+  constructor({ version, tag, since, until, idPrefix = "" }: Filter) {
+    const tagged = tag !== undefined
+    this.from = tagged ? "perdure_tag t CROSS JOIN perdure_instance i ON i.key = t.instance" : "perdure_instance i"
+    this.created = tagged ? "t.created_at" : "i.created_at"
+    this.key = tagged ? "t.instance" : "i.key"
+    this.byPrefix = idPrefix !== "" && !tagged
+    if (tagged) this.add("t.tag = ?", toText(tag))
+    if (version !== undefined) this.add("i.version = ?", toText(version))
+    if (since !== undefined) this.add(`${this.created} >= ?`, since)
+    if (until !== undefined) this.add(`${this.created} < ?`, until)
+    if (idPrefix !== "") {
+      this.add("i.id >= ?", idPrefix)
+      const end = afterPrefix(idPrefix)
+      if (end !== undefined) this.add("i.id < ?", end)
+    }
+  }
+
+  add(condition: string, ...values: SqlValue[]): void {
+    this.#conditions.push(condition)
+    this.values.push(...values)
+  }
+
+  get clause(): string {
+    return this.#conditions.length === 0 ? "" : `WHERE ${this.#conditions.join(" AND ")}`
+  }
+}
+
+/** The first text, in SQLite's order of code points, that is behind all texts with this prefix. */
+function afterPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)
+  }
+  return undefined
+}

@@ -1,0 +1,122 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite"
+import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
+import { closedStore } from "../closed-store.ts"
+import { sqliteFailure } from "./sqlite-failure.ts"
+
+/** `node:sqlite` as a driver. Everything that it throws has gone through `sqliteFailure`. */
+export class NodeSqlDriver implements SqlDriver {
+  readonly path: string
+  readonly #database: DatabaseSync
+  readonly #begin: SqlStatement
+  readonly #commit: SqlStatement
+  readonly #rollback: SqlStatement
+  #closed = false
+
+  /** `settings` are run before anything else. */
+  constructor(path: string, settings: string) {
+    this.path = path
+    try {
+      this.#database = new DatabaseSync(path)
+    } catch (error) {
+      throw sqliteFailure(path, error)
+    }
+    try {
+      this.exec(settings)
+      // A writer takes its place in the queue at once; one that begins by reading can lose it to another process half-way.
+      this.#begin = this.prepare("BEGIN IMMEDIATE")
+      this.#commit = this.prepare("COMMIT")
+      this.#rollback = this.prepare("ROLLBACK")
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
+  }
+
+  prepare(sql: string): SqlStatement {
+    return new NodeSqlStatement(
+      this.#attempt(() => this.#database.prepare(sql)),
+      (error) => this.#failure(error),
+    )
+  }
+
+  exec(sql: string): void {
+    this.#attempt(() => this.#database.exec(sql))
+  }
+
+  transaction<T>(fn: () => T): T {
+    this.#begin.run()
+    try {
+      const result = fn()
+      this.#commit.run()
+      return result
+    } catch (error) {
+      this.#abort()
+      throw error
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#database.close()
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** SQLite itself has rolled back already after some failures, a full disk among them: then there is nothing left to roll back. */
+  #abort(): void {
+    try {
+      this.#rollback.run()
+    } catch {
+      // The failure that led here is the one to tell.
+    }
+  }
+
+  #attempt<T>(fn: () => T): T {
+    try {
+      return fn()
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  #failure(error: unknown): Error {
+    return this.#closed ? closedStore() : sqliteFailure(this.path, error)
+  }
+}
+
+class NodeSqlStatement implements SqlStatement {
+  readonly #statement: StatementSync
+  readonly #failure: (error: unknown) => Error
+
+  constructor(statement: StatementSync, failure: (error: unknown) => Error) {
+    this.#statement = statement
+    this.#failure = failure
+  }
+
+  run(...values: SqlValue[]): { readonly changes: number } {
+    try {
+      return this.#statement.run(...values) as { changes: number }
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  get(...values: SqlValue[]): SqlRow | undefined {
+    try {
+      return this.#statement.get(...values)
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  all(...values: SqlValue[]): SqlRow[] {
+    try {
+      return this.#statement.all(...values)
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+}

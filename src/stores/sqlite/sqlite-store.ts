@@ -1,0 +1,128 @@
+import { mkdtempSync, realpathSync, rmdirSync } from "node:fs"
+import { PerdureError } from "../../core/errors.ts"
+import type { Store, StoreContext, StoreRole } from "../../ports/store.ts"
+import { closedStore } from "../closed-store.ts"
+import { ChangePoll } from "./change-poll.ts"
+import { migrate } from "./migrate.ts"
+import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { SqliteDirectory } from "./sqlite-directory.ts"
+import { SqliteJournalStore } from "./sqlite-journal-store.ts"
+import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
+import { WorkerLock } from "./worker-lock.ts"
+
+interface Opening {
+  readonly path: string
+  readonly settings: string
+  readonly pollIntervalMs: number
+  readonly context: StoreContext
+}
+
+export function openSqliteStore(opening: Opening): Store {
+  const driver = openDriver(opening)
+  try {
+    migrate(driver)
+    // A file that cannot be written should say so now, not at the first commit.
+    driver.transaction(() => {})
+    return new SqliteStore(driver, opening)
+  } catch (error) {
+    driver.close()
+    throw explained(error, opening.path)
+  }
+}
+
+function openDriver({ path, settings }: Opening): NodeSqlDriver {
+  try {
+    return new NodeSqlDriver(path, settings)
+  } catch (error) {
+    throw explained(error, path)
+  }
+}
+
+/** SQLite cannot open a file in a folder where it may not create the write-ahead log; the folder's permissions are the cause then. */
+function explained(error: unknown, path: string): unknown {
+  if (!PerdureError.is(error, "DATABASE_UNREADABLE")) return error
+  try {
+    rmdirSync(mkdtempSync(`${path}-`))
+    return error
+  } catch (refusal) {
+    const code = refusal instanceof Error && "code" in refusal ? refusal.code : undefined
+    if (code !== "EACCES" && code !== "EPERM" && code !== "EROFS") return error
+    return new PerdureError(
+      "READ_ONLY",
+      `the folder of "${path}" cannot be written; make it writable for this process, SQLite keeps files beside the database`,
+      {
+        details: { path },
+        cause: error,
+      },
+    )
+  }
+}
+
+class SqliteStore implements Store {
+  readonly journal: SqliteJournalStore
+  readonly directory: SqliteDirectory
+  readonly #driver: NodeSqlDriver
+  readonly #tables: SqliteTables
+  readonly #poll: ChangePoll
+  readonly #mayWork: boolean
+  /** What the lock is named after, whatever link the file was opened through. Undefined: a database of our own in memory. */
+  readonly #file: string | undefined
+  #lock: WorkerLock | undefined
+  #role: StoreRole = "client"
+
+  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, context }: Opening) {
+    this.#driver = driver
+    this.#tables = sqliteTables(driver, context.now)
+    this.journal = new SqliteJournalStore(this.#tables)
+    this.directory = new SqliteDirectory(this.#tables)
+    this.#poll = new ChangePoll(driver, pollIntervalMs)
+    this.#mayWork = context.role === "worker"
+    this.#file = path === ":memory:" ? undefined : realpathSync(path)
+    this.#becomeWorker()
+  }
+
+  get role(): StoreRole {
+    return this.#role
+  }
+
+  async standBy(): Promise<StoreRole> {
+    if (this.#driver.closed) throw closedStore()
+    this.#becomeWorker()
+    return this.#role
+  }
+
+  onHint(listener: () => void): () => void {
+    return this.#poll.listen(listener)
+  }
+
+  async close(): Promise<void> {
+    if (this.#driver.closed) return
+    this.#poll.stop()
+    try {
+      this.#driver.exec("PRAGMA wal_checkpoint(PASSIVE)")
+    } catch {
+      // What is not in the file yet is in the log beside it, and the next one to open finds it there.
+    }
+    this.#driver.close()
+    this.#lock?.release()
+    this.#lock = undefined
+  }
+
+  #becomeWorker(): void {
+    if (this.#role === "worker" || !this.#mayWork) return
+    if (this.#file !== undefined) {
+      const lock = WorkerLock.take(this.#file)
+      if (lock === undefined) return
+      this.#lock = lock
+    }
+    try {
+      // Whoever was the worker before is dead, whatever its lease says.
+      this.#driver.transaction(() => this.#tables.claims.endLeases())
+    } catch (error) {
+      this.#lock?.release()
+      this.#lock = undefined
+      throw error
+    }
+    this.#role = "worker"
+  }
+}

@@ -1,0 +1,44 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import { openSqliteStore } from "./sqlite-store.ts"
+
+export interface SqliteOptions {
+  /**
+   * What a committed turn survives. `disk` (the default): also a power failure. `process`: the death of the process, but a
+   * power failure may take the last moments. Faster where commits are small.
+   */
+  readonly durability?: "disk" | "process"
+  /** How often, in milliseconds, to look for what other processes have written. Default 20. */
+  readonly pollInterval?: number
+  /** How long, in milliseconds, a write waits for another process's before it fails with `DATABASE_BUSY`. Default 5,000. */
+  readonly busyTimeout?: number
+  /** The file may have at most so many pages of 4 KiB: what a full disk does can be tried out with it. Default: no limit. */
+  readonly maxPageCount?: number
+}
+
+/**
+ * A store in a SQLite file. One process at a time executes; others that open the file can start, send, list and wait, and
+ * stand by to take over. ":memory:" is a store that ends with the engine.
+ */
+export function sqlite(path: string, options: SqliteOptions = {}): StoreProvider {
+  if (typeof path !== "string" || path === "") throw new PerdureError("BAD_OPTION", `sqlite() needs the path of a file, such as "perdure.db", or ":memory:"`)
+  const { durability = "disk", pollInterval = 20, busyTimeout = 5_000, maxPageCount } = options
+  if (durability !== "disk" && durability !== "process")
+    throw new PerdureError("BAD_OPTION", `durability is "disk" or "process", not ${JSON.stringify(durability)}`)
+  requireWhole("pollInterval", pollInterval, 1)
+  requireWhole("busyTimeout", busyTimeout, 0)
+  if (maxPageCount !== undefined) requireWhole("maxPageCount", maxPageCount, 1)
+  const settings = [
+    `PRAGMA busy_timeout = ${busyTimeout}`,
+    `PRAGMA journal_mode = WAL`,
+    `PRAGMA synchronous = ${durability === "disk" ? "FULL" : "NORMAL"}`,
+    `PRAGMA cache_size = -16000`,
+    ...(maxPageCount === undefined ? [] : [`PRAGMA max_page_count = ${maxPageCount}`]),
+  ]
+  return { name: "sqlite", open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs: pollInterval, context }) }
+}
+
+function requireWhole(name: string, value: unknown, least: number): void {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value < 2 ** 31) return
+  throw new PerdureError("BAD_OPTION", `${name} is a whole number of at least ${least}, not ${String(value)}`)
+}

@@ -1,0 +1,19 @@
+/** Cuts long text into UTF-8 parts that fit a row, and puts it together again. */
+
+/** In UTF-16 units, so at most three times as many bytes: below this, text goes into the row itself. */
+export const inlineTextMax = 256 * 1024
+
+const chunkBytesMax = 1024 * 1024
+
+/** At least one part, also for the empty text. */
+export function toChunks(value: string): Uint8Array[] {
+  const encoded = new TextEncoder().encode(value)
+  const chunks: Uint8Array[] = []
+  for (let start = 0; start === 0 || start < encoded.length; start += chunkBytesMax) chunks.push(encoded.subarray(start, start + chunkBytesMax))
+  return chunks
+}
+
+export function fromChunks(chunks: readonly Uint8Array[]): string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+  return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode()
+}

@@ -1,0 +1,89 @@
+import type { NewInstance, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import type { InboxTable } from "./inbox-table.ts"
+import { InstanceKeys } from "./instance-keys.ts"
+import { stateColumns, stateValues, toTags } from "./instance-row.ts"
+import type { JournalTable } from "./journal-table.ts"
+import { toText } from "./odd-text.ts"
+import { integer } from "./sql-columns.ts"
+
+const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
+
+/** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
+export class TurnWriter {
+  readonly #journal: JournalTable
+  readonly #inbox: InboxTable
+  readonly #keys: InstanceKeys
+  readonly #now: () => number
+  readonly #create: SqlStatement
+  readonly #createdKey: SqlStatement
+  readonly #tag: SqlStatement
+  readonly #setState: SqlStatement
+
+  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, now: () => number) {
+    this.#journal = journal
+    this.#inbox = inbox
+    this.#now = now
+    this.#keys = new InstanceKeys(driver)
+    this.#create = driver.prepare(
+      `INSERT INTO perdure_instance (${createColumns.join(", ")}) VALUES (${createColumns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`,
+    )
+    // Much cheaper than a RETURNING clause.
+    this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
+    this.#tag = driver.prepare(`INSERT INTO perdure_tag (tag, created_at, instance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
+    this.#setState = driver.prepare(
+      `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0 WHERE key = ?`,
+    )
+  }
+
+  write(turn: Turn): TurnOutcome {
+    if (turn.create !== undefined) return this.#writeCreation(turn, turn.create)
+    const key = this.#keys.of(turn.instance, turn.incarnation)
+    if (key === undefined) return "lost"
+    if (turn.inboxSeen !== undefined && this.#inbox.hasNewer(key, turn.inboxSeen)) return this.#outcomeOf(key, turn)
+    if (!this.#journal.append(key, turn)) return this.#outcomeOf(key, turn)
+    if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
+    if (turn.discardInbox === true) this.#inbox.discard(key)
+    if (turn.state !== undefined) this.#setState.run(...stateValues(turn.state), turn.at, key)
+    return "committed"
+  }
+
+  /** To be called when a transaction with turns in it failed. */
+  forget(): void {
+    this.#keys.forget()
+  }
+
+  #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
+    const { id, incarnation, workflow, version, createdAt, tags } = create
+    if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
+    const { changes } = this.#create.run(
+      toText(id),
+      toText(incarnation),
+      toText(workflow),
+      toText(version),
+      createdAt,
+      toTags(tags),
+      ...stateValues(turn.state),
+      turn.at,
+    )
+    if (changes === 0) {
+      const existing = this.#keys.of(id, incarnation)
+      return existing === undefined ? "lost" : this.#outcomeOf(existing, turn)
+    }
+    const key = lastKey(this.#createdKey)
+    this.#keys.remember(id, incarnation, key)
+    for (const tag of tags) this.#tag.run(toText(tag), createdAt, key)
+    if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
+    return "committed"
+  }
+
+  #outcomeOf(key: number, turn: Turn): TurnOutcome {
+    return this.#journal.isRecorded(key, turn) ? "committed" : "lost"
+  }
+}
+
+function lastKey(statement: SqlStatement): number {
+  const row = statement.get()
+  if (row === undefined) throw new Error("an inserted row has a key")
+  return integer(row, "key")
+}

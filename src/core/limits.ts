@@ -40,6 +40,20 @@ export function checkEventType(type: string, lengthMax = defaultLimits.eventType
   if (problem !== undefined) throw new PerdureError("BAD_NAME", `event type ${shown(type)} ${problem}`, { details: { type } })
 }
 
+const tagLengthMax = 128
+const tagsMax = 32
+
+/** Tags to find instances by, each once. */
+export function checkTags(tags: readonly string[]): readonly string[] {
+  const unique = [...new Set(tags)]
+  if (unique.length > tagsMax) throw new PerdureError("BAD_OPTION", `an instance has at most ${tagsMax} tags; ${unique.length} were given`)
+  for (const tag of unique) {
+    const problem = lengthProblemOf(tag, tagLengthMax)
+    if (problem !== undefined) throw new PerdureError("BAD_NAME", `tag ${shown(tag)} ${problem}`, { details: { tag } })
+  }
+  return unique
+}
+
 /** What is wrong with a name of a bounded length, whatever its characters; undefined: nothing. Callers without types pass anything. */
 export function lengthProblemOf(name: unknown, lengthMax: number): string | undefined {
   if (typeof name !== "string") return "is not a string"

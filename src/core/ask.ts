@@ -1,0 +1,110 @@
+import type { Asks, SleepOptions, StepContext, StepOptions, WaitOptions } from "./context.ts"
+import { durationMs, type Duration } from "./duration.ts"
+import { PerdureError } from "./errors.ts"
+import { checkEventType } from "./limits.ts"
+import { checkStepName, stepId } from "./step-id.ts"
+
+/** One thing that workflow code, or a step's function, asks the engine for. */
+export type AskRequest = DoAsk | SleepAsk | WaitAsk
+
+export interface DoAsk {
+  readonly kind: "do"
+  readonly id: string
+  readonly fn: (context: StepContext) => unknown
+  readonly options: StepOptions | undefined
+}
+
+export interface SleepAsk {
+  readonly kind: "sleep"
+  readonly id: string
+  readonly signal: AbortSignal | undefined
+  /** The wake time is fixed when the ask is recorded. */
+  readonly wakeAt: (now: number) => number
+}
+
+export interface WaitAsk {
+  readonly kind: "wait"
+  readonly id: string
+  readonly signal: AbortSignal | undefined
+  readonly event: string
+  readonly timeoutMs: number | undefined
+  /** What a timeout gives; without it a timeout throws. */
+  readonly fallback: { readonly value: unknown } | undefined
+}
+
+/** Where asks go: the execution for workflow code, the engine for a step's function. */
+export type AskSink = (ask: AskRequest) => Promise<unknown>
+
+/** The methods of `Asks`: names and numbers each ask, checks its arguments, hands it on. */
+export class Asker implements Asks<Record<string, never>> {
+  readonly #sink: AskSink
+  readonly #parent: string | undefined
+  readonly #duplicates: "number" | "error"
+  readonly #occurrences = new Map<string, number>()
+
+  constructor(sink: AskSink, parent: string | undefined, duplicates: "number" | "error") {
+    this.#sink = sink
+    this.#parent = parent
+    this.#duplicates = duplicates
+  }
+
+  do<T>(name: string, fn: (context: StepContext<Record<string, never>>) => T | Promise<T>, options?: StepOptions): Promise<T> {
+    return this.#ask(name, (id) => {
+      if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `step "${name}" has no function; write ctx.do("${name}", async () => …)`)
+      return { kind: "do", id, fn: fn as DoAsk["fn"], options }
+    }) as Promise<T>
+  }
+
+  sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void> {
+    return this.#ask(name, (id) => {
+      const ms = durationMs(duration, `sleep "${name}"`)
+      return { kind: "sleep", id, signal: options?.signal, wakeAt: (now) => now + ms }
+    }) as Promise<void>
+  }
+
+  sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void> {
+    return this.#ask(name, (id) => {
+      const at = instant(name, time)
+      return { kind: "sleep", id, signal: options?.signal, wakeAt: () => at }
+    }) as Promise<void>
+  }
+
+  waitForEvent(name: string, options: WaitOptions = {}): Promise<never> {
+    return this.#ask(name, (id) => {
+      const event = options.type ?? name
+      checkEventType(event)
+      const timeoutMs = options.timeout === undefined ? undefined : durationMs(options.timeout, `the timeout of wait "${name}"`)
+      const fallback = "default" in options ? { value: options.default } : undefined
+      return { kind: "wait", id, signal: options.signal, event, timeoutMs, fallback }
+    }) as Promise<never>
+  }
+
+  /** A wrong argument rejects, like everything else that can go wrong with a step. */
+  #ask(name: string, make: (id: string) => AskRequest): Promise<unknown> {
+    try {
+      checkStepName(name)
+      const occurrence = (this.#occurrences.get(name) ?? 0) + 1
+      this.#occurrences.set(name, occurrence)
+      if (occurrence > 1 && this.#duplicates === "error") {
+        throw new PerdureError(
+          "DUPLICATE_STEP",
+          `step "${name}" is asked for twice and the workflow says duplicateSteps: "error"; give each step a name of its own`,
+          { details: { step: name } },
+        )
+      }
+      return this.#sink(make(stepId(this.#parent, name, occurrence)))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+}
+
+function instant(name: string, time: Date | number | string): number {
+  const at = typeof time === "number" ? time : time instanceof Date ? time.getTime() : Date.parse(time)
+  if (!Number.isFinite(at)) {
+    throw new PerdureError("BAD_DURATION", `sleepUntil "${name}" got ${JSON.stringify(time)}; give it a Date, milliseconds since 1970 or an ISO 8601 string`, {
+      details: { step: name },
+    })
+  }
+  return at
+}

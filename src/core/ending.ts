@@ -1,0 +1,18 @@
+import { CancelledError, PerdureError, TerminatedError } from "./errors.ts"
+import type { Entry } from "./journal.ts"
+
+/** The error that an ended, or stalled, instance shows to whoever asks for its result. */
+export function endingError(instance: string, entry: Entry): unknown {
+  switch (entry.type) {
+    case "run.failed":
+      return entry.value.decode()
+    case "run.cancelled":
+      return new CancelledError(instance, entry.reason)
+    case "run.terminated":
+      return new TerminatedError(instance, entry.reason)
+    case "stalled":
+      return new PerdureError("STALLED", entry.message, { details: { instance, code: entry.code } })
+    default:
+      return new PerdureError("STORE_FAILED", `the journal of instance "${instance}" ends with ${entry.type}, which is no ending`, { details: { instance } })
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Every error that Perdure throws. One base class with a string `code`, data fields, and a message that says what to do
+ * next. They are recognised by brand (`PerdureError.is`), not by `instanceof`: two copies of the package may be loaded.
+ */
+
+const brand = Symbol.for("perdure.error")
+
+export type ErrorCode =
+  | "BAD_DURATION"
+  | "BAD_ID"
+  | "BAD_NAME"
+  | "BAD_OPTION"
+  | "CANCELLED"
+  | "CTX_IN_STEP"
+  | "DATABASE_BUSY"
+  | "DATABASE_CORRUPT"
+  | "DATABASE_TOO_NEW"
+  | "DATABASE_UNREADABLE"
+  | "DEADLINE_EXCEEDED"
+  | "DISK_FULL"
+  | "DUPLICATE_STEP"
+  | "ENGINE_CLOSED"
+  | "EVENT_TIMEOUT"
+  | "FOREIGN_AWAIT"
+  | "ID_CONFLICT"
+  | "ID_EXISTS"
+  | "INSTANCE_ENDED"
+  | "INSTANCE_TIMEOUT"
+  | "INVALID_EVENT"
+  | "INVALID_INPUT"
+  | "JOURNAL_MISMATCH"
+  | "LIMIT_EXCEEDED"
+  | "NON_RETRYABLE"
+  | "NOT_ENDED"
+  | "NOT_FOUND"
+  | "PAYLOAD_TOO_LARGE"
+  | "READ_ONLY"
+  | "RESULT_TIMEOUT"
+  | "SELF_CALL"
+  | "STALLED"
+  | "STEP_FAILED"
+  | "STEP_TIMEOUT"
+  | "STORE_FAILED"
+  | "TERMINATED"
+  | "TOO_MANY_CRASHES"
+  | "UNKNOWN_STEP"
+  | "UNKNOWN_WORKFLOW"
+  | "UNSERIALIZABLE"
+
+export class PerdureError extends Error {
+  override readonly name: string = "PerdureError"
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.details = options.details ?? {}
+  }
+
+  get [brand](): true {
+    return true
+  }
+
+  /** True for any Perdure error, also one from another copy of the package; with a code, for that kind only. */
+  static is(value: unknown, code?: ErrorCode): value is PerdureError {
+    if (typeof value !== "object" || value === null || !(brand in value)) return false
+    return code === undefined || (value as PerdureError).code === code
+  }
+}
+
+/** A step that used up its attempts. `cause` is the last attempt's error. */
+export class StepFailedError extends PerdureError {
+  override readonly name = "StepFailedError"
+  constructor(step: string, attempts: number, cause: unknown) {
+    const last = cause instanceof Error ? cause.message : String(cause)
+    super("STEP_FAILED", `step "${step}" failed after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}: ${last}`, { details: { step, attempts }, cause })
+  }
+}
+
+/** Thrown by a step's function to say that trying again is pointless. */
+export class NonRetryableError extends PerdureError {
+  override readonly name = "NonRetryableError"
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super("NON_RETRYABLE", message, options)
+  }
+}
+
+/** A wait whose time was up and that had no default. */
+export class EventTimeoutError extends PerdureError {
+  override readonly name = "EventTimeoutError"
+  constructor(step: string, event: string) {
+    super("EVENT_TIMEOUT", `no "${event}" event came before the timeout of wait "${step}"; give the wait a default, or catch this error`, {
+      details: { step, event },
+    })
+  }
+}
+
+/** Rejects the open sleeps, waits and attempts of a cancelled instance, and its result. */
+export class CancelledError extends PerdureError {
+  override readonly name = "CancelledError"
+  constructor(instance: string, reason?: string) {
+    super("CANCELLED", `instance "${instance}" was cancelled${reason === undefined ? "" : `: ${reason}`}`, { details: { instance, reason } })
+  }
+}
+
+/** Rejects the result of a terminated instance. */
+export class TerminatedError extends PerdureError {
+  override readonly name = "TerminatedError"
+  constructor(instance: string, reason?: string) {
+    super("TERMINATED", `instance "${instance}" was terminated${reason === undefined ? "" : `: ${reason}`}`, { details: { instance, reason } })
+  }
+}
+
+/** `result({ timeout })` that had no answer in time; the instance itself goes on. */
+export class ResultTimeoutError extends PerdureError {
+  override readonly name = "ResultTimeoutError"
+  constructor(instance: string, timeoutMs: number) {
+    super("RESULT_TIMEOUT", `instance "${instance}" has no result after ${timeoutMs} ms; it goes on, ask again or see why("${instance}")`, {
+      details: { instance, timeoutMs },
+    })
+  }
+}

@@ -1,0 +1,223 @@
+import { Asker, type AskRequest } from "./ask.ts"
+import type { Payload } from "./codec.ts"
+import type { Context, InstanceInfo, WorkflowLog } from "./context.ts"
+import { CancelledError, PerdureError } from "./errors.ts"
+import type { Recorded, Release } from "./journal.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import { reject, settle, settleable, type Settleable, type Settling } from "./settlement.ts"
+import type { AnyWorkflow } from "./workflow.ts"
+
+/**
+ * Workflow code and its journal. The code asks; whoever drives the execution records each ask (`accept`), does it, records
+ * what came out and releases that entry (`release`), which settles one promise. Live execution and replay are this one path:
+ * a driver releases exactly one entry, lets a macrotask pass, and looks at `fresh` and `outcome`.
+ *
+ * Suspension is a promise left pending. Nothing here does I/O, reads a clock or draws a random number.
+ */
+export class Execution {
+  /** Asks that are not recorded yet, in call order. */
+  readonly fresh = new Map<string, OpenAsk>()
+  /** Recorded asks that the code itself gave up through a signal, to be recorded. */
+  aborted: string[] = []
+  outcome: Outcome | undefined
+  /** Log lines of workflow code are silent while this is set. */
+  replaying = false
+
+  readonly #spec: ExecutionSpec
+  readonly #open = new Map<string, OpenAsk>()
+  /** Asks that the code gave up before they were recorded; on replay with other timing they may be recorded all the same. */
+  readonly #withdrawn = new Set<string>()
+  readonly #cancelling = new AbortController()
+  #cancelled: CancelledError | undefined
+  #now = 0
+  #asks = 0
+  #lastAsked: string | undefined
+
+  constructor(spec: ExecutionSpec) {
+    this.#spec = spec
+  }
+
+  get hasOpenAsks(): boolean {
+    return this.#open.size > 0 || this.fresh.size > 0
+  }
+
+  /** Takes note that an ask is recorded at a position. `missing`: the code has not asked for it (yet). */
+  accept(id: string, kind: AskRequest["kind"], position: number, event?: string): "accepted" | "missing" | { readonly asked: string } {
+    const ask = this.fresh.get(id)
+    if (ask === undefined) return this.#again(id)
+    if (ask.request.kind !== kind) return { asked: describeAsk(ask.request) }
+    if (ask.request.kind === "wait" && ask.request.event !== event) return { asked: describeAsk(ask.request) }
+    ask.position = position
+    ask.underWay = true
+    this.fresh.delete(id)
+    this.#open.set(id, ask)
+    return "accepted"
+  }
+
+  /** A further attempt of an open step, or an ask that the code is through with. */
+  #again(id: string): "accepted" | "missing" {
+    const open = this.#open.get(id)
+    if (open) open.underWay = true
+    return open || this.#withdrawn.has(id) ? "accepted" : "missing"
+  }
+
+  /** The step's attempt failed and another is to follow: nothing of it is under way until then. */
+  retrying(id: string): void {
+    const open = this.#open.get(id)
+    if (open) open.underWay = false
+  }
+
+  /** What the code asked for under this id, while it is open. */
+  request(id: string): AskRequest | undefined {
+    return this.#open.get(id)?.request
+  }
+
+  /** Releases one entry to the code. `payload` is what a completed wait received. */
+  release({ entry, at, position }: Recorded<Release>, payload?: Payload): void {
+    this.#now = at
+    switch (entry.type) {
+      case "run.started":
+        return this.#begin(entry.value.decode())
+      case "cancel.requested":
+        return this.#cancel(position, entry.reason)
+      default:
+        return this.#settle(entry, payload)
+    }
+  }
+
+  #begin(input: unknown): void {
+    this.#spec.enter(() => {
+      const settle = (outcome: Outcome) => {
+        this.outcome = outcome
+        this.#spec.onActivity()
+      }
+      const done = new Promise((resolve) => resolve(this.#spec.workflow.run(this.#context(), input)))
+      done.then(
+        (value) => settle({ ok: true, value }),
+        (error: unknown) => settle({ ok: false, error }),
+      )
+    })
+  }
+
+  /**
+   * At the position of a cancel, open sleeps and waits reject, and attempts under way will reject when they end. What the
+   * code asked for but is not recorded counts as later: sleeps and waits reject at once, steps still work.
+   */
+  #cancel(position: number, reason: string | undefined): void {
+    const cancelled = new CancelledError(this.#spec.instance.id, reason)
+    this.#cancelled = cancelled
+    for (const ask of [...this.#open.values(), ...this.fresh.values()]) {
+      const recordedBefore = ask.position > 0 && ask.position < position
+      if (ask.request.kind === "do") {
+        if (!recordedBefore) continue
+        ask.cancelled = cancelled
+        if (ask.underWay) continue
+      }
+      this.#forget(ask.request.id)
+      reject(ask, cancelled)
+    }
+    this.#cancelling.abort(cancelled)
+  }
+
+  #settle(entry: Settling, payload: Payload | undefined): void {
+    const ask = this.#open.get(entry.id)
+    if (ask === undefined) return
+    this.#forget(entry.id)
+    if (ask.cancelled) reject(ask, ask.cancelled)
+    else settle(ask, entry, payload)
+  }
+
+  #forget(id: string): void {
+    this.#open.delete(id)
+    this.fresh.delete(id)
+  }
+
+  readonly #ask = (request: AskRequest): Promise<unknown> => {
+    const spec = this.#spec
+    spec.guard()
+    if (++this.#asks > spec.stepsMax) {
+      throw new PerdureError(
+        "LIMIT_EXCEEDED",
+        `the run asked for more than ${spec.stepsMax} steps; raise limits.stepsMax or split the work over several instances`,
+        { details: { limit: "stepsMax", max: spec.stepsMax } },
+      )
+    }
+    this.#lastAsked = request.id
+    if (request.kind !== "do") {
+      if (this.#cancelled) throw this.#cancelled
+      if (request.signal?.aborted) throw request.signal.reason
+    }
+    const ask: OpenAsk = { ...settleable(request), position: 0, underWay: false, cancelled: undefined }
+    this.fresh.set(request.id, ask)
+    if (request.kind !== "do") request.signal?.addEventListener("abort", () => this.#abort(ask), { once: true })
+    spec.onActivity()
+    return ask.promise
+  }
+
+  #abort(ask: OpenAsk): void {
+    const { id, kind } = ask.request
+    if (kind === "do") return
+    if (this.#open.get(id) === ask) this.aborted.push(id)
+    else if (this.fresh.get(id) === ask) this.#withdrawn.add(id)
+    else return
+    this.#forget(id)
+    reject(ask, (ask.request as { signal: AbortSignal }).signal.reason)
+    this.#spec.onActivity()
+  }
+
+  #context(): Context {
+    const { instance, workflow, log } = this.#spec
+    const random = new SeededRandom(`${instance.incarnation}:${instance.run}`)
+    const asker = new Asker(this.#ask, undefined, workflow.options.duplicateSteps ?? "number")
+    const speak = (level: keyof WorkflowLog) => (message: string, data?: Record<string, unknown>) => {
+      if (!this.replaying) log[level](message, { instance: instance.id, ...data })
+    }
+    const execution = this
+    const waitForEvent = asker.waitForEvent.bind(asker) as Context["waitForEvent"]
+    return {
+      do: asker.do.bind(asker) as Context["do"],
+      sleep: asker.sleep.bind(asker),
+      sleepUntil: asker.sleepUntil.bind(asker),
+      waitForEvent,
+      waitForSignal: waitForEvent,
+      signal: this.#cancelling.signal,
+      instance,
+      startTime: new Date(instance.startedAt),
+      get currentStep() {
+        return execution.#lastAsked
+      },
+      now: () => this.#now,
+      random: () => random.next(),
+      uuid: () => random.uuid(),
+      log: { debug: speak("debug"), info: speak("info"), warn: speak("warn"), error: speak("error") },
+    }
+  }
+}
+
+export interface ExecutionSpec {
+  readonly workflow: AnyWorkflow
+  readonly instance: InstanceInfo
+  readonly stepsMax: number
+  readonly log: WorkflowLog
+  /** Runs workflow code in its scope. */
+  readonly enter: (run: () => void) => void
+  /** Throws where asking is wrong, such as inside a step. */
+  readonly guard: () => void
+  /** Something was asked for, given up or came to its end. */
+  readonly onActivity: () => void
+}
+
+export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+
+export interface OpenAsk extends Settleable {
+  /** 0 until it is recorded. */
+  position: number
+  /** An attempt was begun and has not ended. */
+  underWay: boolean
+  cancelled: CancelledError | undefined
+}
+
+export function describeAsk(ask: AskRequest): string {
+  if (ask.kind === "do") return `step "${ask.id}"`
+  return ask.kind === "sleep" ? `sleep "${ask.id}"` : `wait "${ask.id}" for event "${ask.event}"`
+}

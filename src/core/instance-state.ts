@@ -1,0 +1,288 @@
+import type { Payload } from "./codec.ts"
+import type { Entry, EntryOf, Recorded, Release } from "./journal.ts"
+import { MinHeap } from "./min-heap.ts"
+import { parentOf } from "./step-id.ts"
+import type { Phase, Status, TerminalStatus } from "./status.ts"
+
+/**
+ * What a journal amounts to: the fold of the entries of one run. It knows nothing of code: which asks are open, which timers
+ * are set, which events are buffered, whether the instance is paused, cancelled or over. The engine folds each entry as it
+ * records it, and a whole journal when it loads one.
+ */
+export class InstanceState {
+  run = 0
+  runPosition = 0
+  startedAt = 0
+  /** Position and time of the last entry. */
+  position = 0
+  at = 0
+  readonly steps = new Map<string, OpenStep>()
+  readonly sleeps = new Map<string, number>()
+  readonly waits = new Map<string, OpenWait>()
+  /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
+  readonly nested = new Map<string, Recorded<Release>>()
+  /** What completed waits received, by the position of the event; for those still to be released. */
+  readonly received = new Map<number, Payload>()
+  readonly eventIds = new Set<string>()
+  cancel: { readonly position: number; readonly at: number; readonly cause: "request" | "timeout"; readonly reason: string | undefined } | undefined
+  paused: { readonly position: number; readonly at: number } | undefined
+  stalled: EntryOf<"stalled"> | undefined
+  ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
+  timeoutAt: number | undefined
+  /** Recoveries since the instance last got on. */
+  crashes = 0
+  hook: { readonly failures: number; readonly retryAt: number | undefined } = { failures: 0, retryAt: undefined }
+
+  readonly #buffered = new Map<string, number[]>()
+  readonly #timers = new MinHeap<Timer>((a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.position < b.position))
+
+  apply(recorded: Recorded): void {
+    const { entry, position, at } = recorded
+    if (position > this.position) this.position = position
+    if (at > this.at) this.at = at
+    switch (entry.type) {
+      case "step.started": {
+        const step = this.steps.get(entry.id)
+        if (step) {
+          step.attempt = entry.attempt
+          step.retryAt = undefined
+        } else {
+          const parent = parentOf(entry.id)
+          const outer = parent === undefined ? undefined : this.steps.get(parent)
+          if (outer) outer.hasNested = true
+          this.steps.set(entry.id, {
+            id: entry.id,
+            run: recorded.run,
+            position,
+            firstAt: at,
+            attempt: entry.attempt,
+            failures: 0,
+            retryAt: undefined,
+            hasNested: false,
+          })
+        }
+        return
+      }
+      case "sleep.started":
+        this.#markParent(entry.id)
+        this.sleeps.set(entry.id, entry.wakeAt)
+        this.#timers.push({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position })
+        return
+      case "wait.started":
+        this.#markParent(entry.id)
+        this.waits.set(entry.id, { id: entry.id, event: entry.event, timeoutAt: entry.timeoutAt, at })
+        if (entry.timeoutAt !== undefined) this.#timers.push({ kind: "wait", id: entry.id, dueAt: entry.timeoutAt, position })
+        return
+      case "step.completed":
+        this.#progress()
+        return this.#closeStep(entry.id, recorded as Recorded<Release>)
+      case "step.failed": {
+        this.#progress()
+        const step = this.steps.get(entry.id)
+        if (step && entry.retryAt !== undefined) {
+          step.failures++
+          step.retryAt = entry.retryAt
+          this.#timers.push({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
+          return
+        }
+        return this.#closeStep(entry.id, recorded as Recorded<Release>)
+      }
+      case "sleep.completed":
+        this.#progress()
+        this.sleeps.delete(entry.id)
+        return this.#keepNested(entry.id, recorded as Recorded<Release>)
+      case "wait.completed":
+        this.#progress()
+        this.waits.delete(entry.id)
+        this.#consume(entry.from)
+        return this.#keepNested(entry.id, recorded as Recorded<Release>)
+      case "wait.timedOut":
+        this.#progress()
+        this.waits.delete(entry.id)
+        return this.#keepNested(entry.id, recorded as Recorded<Release>)
+      case "ask.aborted":
+        this.sleeps.delete(entry.id)
+        this.waits.delete(entry.id)
+        return
+      case "event.received": {
+        if (entry.eventId !== undefined) this.eventIds.add(entry.eventId)
+        this.received.set(position, entry.value)
+        const queue = this.#buffered.get(entry.event)
+        if (queue) queue.push(position)
+        else this.#buffered.set(entry.event, [position])
+        return
+      }
+      case "cancel.requested":
+        this.cancel = { position, at, cause: entry.cause, reason: entry.reason }
+        this.sleeps.clear()
+        this.waits.clear()
+        for (const step of this.steps.values()) if (step.retryAt !== undefined) this.#closeStep(step.id, undefined)
+        return
+      case "paused":
+        this.paused = { position, at }
+        return
+      case "resumed":
+        this.paused = undefined
+        this.stalled = undefined
+        this.crashes = 0
+        this.hook = { failures: 0, retryAt: undefined }
+        return
+      case "recovered":
+        this.crashes++
+        return
+      case "message.ignored":
+        return
+      case "stalled":
+        this.stalled = entry
+        return
+      case "hook.completed":
+        this.hook = { failures: 0, retryAt: undefined }
+        return
+      case "hook.failed":
+        this.hook = { failures: entry.attempt, retryAt: entry.retryAt }
+        return
+      case "run.started":
+        this.run = entry.run
+        this.runPosition = position
+        this.startedAt = Math.max(at, entry.startAt ?? 0)
+        this.timeoutAt = entry.timeoutAt
+        return
+      default:
+        this.ended = { status: endings[entry.type], position, entry }
+    }
+  }
+
+  /** The oldest buffered event of that type. */
+  bufferedEvent(event: string): number | undefined {
+    return this.#buffered.get(event)?.[0]
+  }
+
+  /** How many events of each type wait for somebody to ask for them. */
+  bufferedEvents(): ReadonlyMap<string, number> {
+    return new Map([...this.#buffered].filter(([, queue]) => queue.length > 0).map(([event, queue]) => [event, queue.length]))
+  }
+
+  /** The open wait for that type that was asked for first. */
+  openWait(event: string): OpenWait | undefined {
+    for (const wait of this.waits.values()) if (wait.event === event) return wait
+    return undefined
+  }
+
+  /** The timer that fires first: a sleep, a retry or the timeout of a wait. */
+  nextTimer(): Timer | undefined {
+    for (;;) {
+      const timer = this.#timers.peek()
+      if (timer === undefined || this.#isSet(timer)) return timer
+      this.#timers.pop()
+    }
+  }
+
+  /** Whether an attempt of the step was begun and has not ended. */
+  isUnderWay(step: OpenStep): boolean {
+    return step.retryAt === undefined
+  }
+
+  /** An outer step whose function only waits for its nested sleeps and waits does not count as work. */
+  isBlocked(step: OpenStep): boolean {
+    if (!step.hasNested) return false
+    const inside = `${step.id}/`
+    for (const other of this.steps.values()) if (other.id.startsWith(inside) && this.isUnderWay(other) && !this.isBlocked(other)) return false
+    for (const other of this.steps.values()) if (other.id.startsWith(inside) && !this.isUnderWay(other)) return true
+    for (const id of this.sleeps.keys()) if (id.startsWith(inside)) return true
+    for (const id of this.waits.keys()) if (id.startsWith(inside)) return true
+    return false
+  }
+
+  get working(): boolean {
+    for (const step of this.steps.values()) if (this.isUnderWay(step) && !this.isBlocked(step)) return true
+    return false
+  }
+
+  get status(): Status {
+    if (this.ended) return this.ended.status
+    if (this.stalled) return "stalled"
+    if (this.paused && !this.cancel) return this.working ? "running" : "paused"
+    if (this.working) return "running"
+    if (this.waits.size > 0) return "waiting"
+    return this.nextTimer() === undefined ? "running" : "sleeping"
+  }
+
+  get phase(): Phase | undefined {
+    if (this.ended || this.stalled) return undefined
+    if (this.cancel) return "cancelling"
+    return this.paused && this.working ? "pausing" : undefined
+  }
+
+  #isSet(timer: Timer): boolean {
+    if (timer.kind === "sleep") return this.sleeps.get(timer.id) === timer.dueAt
+    if (timer.kind === "wait") return this.waits.get(timer.id)?.timeoutAt === timer.dueAt
+    return this.steps.get(timer.id)?.retryAt === timer.dueAt
+  }
+
+  #progress(): void {
+    this.crashes = 0
+  }
+
+  #markParent(id: string): void {
+    const parent = parentOf(id)
+    const outer = parent === undefined ? undefined : this.steps.get(parent)
+    if (outer) outer.hasNested = true
+  }
+
+  #keepNested(id: string, recorded: Recorded<Release> | undefined): void {
+    if (recorded !== undefined && id.includes("/")) this.nested.set(id, recorded)
+  }
+
+  /** Nothing of what is inside a step outlives it. */
+  #closeStep(id: string, recorded: Recorded<Release> | undefined): void {
+    const step = this.steps.get(id)
+    this.steps.delete(id)
+    if (step?.hasNested) {
+      const inside = `${id}/`
+      for (const map of [this.steps, this.sleeps, this.waits, this.nested]) for (const key of map.keys()) if (key.startsWith(inside)) map.delete(key)
+    }
+    this.#keepNested(id, recorded)
+  }
+
+  #consume(position: number): void {
+    for (const queue of this.#buffered.values()) {
+      const index = queue.indexOf(position)
+      if (index >= 0) return void queue.splice(index, 1)
+    }
+  }
+}
+
+export interface OpenStep {
+  readonly id: string
+  /** The run that asked for it first: a restarted run may keep it. */
+  readonly run: number
+  /** Of its first `step.started`, and the time of that. */
+  readonly position: number
+  readonly firstAt: number
+  attempt: number
+  /** Attempts that ended in an error; those that a crash cut off do not count. */
+  failures: number
+  retryAt: number | undefined
+  hasNested: boolean
+}
+
+export interface OpenWait {
+  readonly id: string
+  readonly event: string
+  readonly timeoutAt: number | undefined
+  readonly at: number
+}
+
+export interface Timer {
+  readonly kind: "sleep" | "retry" | "wait"
+  readonly id: string
+  readonly dueAt: number
+  readonly position: number
+}
+
+const endings = {
+  "run.completed": "completed",
+  "run.failed": "failed",
+  "run.cancelled": "cancelled",
+  "run.terminated": "terminated",
+} as const

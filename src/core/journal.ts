@@ -1,0 +1,93 @@
+import type { Payload } from "./codec.ts"
+
+/**
+ * The journal: what an instance went through, as entries at positions 1, 2, 3 … that never restart, also across runs.
+ * docs/journal-format.md gives the exact form on disk; golden journals in test/journals hold one of each type for ever.
+ *
+ * Entries of three sorts:
+ *   asks      `*.started`: the workflow asked for it; free, as it rides in the turn of the previous result
+ *   releases  what resolves or rejects a promise in workflow code, one at a time and in this order, live and on replay
+ *   notes     what happened to the instance as a whole
+ */
+export type Entry = Ask | Release | Note
+
+export type Ask =
+  | { readonly type: "step.started"; readonly id: string; readonly attempt: number }
+  | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number }
+  | { readonly type: "wait.started"; readonly id: string; readonly event: string; readonly timeoutAt?: number }
+
+export type Release =
+  | {
+      readonly type: "run.started"
+      readonly run: number
+      readonly workflow: string
+      readonly version: string
+      readonly value: Payload
+      readonly startAt?: number
+      readonly timeoutAt?: number
+      readonly kept?: readonly Kept[]
+    }
+  | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
+  | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
+  | { readonly type: "sleep.completed"; readonly id: string }
+  | { readonly type: "wait.completed"; readonly id: string; readonly from: number }
+  | { readonly type: "wait.timedOut"; readonly id: string }
+  | { readonly type: "cancel.requested"; readonly cause: "request" | "timeout"; readonly reason?: string }
+
+export type Note =
+  | { readonly type: "event.received"; readonly event: string; readonly value: Payload; readonly eventId?: string }
+  | { readonly type: "ask.aborted"; readonly id: string }
+  | { readonly type: "paused"; readonly reason?: string }
+  | { readonly type: "resumed" }
+  | { readonly type: "recovered"; readonly worker: string }
+  | { readonly type: "message.ignored"; readonly kind: string; readonly reason: string }
+  | { readonly type: "stalled"; readonly code: string; readonly message: string }
+  | { readonly type: "run.completed"; readonly value: Payload }
+  | { readonly type: "run.failed"; readonly value: Payload }
+  | { readonly type: "run.cancelled"; readonly reason?: string }
+  | { readonly type: "run.terminated"; readonly reason?: string }
+  | { readonly type: "hook.completed"; readonly hook: string }
+  | { readonly type: "hook.failed"; readonly hook: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
+
+/** A stretch of positions of earlier runs that a run restarted from a step begins with; both ends included. */
+export interface Kept {
+  readonly from: number
+  readonly to: number
+}
+
+export type EntryType = Entry["type"]
+export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>
+
+/** An entry at its place. `at` is the time of the turn that holds it. */
+export interface Recorded<E extends Entry = Entry> {
+  readonly position: number
+  readonly run: number
+  readonly at: number
+  readonly entry: E
+}
+
+export const entryTypes = [
+  "step.started",
+  "sleep.started",
+  "wait.started",
+  "run.started",
+  "step.completed",
+  "step.failed",
+  "sleep.completed",
+  "wait.completed",
+  "wait.timedOut",
+  "cancel.requested",
+  "event.received",
+  "ask.aborted",
+  "paused",
+  "resumed",
+  "recovered",
+  "message.ignored",
+  "stalled",
+  "run.completed",
+  "run.failed",
+  "run.cancelled",
+  "run.terminated",
+  "hook.completed",
+  "hook.failed",
+] as const satisfies readonly EntryType[]

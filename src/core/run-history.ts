@@ -1,0 +1,57 @@
+import type { Entry, EntryOf, Kept, Recorded } from "./journal.ts"
+
+/**
+ * Which entries a run consists of. Usually everything from its `run.started` on; a run restarted from a step begins with
+ * stretches of earlier runs that its `run.started` names, so nothing is copied and old runs stay readable.
+ */
+
+/** The entries of the last run, in the order in which they are released. `recorded` may begin before it. */
+export function lastRun(recorded: readonly Recorded[]): readonly Recorded[] {
+  const start = recorded.findLastIndex(({ entry }) => entry.type === "run.started")
+  return start < 0 ? [] : runAt(recorded, start)
+}
+
+/** The entries of one run by its number; empty if there is none. */
+export function runOf(recorded: readonly Recorded[], run: number): readonly Recorded[] {
+  const start = recorded.findIndex(({ entry }) => entry.type === "run.started" && entry.run === run)
+  return start < 0 ? [] : runAt(recorded, start)
+}
+
+/** From which position on a journal must be read to have all of the run that this entry starts. */
+export function firstPosition(start: Recorded<EntryOf<"run.started">>): number {
+  return start.entry.kept?.[0]?.from ?? start.position
+}
+
+/** What a run keeps that is restarted from a step: all that was recorded before the step began. Undefined: no such step. */
+export function keptBefore(run: readonly Recorded[], step: string): readonly Kept[] | undefined {
+  const end = run.findIndex(({ entry }) => isAsk(entry) && entry.id === step)
+  if (end < 0) return undefined
+  const cancelled = run.findIndex(({ entry }) => entry.type === "cancel.requested")
+  const kept: { from: number; to: number }[] = []
+  for (const { position, entry } of run.slice(0, cancelled < 0 ? end : Math.min(end, cancelled))) {
+    if (!isKept(entry)) continue
+    const last = kept.at(-1)
+    if (last && last.to === position - 1) last.to = position
+    else kept.push({ from: position, to: position })
+  }
+  return kept
+}
+
+function runAt(recorded: readonly Recorded[], start: number): readonly Recorded[] {
+  const { entry, run } = recorded[start]!
+  const next = recorded.findIndex(({ entry: later }, index) => index > start && later.type === "run.started")
+  const own = recorded.slice(start, next < 0 ? undefined : next)
+  const kept = (entry as EntryOf<"run.started">).kept
+  if (kept === undefined || kept.length === 0) return own
+  const before = recorded.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))
+  return [...own.slice(0, 1), ...before, ...own.slice(1).filter((item) => item.run === run)]
+}
+
+function isAsk(entry: Entry): entry is EntryOf<"step.started" | "sleep.started" | "wait.started"> {
+  return entry.type === "step.started" || entry.type === "sleep.started" || entry.type === "wait.started"
+}
+
+/** Asks, what came of them, and events; not what happened to the earlier run as a whole. */
+function isKept(entry: Entry): boolean {
+  return "id" in entry || entry.type === "event.received"
+}

@@ -1,0 +1,92 @@
+import type { Recorded } from "./journal.ts"
+import { parentOf, stepName } from "./step-id.ts"
+
+/** A step as people see it. */
+export interface StepInfo {
+  readonly id: string
+  readonly name: string
+  readonly type: "do" | "sleep" | "wait"
+  readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
+  readonly attempts: number
+  readonly result?: unknown
+  readonly error?: unknown
+  readonly parentId?: string
+  readonly startedAt: number
+  readonly completedAt?: number
+  readonly wakeAt?: number
+  /** The event that a wait is for. */
+  readonly event?: string
+}
+
+/** The steps of a run, in the order in which they were asked for. */
+export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
+  const steps = new Map<string, StepInfo>()
+  const received = new Map<number, () => unknown>()
+  const change = (id: string, fields: Partial<StepInfo>) => {
+    const step = steps.get(id)
+    if (step) steps.set(id, { ...step, ...fields })
+  }
+  for (const { entry, at, position } of run) {
+    switch (entry.type) {
+      case "step.started":
+        if (steps.has(entry.id)) change(entry.id, { status: "running", attempts: entry.attempt })
+        else steps.set(entry.id, { ...identity(entry.id), type: "do", status: "running", attempts: entry.attempt, startedAt: at })
+        break
+      case "sleep.started":
+        steps.set(entry.id, { ...identity(entry.id), type: "sleep", status: "sleeping", attempts: 1, startedAt: at, wakeAt: entry.wakeAt })
+        break
+      case "wait.started":
+        steps.set(entry.id, {
+          ...identity(entry.id),
+          type: "wait",
+          status: "waiting",
+          attempts: 1,
+          startedAt: at,
+          event: entry.event,
+          ...(entry.timeoutAt === undefined ? undefined : { wakeAt: entry.timeoutAt }),
+        })
+        break
+      case "step.completed":
+        change(entry.id, { status: "completed", result: entry.value.decode(), completedAt: at })
+        break
+      case "step.failed":
+        change(entry.id, {
+          error: entry.value.decode(),
+          ...(entry.retryAt === undefined ? { status: "failed", completedAt: at } : { status: "retrying", wakeAt: entry.retryAt }),
+        })
+        break
+      case "sleep.completed":
+        change(entry.id, { status: "completed", completedAt: at })
+        break
+      case "event.received":
+        received.set(position, () => entry.value.decode())
+        break
+      case "wait.completed":
+        change(entry.id, { status: "completed", result: received.get(entry.from)?.(), completedAt: at })
+        break
+      case "wait.timedOut":
+        change(entry.id, { status: "timedOut", completedAt: at })
+        break
+      case "ask.aborted":
+        change(entry.id, { status: "aborted", completedAt: at })
+        break
+      case "cancel.requested":
+        for (const step of steps.values())
+          if (step.status === "sleeping" || step.status === "waiting" || step.status === "retrying") change(step.id, { status: "cancelled", completedAt: at })
+        break
+      case "run.completed":
+      case "run.failed":
+      case "run.cancelled":
+      case "run.terminated":
+        for (const step of steps.values()) if (step.completedAt === undefined) change(step.id, { status: "aborted", completedAt: at })
+        break
+      default:
+    }
+  }
+  return [...steps.values()]
+}
+
+function identity(id: string): { id: string; name: string; parentId?: string } {
+  const parentId = parentOf(id)
+  return parentId === undefined ? { id, name: stepName(id) } : { id, name: stepName(id), parentId }
+}

@@ -1,0 +1,102 @@
+import type { Context } from "./context.ts"
+import { PerdureError } from "./errors.ts"
+import type { Duration } from "./duration.ts"
+import { checkEventType, checkWorkflowName } from "./limits.ts"
+import { checkRetry, type RetryOptions } from "./retry-policy.ts"
+import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schema.ts"
+
+/** Event types and the payload that each carries. */
+export type EventMap = Record<string, unknown>
+
+/** A definition: a name, a version, the code. `In` is what `start` takes, `Events` what the code sees, `Sent` what senders give. */
+export interface Workflow<in out In = unknown, out Out = unknown, Events = EventMap, Sent = Events> {
+  readonly name: string
+  readonly version: string
+  readonly options: WorkflowSettings
+  readonly run: WorkflowCode
+  /** Carries types only; never there at run time. */
+  readonly types?: { readonly input: In; readonly result: Out; readonly events: Events; readonly sent: Sent }
+}
+
+/** Any workflow, where its types do not matter. `any`, as a definition is invariant in what it takes. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type AnyWorkflow = Workflow<any, any, any, any>
+
+export type WorkflowCode = (ctx: Context, input: unknown) => unknown
+
+export interface WorkflowSettings extends Hooks {
+  /** Default `"1"`. An instance keeps the version that it was started with. */
+  readonly version?: string
+  readonly input?: StandardSchemaV1
+  readonly events?: Readonly<Record<string, StandardSchemaV1>>
+  /** Default for the steps of this workflow. */
+  readonly retry?: RetryOptions
+  /** For each instance: cancels it and ends it as failed. */
+  readonly timeout?: Duration
+  /** `"error"` forbids the same step name twice; default: the second is `name#2`. */
+  readonly duplicateSteps?: "number" | "error"
+}
+
+/** Called at least once after the instance got that status, again after a crash or an error. */
+export interface Hooks {
+  readonly onCompleted?: Hook
+  readonly onFailed?: Hook
+  readonly onCancelled?: Hook
+  readonly onStalled?: Hook
+}
+
+export type Hook = (ended: HookEvent) => unknown
+
+export interface HookEvent {
+  readonly id: string
+  readonly workflow: string
+  readonly version: string
+  readonly run: number
+  readonly status: "completed" | "failed" | "cancelled" | "stalled"
+  readonly result?: unknown
+  readonly error?: unknown
+}
+
+type EventsOf<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferOutput<S[K]> : never }
+type SentOf<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferInput<S[K]> : never }
+type NoSchemas = { readonly input?: never; readonly events?: never }
+
+type Code<Events, Input, Out> = (ctx: Context<Events>, input: Input) => Promise<Out>
+
+/** Input, events and result typed by the function. */
+export function workflow<Input = void, Out = unknown, Events = EventMap>(name: string, run: Code<Events, Input, Out>): Workflow<Input, Out, Events>
+/** Input and events typed by their schemas. */
+export function workflow<I extends StandardSchemaV1, E extends Record<string, StandardSchemaV1>, Out>(
+  name: string,
+  options: Omit<WorkflowSettings, "input" | "events"> & { readonly input: I; readonly events: E },
+  run: Code<EventsOf<E>, InferOutput<I>, Out>,
+): Workflow<InferInput<I>, Out, EventsOf<E>, SentOf<E>>
+export function workflow<I extends StandardSchemaV1, Out, Events = EventMap>(
+  name: string,
+  options: Omit<WorkflowSettings, "input" | "events"> & { readonly input: I; readonly events?: never },
+  run: Code<Events, InferOutput<I>, Out>,
+): Workflow<InferInput<I>, Out, Events>
+export function workflow<E extends Record<string, StandardSchemaV1>, Out, Input = void>(
+  name: string,
+  options: Omit<WorkflowSettings, "input" | "events"> & { readonly input?: never; readonly events: E },
+  run: Code<EventsOf<E>, Input, Out>,
+): Workflow<Input, Out, EventsOf<E>, SentOf<E>>
+export function workflow<Input = void, Out = unknown, Events = EventMap>(
+  name: string,
+  options: Omit<WorkflowSettings, "input" | "events"> & NoSchemas,
+  run: Code<Events, Input, Out>,
+): Workflow<Input, Out, Events>
+export function workflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
+  const options = typeof first === "function" ? {} : first
+  const run = typeof first === "function" ? first : second
+  checkWorkflowName(name)
+  if (typeof run !== "function")
+    throw new PerdureError("BAD_OPTION", `workflow "${name}" has no function to run; write workflow("${name}", async (ctx, input) => …)`)
+  const version = options.version ?? "1"
+  if (typeof version !== "string" || version.length === 0 || version.length > 64) {
+    throw new PerdureError("BAD_OPTION", `the version of workflow "${name}" must be a string of 1 to 64 characters`, { details: { version } })
+  }
+  for (const type of Object.keys(options.events ?? {})) checkEventType(type)
+  if (options.retry !== undefined) checkRetry(options.retry)
+  return { name, version, options, run }
+}

@@ -1,0 +1,202 @@
+import type { AskRequest, DoAsk } from "../core/ask.ts"
+import { encodeError, encodeValue, Payload } from "../core/codec.ts"
+import { CancelledError, PerdureError } from "../core/errors.ts"
+import { durationMs } from "../core/duration.ts"
+import type { InstanceState, OpenStep } from "../core/instance-state.ts"
+import type { EntryOf, Recorded, Release } from "../core/journal.ts"
+import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import { NestedSteps } from "./nested-steps.ts"
+import type { Runtime } from "./runtime.ts"
+import { StepAttempt, type AttemptOutcome } from "./step-attempt.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
+export class Attempts {
+  readonly #runtime: Runtime
+  readonly #identity: NewInstance
+  readonly #workflow: AnyWorkflow
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #driver: AttemptsDriver
+  readonly #live = new Map<string, StepAttempt>()
+  readonly #nested: NestedSteps
+  #closed = false
+
+  constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
+    this.#runtime = runtime
+    this.#identity = identity
+    this.#workflow = workflow
+    this.#state = state
+    this.#writer = writer
+    this.#driver = driver
+    this.#nested = new NestedSteps(state, {
+      instance: identity.id,
+      submit: (request) => driver.submit(() => this.#takeNested(request)),
+      abort: (id) => driver.submit(() => void driver.record({ type: "ask.aborted", id })),
+      isDurable: (position) => writer.isDurable(position),
+    })
+  }
+
+  get count(): number {
+    return this.#live.size
+  }
+
+  /** Records that an attempt begins; its function is called when that is durable. */
+  begin(request: DoAsk, attempt: number): void {
+    this.#driver.record({ type: "step.started", id: request.id, attempt })
+    this.#writer.whenDurable(() => this.#start(request, attempt))
+  }
+
+  /** Begins the next attempt of a step whose time to retry has come. */
+  retry(id: string): void {
+    const step = this.#state.steps.get(id)
+    if (!step) return
+    const request = this.#request(id)
+    // A nested step whose outer attempt has not asked for it again: it begins when it does.
+    if (request) this.begin(request, step.attempt + 1)
+    else step.retryAt = undefined
+  }
+
+  /** Begins again what was under way when the last owner went. */
+  recover(): void {
+    for (const step of [...this.#state.steps.values()]) {
+      if (step.id.includes("/") || step.retryAt !== undefined) continue
+      const request = this.#request(step.id)
+      if (request) this.#resume(request, step)
+    }
+  }
+
+  /** A cancel: running functions are told, and what nested steps wait for rejects. */
+  cancel(error: CancelledError): void {
+    for (const attempt of this.#live.values()) attempt.abort(error)
+    this.#writer.whenDurable(() => this.#nested.cancel(error))
+  }
+
+  /** Whatever still runs is told to stop, and how it ends is not looked at. */
+  abandon(reason: unknown): void {
+    this.#closed = true
+    for (const attempt of this.#live.values()) attempt.abandon(reason)
+    this.#live.clear()
+  }
+
+  /** A nested result goes to its asker when it is durable. */
+  settleNested(recorded: Recorded): void {
+    const { entry } = recorded
+    if ("id" in entry && entry.id.includes("/")) this.#writer.whenDurable(() => this.#nested.settle(recorded as Recorded<Release>))
+  }
+
+  /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
+  #resume(request: DoAsk, step: OpenStep): void {
+    if (step.hasNested) this.#writer.whenDurable(() => this.#start(request, step.attempt))
+    else this.begin(request, step.attempt + 1)
+  }
+
+  #request(id: string): DoAsk | undefined {
+    const request = id.includes("/") ? this.#nested.request(id) : this.#driver.request(id)
+    return request?.kind === "do" ? request : undefined
+  }
+
+  #takeNested(request: AskRequest): void {
+    const { steps, sleeps, waits } = this.#state
+    const open = steps.get(request.id)
+    if (open && request.kind === "do") {
+      if (open.retryAt === undefined && !this.#live.has(request.id)) this.#resume(request, open)
+      return
+    }
+    if (!sleeps.has(request.id) && !waits.has(request.id)) this.#driver.recordAsk(request)
+  }
+
+  #start(request: DoAsk, attempt: number): void {
+    const step = this.#state.steps.get(request.id)
+    if (this.#closed || !step) return
+    const { host, timers, settings, engine } = this.#runtime
+    const { id, workflow, version, incarnation } = this.#identity
+    const live = new StepAttempt({
+      host,
+      timers,
+      interceptors: settings.interceptors,
+      scope: { engine, instance: id, step: request.id },
+      ask: request,
+      workflow,
+      version,
+      incarnation,
+      run: step.run,
+      attempt,
+      firstAt: step.firstAt,
+      nested: (outer) => (ask) => this.#nested.ask(outer, ask),
+      onEnd: (ended, outcome) => {
+        const encoded = this.#encode(outcome)
+        this.#driver.submit(() => this.#end(ended, encoded))
+      },
+    })
+    this.#live.set(request.id, live)
+    const { cancel } = this.#state
+    // A step asked for after a cancel is clean-up: it is not told to stop.
+    if (cancel && step.position < cancel.position) live.abort(new CancelledError(id, cancel.reason))
+    live.start()
+  }
+
+  /** At once, so that nothing that the function does to the value later is seen. */
+  #encode(outcome: AttemptOutcome): EncodedOutcome {
+    if (!outcome.ok) return { failed: outcome.error, final: false }
+    try {
+      return { value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax: this.#runtime.settings.limits.payloadBytesMax })) }
+    } catch (error) {
+      return { failed: error, final: true }
+    }
+  }
+
+  #end(attempt: StepAttempt, outcome: EncodedOutcome): void {
+    const { id } = attempt
+    if (this.#live.get(id) !== attempt) return
+    this.#live.delete(id)
+    const step = this.#state.steps.get(id)
+    if (!step) return
+    const recorded = this.#driver.record("value" in outcome ? { type: "step.completed", id, value: outcome.value } : this.#failure(step, outcome))
+    if (this.#state.steps.has(id)) return
+    this.#abandonInside(id)
+    this.settleNested(recorded)
+  }
+
+  #failure(step: OpenStep, { failed, final }: { failed: unknown; final: boolean }): EntryOf<"step.failed"> {
+    const { id, attempt, firstAt } = step
+    const options = this.#request(id)?.options
+    const base = { type: "step.failed", id, attempt, value: Payload.of(encodeError(failed)) } as const
+    if (final || this.#state.cancel || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
+    const { host, settings } = this.#runtime
+    let delayMs: number | undefined
+    try {
+      const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)
+      delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failed, random: () => (host.randomBytes(1)[0] ?? 0) / 255 })
+    } catch (error) {
+      return { ...base, value: Payload.of(encodeError(error)) }
+    }
+    if (delayMs === undefined) return base
+    const retryAt = this.#writer.draft.at + delayMs
+    const deadlineAt = options?.deadline === undefined ? Infinity : firstAt + durationMs(options.deadline)
+    return retryAt > deadlineAt ? base : { ...base, retryAt }
+  }
+
+  #abandonInside(id: string): void {
+    const inside = `${id}/`
+    for (const [key, attempt] of this.#live) {
+      if (!key.startsWith(inside)) continue
+      this.#live.delete(key)
+      attempt.abandon(new PerdureError("STEP_FAILED", `step "${id}" has ended`))
+    }
+  }
+}
+
+/** The runner of the instance, as its attempts see it. */
+export interface AttemptsDriver {
+  record(entry: EntryOf<"step.started" | "step.completed" | "step.failed" | "ask.aborted">): Recorded
+  recordAsk(request: AskRequest): void
+  /** What the code asked for under a top-level id. */
+  request(id: string): AskRequest | undefined
+  /** Runs `take` when it is its turn among the inputs. */
+  submit(take: () => void): void
+}
+
+type EncodedOutcome = { readonly value: Payload } | { readonly failed: unknown; readonly final: boolean }

@@ -1,0 +1,179 @@
+import type { Duration } from "../core/duration.ts"
+import type { PerdureError } from "../core/errors.ts"
+import type { EntryType } from "../core/journal.ts"
+import type { Phase, Status } from "../core/status.ts"
+import type { StepInfo } from "../core/step-view.ts"
+import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
+
+/** What every client can do: the embedded engine, and whatever speaks to one from elsewhere. */
+export interface Client {
+  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<In>): Promise<Handle<Out, Sent>>
+  start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
+  /** Each item on its own: one that fails does not hinder the others. */
+  startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]>
+  /** Sends to an instance that may not exist yet; then it is started first, atomically. */
+  sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
+    workflow: Workflow<In, Out, Events, Sent>,
+    options: SendOrStartOptions<In, Sent, K>,
+  ): Promise<Handle<Out, Sent>>
+  /** Makes no request. */
+  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
+  get(id: string): Handle
+  list(filter?: ListFilter): Promise<ListPage>
+  count(filter: Omit<ListFilter, "limit" | "cursor" | "order">, by: "status" | "workflow"): Promise<Record<string, number>>
+  describe(id: string): Promise<InstanceDescription>
+  why(id: string): Promise<Why>
+  pause(id: string, reason?: string): Promise<ControlResult>
+  resume(id: string): Promise<ControlResult>
+  cancel(id: string, reason?: string): Promise<ControlResult>
+  terminate(id: string, reason?: string): Promise<ControlResult>
+  restart(id: string, options?: RestartOptions): Promise<ControlResult>
+  delete(id: string): Promise<void>
+}
+
+/** One instance. */
+export interface Handle<Out = unknown, Sent = EventMap> {
+  readonly id: string
+  /** Rejects with the workflow's own error, a `CancelledError`, a `TerminatedError` or a `ResultTimeoutError`. */
+  result(options?: { readonly timeout?: Duration }): Promise<Out>
+  status(): Promise<Status>
+  describe(): Promise<InstanceDescription>
+  steps(): Promise<readonly StepInfo[]>
+  history(options?: HistoryOptions): Promise<HistoryPage>
+  why(): Promise<Why>
+  sendEvent<K extends keyof Sent & string>(type: K, ...payload: EventArguments<Sent[K]>): Promise<void>
+  signal<K extends keyof Sent & string>(type: K, ...payload: EventArguments<Sent[K]>): Promise<void>
+  pause(reason?: string): Promise<ControlResult>
+  resume(): Promise<ControlResult>
+  cancel(reason?: string): Promise<ControlResult>
+  terminate(reason?: string): Promise<ControlResult>
+  restart(options?: RestartOptions): Promise<ControlResult>
+  delete(): Promise<void>
+}
+
+/** Input may be left out where the workflow takes none. */
+export type StartArguments<In> = undefined extends In
+  ? [options?: StartOptions<In>]
+  : [In] extends [void]
+    ? [options?: StartOptions<In>]
+    : [options: StartOptions<In> & { readonly input: In }]
+export type EventArguments<P> = undefined extends P
+  ? [payload?: P, options?: SendOptions]
+  : unknown extends P
+    ? [payload?: P, options?: SendOptions]
+    : [payload: P, options?: SendOptions]
+
+export interface StartOptions<In> {
+  /** Unique in the engine; default: a random one. */
+  readonly id?: string
+  readonly input?: In
+  /** By name: which version; default: the last registered. */
+  readonly version?: string
+  /** `"return"`: the instance that has this id, if workflow and input are the same. */
+  readonly ifExists?: "error" | "return"
+  readonly delay?: Duration
+  readonly startAt?: Date | number | string
+  /** Of the whole instance: cancelled, then failed. */
+  readonly timeout?: Duration
+  readonly tags?: readonly string[]
+}
+
+export interface BatchItem extends StartOptions<unknown> {
+  readonly workflow: AnyWorkflow | string
+}
+
+export type BatchResult = { readonly id: string; readonly created: true } | { readonly id: string; readonly created: false; readonly error: PerdureError }
+
+export type SendOrStartOptions<In, Sent, K extends keyof Sent> = Omit<StartOptions<In>, "id" | "ifExists" | "delay" | "startAt"> & {
+  readonly id: string
+  readonly event: K
+  readonly payload: Sent[K]
+  readonly eventId?: string
+} & ([In] extends [void] ? unknown : { readonly input: In })
+
+export interface SendOptions {
+  /** An event sent twice with the same id is received once. */
+  readonly eventId?: string
+}
+
+export interface RestartOptions {
+  /** Keeps what was recorded before this step began. */
+  readonly from?: string
+}
+
+export interface ListFilter {
+  readonly workflow?: string
+  readonly version?: string
+  readonly status?: Status | readonly Status[]
+  readonly tag?: string
+  readonly since?: Date | number | string
+  readonly until?: Date | number | string
+  readonly idPrefix?: string
+  /** Default 50, at most 1,000. */
+  readonly limit?: number
+  readonly cursor?: string
+  readonly order?: "newest" | "oldest"
+}
+
+export interface ListPage {
+  readonly instances: readonly InstanceSummary[]
+  readonly cursor?: string
+}
+
+export interface InstanceSummary {
+  readonly id: string
+  readonly workflow: string
+  readonly version: string
+  readonly run: number
+  readonly status: Status
+  readonly phase?: Phase
+  readonly tags: readonly string[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface InstanceDescription extends InstanceSummary {
+  readonly incarnation: string
+  readonly input: unknown
+  readonly result?: unknown
+  readonly error?: unknown
+  readonly steps: readonly StepInfo[]
+}
+
+/** `accepted: false`: nothing changed, and `reason` says why. */
+export interface ControlResult {
+  readonly id: string
+  readonly accepted: boolean
+  readonly status: Status
+  readonly phase?: Phase
+  readonly reason?: string
+}
+
+export interface HistoryOptions {
+  /** Default: all runs. */
+  readonly run?: number
+  readonly cursor?: string
+  readonly limit?: number
+}
+
+export interface HistoryPage {
+  readonly entries: readonly HistoryEntry[]
+  readonly cursor?: string
+}
+
+export interface HistoryEntry {
+  readonly position: number
+  readonly run: number
+  readonly at: number
+  readonly type: EntryType
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Why an instance is not moving. */
+export interface Why {
+  readonly status: Status
+  /** In plain sentences, the most telling first. */
+  readonly because: readonly string[]
+  /** What happens next by itself, if anything does. */
+  readonly next?: { readonly what: string; readonly at: number }
+}

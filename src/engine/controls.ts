@@ -1,0 +1,172 @@
+import { encodeValue } from "../core/codec.ts"
+import { PerdureError, TerminatedError } from "../core/errors.ts"
+import type { Entry, Recorded } from "../core/journal.ts"
+import { checkEventType } from "../core/limits.ts"
+import { keptBefore } from "../core/run-history.ts"
+import { validate } from "../core/standard-schema.ts"
+import { isTerminal } from "../core/status.ts"
+import type { InstanceRow, InstanceState, MessageKind, NewMessage } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { ControlResult, RestartOptions, SendOptions } from "./client.ts"
+import { notFound } from "./endings.ts"
+import { loadRun } from "./loader.ts"
+import type { WorkflowRegistry } from "./registry.ts"
+import { TurnDraft } from "./turn-draft.ts"
+import type { Worker } from "./worker.ts"
+
+const seizeTries = 100
+
+/**
+ * What anybody may do to an instance from outside. Events, pause, resume and cancel are messages that its owner takes in.
+ * Terminate and restart exclude the owner: they are turns of their own, written at the next position.
+ */
+export class Controls {
+  readonly #store: Store
+  readonly #registry: WorkflowRegistry
+  readonly #worker: Worker
+
+  constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
+    this.#store = store
+    this.#registry = registry
+    this.#worker = worker
+  }
+
+  /** The message that carries an event, checked against the schema of whatever version is known here. */
+  async eventMessage(
+    id: string,
+    workflow: { name: string; version: string } | undefined,
+    type: string,
+    payload: unknown,
+    options: SendOptions,
+  ): Promise<NewMessage> {
+    checkEventType(type)
+    const schema = workflow && this.#registry.find(workflow.name, workflow.version)?.options.events?.[type]
+    const { host, settings } = this.#worker
+    const value = schema ? await validate(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"` }) : payload
+    const encoded = encodeValue(value, { what: `event "${type}"`, bytesMax: settings.limits.payloadBytesMax })
+    return {
+      instance: id,
+      kind: "event",
+      topic: type,
+      payload: encoded,
+      at: host.now(),
+      ...(options.eventId === undefined ? undefined : { eventId: options.eventId }),
+    }
+  }
+
+  async sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
+    const row = await this.#row(id)
+    const message = await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options)
+    const delivery = await this.#worker.mailroom.deliver(message)
+    if (delivery === "absent") throw notFound(id)
+    if (delivery === "ended") throw ended(row)
+    this.#worker.hint([id])
+  }
+
+  async control(id: string, kind: Exclude<MessageKind, "event">, reason: string | undefined): Promise<ControlResult> {
+    const row = await this.#row(id)
+    const refusal = refuse(kind, row)
+    if (refusal !== undefined) return result(row, refusal)
+    const delivery = await this.#worker.mailroom.deliver({
+      instance: id,
+      kind,
+      at: this.#worker.host.now(),
+      ...(reason === undefined ? undefined : { topic: reason }),
+    })
+    if (delivery === "absent") throw notFound(id)
+    const now = await this.#row(id)
+    if (delivery === "ended") return result(now, `it is ${now.status}`)
+    this.#worker.hint([id])
+    return result(now)
+  }
+
+  async terminate(id: string, reason: string | undefined): Promise<ControlResult> {
+    return this.#seize(id, new TerminatedError(id, reason), (row) => {
+      if (isTerminal(row.status)) return { refused: `it is ${row.status}` }
+      const entry: Entry = { type: "run.terminated", ...(reason === undefined ? undefined : { reason }) }
+      return { entry, run: row.run, state: (position) => ({ status: "terminated", run: row.run, runPosition: row.runPosition, endPosition: position }) }
+    })
+  }
+
+  async restart(id: string, options: RestartOptions): Promise<ControlResult> {
+    const answer = await this.#seize(id, new TerminatedError(id, "restarted"), (row, recorded) => {
+      const first = recorded[0]?.entry
+      if (first?.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${id}" has no start`)
+      const kept = options.from === undefined ? undefined : keptBefore(recorded, options.from)
+      if (options.from !== undefined && kept === undefined) {
+        throw new PerdureError("UNKNOWN_STEP", `run ${row.run} of instance "${id}" has no step "${options.from}"; steps() lists those it has`, {
+          details: { instance: id, step: options.from },
+        })
+      }
+      const { host } = this.#worker
+      const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - (recorded[0]?.at ?? 0)) }
+      const { startAt: _, timeoutAt: __, kept: ___, ...start } = first
+      const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...(kept && kept.length > 0 ? { kept } : undefined) }
+      return { entry, run: row.run + 1, state: (position) => ({ status: "running", run: row.run + 1, runPosition: position, dueAt: host.now() }) }
+    })
+    if (answer.accepted) this.#worker.announce(id, undefined)
+    return answer
+  }
+
+  async delete(id: string): Promise<void> {
+    const row = await this.#row(id)
+    const removed = await this.#store.directory.remove([id])
+    if (removed.length > 0) return
+    throw new PerdureError("NOT_ENDED", `instance "${id}" is ${row.status}; terminate it before it is deleted`, {
+      details: { instance: id, status: row.status },
+    })
+  }
+
+  /** Writes a turn at the next position in place of the owner, which loses what it was about to write. */
+  async #seize(id: string, reason: unknown, decide: (row: InstanceRow, recorded: readonly Recorded[]) => Seizure): Promise<ControlResult> {
+    for (let tries = 0; tries < seizeTries; tries++) {
+      const row = await this.#row(id)
+      const { recorded } = await loadRun(this.#store.journal, row)
+      const decision = decide(row, recorded)
+      if ("refused" in decision) return result(row, decision.refused)
+      this.#worker.evict(id, reason)
+      const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
+      const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
+      draft.entries.push(decision.entry)
+      draft.discardInbox = true
+      const state = decision.state(position)
+      const turn = draft.seal(this.#worker.nextTurnId(), id, row.incarnation, decision.run, state)
+      const outcome = await new Promise((resolve) => this.#worker.committer.submit(turn, resolve))
+      if (outcome === "committed") {
+        if (isTerminal(state.status)) this.#worker.ended(id, decision.entry)
+        return result({ ...row, ...state })
+      }
+      if (outcome !== "lost") throw (outcome as { error: unknown }).error
+    }
+    throw new PerdureError("STORE_FAILED", `instance "${id}" moves too fast: ${seizeTries} attempts to write its next turn were lost; pause it first`)
+  }
+
+  async #row(id: string): Promise<InstanceRow> {
+    const row = await this.#store.directory.get(id)
+    if (!row) throw notFound(id)
+    return row
+  }
+}
+
+type Seizure = { readonly refused: string } | { readonly entry: Entry; readonly run: number; readonly state: (position: number) => InstanceState }
+
+/** Why a control can have no effect on an instance of that status. */
+function refuse(kind: MessageKind, row: InstanceRow): string | undefined {
+  if (isTerminal(row.status)) return `it is ${row.status}`
+  if (kind === "resume" && row.status !== "paused" && row.status !== "stalled" && row.phase !== "pausing")
+    return `it is ${row.status}, neither paused nor stalled`
+  if (kind === "cancel" && row.status === "stalled") return "it is stalled; terminate it, or resume it first"
+  if (kind === "pause" && row.status === "stalled") return "it is stalled"
+  return undefined
+}
+
+function result(row: InstanceRow, reason?: string): ControlResult {
+  const { id, status, phase } = row
+  return { id, accepted: reason === undefined, status, ...(phase ? { phase } : undefined), ...(reason === undefined ? undefined : { reason }) }
+}
+
+function ended(row: InstanceRow): PerdureError {
+  return new PerdureError("INSTANCE_ENDED", `instance "${row.id}" is over and takes no more events; restart it, or start another`, {
+    details: { instance: row.id, status: row.status },
+  })
+}

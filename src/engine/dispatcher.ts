@@ -1,0 +1,153 @@
+import type { Host } from "../ports/host.ts"
+import type { ClaimedInstance, JournalStore, Offer } from "../ports/journal-store.ts"
+import type { TimerHandle, Timers } from "./timers.ts"
+
+const claimMax = 500
+const retryMs = 1_000
+
+/**
+ * Decides when to ask the store for instances: at once when a hint names some, when the next one is due, and from time to
+ * time in case a hint was lost. It also keeps the worker's lease, and gives instances back until the store takes them.
+ */
+export class Dispatcher {
+  readonly #spec: DispatcherSpec
+  #running = false
+  #ids = new Set<string>()
+  #all = false
+  #claiming: Promise<void> | undefined
+  #due: TimerHandle | undefined
+  #sweep: TimerHandle | undefined
+  #lease: TimerHandle | undefined
+  readonly #unreturned = new Set<string>()
+
+  constructor(spec: DispatcherSpec) {
+    this.#spec = spec
+  }
+
+  get idle(): boolean {
+    return this.#claiming === undefined
+  }
+
+  async start(): Promise<void> {
+    this.#running = true
+    await this.#renew()
+    this.#scheduleSweep()
+    this.wake()
+  }
+
+  /** Claims nothing more; what is under way is finished. */
+  async stop(): Promise<void> {
+    this.#running = false
+    const { timers } = this.#spec
+    timers.clear(this.#due)
+    timers.clear(this.#sweep)
+    timers.clear(this.#lease)
+    await this.#claiming
+  }
+
+  /** These instances, or any, may be there to be claimed. */
+  wake(ids?: readonly string[]): void {
+    if (!this.#running) return
+    if (ids) for (const id of ids) this.#ids.add(id)
+    else this.#all = true
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined
+      if (this.#running && (this.#all || this.#ids.size > 0)) this.wake([])
+    })
+  }
+
+  /** Something that nobody owns is due then. */
+  dueAt(at: number): void {
+    if (!this.#running || (this.#due?.fire && this.#due.at <= at)) return
+    const { timers } = this.#spec
+    timers.clear(this.#due)
+    this.#due = timers.set(at, () => {
+      this.#due = undefined
+      this.wake()
+    })
+  }
+
+  /** Gives instances back, so that whoever can goes on with them. */
+  giveBack(ids: readonly string[]): void {
+    for (const id of ids) this.#unreturned.add(id)
+    void this.#return(0)
+  }
+
+  async #return(delayMs: number): Promise<void> {
+    const { journal, worker, host, timers } = this.#spec
+    const ids = [...this.#unreturned]
+    if (ids.length === 0) return
+    if (delayMs > 0) {
+      timers.set(host.now() + delayMs, () => void this.#return(0))
+      return
+    }
+    for (const id of ids) this.#unreturned.delete(id)
+    try {
+      await journal.release(worker, ids)
+      this.wake()
+    } catch (error) {
+      host.log.error("instances could not be given back; trying again", { error, instances: ids.length })
+      for (const id of ids) this.#unreturned.add(id)
+      await this.#return(retryMs)
+    }
+  }
+
+  async #claim(): Promise<void> {
+    const { journal, host, worker, leaseMs, offers, timers } = this.#spec
+    try {
+      for (;;) {
+        const all = this.#all
+        const ids = [...this.#ids]
+        if (!this.#running || (!all && ids.length === 0)) break
+        const limit = Math.min(claimMax, this.#spec.room())
+        // Without room whoever leaves wakes us again; ids are then found among all.
+        if (limit === 0) break
+        this.#all = false
+        this.#ids = new Set(ids.slice(claimMax))
+        const claimed = await journal.claim({ worker, offers, limit, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
+        if (all && claimed.length === limit) this.#all = true
+        if (claimed.length > 0) await this.#spec.onClaimed(claimed)
+      }
+      const dueAt = await journal.nextDueAt(offers)
+      if (dueAt !== undefined && this.#spec.room() > 0) this.dueAt(Math.max(dueAt, host.now() + 1))
+    } catch (error) {
+      host.log.error("the store did not answer a claim; trying again", { error })
+      timers.set(host.now() + retryMs, () => this.wake())
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { journal, host, worker, leaseMs, timers } = this.#spec
+    try {
+      await journal.renew(worker, leaseMs)
+    } catch (error) {
+      host.log.error("the lease could not be renewed; trying again", { error })
+    }
+    if (this.#running) this.#lease = timers.set(host.now() + leaseMs / 3, () => void this.#renew())
+  }
+
+  #scheduleSweep(): void {
+    if (!this.#running) return
+    const { host, timers, sweepMs } = this.#spec
+    this.#sweep = timers.set(host.now() + sweepMs, () => {
+      this.#spec.onSweep()
+      this.wake()
+      this.#scheduleSweep()
+    })
+  }
+}
+
+export interface DispatcherSpec {
+  readonly journal: JournalStore
+  readonly host: Host
+  readonly timers: Timers
+  readonly worker: string
+  readonly offers: readonly Offer[]
+  readonly leaseMs: number
+  /** How often to look without a hint. */
+  readonly sweepMs: number
+  /** How many instances fit in memory. */
+  readonly room: () => number
+  readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>
+  readonly onSweep: () => void
+}

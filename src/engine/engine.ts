@@ -1,0 +1,282 @@
+import { PerdureError } from "../core/errors.ts"
+import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
+import type { Host } from "../ports/host.ts"
+import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
+import type {
+  BatchItem,
+  BatchResult,
+  Client,
+  ControlResult,
+  Handle,
+  InstanceDescription,
+  ListFilter,
+  ListPage,
+  RestartOptions,
+  SendOrStartOptions,
+  StartArguments,
+  StartOptions,
+  Why,
+} from "./client.ts"
+import { Controls } from "./controls.ts"
+import { Endings, resultOf } from "./endings.ts"
+import { InstanceHandle } from "./handle.ts"
+import { Reader } from "./reader.ts"
+import { WorkflowRegistry } from "./registry.ts"
+import { engineSettings, type EngineOptions, type EngineSettings } from "./settings.ts"
+import { Starter } from "./starter.ts"
+import { Worker } from "./worker.ts"
+
+const standByMs = 250
+
+/** An engine on a store: a client of it, and a worker where the store lets it be one. */
+export class Engine implements Client, AsyncDisposable {
+  /** What the engine is made of, for its own handles and for tests. */
+  readonly parts: EngineParts
+  #closing: Promise<void> | undefined
+  #stopHints: () => void = () => undefined
+  #stopRejections: () => void = () => undefined
+
+  private constructor(parts: EngineParts) {
+    this.parts = parts
+  }
+
+  static async open(spec: EngineSpec): Promise<Engine> {
+    const { host } = spec
+    const settings = engineSettings(spec.options)
+    const registry = new WorkflowRegistry(spec.workflows)
+    const role = spec.role ?? "worker"
+    const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
+    // Timers are the worker's; endings need them, and the worker tells endings.
+    const worker: Worker = new Worker(store, host, registry, settings, (id, entry) => endings.tell(id, entry))
+    const endings = new Endings(store, host, worker.timers)
+    const parts = {
+      host,
+      store,
+      settings,
+      registry,
+      worker,
+      endings,
+      reader: new Reader(store),
+      starter: new Starter(store, registry, worker),
+      controls: new Controls(store, registry, worker),
+    }
+    const engine = new Engine(parts)
+    await engine.#begin(role)
+    return engine
+  }
+
+  /** `client`: another process executes; this one asks, and stands by. */
+  get role(): StoreRole {
+    return this.parts.worker.active ? "worker" : "client"
+  }
+
+  async #begin(wanted: StoreRole): Promise<void> {
+    const { store, host, worker, endings } = this.parts
+    this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
+      if (scope.engine !== worker) return
+      host.log.error(
+        `a promise of instance "${scope.instance}"${scope.step === undefined ? "" : `, step "${scope.step}",`} was rejected and nobody handled it`,
+        { instance: scope.instance, error: reason },
+      )
+    })
+    this.#stopHints = store.onHint(() => {
+      void worker.hintAll()
+      void endings.check((id) => worker.residency.get(id) !== undefined)
+    })
+    if (wanted === "client") return
+    if (store.role === "worker") return worker.start()
+    host.log.info("another process executes the workflows of this store; this one is a client and stands by")
+    this.#standBy()
+  }
+
+  #standBy(): void {
+    const { store, host, worker } = this.parts
+    worker.timers.set(host.now() + standByMs, () => {
+      void (async () => {
+        try {
+          if (this.#closing || (await store.standBy()) !== "worker") return this.#closing ? undefined : this.#standBy()
+          host.log.info("this process executes the workflows of this store now")
+          await worker.start()
+        } catch (error) {
+          host.log.error("standing by failed; trying again", { error })
+          this.#standBy()
+        }
+      })()
+    })
+  }
+
+  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<In>): Promise<Handle<Out, Sent>>
+  start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
+  async start(workflow: AnyWorkflow | string, options: StartOptions<unknown> = {}): Promise<Handle> {
+    this.#check()
+    return this.get(await this.parts.starter.start(workflow, options))
+  }
+
+  async startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
+    this.#check()
+    return Promise.all(
+      items.map(async ({ workflow, ...options }): Promise<BatchResult> => {
+        try {
+          return { id: await this.parts.starter.start(workflow, options), created: true }
+        } catch (error) {
+          if (!PerdureError.is(error)) throw error
+          return { id: options.id ?? "", created: false, error }
+        }
+      }),
+    )
+  }
+
+  async sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
+    workflow: Workflow<In, Out, Events, Sent>,
+    options: SendOrStartOptions<In, Sent, K>,
+  ): Promise<Handle<Out, Sent>> {
+    this.#check()
+    const { id, event, payload, eventId, ...start } = options
+    const { controls, starter, worker } = this.parts
+    const message = await controls.eventMessage(id, workflow, event, payload, eventId === undefined ? {} : { eventId })
+    const delivery = await starter.sendOrStart(workflow as AnyWorkflow, { ...(start as StartOptions<unknown>), id }, message)
+    if (delivery === "ended")
+      throw new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, {
+        details: { instance: id },
+      })
+    worker.announce(id, undefined)
+    return this.get(workflow, id)
+  }
+
+  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
+  get(id: string): Handle
+  get(first: AnyWorkflow | string, second?: string): Handle {
+    return new InstanceHandle(() => this, typeof first === "string" ? first : (second ?? ""))
+  }
+
+  /** The result of an instance, once it has one. */
+  async result(id: string, timeoutMs: number | undefined): Promise<unknown> {
+    this.#check()
+    const { host, worker, endings } = this.parts
+    const scope = host.currentScope()
+    if (scope?.engine === worker && scope.instance === id) {
+      throw new PerdureError("SELF_CALL", `instance "${id}" waits for its own result, which can never come; return the value instead`, {
+        details: { instance: id, step: scope.step },
+      })
+    }
+    const runner = worker.residency.get(id)
+    return resultOf(id, await endings.wait(id, timeoutMs, runner !== undefined && !runner.state.ended))
+  }
+
+  async list(filter: ListFilter = {}): Promise<ListPage> {
+    this.#check()
+    return this.parts.reader.list(filter)
+  }
+
+  async count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    this.#check()
+    return this.parts.reader.count(filter, by)
+  }
+
+  async describe(id: string): Promise<InstanceDescription> {
+    this.#check()
+    return this.parts.reader.describe(id)
+  }
+
+  async why(id: string): Promise<Why> {
+    this.#check()
+    const { reader, registry, host, settings } = this.parts
+    const row = await reader.row(id)
+    return reader.why(id, {
+      now: host.now(),
+      versions: registry.versions(row.workflow),
+      isWorker: this.role === "worker",
+      cancelGraceMs: settings.cancelGraceMs,
+    })
+  }
+
+  async pause(id: string, reason?: string): Promise<ControlResult> {
+    this.#check()
+    return this.parts.controls.control(id, "pause", reason)
+  }
+
+  async resume(id: string): Promise<ControlResult> {
+    this.#check()
+    return this.parts.controls.control(id, "resume", undefined)
+  }
+
+  async cancel(id: string, reason?: string): Promise<ControlResult> {
+    this.#check()
+    return this.parts.controls.control(id, "cancel", reason)
+  }
+
+  async terminate(id: string, reason?: string): Promise<ControlResult> {
+    this.#check()
+    return this.parts.controls.terminate(id, reason)
+  }
+
+  async restart(id: string, options: RestartOptions = {}): Promise<ControlResult> {
+    this.#check()
+    return this.parts.controls.restart(id, options)
+  }
+
+  async delete(id: string): Promise<void> {
+    this.#check()
+    return this.parts.controls.delete(id)
+  }
+
+  /** Lets running attempts finish, gives everything back in good order, and closes the store. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Drops everything without a word to the store, as the death of the process would; for tests. */
+  kill(): void {
+    this.#closing ??= Promise.resolve()
+    this.#stopHints()
+    this.#stopRejections()
+    this.parts.worker.kill()
+    this.parts.endings.close(closed())
+  }
+
+  async #close(): Promise<void> {
+    const { worker, endings, store } = this.parts
+    this.#stopHints()
+    try {
+      await worker.stop()
+    } finally {
+      endings.close(closed())
+      this.#stopRejections()
+      await store.close()
+    }
+  }
+
+  #check(): void {
+    if (this.#closing) throw closed()
+  }
+}
+
+export interface EngineSpec {
+  readonly host: Host
+  readonly store: StoreProvider
+  readonly workflows: readonly AnyWorkflow[]
+  readonly options: EngineOptions
+  /** `client`: never execute. */
+  readonly role?: StoreRole
+}
+
+export interface EngineParts {
+  readonly host: Host
+  readonly store: Store
+  readonly settings: EngineSettings
+  readonly registry: WorkflowRegistry
+  readonly worker: Worker
+  readonly endings: Endings
+  readonly reader: Reader
+  readonly starter: Starter
+  readonly controls: Controls
+}
+
+function closed(): PerdureError {
+  return new PerdureError("ENGINE_CLOSED", "this engine is closed; open another with Perdure.open")
+}

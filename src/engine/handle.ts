@@ -1,0 +1,77 @@
+import { durationMs, type Duration } from "../core/duration.ts"
+import type { Status } from "../core/status.ts"
+import type { StepInfo } from "../core/step-view.ts"
+import type { ControlResult, Handle, HistoryOptions, HistoryPage, InstanceDescription, RestartOptions, SendOptions, Why } from "./client.ts"
+import type { Engine } from "./engine.ts"
+
+/** One instance, as the engine that knows it. */
+export class InstanceHandle implements Handle<unknown, Record<string, unknown>> {
+  readonly id: string
+  readonly #current: () => Engine
+
+  /** The engine may be another one at each call: in tests it is, after a crash. */
+  constructor(current: () => Engine, id: string) {
+    this.#current = current
+    this.id = id
+  }
+
+  get #engine(): Engine {
+    return this.#current()
+  }
+
+  async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+    return this.#engine.result(this.id, options.timeout === undefined ? undefined : durationMs(options.timeout, "timeout"))
+  }
+
+  async status(): Promise<Status> {
+    return (await this.#engine.parts.reader.row(this.id)).status
+  }
+
+  describe(): Promise<InstanceDescription> {
+    return this.#engine.describe(this.id)
+  }
+
+  steps(): Promise<readonly StepInfo[]> {
+    return this.#engine.parts.reader.steps(this.id)
+  }
+
+  history(options: HistoryOptions = {}): Promise<HistoryPage> {
+    return this.#engine.parts.reader.history(this.id, options)
+  }
+
+  why(): Promise<Why> {
+    return this.#engine.why(this.id)
+  }
+
+  sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+    return this.#engine.parts.controls.sendEvent(this.id, type, payload, options)
+  }
+
+  signal(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+    return this.sendEvent(type, payload, options)
+  }
+
+  pause(reason?: string): Promise<ControlResult> {
+    return this.#engine.pause(this.id, reason)
+  }
+
+  resume(): Promise<ControlResult> {
+    return this.#engine.resume(this.id)
+  }
+
+  cancel(reason?: string): Promise<ControlResult> {
+    return this.#engine.cancel(this.id, reason)
+  }
+
+  terminate(reason?: string): Promise<ControlResult> {
+    return this.#engine.terminate(this.id, reason)
+  }
+
+  restart(options: RestartOptions = {}): Promise<ControlResult> {
+    return this.#engine.restart(this.id, options)
+  }
+
+  delete(): Promise<void> {
+    return this.#engine.delete(this.id)
+  }
+}

@@ -1,0 +1,443 @@
+import type { AskRequest } from "../core/ask.ts"
+import { encodeError, encodeValue, Payload } from "../core/codec.ts"
+import { CancelledError, PerdureError } from "../core/errors.ts"
+import type { ExecutionSpec, Outcome } from "../core/execution.ts"
+import { InstanceState } from "../core/instance-state.ts"
+import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
+import { Attempts } from "./attempts.ts"
+import type { CommitResult } from "./committer.ts"
+import { callHooks, hooksFor } from "./hooks.ts"
+import { ignoreReason } from "./message-intake.ts"
+import type { Pulsed } from "./pulse.ts"
+import { ReleasePipeline } from "./release-pipeline.ts"
+import { rowOf, type Row } from "./row-state.ts"
+import type { Runtime } from "./runtime.ts"
+import type { TimerHandle } from "./timers.ts"
+import { TurnWriter } from "./turn-writer.ts"
+
+/**
+ * Drives one resident instance. `pump` runs after a macrotask, and does in this order: release what is recorded, one entry at
+ * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
+ * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
+ */
+export class InstanceRunner implements Pulsed {
+  readonly id: string
+  readonly identity: NewInstance
+  readonly workflow: AnyWorkflow
+  readonly state = new InstanceState()
+  /** Of its journal, roughly: what it costs to keep it in memory. */
+  textLength = 0
+  activeAt = 0
+  inLine = false
+  /** There may be messages that it has not read. */
+  inboxDirty = false
+
+  readonly #runtime: Runtime
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #attempts: Attempts
+  readonly #inputs: ((gated: boolean) => void)[] = []
+  #inboxSeen = 0
+  /** A release was made and its macrotask has not passed. */
+  #settling = false
+  #recovering = false
+  #gone = false
+  #wake: TimerHandle | undefined
+  #grace: TimerHandle | undefined
+  /** The ending whose hooks have been called. */
+  #hooked: Entry | undefined
+  #calling = false
+  #told = false
+
+  constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance) {
+    this.#runtime = runtime
+    this.workflow = workflow
+    this.identity = identity
+    this.id = identity.id
+    this.#writer = new TurnWriter(runtime, identity, this.state, {
+      row: () => this.#row(),
+      onCommitted: (row, afterCommit, textLength) => this.#committed(row, afterCommit, textLength),
+      onLost: (result) => {
+        if (!this.#gone) runtime.onLost(this, typeof result === "object" ? result.error : undefined)
+      },
+    })
+    this.#pipeline = new ReleasePipeline(this.state, {
+      spec: () => this.#executionSpec(),
+      onAccepted: () => this.#clearGrace(),
+      onMissing: (describe) => this.#awaitGrace(() => this.#stall("JOURNAL_MISMATCH", describe())),
+      stall: (message) => this.#stall("JOURNAL_MISMATCH", message),
+    })
+    this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, {
+      record: (entry) => this.#record(entry),
+      recordAsk: (request) => this.#recordAsk(request),
+      request: (id) => this.#pipeline.execution?.request(id),
+      submit: (take) => this.#submit(take),
+    })
+  }
+
+  /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
+  begin(start: EntryOf<"run.started">, onCreated: (result: CommitResult) => void): void {
+    this.#record(start)
+    this.#writer.draft.create = this.identity
+    this.#writer.draft.onResult = onCreated
+    this.#runtime.pulse.join(this)
+  }
+
+  /** An instance from the store: its journal is released again, then it goes on. */
+  load(row: InstanceRow, recorded: readonly Recorded[], textLength: number, crashed: boolean): void {
+    this.textLength = textLength
+    for (const item of recorded) {
+      this.state.apply(item)
+      this.#pipeline.push(item)
+    }
+    this.#writer.restore(row, this.state.position)
+    if (row.dueAt === undefined) this.#hooked = this.#ending
+    this.#pipeline.markReplay()
+    this.#recovering = true
+    if (crashed && !this.state.ended && !this.state.stalled) {
+      this.#record({ type: "recovered", worker: this.#runtime.worker })
+      if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
+        this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
+      }
+    }
+    this.#runtime.pulse.join(this)
+  }
+
+  /** Nothing is under way: it may leave memory. */
+  get idle(): boolean {
+    return !this.inLine && !this.#settling && !this.inboxDirty && this.#inputs.length === 0 && this.#attempts.count === 0 && this.#writer.idle
+  }
+
+  get attempts(): number {
+    return this.#attempts.count
+  }
+
+  /** Messages from its inbox, in order; those it has are passed over. */
+  receive(messages: readonly Message[]): void {
+    this.inboxDirty = false
+    for (const message of messages) {
+      if (message.seq <= this.#inboxSeen) continue
+      this.#inboxSeen = message.seq
+      this.#submit((gated) => this.#takeMessage(message, gated))
+    }
+  }
+
+  /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
+  drop(reason: unknown): void {
+    this.#gone = true
+    this.#runtime.timers.clear(this.#wake)
+    this.#clearGrace()
+    this.#attempts.abandon(reason)
+  }
+
+  pump(): void {
+    this.#settling = false
+    if (this.#gone) return
+    this.activeAt = this.#runtime.host.now()
+    try {
+      this.#advance()
+    } catch (bug) {
+      this.#runtime.onLost(this, bug)
+    }
+  }
+
+  #advance(): void {
+    for (;;) {
+      const pipeline = this.#gated ? "gated" : this.#pipeline.advance()
+      if (pipeline === "released") {
+        this.#settling = true
+        this.#runtime.pulse.join(this)
+        return
+      }
+      if (pipeline === "blocked") break
+      if (pipeline === "drained" && this.#goOn()) continue
+      const input = this.#inputs.shift()
+      if (input) {
+        if (!this.state.ended) input(pipeline === "gated")
+        continue
+      }
+      if (pipeline === "gated" || !this.#fireTimer()) break
+    }
+    this.#writer.seal()
+    this.#arm()
+  }
+
+  /** All that is recorded is released: looks what the code made of it. True: there is something to release. */
+  #goOn(): boolean {
+    const { execution } = this.#pipeline
+    if (!execution) return false
+    if (this.#recovering) {
+      this.#recovering = false
+      this.#attempts.recover()
+    }
+    if (execution.outcome) {
+      this.#finish(execution.outcome)
+      return true
+    }
+    if (execution.fresh.size === 0 && execution.aborted.length === 0) return false
+    for (const { request } of execution.fresh.values()) this.#recordAsk(request)
+    for (const id of execution.aborted.splice(0)) this.#record({ type: "ask.aborted", id })
+    return true
+  }
+
+  /** Nothing is released to the code now: it is paused, stalled, over, or its time has not come. */
+  get #gated(): boolean {
+    const { ended, stalled, paused, cancel } = this.state
+    return ended !== undefined || stalled !== undefined || (paused !== undefined && cancel === undefined) || this.#delayed
+  }
+
+  get #delayed(): boolean {
+    return this.#pipeline.execution === undefined && !this.state.cancel && this.state.startedAt > this.#runtime.host.now()
+  }
+
+  #executionSpec(): ExecutionSpec {
+    const { host, settings, engine } = this.#runtime
+    const { id, workflow, version, incarnation } = this.identity
+    return {
+      workflow: this.workflow,
+      instance: { id, workflow, version, incarnation, run: this.state.run, startedAt: this.state.startedAt },
+      stepsMax: settings.limits.stepsMax,
+      log: host.log,
+      enter: (run) => host.runIn({ engine, instance: id }, run),
+      guard: () => {
+        const step = host.currentScope()?.step
+        if (step === undefined) return
+        throw new PerdureError(
+          "CTX_IN_STEP",
+          `step "${step}" uses the workflow's ctx; inside a step ask through its own context: async ({ step }) => step.do(…)`,
+          { details: { step } },
+        )
+      },
+      onActivity: () => {
+        if (!this.#gone) this.#runtime.pulse.join(this)
+      },
+    }
+  }
+
+  #record(entry: Entry): Recorded {
+    const recorded = this.#writer.record(entry)
+    this.#pipeline.push(recorded)
+    return recorded
+  }
+
+  #recordAsk(request: AskRequest): void {
+    if (request.kind === "do") return this.#attempts.begin(request, 1)
+    const { at } = this.#writer.draft
+    if (request.kind === "sleep") {
+      this.#record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(at) })
+      return
+    }
+    const { id, event, timeoutMs } = request
+    this.#record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: at + timeoutMs }) })
+    const buffered = this.state.bufferedEvent(event)
+    if (buffered !== undefined) this.#settle({ type: "wait.completed", id, from: buffered })
+  }
+
+  #settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
+    this.#attempts.settleNested(this.#record(entry))
+  }
+
+  #submit(input: (gated: boolean) => void): void {
+    if (this.#gone) return
+    this.#inputs.push(input)
+    // Where the last release is a macrotask ago, this one need not wait for another.
+    if (!this.inLine && !this.#settling) this.pump()
+  }
+
+  #takeMessage(message: Message, gated: boolean): void {
+    if (message.kind === "event" && gated && !this.#delayed) {
+      // Stays in the inbox until resume: a paused or stalled instance takes in nothing but controls.
+      this.#inboxSeen = Math.min(this.#inboxSeen, message.seq - 1)
+      return
+    }
+    this.#writer.draft.consumed.push(message.seq)
+    const ignored = ignoreReason(message, this.state)
+    const reason = message.topic === undefined ? undefined : { reason: message.topic }
+    if (ignored !== undefined) this.#record({ type: "message.ignored", kind: message.kind, reason: ignored })
+    else if (message.kind === "event") this.#takeEvent(message)
+    else if (message.kind === "pause") this.#record({ type: "paused", ...reason })
+    else if (message.kind === "cancel") this.#cancel({ type: "cancel.requested", cause: "request", ...reason })
+    else {
+      this.#record({ type: "resumed" })
+      this.#runtime.readInbox(this)
+    }
+  }
+
+  #takeEvent({ topic = "", payload = "", eventId }: Message): void {
+    const received = this.#record({ type: "event.received", event: topic, value: Payload.of(payload), ...(eventId === undefined ? undefined : { eventId }) })
+    const wait = this.state.openWait(topic)
+    if (wait) this.#settle({ type: "wait.completed", id: wait.id, from: received.position })
+  }
+
+  #cancel(entry: EntryOf<"cancel.requested">): void {
+    const { begun } = this.#pipeline
+    this.#record(entry)
+    if (!begun) return this.#endCancelled()
+    this.#attempts.cancel(new CancelledError(this.id, entry.reason))
+  }
+
+  #fireTimer(): boolean {
+    const { state } = this
+    const dueAt = this.#dueAt()
+    if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now()) return false
+    const timer = state.nextTimer()
+    if (timer?.dueAt === dueAt) {
+      if (timer.kind === "retry") this.#attempts.retry(timer.id)
+      else if (timer.kind === "sleep") this.#settle({ type: "sleep.completed", id: timer.id })
+      else {
+        this.#writer.draft.inboxSeen = this.#inboxSeen
+        this.#settle({ type: "wait.timedOut", id: timer.id })
+      }
+    } else if (state.cancel) this.#endCancelled()
+    else this.#cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    return true
+  }
+
+  /** When the next timer is due: of a sleep, a retry, a wait, the whole instance, or the grace of its cancel. */
+  #dueAt(): number | undefined {
+    const { cancel, timeoutAt } = this.state
+    const timerAt = this.state.nextTimer()?.dueAt ?? Infinity
+    const limitAt = cancel ? cancel.at + this.#runtime.settings.cancelGraceMs : (timeoutAt ?? Infinity)
+    const dueAt = Math.min(timerAt, limitAt)
+    return dueAt === Infinity ? undefined : dueAt
+  }
+
+  #finish(outcome: Outcome): void {
+    if (this.state.cancel) return this.#endCancelled()
+    if (!outcome.ok) return this.#end({ type: "run.failed", value: Payload.of(encodeError(outcome.error)) })
+    try {
+      this.#end({
+        type: "run.completed",
+        value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax: this.#runtime.settings.limits.payloadBytesMax })),
+      })
+    } catch (error) {
+      this.#end({ type: "run.failed", value: Payload.of(encodeError(error)) })
+    }
+  }
+
+  #endCancelled(): void {
+    const { cancel } = this.state
+    if (cancel?.cause !== "timeout") return this.#end({ type: "run.cancelled", ...(cancel?.reason === undefined ? undefined : { reason: cancel.reason }) })
+    this.#end({
+      type: "run.failed",
+      value: Payload.of(encodeError(new PerdureError("INSTANCE_TIMEOUT", `instance "${this.id}" took longer than its timeout`))),
+    })
+  }
+
+  #end(entry: EntryOf<"run.completed" | "run.failed" | "run.cancelled">): void {
+    this.#record(entry)
+    this.#writer.draft.discardInbox = true
+    this.#attempts.abandon(new PerdureError("INSTANCE_ENDED", `instance "${this.id}" has ended`))
+  }
+
+  #stall(code: "JOURNAL_MISMATCH" | "TOO_MANY_CRASHES" | "FOREIGN_AWAIT", message: string): void {
+    this.#record({ type: "stalled", code, message })
+    this.#attempts.abandon(new PerdureError("STALLED", message))
+    this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
+    this.#runtime.pulse.join(this)
+  }
+
+  #row(): Row {
+    const { host, worker, settings } = this.#runtime
+    return rowOf(this.state, {
+      now: host.now(),
+      worker,
+      dueAt: this.#dueAt(),
+      residentSleepMsMax: settings.residentSleepMsMax,
+      hookPending: this.#hookPending,
+      delayed: this.#delayed,
+      busy: this.#attempts.count > 0,
+    })
+  }
+
+  #committed(row: Row, afterCommit: readonly (() => void)[], textLength: number): void {
+    this.textLength += textLength
+    if (this.#gone) return
+    for (const then of afterCommit) then()
+    if (this.state.ended && !this.#told) {
+      this.#told = true
+      this.#runtime.onEnded(this)
+    }
+    if (row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
+    else if (!this.inLine && !this.#settling) this.#runtime.pulse.join(this)
+  }
+
+  get #ending(): Entry | undefined {
+    return this.state.ended?.entry ?? this.state.stalled
+  }
+
+  /** It has ended or stalled, and its hooks are to be called yet. */
+  get #hookPending(): boolean {
+    const ending = this.#ending
+    return ending !== undefined && ending !== this.#hooked && hooksFor(this.#runtime.settings.hooks, this.workflow.options, this.state).length > 0
+  }
+
+  /** Once the ending is durable its hooks are called; that they were is recorded. */
+  async #callHooks(): Promise<void> {
+    const ending = this.#ending
+    const { settings } = this.#runtime
+    const hooks = hooksFor(settings.hooks, this.workflow.options, this.state)
+    this.#calling = true
+    const note = await callHooks(this.#runtime, hooks, this.identity, this.state)
+    this.#calling = false
+    if (this.#gone) return
+    if (note.type === "hook.completed" || note.retryAt === undefined) this.#hooked = ending
+    this.#record(note)
+    this.#writer.seal()
+  }
+
+  /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
+  #rest(): void {
+    if (!this.#writer.idle || this.#calling || this.#attempts.count > 0) return
+    if (!this.#hookPending) {
+      if (this.#row().owner === undefined) this.#runtime.onIdle(this)
+      return
+    }
+    const { retryAt } = this.state.hook
+    if (retryAt === undefined || retryAt <= this.#runtime.host.now()) void this.#callHooks()
+    else this.#wakeAt(retryAt)
+  }
+
+  /** Keeps the timers of the host in line with what is pending. */
+  #arm(): void {
+    if (this.#gated) {
+      this.#wakeAt(undefined)
+      return this.#rest()
+    }
+    this.#wakeAt(this.#dueAt())
+    const { execution } = this.#pipeline
+    const isStuck = () => execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0
+    if (!isStuck() || !this.#writer.idle) return
+    this.#awaitGrace(() => {
+      if (isStuck()) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
+    })
+  }
+
+  #wakeAt(at: number | undefined): void {
+    if (this.#wake?.at === at) return
+    const { timers } = this.#runtime
+    timers.clear(this.#wake)
+    this.#wake = undefined
+    if (at === undefined) return
+    this.#wake = timers.set(at, () => {
+      this.#wake = undefined
+      if (!this.inLine && !this.#settling) this.pump()
+    })
+  }
+
+  #awaitGrace(expired: () => void): void {
+    const { timers, host, settings } = this.#runtime
+    this.#grace ??= timers.set(host.now() + settings.replayGraceMs, () => {
+      this.#grace = undefined
+      if (!this.#gone) expired()
+    })
+  }
+
+  #clearGrace(): void {
+    if (this.#grace === undefined) return
+    this.#runtime.timers.clear(this.#grace)
+    this.#grace = undefined
+  }
+}

@@ -1,0 +1,110 @@
+import type { AskRequest, DoAsk } from "../core/ask.ts"
+import { CancelledError, PerdureError } from "../core/errors.ts"
+import type { InstanceState } from "../core/instance-state.ts"
+import type { Recorded, Release } from "../core/journal.ts"
+import { reject, settle, settleable, type Settleable, type Settling } from "../core/settlement.ts"
+import type { StepAttempt } from "./step-attempt.ts"
+
+/**
+ * What functions of steps ask for inside their steps. Such an ask is answered by its id, outside the release order: from the
+ * journal if it is recorded, else when its result is durable. An outer attempt that is entered again attaches to what is
+ * still under way.
+ */
+export class NestedSteps {
+  readonly #state: InstanceState
+  readonly #waiters = new Map<string, Waiter[]>()
+  readonly #driver: NestedDriver
+
+  constructor(state: InstanceState, driver: NestedDriver) {
+    this.#state = state
+    this.#driver = driver
+  }
+
+  ask(outer: StepAttempt, request: AskRequest): Promise<unknown> {
+    if (request.kind !== "do") {
+      if (this.#state.cancel) throw new CancelledError(this.#driver.instance, this.#state.cancel.reason)
+      if (request.signal?.aborted) throw request.signal.reason
+    }
+    const waiter: Waiter = { ...settleable(request), outer }
+    const recorded = this.#state.nested.get(request.id)
+    if (recorded && this.#driver.isDurable(recorded.position)) {
+      const problem = disagreement(request, recorded.entry.type)
+      if (problem) throw problem
+      settle(waiter, recorded.entry as Settling, this.#received(recorded))
+      return waiter.promise
+    }
+    const others = this.#waiters.get(request.id)
+    if (others) others.push(waiter)
+    else this.#waiters.set(request.id, [waiter])
+    if (request.kind !== "do") {
+      outer.suspend()
+      request.signal?.addEventListener("abort", () => this.#abort(waiter), { once: true })
+    }
+    if (!recorded) this.#driver.submit(request)
+    return waiter.promise
+  }
+
+  /** The function to run for a nested step, as asked for last. */
+  request(id: string): DoAsk | undefined {
+    const request = this.#waiters.get(id)?.at(-1)?.request
+    return request?.kind === "do" ? request : undefined
+  }
+
+  /** Hands out a durable result. */
+  settle(recorded: Recorded<Release>): void {
+    const entry = recorded.entry as Settling
+    for (const waiter of this.#take(entry.id)) settle(waiter, entry, this.#received(recorded))
+  }
+
+  /** Sleeps, waits and retries that a cancel has closed. */
+  cancel(error: CancelledError): void {
+    for (const [id, waiters] of this.#waiters) {
+      if (this.#state.steps.has(id) || waiters[0]?.request.kind === "do") continue
+      for (const waiter of this.#take(id)) reject(waiter, error)
+    }
+  }
+
+  #abort(waiter: Waiter): void {
+    const { id } = waiter.request
+    const waiters = this.#waiters.get(id)
+    if (!waiters?.includes(waiter)) return
+    this.#take(id)
+    this.#driver.abort(id)
+    reject(waiter, (waiter.request as { signal: AbortSignal }).signal.reason)
+  }
+
+  #take(id: string): readonly Waiter[] {
+    const waiters = this.#waiters.get(id) ?? []
+    this.#waiters.delete(id)
+    for (const { request, outer } of waiters) if (request.kind !== "do") outer.unsuspend()
+    return waiters
+  }
+
+  #received(recorded: Recorded<Release>) {
+    return recorded.entry.type === "wait.completed" ? this.#state.received.get(recorded.entry.from) : undefined
+  }
+}
+
+/** The runner of the instance, as nested steps see it. */
+export interface NestedDriver {
+  readonly instance: string
+  /** Records the ask and does it. */
+  submit(request: AskRequest): void
+  /** Records that a nested sleep or wait was given up. */
+  abort(id: string): void
+  isDurable(position: number): boolean
+}
+
+interface Waiter extends Settleable {
+  readonly outer: StepAttempt
+}
+
+function disagreement(request: AskRequest, type: string): PerdureError | undefined {
+  const kind = type.startsWith("step.") ? "do" : type.startsWith("sleep.") ? "sleep" : "wait"
+  if (kind === request.kind) return undefined
+  return new PerdureError(
+    "JOURNAL_MISMATCH",
+    `nested step "${request.id}" is recorded as ${kind} and is asked for as ${request.kind} now; deploy the code that recorded it`,
+    { details: { step: request.id } },
+  )
+}

@@ -1,0 +1,54 @@
+import type { Host } from "../ports/host.ts"
+
+/** Something that wants to go on when a macrotask has passed. */
+export interface Pulsed {
+  /** Kept by the pulse: whether it is in line already. */
+  inLine: boolean
+  pump(): void
+}
+
+/**
+ * The heartbeat that all resident instances share. Releasing an entry to workflow code needs a macrotask to pass before the
+ * next; one macrotask serves everybody in line, and what they recorded meanwhile is committed together after it.
+ */
+export class Pulse {
+  readonly #host: Host
+  readonly #afterBeat: () => void
+  #line: Pulsed[] = []
+  #armed = false
+
+  constructor(host: Host, afterBeat: () => void) {
+    this.#host = host
+    this.#afterBeat = afterBeat
+  }
+
+  /** Nothing is in line and no beat is due. */
+  get idle(): boolean {
+    return !this.#armed
+  }
+
+  join(member: Pulsed): void {
+    if (member.inLine) return
+    member.inLine = true
+    this.#line.push(member)
+    this.arm()
+  }
+
+  /** Asks for a beat even if nobody is in line: something waits to be committed. */
+  arm(): void {
+    if (this.#armed) return
+    this.#armed = true
+    this.#host.quiesce(this.#beat)
+  }
+
+  readonly #beat = (): void => {
+    this.#armed = false
+    const line = this.#line
+    this.#line = []
+    for (const member of line) {
+      member.inLine = false
+      member.pump()
+    }
+    this.#afterBeat()
+  }
+}

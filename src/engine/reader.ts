@@ -1,0 +1,123 @@
+import { endingError } from "../core/ending.ts"
+import { PerdureError } from "../core/errors.ts"
+import { InstanceState } from "../core/instance-state.ts"
+import type { Recorded } from "../core/journal.ts"
+import { runOf } from "../core/run-history.ts"
+import { isTerminal, statuses } from "../core/status.ts"
+import { stepsOf, type StepInfo } from "../core/step-view.ts"
+import { decodeRow } from "../core/turn-codec.ts"
+import type { Filter } from "../ports/directory.ts"
+import type { InstanceRow } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription, InstanceSummary, ListFilter, ListPage, Why } from "./client.ts"
+import { notFound } from "./endings.ts"
+import { instant } from "./instant.ts"
+import { loadRun } from "./loader.ts"
+import { explain, type WhyContext } from "./why.ts"
+
+const limitDefault = 50
+const limitMax = 1_000
+
+/** Answers questions about instances from what is committed. */
+export class Reader {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  async row(id: string): Promise<InstanceRow> {
+    const row = await this.#store.directory.get(id)
+    if (!row) throw notFound(id)
+    return row
+  }
+
+  async list(filter: ListFilter): Promise<ListPage> {
+    const { cursor, order = "newest" } = filter
+    const page = await this.#store.directory.list(storeFilter(filter), {
+      limit: pageLimit(filter.limit),
+      order,
+      ...(cursor === undefined ? undefined : { cursor }),
+    })
+    return { instances: page.items.map(summary), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+  }
+
+  count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    return this.#store.directory.count(storeFilter(filter), by)
+  }
+
+  async describe(id: string): Promise<InstanceDescription> {
+    const row = await this.row(id)
+    const { recorded } = await loadRun(this.#store.journal, row)
+    const start = recorded[0]?.entry
+    const ending = isTerminal(row.status) ? recorded.find(({ position }) => position === row.endPosition)?.entry : undefined
+    const stall = row.status === "stalled" ? recorded.findLast(({ entry }) => entry.type === "stalled")?.entry : undefined
+    const failure = stall ?? (ending?.type === "run.completed" ? undefined : ending)
+    return {
+      ...summary(row),
+      incarnation: row.incarnation,
+      updatedAt: Math.max(row.updatedAt, recorded.at(-1)?.at ?? 0),
+      input: start?.type === "run.started" ? start.value.decode() : undefined,
+      ...(ending?.type === "run.completed" ? { result: ending.value.decode() } : undefined),
+      ...(failure ? { error: endingError(id, failure) } : undefined),
+      steps: stepsOf(recorded),
+    }
+  }
+
+  async steps(id: string): Promise<readonly StepInfo[]> {
+    return stepsOf((await loadRun(this.#store.journal, await this.row(id))).recorded)
+  }
+
+  async history(id: string, options: HistoryOptions): Promise<HistoryPage> {
+    await this.row(id)
+    const after = options.cursor === undefined ? 0 : Number(options.cursor)
+    if (!Number.isSafeInteger(after) || after < 0) throw new PerdureError("BAD_OPTION", `cursor "${options.cursor}" is not one that history gave`)
+    const limit = pageLimit(options.limit)
+    const rows = await this.#store.journal.readJournal(id, options.run === undefined ? after + 1 : 1)
+    const all = rows.flatMap((row) => decodeRow(row))
+    const wanted = (options.run === undefined ? all : runOf(all, options.run)).filter(({ position }) => position > after)
+    const entries = wanted.slice(0, limit)
+    const last = entries.at(-1)
+    return { entries: entries.map(historyEntry), ...(wanted.length > limit && last ? { cursor: String(last.position) } : undefined) }
+  }
+
+  async why(id: string, context: WhyContext): Promise<Why> {
+    const row = await this.row(id)
+    const { recorded } = await loadRun(this.#store.journal, row)
+    const state = new InstanceState()
+    for (const item of recorded) state.apply(item)
+    return explain(row, state, stepsOf(recorded), context)
+  }
+}
+
+function summary(row: InstanceRow): InstanceSummary {
+  const { id, workflow, version, run, status, phase, tags, createdAt, updatedAt } = row
+  return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, createdAt, updatedAt }
+}
+
+function historyEntry({ position, run, at, entry }: Recorded): HistoryEntry {
+  const { type, ...fields } = entry
+  const data = "value" in fields ? { ...fields, value: fields.value.decode() } : fields
+  return { position, run, at, type, data }
+}
+
+function pageLimit(limit = limitDefault): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= limitMax) return limit
+  throw new PerdureError("BAD_OPTION", `limit is ${limit}; give a whole number from 1 to ${limitMax}`)
+}
+
+function storeFilter(filter: ListFilter): Filter {
+  const status = filter.status === undefined ? undefined : typeof filter.status === "string" ? [filter.status] : filter.status
+  for (const one of status ?? []) {
+    if (!statuses.includes(one)) throw new PerdureError("BAD_OPTION", `"${String(one)}" is no status; there are ${statuses.join(", ")}`)
+  }
+  return {
+    ...(filter.workflow === undefined ? undefined : { workflow: filter.workflow }),
+    ...(filter.version === undefined ? undefined : { version: filter.version }),
+    ...(status === undefined ? undefined : { status }),
+    ...(filter.tag === undefined ? undefined : { tag: filter.tag }),
+    ...(filter.since === undefined ? undefined : { since: instant(filter.since, "since") }),
+    ...(filter.until === undefined ? undefined : { until: instant(filter.until, "until") }),
+    ...(filter.idPrefix === undefined ? undefined : { idPrefix: filter.idPrefix }),
+  }
+}

@@ -1,0 +1,52 @@
+import { PerdureError } from "../core/errors.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { Offer } from "../ports/journal-store.ts"
+
+/** The workflows that an engine has the code of, by name and version. */
+export class WorkflowRegistry {
+  readonly #byName = new Map<string, Map<string, AnyWorkflow>>()
+
+  constructor(workflows: readonly AnyWorkflow[]) {
+    for (const workflow of workflows) {
+      const versions = this.#byName.get(workflow.name) ?? new Map<string, AnyWorkflow>()
+      if (versions.has(workflow.version)) {
+        throw new PerdureError(
+          "BAD_OPTION",
+          `workflow "${workflow.name}" is registered twice with version "${workflow.version}"; give one of them another version`,
+        )
+      }
+      versions.set(workflow.version, workflow)
+      this.#byName.set(workflow.name, versions)
+    }
+  }
+
+  get offers(): readonly Offer[] {
+    return [...this.#byName].flatMap(([workflow, versions]) => [...versions.keys()].map((version) => ({ workflow, version })))
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()]
+  }
+
+  versions(name: string): readonly string[] {
+    return [...(this.#byName.get(name)?.keys() ?? [])]
+  }
+
+  find(name: string, version: string): AnyWorkflow | undefined {
+    return this.#byName.get(name)?.get(version)
+  }
+
+  /** By name: the last registered, or the version asked for. */
+  resolve(name: string, version: string | undefined): AnyWorkflow {
+    const versions = this.#byName.get(name)
+    const found = version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
+    if (found) return found
+    const known = versions
+      ? `; it has version ${[...versions.keys()].map((v) => `"${v}"`).join(", ")}`
+      : `; it knows ${this.names.length === 0 ? "none" : this.names.map((n) => `"${n}"`).join(", ")}`
+    const which = version === undefined ? `workflow "${name}"` : `version "${version}" of workflow "${name}"`
+    throw new PerdureError("UNKNOWN_WORKFLOW", `this engine has no ${which}${known}. Pass it to Perdure.open({ workflows: […] })`, {
+      details: { workflow: name, version },
+    })
+  }
+}

@@ -1,0 +1,128 @@
+import { describeAsk, Execution, type ExecutionSpec } from "../core/execution.ts"
+import type { InstanceState } from "../core/instance-state.ts"
+import type { EntryOf, Recorded, Release } from "../core/journal.ts"
+
+/**
+ * What is recorded and not yet released to the code. Live it holds an entry for a moment; after a load it holds the whole
+ * journal; while an instance is paused it gathers. Recorded asks are matched with what the code asks for; where the two
+ * disagree, the instance stalls.
+ */
+export class ReleasePipeline {
+  execution: Execution | undefined
+  readonly #state: InstanceState
+  readonly #driver: PipelineDriver
+  readonly #items: Recorded[] = []
+  #next = 0
+  #replayEnd = 0
+
+  constructor(state: InstanceState, driver: PipelineDriver) {
+    this.#state = state
+    this.#driver = driver
+  }
+
+  push(recorded: Recorded): void {
+    this.#items.push(recorded)
+  }
+
+  /** All that is in the pipeline now comes from the store. */
+  markReplay(): void {
+    this.#replayEnd = this.#items.length
+  }
+
+  /** Whether the code has run, now or before a load. */
+  get begun(): boolean {
+    return this.execution !== undefined || this.#items.some(({ entry }) => isAsk(entry.type))
+  }
+
+  /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
+  advance(): "released" | "blocked" | "drained" {
+    while (this.#next < this.#items.length) {
+      const item = this.#items[this.#next] as Recorded
+      const step = this.#take(item)
+      if (step === "blocked") return "blocked"
+      this.#next++
+      if (step === "noted") continue
+      const execution = this.execution as Execution
+      execution.replaying = this.#next < this.#replayEnd
+      this.#release(execution, item as Recorded<Release>)
+      return "released"
+    }
+    this.#items.length = 0
+    this.#next = 0
+    this.#replayEnd = 0
+    if (this.execution) this.execution.replaying = false
+    return "drained"
+  }
+
+  #take(item: Recorded): "noted" | "blocked" | "releases" {
+    const { entry } = item
+    // Nested entries are answered by id, outside the release order.
+    if ("id" in entry && entry.id.includes("/")) return "noted"
+    switch (entry.type) {
+      case "step.started":
+      case "sleep.started":
+      case "wait.started":
+        return this.#accept(item as Recorded<typeof entry>) ? "noted" : "blocked"
+      case "step.failed":
+        if (entry.retryAt === undefined) return "releases"
+        this.execution?.retrying(entry.id)
+        return "noted"
+      case "run.started":
+        this.execution = new Execution(this.#driver.spec())
+        return "releases"
+      case "step.completed":
+      case "sleep.completed":
+      case "wait.completed":
+      case "wait.timedOut":
+      case "cancel.requested":
+        return "releases"
+      default:
+        return "noted"
+    }
+  }
+
+  #release(execution: Execution, item: Recorded<Release>): void {
+    if (item.entry.type !== "wait.completed") return execution.release(item)
+    const { from } = item.entry
+    execution.release(item, this.#state.received.get(from))
+    this.#state.received.delete(from)
+  }
+
+  /** Matches a recorded ask with one that the code made. */
+  #accept({ entry, position }: Recorded<EntryOf<"step.started" | "sleep.started" | "wait.started">>): boolean {
+    const execution = this.execution as Execution
+    const kind = entry.type === "step.started" ? "do" : entry.type === "sleep.started" ? "sleep" : "wait"
+    const event = entry.type === "wait.started" ? entry.event : undefined
+    const answer = execution.accept(entry.id, kind, position, event)
+    if (answer === "accepted") {
+      this.#driver.onAccepted()
+      return true
+    }
+    const expected = event === undefined ? `${kind === "do" ? "step" : kind} "${entry.id}"` : `wait "${entry.id}" for event "${event}"`
+    const mismatch = (did: string) => `the journal has ${expected} at position ${position}, but the code ${did}; deploy the code that recorded it, then resume`
+    if (answer !== "missing") this.#driver.stall(mismatch(`asks for ${answer.asked}`))
+    else if (execution.outcome) this.#driver.stall(mismatch("ends without asking for it"))
+    else this.#driver.onMissing(() => mismatch(asksFor(execution)))
+    return false
+  }
+}
+
+/** The runner of the instance, as its pipeline sees it. */
+export interface PipelineDriver {
+  spec(): ExecutionSpec
+  /** A recorded ask was matched. */
+  onAccepted(): void
+  /** The code has not asked for something recorded yet: it may do so within the grace. */
+  onMissing(describe: () => string): void
+  /** Journal and code disagree. */
+  stall(message: string): void
+}
+
+function asksFor(execution: Execution): string {
+  const asked = [...execution.fresh.values()].map(({ request }) => describeAsk(request))
+  return asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`
+}
+
+function isAsk(type: string): boolean {
+  return type === "step.started" || type === "sleep.started" || type === "wait.started"
+}

@@ -1,0 +1,30 @@
+import type { Host } from "../ports/host.ts"
+import type { Committer } from "./committer.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
+import type { Pulse } from "./pulse.ts"
+import type { EngineSettings } from "./settings.ts"
+import type { Timers } from "./timers.ts"
+
+/** What all resident instances of an engine share, and how they tell the engine what became of them. */
+export interface Runtime {
+  readonly host: Host
+  /** The engine itself, as an identity for scopes. */
+  readonly engine: object
+  /** Names this engine as an owner of instances. */
+  readonly worker: string
+  readonly settings: EngineSettings
+  readonly pulse: Pulse
+  readonly committer: Committer
+  readonly timers: Timers
+  nextTurnId(): string
+  /** Its messages should be read again. */
+  readInbox(runner: InstanceRunner): void
+  /** A terminal status is durable. */
+  onEnded(runner: InstanceRunner): void
+  /** Its last turn gave it up: it ended, sleeps for long, or is paused or stalled. */
+  onReleased(runner: InstanceRunner, dueAt: number | undefined): void
+  /** Nothing is left to do for it, and the store still has it as ours. */
+  onIdle(runner: InstanceRunner): void
+  /** Its turn was lost to another writer, or could not be written: what is in memory is worth nothing. */
+  onLost(runner: InstanceRunner, error?: unknown): void
+}

@@ -1,0 +1,80 @@
+import { durationMs, type Duration } from "../core/duration.ts"
+import { defaultLimits, type Limits } from "../core/limits.ts"
+import type { StepContext } from "../core/context.ts"
+import type { RetryOptions } from "../core/retry-policy.ts"
+import type { Hooks } from "../core/workflow.ts"
+
+/** What a user may set for an engine; everything has a default. */
+export interface EngineOptions extends Hooks {
+  /** Default for all steps; workflows and steps override it. */
+  readonly retry?: RetryOptions
+  readonly limits?: Partial<Limits>
+  /** How long replay waits for a recorded ask that does not come, and workflow code may await something that is not of `ctx`. */
+  readonly replayGrace?: Duration
+  /** How long a cancelled instance may clean up. */
+  readonly cancelGrace?: Duration
+  /** How many crashes in a row, without progress, make an instance `stalled`. */
+  readonly maxRecoveries?: number
+  /** How long `close` lets running attempts finish. */
+  readonly drain?: Duration
+  readonly lease?: Duration
+  /** How often to look for work that no hint told of. */
+  readonly sweep?: Duration
+  /** Instances kept in memory; more wait in the store. */
+  readonly maxResidentInstances?: number
+  /** Journal text of the instances kept in memory; idle ones go first. */
+  readonly maxResidentBytes?: number
+  /** Called around every attempt, outermost first. */
+  readonly interceptors?: readonly StepInterceptor[]
+}
+
+export type StepInterceptor = (step: InterceptedStep, next: () => unknown) => unknown
+
+export interface InterceptedStep {
+  readonly instance: string
+  readonly workflow: string
+  readonly version: string
+  readonly id: string
+  readonly name: string
+  readonly attempt: number
+  readonly context: StepContext
+}
+
+export interface EngineSettings {
+  readonly retry: RetryOptions | undefined
+  readonly hooks: Hooks
+  readonly limits: Limits
+  readonly replayGraceMs: number
+  readonly cancelGraceMs: number
+  readonly recoveriesMax: number
+  readonly drainMs: number
+  readonly leaseMs: number
+  readonly sweepMs: number
+  readonly residentMax: number
+  readonly residentBytesMax: number
+  /** A sleep longer than this costs a row, not memory. */
+  readonly residentSleepMsMax: number
+  /** An instance that nothing happened to for so long leaves memory. */
+  readonly residentIdleMs: number
+  readonly interceptors: readonly StepInterceptor[]
+}
+
+export function engineSettings(options: EngineOptions): EngineSettings {
+  const ms = (value: Duration | undefined, what: string, fallback: number) => (value === undefined ? fallback : durationMs(value, what))
+  return {
+    retry: options.retry,
+    hooks: options,
+    limits: { ...defaultLimits, ...options.limits },
+    replayGraceMs: ms(options.replayGrace, "replayGrace", 5_000),
+    cancelGraceMs: ms(options.cancelGrace, "cancelGrace", 30_000),
+    recoveriesMax: options.maxRecoveries ?? 10,
+    drainMs: ms(options.drain, "drain", 10_000),
+    leaseMs: ms(options.lease, "lease", 30_000),
+    sweepMs: ms(options.sweep, "sweep", 5_000),
+    residentMax: options.maxResidentInstances ?? 10_000,
+    residentBytesMax: options.maxResidentBytes ?? 256 * 1024 * 1024,
+    residentSleepMsMax: 10_000,
+    residentIdleMs: 60_000,
+    interceptors: options.interceptors ?? [],
+  }
+}

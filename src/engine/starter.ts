@@ -1,0 +1,128 @@
+import { encodeValue, Payload } from "../core/codec.ts"
+import { durationMs } from "../core/duration.ts"
+import { PerdureError } from "../core/errors.ts"
+import type { EntryOf } from "../core/journal.ts"
+import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
+import { validate } from "../core/standard-schema.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { Delivery } from "../ports/directory.ts"
+import type { InstanceRow, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { StartOptions } from "./client.ts"
+import type { CommitResult } from "./committer.ts"
+import { instant } from "./instant.ts"
+import { loadRun } from "./loader.ts"
+import type { WorkflowRegistry } from "./registry.ts"
+import { TurnDraft } from "./turn-draft.ts"
+import { randomToken, type Worker } from "./worker.ts"
+
+/** Starts instances: in memory where they are to run here, else as a row that a worker claims. */
+export class Starter {
+  readonly #store: Store
+  readonly #registry: WorkflowRegistry
+  readonly #worker: Worker
+
+  constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
+    this.#store = store
+    this.#registry = registry
+    this.#worker = worker
+  }
+
+  /** Answers the id of the instance, new or not. */
+  async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
+    const birth = await this.#prepare(workflow, options)
+    const result = await this.#create(birth)
+    if (result === "committed") return birth.instance.id
+    if (result !== "lost") throw result.error
+    if (options.ifExists === "return" && (await this.#isSame(birth))) return birth.instance.id
+    const { id } = birth.instance
+    throw new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
+  }
+
+  /** Delivers the message, and starts the instance before if there is none, in one transaction. */
+  async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
+    const birth = await this.#prepare(workflow, options)
+    return this.#store.directory.deliverOrCreate(message, this.#birthTurn(birth))
+  }
+
+  async #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<Birth> {
+    const { host, settings } = this.#worker
+    const id = options.id ?? randomToken(host)
+    checkId(id, settings.limits.idLengthMax)
+    const { name, version, definition } = this.#resolve(workflow, options.version)
+    const schema = definition?.options.input
+    const input = schema ? await validate(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : options.input
+    const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }))
+    const now = host.now()
+    const startAt = startTime(options, now)
+    const timeout = options.timeout ?? definition?.options.timeout
+    const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
+    const tags = checkTags(options.tags ?? [])
+    return {
+      definition,
+      instance: { id, incarnation: randomToken(host), workflow: name, version, createdAt: now, tags },
+      start: {
+        type: "run.started",
+        run: 1,
+        workflow: name,
+        version,
+        value,
+        ...(startAt === undefined ? undefined : { startAt }),
+        ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+      },
+    }
+  }
+
+  /** A version may be named that only other workers have: then nothing is known of its input. */
+  #resolve(workflow: AnyWorkflow | string, version: string | undefined): { name: string; version: string; definition: AnyWorkflow | undefined } {
+    if (typeof workflow !== "string") return { name: workflow.name, version: workflow.version, definition: workflow }
+    checkWorkflowName(workflow)
+    if (version !== undefined && !this.#registry.find(workflow, version)) return { name: workflow, version, definition: undefined }
+    const definition = this.#registry.resolve(workflow, version)
+    return { name: workflow, version: definition.version, definition }
+  }
+
+  #create(birth: Birth): Promise<CommitResult> {
+    const { definition, instance, start } = birth
+    return new Promise((resolve) => {
+      if (start.startAt === undefined && definition && this.#worker.begin(definition, instance, start, resolve)) return
+      this.#worker.committer.submit(this.#birthTurn(birth), (result) => {
+        if (result === "committed") this.#worker.announce(instance.id, start.startAt)
+        resolve(result)
+      })
+    })
+  }
+
+  /** The turn that creates an instance which nobody owns. */
+  #birthTurn({ instance, start }: Birth): Turn {
+    const draft = new TurnDraft(1, instance.createdAt)
+    draft.create = instance
+    draft.entries.push(start)
+    const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt } as const
+    return draft.seal(this.#worker.nextTurnId(), instance.id, instance.incarnation, 1, state)
+  }
+
+  async #isSame({ instance, start }: Birth): Promise<boolean> {
+    const row: InstanceRow | undefined = await this.#store.directory.get(instance.id)
+    if (!row) return false
+    const { recorded } = await loadRun(this.#store.journal, row)
+    const first = recorded[0]?.entry
+    if (row.workflow === instance.workflow && first?.type === "run.started" && first.value.text === start.value.text) return true
+    const what = row.workflow === instance.workflow ? "another input" : `workflow "${row.workflow}"`
+    throw new PerdureError("ID_CONFLICT", `instance "${instance.id}" exists with ${what}; choose another id`, { details: { instance: instance.id } })
+  }
+}
+
+interface Birth {
+  readonly definition: AnyWorkflow | undefined
+  readonly instance: NewInstance
+  readonly start: EntryOf<"run.started">
+}
+
+/** Undefined: at once. */
+function startTime(options: StartOptions<unknown>, now: number): number | undefined {
+  if (options.delay !== undefined && options.startAt !== undefined) throw new PerdureError("BAD_OPTION", "give either delay or startAt, not both")
+  const at =
+    options.delay !== undefined ? now + durationMs(options.delay, "delay") : options.startAt === undefined ? undefined : instant(options.startAt, "startAt")
+  return at === undefined || at <= now ? undefined : at
+}

@@ -1,0 +1,94 @@
+import type { InstanceState } from "../core/instance-state.ts"
+import type { Entry, Recorded } from "../core/journal.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import type { CommitResult } from "./committer.ts"
+import { sameRow, type Row } from "./row-state.ts"
+import type { Runtime } from "./runtime.ts"
+import { TurnDraft } from "./turn-draft.ts"
+
+/**
+ * Writes the journal of one resident instance: gathers entries into a turn, commits one turn at a time, and runs what had
+ * to wait for its turn to be durable. What happens while a turn is being written joins the next.
+ */
+export class TurnWriter {
+  readonly #runtime: Runtime
+  readonly #identity: NewInstance
+  readonly #state: InstanceState
+  readonly #driver: WriterDriver
+  #draft: TurnDraft | undefined
+  #inFlight: TurnDraft | undefined
+  #row: Row | undefined
+  #durable = 0
+
+  constructor(runtime: Runtime, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
+    this.#runtime = runtime
+    this.#identity = identity
+    this.#state = state
+    this.#driver = driver
+  }
+
+  get idle(): boolean {
+    return this.#draft === undefined && this.#inFlight === undefined
+  }
+
+  /** What the store says of it, and how far its journal goes there. */
+  restore(row: Row, position: number): void {
+    this.#row = row
+    this.#durable = position
+  }
+
+  isDurable(position: number): boolean {
+    return position <= this.#durable
+  }
+
+  /** The turn that the next entries join. */
+  get draft(): TurnDraft {
+    this.#draft ??= new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()))
+    return this.#draft
+  }
+
+  record(entry: Entry): Recorded {
+    const { draft } = this
+    const run = entry.type === "run.started" ? entry.run : this.#state.run
+    const recorded: Recorded = { position: this.#state.position + 1, run, at: draft.at, entry }
+    draft.entries.push(entry)
+    this.#state.apply(recorded)
+    return recorded
+  }
+
+  /** Runs `then` once all that is recorded so far is durable. */
+  whenDurable(then: () => void): void {
+    const last = this.#draft ?? this.#inFlight
+    if (last) last.afterCommit.push(then)
+    else then()
+  }
+
+  /** Hands the turn over, unless there is nothing in it or one is being written. */
+  seal(): void {
+    const draft = this.#draft
+    if (draft === undefined || this.#inFlight) return
+    const row = this.#driver.row()
+    const state = this.#row && sameRow(this.#row, row) ? undefined : row
+    const { id, incarnation } = this.#identity
+    const turn = draft.seal(this.#runtime.nextTurnId(), id, incarnation, this.#state.run, state)
+    const end = this.#state.position
+    this.#draft = undefined
+    this.#inFlight = draft
+    this.#runtime.committer.submit(turn, (result) => {
+      this.#inFlight = undefined
+      draft.onResult?.(result)
+      if (result !== "committed") return this.#driver.onLost(result)
+      this.#row = row
+      this.#durable = end
+      this.#driver.onCommitted(row, draft.afterCommit, turn.entries.length)
+    })
+  }
+}
+
+/** The runner of the instance, as its writer sees it. */
+export interface WriterDriver {
+  /** What the row should say once all that is recorded is written. */
+  row(): Row
+  onCommitted(row: Row, afterCommit: readonly (() => void)[], textLength: number): void
+  onLost(result: Exclude<CommitResult, "committed">): void
+}

@@ -1,0 +1,261 @@
+import { PerdureError } from "../core/errors.ts"
+import type { Entry, EntryOf } from "../core/journal.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { Host } from "../ports/host.ts"
+import type { ClaimedInstance, NewInstance } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import { Committer, type CommitResult } from "./committer.ts"
+import { Dispatcher } from "./dispatcher.ts"
+import { InstanceRunner } from "./instance-runner.ts"
+import { loadRun } from "./loader.ts"
+import { Mailroom } from "./mailroom.ts"
+import { Pulse } from "./pulse.ts"
+import type { WorkflowRegistry } from "./registry.ts"
+import { Residency } from "./residency.ts"
+import type { Runtime } from "./runtime.ts"
+import type { EngineSettings } from "./settings.ts"
+import { Timers } from "./timers.ts"
+
+const unreadMax = 1_000
+const storeRetryMs = 1_000
+
+/** The part of an engine that executes: claims instances, keeps them in memory, and lets them go. */
+export class Worker implements Runtime {
+  readonly worker: string
+  readonly host: Host
+  readonly settings: EngineSettings
+  readonly pulse: Pulse
+  readonly committer: Committer
+  readonly timers: Timers
+  readonly mailroom: Mailroom
+  readonly residency: Residency
+  readonly #store: Store
+  readonly #registry: WorkflowRegistry
+  readonly #dispatcher: Dispatcher
+  readonly #onEnd: (id: string, entry: Entry) => void
+  #turns = 0
+  #active = false
+  #draining: (() => void) | undefined
+
+  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, onEnd: (id: string, entry: Entry) => void) {
+    this.#store = store
+    this.host = host
+    this.settings = settings
+    this.#registry = registry
+    this.#onEnd = onEnd
+    this.worker = randomToken(host)
+    this.timers = new Timers(host)
+    this.pulse = new Pulse(host, () => this.committer.flush())
+    this.committer = new Committer(store.journal, () => this.pulse.arm())
+    this.residency = new Residency(settings)
+    this.mailroom = new Mailroom(store.journal, store.directory, (runner, error) => this.onLost(runner, error))
+    this.#dispatcher = new Dispatcher({
+      journal: store.journal,
+      host,
+      timers: this.timers,
+      worker: this.worker,
+      offers: registry.offers,
+      leaseMs: settings.leaseMs,
+      sweepMs: settings.sweepMs,
+      room: () => this.residency.room,
+      onClaimed: (claimed) => this.#load(claimed),
+      onSweep: () => this.#sweep(),
+    })
+  }
+
+  get engine(): object {
+    return this
+  }
+
+  /** It executes; else it only writes for clients. */
+  get active(): boolean {
+    return this.#active
+  }
+
+  /** Nothing is under way but attempts and timers. */
+  get idle(): boolean {
+    return this.pulse.idle && this.committer.idle && this.mailroom.idle && this.#dispatcher.idle
+  }
+
+  async start(): Promise<void> {
+    this.#active = true
+    await this.#dispatcher.start()
+  }
+
+  /** Drains: attempts may finish, then what is in memory is given back in good order. */
+  async stop(): Promise<void> {
+    await this.#dispatcher.stop()
+    if (this.#active) await this.#drain()
+    this.#active = false
+    const reason = new PerdureError("ENGINE_CLOSED", "the engine is closing")
+    const ids: string[] = []
+    for (const runner of [...this.residency.values()]) {
+      runner.drop(reason)
+      this.residency.remove(runner)
+      ids.push(runner.id)
+    }
+    while (!this.committer.idle) await new Promise<void>((resolve) => this.host.quiesce(resolve))
+    if (ids.length > 0) await this.#store.journal.release(this.worker, ids)
+    this.timers.close()
+  }
+
+  /** Drops all live state without a word to the store, as the death of the process would. */
+  kill(): void {
+    void this.#dispatcher.stop()
+    this.committer.abandon()
+    this.#active = false
+    for (const runner of [...this.residency.values()]) {
+      runner.drop(new PerdureError("ENGINE_CLOSED", "the engine died"))
+      this.residency.remove(runner)
+    }
+    this.timers.close()
+  }
+
+  /** Starts a new instance in memory, if it is to be executed here and there is room. */
+  begin(workflow: AnyWorkflow, instance: NewInstance, start: EntryOf<"run.started">, onCreated: (result: CommitResult) => void): boolean {
+    if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || this.#registry.find(workflow.name, workflow.version) !== workflow)
+      return false
+    const runner = new InstanceRunner(this, workflow, instance)
+    this.residency.add(runner)
+    runner.begin(start, (result) => {
+      // A start that is not committed leaves nothing behind.
+      if (result !== "committed") this.#discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
+      onCreated(result)
+    })
+    return true
+  }
+
+  /** Something was written for these instances, here or elsewhere. */
+  hint(ids: readonly string[]): void {
+    const others = ids.filter((id) => {
+      const runner = this.residency.get(id)
+      if (runner) this.mailroom.read(runner)
+      return !runner
+    })
+    if (others.length > 0) this.#dispatcher.wake(others)
+  }
+
+  /** Another process wrote something. */
+  async hintAll(): Promise<void> {
+    if (!this.#active) return
+    this.#dispatcher.wake()
+    try {
+      for (const id of await this.#store.journal.unread(this.worker, unreadMax)) {
+        const runner = this.residency.get(id)
+        if (runner) this.mailroom.read(runner)
+      }
+    } catch (error) {
+      this.host.log.error("unread messages could not be looked up; trying again", { error })
+    }
+  }
+
+  /** Takes an instance out of memory because somebody else is to write its next turn. */
+  evict(id: string, reason: unknown): boolean {
+    const runner = this.residency.get(id)
+    if (!runner) return false
+    this.#discard(runner, reason)
+    return true
+  }
+
+  /** An instance that nobody owns was written: it is there to be claimed, now or when it is due. */
+  announce(id: string, dueAt: number | undefined): void {
+    if (dueAt === undefined) this.hint([id])
+    else this.#dispatcher.dueAt(dueAt)
+  }
+
+  /** An instance was ended by a turn that is not its runner's. */
+  ended(id: string, entry: Entry): void {
+    this.#onEnd(id, entry)
+  }
+
+  nextTurnId(): string {
+    return `${this.worker}.${++this.#turns}`
+  }
+
+  readInbox(runner: InstanceRunner): void {
+    this.mailroom.read(runner)
+  }
+
+  onEnded(runner: InstanceRunner): void {
+    const ended = runner.state.ended
+    if (ended) this.#onEnd(runner.id, ended.entry)
+  }
+
+  onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
+    const { inboxDirty } = runner
+    this.#discard(runner, new PerdureError("ENGINE_CLOSED", "the instance left memory"))
+    if (dueAt !== undefined) this.#dispatcher.dueAt(dueAt)
+    if (inboxDirty) this.#dispatcher.wake([runner.id])
+  }
+
+  onIdle(runner: InstanceRunner): void {
+    this.#discard(runner, new PerdureError("ENGINE_CLOSED", "the instance left memory"))
+    this.#dispatcher.giveBack([runner.id])
+  }
+
+  onLost(runner: InstanceRunner, error?: unknown): void {
+    this.#discard(runner, error ?? new PerdureError("ENGINE_CLOSED", "another worker has the instance"))
+    if (error === undefined) return this.#dispatcher.giveBack([runner.id])
+    this.host.log.error(`a turn of instance "${runner.id}" failed; it is loaded again`, { instance: runner.id, error })
+    this.timers.set(this.host.now() + storeRetryMs, () => this.#dispatcher.giveBack([runner.id]))
+  }
+
+  #discard(runner: InstanceRunner, reason: unknown): void {
+    const wasFull = this.residency.room === 0
+    if (!this.residency.remove(runner)) return
+    runner.drop(reason)
+    if (wasFull) this.#dispatcher.wake()
+    if (this.#draining && this.residency.attempts === 0) this.#draining()
+  }
+
+  async #load(claimed: readonly ClaimedInstance[]): Promise<void> {
+    const now = this.host.now()
+    await Promise.all(
+      claimed.map(async ({ instance, crashed }) => {
+        const workflow = this.#registry.find(instance.workflow, instance.version)
+        if (!workflow || this.residency.get(instance.id)) return
+        const runner = new InstanceRunner(this, workflow, instance)
+        try {
+          const { recorded, textLength } = await loadRun(this.#store.journal, instance)
+          if (!this.#active) return
+          this.residency.add(runner)
+          // What nobody was working on when the worker died was not its victim.
+          const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
+          runner.load(instance, recorded, textLength, wasHit)
+          this.mailroom.read(runner)
+        } catch (error) {
+          this.onLost(runner, error)
+        }
+      }),
+    )
+  }
+
+  /** In case a hint was lost; and whoever is idle makes room. */
+  #sweep(): void {
+    void this.hintAll()
+    const surplus = this.residency.surplus(this.host.now(), this.residency.room === 0 ? Math.ceil(this.settings.residentMax / 10) : 0)
+    for (const runner of surplus) this.onIdle(runner)
+  }
+
+  #drain(): Promise<void> {
+    if (this.residency.attempts === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = this.timers.set(this.host.now() + this.settings.drainMs, () => done())
+      const watch = () => {
+        if (this.residency.attempts === 0 && this.committer.idle) done()
+        else if (this.#draining) this.timers.set(this.host.now() + 5, watch)
+      }
+      const done = () => {
+        this.#draining = undefined
+        this.timers.clear(timer)
+        resolve()
+      }
+      this.#draining = done
+      watch()
+    })
+  }
+}
+
+export function randomToken(host: Host): string {
+  return [...host.randomBytes(12)].map((byte) => byte.toString(36).padStart(2, "0")).join("")
+}

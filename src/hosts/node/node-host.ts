@@ -1,0 +1,64 @@
+import { AsyncLocalStorage } from "node:async_hooks"
+import { randomFillSync } from "node:crypto"
+import type { Host, Logger, Scope } from "../../ports/host.ts"
+
+const timerMsMax = 2 ** 31 - 1
+
+/** Time, randomness and life from Node. */
+export class NodeHost implements Host {
+  readonly log: Logger
+  /** The async context in which the engine was opened: user code sees it, whoever wakes the engine. */
+  readonly #inContext = AsyncLocalStorage.snapshot()
+
+  constructor(log: Logger) {
+    this.log = log
+  }
+
+  now(): number {
+    return Date.now()
+  }
+
+  randomBytes(length: number): Uint8Array {
+    return randomFillSync(new Uint8Array(length))
+  }
+
+  quiesce(then: () => void): void {
+    setImmediate(then)
+  }
+
+  setTimer(at: number, fire: () => void): () => void {
+    const timer = setTimeout(fire, Math.min(Math.max(0, at - Date.now()), timerMsMax))
+    return () => clearTimeout(timer)
+  }
+
+  runIn<T>(scope: Scope, run: () => T): T {
+    return this.#inContext(() => scopes.run(scope, run))
+  }
+
+  currentScope(): Scope | undefined {
+    return scopes.getStore()
+  }
+
+  onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void {
+    if (listeners.size === 0) process.on("unhandledRejection", contain)
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) process.off("unhandledRejection", contain)
+    }
+  }
+}
+
+const scopes = new AsyncLocalStorage<Scope>()
+const listeners = new Set<(scope: Scope, reason: unknown) => void>()
+
+/** Contains rejections that stem from workflow code; for any other, what Node would have done without us is done. */
+function contain(reason: unknown): void {
+  const scope = scopes.getStore()
+  if (scope) {
+    for (const listener of listeners) listener(scope, reason)
+    return
+  }
+  if (process.listenerCount("unhandledRejection") > 1) return
+  throw reason
+}

@@ -1,0 +1,105 @@
+import { MinHeap } from "../../core/min-heap.ts"
+import { SeededRandom } from "../../core/seeded-random.ts"
+import type { Host, Logger, Scope } from "../../ports/host.ts"
+
+/** Virtual time and seeded randomness. Time stands still until somebody advances it. */
+export class SimulatedHost implements Host {
+  readonly log: Logger
+  readonly #timers = new MinHeap<SimulatedTimer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
+  readonly #random: SeededRandom
+  readonly #scopes = scopeStorage()
+  #now: number
+  #order = 0
+
+  constructor(options: { readonly startAt?: number; readonly seed?: string; readonly log?: Logger } = {}) {
+    this.#now = options.startAt ?? 1_767_225_600_000
+    this.#random = new SeededRandom(options.seed ?? "perdure")
+    this.log = options.log ?? silent
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  randomBytes(length: number): Uint8Array {
+    return Uint8Array.from({ length }, () => Math.floor(this.#random.next() * 256))
+  }
+
+  quiesce(then: () => void): void {
+    macrotask(then)
+  }
+
+  setTimer(at: number, fire: () => void): () => void {
+    const timer: SimulatedTimer = { at: Math.max(at, this.#now), order: this.#order++, fire }
+    this.#timers.push(timer)
+    return () => {
+      timer.fire = undefined
+    }
+  }
+
+  runIn<T>(scope: Scope, run: () => T): T {
+    return this.#scopes ? this.#scopes.run(scope, run) : run()
+  }
+
+  currentScope(): Scope | undefined {
+    return this.#scopes?.getStore()
+  }
+
+  onUnhandledRejection(): () => void {
+    return () => undefined
+  }
+
+  /** When the next timer fires, if one is set. */
+  nextTimerAt(): number | undefined {
+    for (;;) {
+      const timer = this.#timers.peek()
+      if (timer === undefined || timer.fire) return timer?.at
+      this.#timers.pop()
+    }
+  }
+
+  /** Moves time forward, firing timers in their order; `settle` runs before each, so that one's effects may set another. */
+  async advanceTo(target: number, settle: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await settle()
+      const at = this.nextTimerAt()
+      if (at === undefined || at > target) break
+      this.#now = Math.max(this.#now, at)
+      this.#timers.pop()?.fire?.()
+    }
+    this.#now = Math.max(this.#now, target)
+    await settle()
+  }
+}
+
+interface SimulatedTimer {
+  readonly at: number
+  readonly order: number
+  fire: (() => void) | undefined
+}
+
+const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+interface ScopeStorage {
+  run<T>(scope: Scope, run: () => T): T
+  getStore(): Scope | undefined
+}
+
+interface Platform {
+  readonly setImmediate?: (then: () => void) => unknown
+  readonly setTimeout: (then: () => void, ms: number) => unknown
+  readonly process?: { getBuiltinModule?(name: string): { AsyncLocalStorage: new () => ScopeStorage } | undefined }
+}
+
+const platform = globalThis as unknown as Platform
+
+/** Where the platform has it: without it user code is not told from the engine's callers, and nothing else is lost. */
+function scopeStorage(): ScopeStorage | undefined {
+  const hooks = platform.process?.getBuiltinModule?.("node:async_hooks")
+  return hooks && new hooks.AsyncLocalStorage()
+}
+
+export function macrotask(then: () => void): void {
+  if (platform.setImmediate) platform.setImmediate(then)
+  else platform.setTimeout(then, 0)
+}

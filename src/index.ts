@@ -1,0 +1,63 @@
+import type { AnyWorkflow } from "./core/workflow.ts"
+import { Engine } from "./engine/engine.ts"
+import type { EngineOptions } from "./engine/settings.ts"
+import type { Logger } from "./ports/host.ts"
+import type { StoreProvider } from "./ports/store.ts"
+
+export interface PerdureOptions extends EngineOptions {
+  /** Default: SQLite in `./perdure.db`. */
+  readonly store?: StoreProvider
+  readonly workflows?: readonly AnyWorkflow[]
+  /** Default: warnings and errors to the console. */
+  readonly log?: Logger
+  /** `"client"`: never execute, only ask. */
+  readonly role?: "worker" | "client"
+}
+
+export const Perdure = {
+  /** Opens an engine: it goes on with whatever is unfinished in the store, and starts what you ask for. */
+  async open(options: PerdureOptions = {}): Promise<Engine> {
+    const { store, workflows = [], log, role, ...rest } = options
+    // Loaded here, so that importing the package asks nothing of the platform.
+    const { NodeHost } = await import("./hosts/node/node-host.ts")
+    const { consoleLogger } = await import("./hosts/node/console-logger.ts")
+    const provider = store ?? (await import("./stores/sqlite/sqlite.ts")).sqlite("perdure.db")
+    return Engine.open({ host: new NodeHost(log ?? consoleLogger), store: provider, workflows, options: rest, ...(role ? { role } : undefined) })
+  },
+}
+
+export { workflow } from "./core/workflow.ts"
+export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
+export type { Context, InstanceInfo, SleepOptions, StepContext, StepOptions, WaitOptions, WorkflowLog } from "./core/context.ts"
+export type { Duration } from "./core/duration.ts"
+export type { ErrorCode } from "./core/errors.ts"
+export type { EntryType } from "./core/journal.ts"
+export type { Limits } from "./core/limits.ts"
+export type { RetryOptions } from "./core/retry-policy.ts"
+export type { StandardSchemaV1 } from "./core/standard-schema.ts"
+export type { Phase, Status } from "./core/status.ts"
+export type { StepInfo } from "./core/step-view.ts"
+export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, Workflow, WorkflowSettings } from "./core/workflow.ts"
+export type {
+  BatchItem,
+  BatchResult,
+  Client,
+  ControlResult,
+  Handle,
+  HistoryEntry,
+  HistoryOptions,
+  HistoryPage,
+  InstanceDescription,
+  InstanceSummary,
+  ListFilter,
+  ListPage,
+  RestartOptions,
+  SendOptions,
+  SendOrStartOptions,
+  StartOptions,
+  Why,
+} from "./engine/client.ts"
+export type { Engine } from "./engine/engine.ts"
+export type { EngineOptions, InterceptedStep, StepInterceptor } from "./engine/settings.ts"
+export type { Logger } from "./ports/host.ts"
+export type { StoreProvider } from "./ports/store.ts"

@@ -1,0 +1,41 @@
+import type { Status } from "../core/status.ts"
+import type { InstanceRow, NewMessage, Turn } from "./journal-store.ts"
+
+/** What everybody may ask about instances, owner or not. */
+export interface Directory {
+  /** Puts messages into inboxes, in order and in one transaction. */
+  deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
+  /** Creates the instance if its id is free, and delivers the message either way, in one transaction. */
+  deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created">
+  get(id: string): Promise<InstanceRow | undefined>
+  list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>>
+  count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
+  /** Removes ended instances with all that belongs to them; answers the ids that it removed. Others stay. */
+  remove(ids: readonly string[]): Promise<readonly string[]>
+}
+
+/** `duplicate`: a message with that event id is unread already. `ended`: the instance takes no more messages. */
+export type Delivery = "delivered" | "duplicate" | "ended" | "absent"
+
+export interface Filter {
+  readonly workflow?: string
+  readonly version?: string
+  readonly status?: readonly Status[]
+  readonly tag?: string
+  /** Created at or after, and before. */
+  readonly since?: number
+  readonly until?: number
+  readonly idPrefix?: string
+}
+
+export interface PageRequest {
+  readonly limit: number
+  readonly order: "newest" | "oldest"
+  /** Opaque: from the page before, with the same filter and order. */
+  readonly cursor?: string
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly cursor?: string
+}

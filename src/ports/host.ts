@@ -1,0 +1,30 @@
+/** What gives time, randomness and life to an engine. */
+export interface Host {
+  now(): number
+  randomBytes(length: number): Uint8Array
+  /** Calls back when one macrotask has passed: every promise that could settle has settled. */
+  quiesce(then: () => void): void
+  /** Volatile. Returns the way to clear it. */
+  setTimer(at: number, fire: () => void): () => void
+  /** Runs user code in a scope that follows it through its awaits. */
+  runIn<T>(scope: Scope, run: () => T): T
+  currentScope(): Scope | undefined
+  /** Told of rejections that nobody handles in user code of a scope. Returns the way to stop. */
+  onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void
+  readonly log: Logger
+}
+
+/** Which instance, and which of its steps, the code that is running now belongs to. */
+export interface Scope {
+  readonly engine: object
+  readonly instance: string
+  /** Absent in workflow code outside steps. */
+  readonly step?: string
+}
+
+export interface Logger {
+  debug(message: string, data?: Record<string, unknown>): void
+  info(message: string, data?: Record<string, unknown>): void
+  warn(message: string, data?: Record<string, unknown>): void
+  error(message: string, data?: Record<string, unknown>): void
+}

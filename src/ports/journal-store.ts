@@ -1,0 +1,130 @@
+import type { Phase, Status } from "../core/status.ts"
+
+/**
+ * What an engine needs of the instances it holds. Every method is one atomic operation. Safety rests on one fence, the
+ * primary key (instance, position) of the journal; leases are hints for liveness only.
+ */
+export interface JournalStore {
+  /**
+   * Gives instances to a worker: those due (`dueAt <= now`), and those with unread messages (of a paused or
+   * stalled instance: control messages only), that nobody owns and whose workflow and version it offers; oldest due first.
+   * Instances of a worker whose lease is over count as owned by nobody, and come with `crashed: true`.
+   * With `ids`, only these are looked at.
+   */
+  claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]>
+  /** Ids of instances that the worker owns and that have unread messages. */
+  unread(worker: string, limit: number): Promise<readonly string[]>
+  /** Prolongs the lease of a worker, whatever the number of its instances. 0 gives it up: its instances are then as after a crash. */
+  renew(worker: string, leaseMs: number): Promise<void>
+  /** Gives instances back in good order: not a crash. One that is `running` is due at once. */
+  release(worker: string, ids: readonly string[]): Promise<void>
+  /** Writes turns, all of them in one transaction. A lost turn writes nothing and does not hinder the others. */
+  commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]>
+  /** The turns of an instance whose last position is at or after `from`, in order. */
+  readJournal(id: string, from: number): Promise<readonly JournalRow[]>
+  /** Unread messages in the order in which their senders got them acknowledged. */
+  readInbox(ids: readonly string[]): Promise<readonly Message[]>
+  /** When the next unowned instance of these offers is due; undefined: none is. */
+  nextDueAt(offers: readonly Offer[]): Promise<number | undefined>
+}
+
+/** A workflow and version that a worker can execute. */
+export interface Offer {
+  readonly workflow: string
+  readonly version: string
+}
+
+export interface ClaimRequest {
+  readonly worker: string
+  readonly offers: readonly Offer[]
+  readonly limit: number
+  readonly leaseMs: number
+  readonly ids?: readonly string[]
+}
+
+export interface ClaimedInstance {
+  readonly instance: InstanceRow
+  /** The worker that had it died, or its lease ran out. */
+  readonly crashed: boolean
+}
+
+/** What the row of an instance says; it changes only with a turn that says so. */
+export interface InstanceState {
+  readonly status: Status
+  readonly phase?: Phase
+  /** When it wants to be claimed if nobody owns it. */
+  readonly dueAt?: number
+  readonly owner?: string
+  readonly run: number
+  /** The position of the run's `run.started`. */
+  readonly runPosition: number
+  /** The position of the entry that ended the run. */
+  readonly endPosition?: number
+}
+
+export interface NewInstance {
+  readonly id: string
+  readonly incarnation: string
+  readonly workflow: string
+  readonly version: string
+  readonly createdAt: number
+  readonly tags: readonly string[]
+}
+
+export interface InstanceRow extends NewInstance, InstanceState {
+  /** The time of the turn that last changed this row. */
+  readonly updatedAt: number
+}
+
+/** One row of the journal: what one turn appended. */
+export interface JournalRow {
+  /** Names the turn: sending it again after an unknown outcome answers `committed`. */
+  readonly turn: string
+  /** Of its first entry. The row ends at `position + count - 1`. */
+  readonly position: number
+  readonly count: number
+  readonly run: number
+  readonly at: number
+  /** The entries, encoded: JSON text that stores do not look into. */
+  readonly entries: string
+  /** Large payloads, in the order in which the entries refer to them. A store cuts them into chunks of at most 1 MiB. */
+  readonly blobs?: readonly string[]
+}
+
+/** One atomic advance of one instance. All its effects hang on its journal row being inserted at `position`. */
+export interface Turn extends JournalRow {
+  readonly instance: string
+  readonly incarnation: string
+  /** The turn creates the instance: it is lost if the id exists. `state` is given then. */
+  readonly create?: NewInstance
+  /** What the instance's row becomes; without it the row stays as it is. */
+  readonly state?: InstanceState
+  /** Messages taken in, by their `seq`. */
+  readonly consumed?: readonly number[]
+  /** Commit only while no message newer than this `seq` is unread: a timeout must not win against an acknowledged event. */
+  readonly inboxSeen?: number
+  /** The instance ended, or another run began: what is unread is dropped. */
+  readonly discardInbox?: boolean
+}
+
+/** `lost`: the position is taken by another turn, the id exists (create), the incarnation is gone, or `inboxSeen` is overtaken. */
+export type TurnOutcome = "committed" | "lost"
+
+export type MessageKind = "event" | "pause" | "resume" | "cancel"
+
+export interface NewMessage {
+  readonly instance: string
+  readonly kind: MessageKind
+  readonly at: number
+  /** The event's type; for controls the reason, if there is one. */
+  readonly topic?: string
+  /** The event's payload, encoded. */
+  readonly payload?: string
+  /** De-duplicates unread messages of one instance; the owner de-duplicates against its journal. */
+  readonly eventId?: string
+}
+
+export interface Message extends NewMessage {
+  /** Grows in the order of acknowledgement. */
+  readonly seq: number
+}

@@ -1,0 +1,31 @@
+import type { Directory } from "./directory.ts"
+import type { Logger } from "./host.ts"
+import type { JournalStore } from "./journal-store.ts"
+
+/** An open store. */
+export interface Store {
+  readonly journal: JournalStore
+  readonly directory: Directory
+  /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
+  readonly role: StoreRole
+  /** Tries to become the worker, if there may be only one and another process is it. */
+  standBy(): Promise<StoreRole>
+  /** Calls back when another process may have changed something; a hint that may be lost. Returns the way to stop. */
+  onHint(listener: () => void): () => void
+  close(): Promise<void>
+}
+
+export type StoreRole = "worker" | "client"
+
+/** What `sqlite("app.db")` gives: a store that is not open yet. */
+export interface StoreProvider {
+  readonly name: string
+  open(context: StoreContext): Promise<Store>
+}
+
+export interface StoreContext {
+  readonly now: () => number
+  readonly log: Logger
+  /** `client`: never become the worker. */
+  readonly role: StoreRole
+}

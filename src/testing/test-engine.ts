@@ -1,0 +1,215 @@
+import { durationMs, type Duration } from "../core/duration.ts"
+import { PerdureError } from "../core/errors.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import { Engine } from "../engine/engine.ts"
+import type { Client, Handle } from "../engine/client.ts"
+import { InstanceHandle } from "../engine/handle.ts"
+import { replay, type JournalExport, type Replayed } from "../engine/replay.ts"
+import type { EngineOptions } from "../engine/settings.ts"
+import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import type { Logger } from "../ports/host.ts"
+import type { StoreProvider } from "../ports/store.ts"
+import { memory } from "../stores/memory/memory.ts"
+import { StepMocks, type Mock } from "./step-mocks.ts"
+
+export interface TestEngineOptions extends EngineOptions {
+  readonly workflows: readonly AnyWorkflow[]
+  /** Default: memory. */
+  readonly store?: StoreProvider
+  /** The virtual time at the start. */
+  readonly startAt?: Date | number
+  readonly seed?: string
+  readonly log?: Logger
+}
+
+/** An engine with virtual time for tests of workflows: nothing waits, crashes are a call, steps can be replaced. */
+export async function createTestEngine(options: TestEngineOptions): Promise<TestEngine> {
+  const { startAt, seed, log } = options
+  const host = new SimulatedHost({
+    ...(startAt === undefined ? undefined : { startAt: typeof startAt === "number" ? startAt : startAt.getTime() }),
+    ...(seed === undefined ? undefined : { seed }),
+    ...(log === undefined ? undefined : { log }),
+  })
+  const engine = new TestEngine(host, options)
+  await engine.open()
+  return engine
+}
+
+const quietMacrotasks = 3
+
+export class TestEngine implements AsyncDisposable {
+  readonly host: SimulatedHost
+  readonly #options: TestEngineOptions
+  readonly #store: StoreProvider
+  readonly #mocks = new StepMocks()
+  #workflows: readonly AnyWorkflow[]
+  #engine: Engine | undefined
+
+  constructor(host: SimulatedHost, options: TestEngineOptions) {
+    this.host = host
+    this.#options = options
+    this.#store = options.store ?? memory()
+    this.#workflows = options.workflows
+  }
+
+  /** The engine as it is now: another one after each crash. */
+  get current(): Engine {
+    if (!this.#engine) throw new PerdureError("ENGINE_CLOSED", "the test engine is closed; create another")
+    return this.#engine
+  }
+
+  async open(): Promise<void> {
+    const { workflows: _, store: __, ...rest } = this.#options
+    this.#engine = await Engine.open({
+      host: this.host,
+      store: this.#store,
+      workflows: this.#workflows,
+      options: { lease: "52w", sweep: "52w", ...rest, interceptors: [(step, next) => this.#mocks.intercept(step, next), ...(rest.interceptors ?? [])] },
+    })
+  }
+
+  get start(): Client["start"] {
+    return (async (...args: Parameters<Client["start"]>) => this.#handle((await this.current.start(...args)).id)) as Client["start"]
+  }
+
+  get sendOrStart(): Client["sendOrStart"] {
+    return (async (...args: Parameters<Client["sendOrStart"]>) => this.#handle((await this.current.sendOrStart(...args)).id)) as Client["sendOrStart"]
+  }
+
+  get get(): Client["get"] {
+    return ((first: AnyWorkflow | string, second?: string) => this.#handle(typeof first === "string" ? first : (second ?? ""))) as Client["get"]
+  }
+
+  get startBatch(): Client["startBatch"] {
+    return (items) => this.current.startBatch(items)
+  }
+
+  get list(): Client["list"] {
+    return (filter) => this.current.list(filter)
+  }
+
+  get count(): Client["count"] {
+    return (filter, by) => this.current.count(filter, by)
+  }
+
+  /** Sends an event and lets its effects happen. */
+  async sendEvent(id: string, type: string, payload?: unknown, options?: { readonly eventId?: string }): Promise<void> {
+    await this.#handle(id).sendEvent(type, payload, options)
+    await this.settle()
+  }
+
+  now(): number {
+    return this.host.now()
+  }
+
+  /** Moves time forward: timers fire in their order, with all that follows from them. */
+  async skip(duration: Duration): Promise<void> {
+    await this.host.advanceTo(this.host.now() + durationMs(duration, "skip"), () => this.settle())
+  }
+
+  /** Moves time forward from timer to timer until the instance ends; fails if nothing is left that could end it. */
+  async skipToEnd(id: string, timersMax = 100_000): Promise<void> {
+    for (let fired = 0; fired < timersMax; fired++) {
+      await this.settle()
+      const row = await this.current.parts.reader.row(id)
+      if (row.endPosition !== undefined) return
+      const at = this.host.nextTimerAt()
+      if (at === undefined || row.status === "paused" || row.status === "stalled") break
+      await this.host.advanceTo(at, () => this.settle())
+    }
+    const why = await this.current.why(id)
+    throw new PerdureError("STALLED", `instance "${id}" does not end by the passing of time: ${why.because.join("; ")}`)
+  }
+
+  /** Waits until nothing moves any more without time passing or somebody sending something. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < quietMacrotasks;) {
+      await new Promise<void>((resolve) => macrotask(resolve))
+      quiet = !this.#engine || this.#engine.parts.worker.idle ? quiet + 1 : 0
+    }
+  }
+
+  /** From now on a step of that name gives this value, throws this error, or runs this function instead of its own. */
+  mockStep(workflow: AnyWorkflow | string, step: string, mock: Mock, options: { readonly times?: number } = {}): void {
+    this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options.times ?? Infinity)
+  }
+
+  /** Drops all live state, as the death of the process would, and opens again; with other workflows, as a deploy would. */
+  async crash(options: { readonly workflows?: readonly AnyWorkflow[] } = {}): Promise<void> {
+    const { worker, store } = this.current.parts
+    this.current.kill()
+    await store.journal.renew(worker.worker, 0)
+    await store.close()
+    this.#workflows = options.workflows ?? this.#workflows
+    await this.open()
+    await this.settle()
+  }
+
+  /** Takes an instance out of memory; it is loaded again when something happens to it. */
+  async evict(id: string): Promise<void> {
+    await this.settle()
+    const runner = this.current.parts.worker.residency.get(id)
+    if (runner) this.current.parts.worker.onIdle(runner)
+    await this.settle()
+  }
+
+  /** The whole journal of an instance, to replay it later. */
+  async journal(id: string): Promise<JournalExport> {
+    const { store, reader } = this.current.parts
+    const { incarnation, workflow, version, createdAt, tags } = await reader.row(id)
+    return { instance: { id, incarnation, workflow, version, createdAt, tags }, rows: await store.journal.readJournal(id, 1) }
+  }
+
+  async close(): Promise<void> {
+    const engine = this.#engine
+    this.#engine = undefined
+    if (!engine) return
+    let closed = false
+    const closing = engine.close().finally(() => {
+      closed = true
+    })
+    // Draining waits for attempts; in virtual time only we can end that wait.
+    while (!closed) {
+      await new Promise<void>((resolve) => macrotask(resolve))
+      const at = this.host.nextTimerAt()
+      if (!closed && at !== undefined) await this.host.advanceTo(at, () => Promise.resolve())
+    }
+    await closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #handle(id: string): Handle {
+    return new TestHandle(() => this.current, id) as unknown as Handle
+  }
+}
+
+/** A handle that outlives crashes. */
+class TestHandle extends InstanceHandle {
+  readonly #engine: () => Engine
+
+  constructor(current: () => Engine, id: string) {
+    super(current, id)
+    this.#engine = current
+  }
+
+  override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+    for (;;) {
+      const engine = this.#engine()
+      try {
+        return await super.result(options)
+      } catch (error) {
+        if (!PerdureError.is(error, "ENGINE_CLOSED")) throw error
+        await new Promise<void>((resolve) => macrotask(resolve))
+        if (this.#engine() === engine) throw error
+      }
+    }
+  }
+}
+
+/** Runs the code against a recorded journal; throws, naming both sides, where the two disagree. No step is run. */
+export function expectReplay(journal: JournalExport, workflow: AnyWorkflow): Promise<Replayed> {
+  return replay(workflow, journal, macrotask)
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import type { Filter } from "../../ports/directory.ts"
+import type { SqlDriver } from "../../ports/sql-driver.ts"
+import { claimBy, completed, creation, turn } from "../../testing/store-conformance/sample.ts"
+import { pageQuery } from "./instance-query.ts"
+import { migrate } from "./migrate.ts"
+import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { SqliteDirectory } from "./sqlite-directory.ts"
+import { SqliteJournalStore } from "./sqlite-journal-store.ts"
+import { sqliteTables } from "./sqlite-tables.ts"
+
+let driver: NodeSqlDriver
+
+beforeEach(() => {
+  driver = new NodeSqlDriver(":memory:", "")
+  migrate(driver)
+})
+
+afterEach(() => driver.close())
+
+const planOf = (sql: string) =>
+  driver
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map((row) => String(row["detail"]))
+
+/** All that a store prepares, as it prepares it. */
+const preparedBy = (use: (recorder: SqlDriver) => void) => {
+  const statements: string[] = []
+  use({
+    prepare: (sql) => {
+      statements.push(sql)
+      return driver.prepare(sql)
+    },
+    exec: (sql) => driver.exec(sql),
+    transaction: (fn) => driver.transaction(fn),
+  })
+  return statements
+}
+
+describe("statements", () => {
+  it("none of the prepared ones looks at a whole table, and none sorts", () => {
+    const statements = preparedBy((recorder) => {
+      const tables = sqliteTables(recorder, () => 0)
+      new SqliteJournalStore(tables)
+      new SqliteDirectory(tables)
+    })
+    expect(statements.length).toBeGreaterThan(30)
+    const slow = statements.filter((sql) => planOf(sql).some((step) => /SCAN perdure|SCAN [ijmt]\b|TEMP B-TREE/.test(step)))
+    expect(slow).toEqual([])
+  })
+
+  it("claims go by their index", () => {
+    const statements = preparedBy((recorder) => sqliteTables(recorder, () => 0)).filter((sql) => /workflow = \? AND (i\.)?version = \?/.test(sql))
+    expect(statements).toHaveLength(2)
+    for (const sql of statements)
+      expect(planOf(sql)).toEqual([expect.stringContaining("USING INDEX perdure_instance_claim (workflow=? AND version=? AND claim_at")])
+  })
+
+  it("lists follow an index in order; only a prefix of ids is sorted", () => {
+    const filters: [Filter, string | undefined, RegExp][] = [
+      [{}, undefined, /perdure_instance_created/],
+      [{ workflow: "a" }, undefined, /perdure_instance_workflow/],
+      [{}, "failed", /perdure_instance_status/],
+      [{ workflow: "a", version: "1" }, "failed", /perdure_instance_status/],
+      [{ tag: "a", idPrefix: "b" }, "failed", /SEARCH t USING PRIMARY KEY/],
+      [{ since: 1, until: 2 }, undefined, /perdure_instance_created \(created_at>\? AND created_at<\?\)/],
+      [{ idPrefix: "b", workflow: "a" }, "failed", /\(id>\? AND id<\?\)/],
+    ]
+    for (const [filter, status, index] of filters) {
+      const plan = planOf(pageQuery(filter, status, "newest", { createdAt: 1, key: 1 }, 10).sql)
+      expect(plan[0]).toMatch(index)
+      expect(plan.join().includes("TEMP B-TREE")).toBe(filter.idPrefix !== undefined && filter.tag === undefined)
+    }
+  })
+})
+
+describe("the order of appending", () => {
+  it("gives no number twice, although the last rows are removed", async () => {
+    const tables = sqliteTables(driver, () => 0)
+    const journal = new SqliteJournalStore(tables)
+    const directory = new SqliteDirectory(tables)
+    const last = () => Number(driver.prepare("SELECT max(seq) AS seq FROM perdure_journal").get()?.["seq"])
+    await journal.commit([creation("a"), creation("b"), turn("b", 3, { state: completed })])
+    for (let round = 1; round < 4; round++) {
+      const before = last()
+      await directory.remove(["b"])
+      expect(last()).toBe(before)
+      await journal.commit([creation("b", { state: completed })])
+      expect(last()).toBe(before + 1)
+    }
+    await journal.commit([turn("a", 3, { state: completed })])
+    await directory.remove(["a", "b"])
+    expect(driver.prepare("SELECT count(*) AS count FROM perdure_journal").get()).toEqual({ count: 1 })
+    expect(await journal.claim(claimBy())).toEqual([])
+  })
+
+  it("nothing of a removed instance stays behind", async () => {
+    const tables = sqliteTables(driver, () => 0)
+    const journal = new SqliteJournalStore(tables)
+    const directory = new SqliteDirectory(tables)
+    await journal.commit([creation("a", { tags: ["t"] })])
+    await directory.deliver([{ instance: "a", kind: "event", at: 1, payload: "x".repeat(600_000) }])
+    await journal.commit([turn("a", 3, { blobs: ["b"], state: completed })])
+    await directory.remove(["a"])
+    for (const table of ["instance", "tag", "journal_chunk", "inbox", "inbox_chunk"]) {
+      expect(driver.prepare(`SELECT count(*) AS count FROM perdure_${table}`).get()).toEqual({ count: 0 })
+    }
+  })
+})

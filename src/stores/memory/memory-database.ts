@@ -117,7 +117,8 @@ export class MemoryDatabase {
 
 /** When an unowned instance wants to be claimed: at its due time, or since its first unread message that may wake it. */
 export function claimableAt({ row, inbox }: MemoryInstance, now: number): number | undefined {
-  const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => row.status !== "paused" || message.kind !== "event")
+  const onlyControls = row.status === "paused" || row.status === "stalled"
+  const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => !onlyControls || message.kind !== "event")
   if (wakes === undefined) return row.dueAt
   // A message from a sender whose clock is ahead wakes now, not later.
   return Math.min(wakes.at, now, row.dueAt ?? now)

@@ -9,7 +9,7 @@
  *
  * `claim_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go
  * out of step; with its partial index a claim costs the same whatever the number of instances. It rests on `mail_at` and
- * `control_at`: since when there are unread messages, and unread messages other than events, which alone wake a paused one.
+ * `control_at`: since when there are unread messages, and unread messages other than events, which alone wake a paused or stalled one.
  */
 export interface Migration {
   readonly version: number
@@ -39,13 +39,14 @@ export const migrations: readonly Migration[] = [
         crashed INTEGER NOT NULL DEFAULT 0,
         run INTEGER NOT NULL,
         run_position INTEGER NOT NULL,
+        end_position INTEGER,
         mail_at INTEGER,
         control_at INTEGER,
         claim_at INTEGER GENERATED ALWAYS AS (
           CASE
             WHEN owner IS NOT NULL THEN NULL
             WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
-            WHEN status = 'paused' THEN min(ifnull(due_at, control_at), ifnull(control_at, due_at))
+            WHEN status IN ('paused', 'stalled') THEN min(ifnull(due_at, control_at), ifnull(control_at, due_at))
             ELSE min(ifnull(due_at, mail_at), ifnull(mail_at, due_at))
           END
         ) VIRTUAL

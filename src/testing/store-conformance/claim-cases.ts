@@ -105,16 +105,16 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual([])
     })
 
-    it("a paused instance is not claimed for events, but for control messages", async () => {
+    it.each(["paused", "stalled"] as const)("a %s instance is not claimed for events, but for control messages", async (status) => {
       const { journal, directory } = bed()
-      await journal.commit([creation("i", { state: { status: "paused" } }), creation("j", { state: { status: "paused" } })])
+      await journal.commit([creation("i", { state: { status } }), creation("j", { state: { status } })])
       await directory.deliver([event("i"), event("i"), event("j")])
       expect(await claimedIds()).toEqual([])
       expect(await journal.nextDueAt(claimBy().offers)).toBeUndefined()
       await directory.deliver([{ instance: "i", kind: "resume", at: 1_000_000 }])
       expect(await claimedIds()).toEqual(["i"])
       const control = (await journal.readInbox(["i"])).find((message) => message.kind === "resume")
-      await journal.commit([turn("i", 3, { consumed: [found(control).seq], state: { status: "paused", run: 1, runPosition: 1 } })])
+      await journal.commit([turn("i", 3, { consumed: [found(control).seq], state: { status, run: 1, runPosition: 1 } })])
       expect(await claimedIds()).toEqual([])
       await journal.commit([turn("i", 4, { state: { status: "waiting", run: 1, runPosition: 1 } })])
       expect(await claimedIds()).toEqual(["i"])

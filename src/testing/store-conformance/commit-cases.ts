@@ -95,6 +95,14 @@ export function commitCases(bed: CurrentBed): void {
       })
     })
 
+    it("the row says where the run ended, until another run begins", async () => {
+      const { journal, directory } = bed()
+      await journal.commit([creation("i", { state: completed })])
+      expect((await directory.get("i"))?.endPosition).toBe(2)
+      await journal.commit([turn("i", 3, { run: 2, state: { status: "running", run: 2, runPosition: 3 } })])
+      expect((await directory.get("i"))?.endPosition).toBeUndefined()
+    })
+
     it("a turn of an instance that does not exist is lost", async () => {
       const { journal } = bed()
       expect(await journal.commit([turn("nobody", 1)])).toEqual(["lost"])

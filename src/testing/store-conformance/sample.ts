@@ -5,7 +5,7 @@ import type { ClaimRequest, InstanceState, NewInstance, NewMessage, Turn } from 
 let turns = 0
 
 export const idle: InstanceState = { status: "waiting", run: 1, runPosition: 1 }
-export const completed: InstanceState = { status: "completed", run: 1, runPosition: 1 }
+export const completed: InstanceState = { status: "completed", run: 1, runPosition: 1, endPosition: 2 }
 
 export interface CreationOptions {
   readonly incarnation?: string

@@ -26,6 +26,8 @@ export class MemoryDatabase {
   #seq = 0
 
   commit(turn: Turn): TurnOutcome {
+    requireWhole(turn.at)
+    if (turn.state?.dueAt !== undefined) requireWhole(turn.state.dueAt)
     const existing = this.instances.get(turn.instance)
     if (turn.create !== undefined) {
       if (existing !== undefined) return isRecorded(existing, turn) ? "committed" : "lost"
@@ -132,4 +134,9 @@ function isRecorded(instance: MemoryInstance, turn: Turn): boolean {
 function journalRow({ turn, position, count, run, at, entries, blobs }: Turn): JournalRow {
   const row = { turn, position, count, run, at, entries }
   return blobs === undefined || blobs.length === 0 ? row : { ...row, blobs: [...blobs] }
+}
+
+/** Databases hold times as integers and refuse others. Memory would take them, and hide the mistake from tests. */
+function requireWhole(time: number): void {
+  if (!Number.isSafeInteger(time)) throw new Error(`a time is a whole number of milliseconds, not ${time}`)
 }

@@ -4,7 +4,7 @@ import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
 import type { InboxTable } from "./inbox-table.ts"
-import { countQuery, pageQuery } from "./instance-query.ts"
+import { countQuery, pageQuery, type Query } from "./instance-query.ts"
 import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { toText } from "./odd-text.ts"
@@ -87,7 +87,7 @@ export class SqliteDirectory implements Directory {
     return this.#driver.transaction(() => this.#remover.remove(ended))
   }
 
-  #all({ sql, values }: { sql: string; values: readonly (string | number | bigint | null | Uint8Array)[] }): SqlRow[] {
+  #all({ sql, values }: Query): SqlRow[] {
     const query = this.#queries.get(sql) ?? this.#driver.prepare(sql)
     this.#queries.set(sql, query)
     return query.all(...values)

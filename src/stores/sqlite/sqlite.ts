@@ -1,3 +1,4 @@
+import { type Duration, durationMs } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
@@ -8,10 +9,10 @@ export interface SqliteOptions {
    * power failure may take the last moments. Faster where commits are small.
    */
   readonly durability?: "disk" | "process"
-  /** How often, in milliseconds, to look for what other processes have written. Default 20. */
-  readonly pollInterval?: number
-  /** How long, in milliseconds, a write waits for another process's before it fails with `DATABASE_BUSY`. Default 5,000. */
-  readonly busyTimeout?: number
+  /** How often to look for what other processes have written. Default 20 ms. */
+  readonly pollInterval?: Duration
+  /** How long a write waits for another process's before it fails with `DATABASE_BUSY`. Default 5 s. */
+  readonly busyTimeout?: Duration
   /** The file may have at most so many pages of 4 KiB: what a full disk does can be tried out with it. Default: no limit. */
   readonly maxPageCount?: number
 }
@@ -25,20 +26,16 @@ export function sqlite(path: string, options: SqliteOptions = {}): StoreProvider
   const { durability = "disk", pollInterval = 20, busyTimeout = 5_000, maxPageCount } = options
   if (durability !== "disk" && durability !== "process")
     throw new PerdureError("BAD_OPTION", `durability is "disk" or "process", not ${JSON.stringify(durability)}`)
-  requireWhole("pollInterval", pollInterval, 1)
-  requireWhole("busyTimeout", busyTimeout, 0)
-  if (maxPageCount !== undefined) requireWhole("maxPageCount", maxPageCount, 1)
+  if (maxPageCount !== undefined && !(Number.isSafeInteger(maxPageCount) && maxPageCount > 0)) {
+    throw new PerdureError("BAD_OPTION", `maxPageCount is a whole number of at least 1, not ${String(maxPageCount)}`)
+  }
+  const pollIntervalMs = Math.max(1, durationMs(pollInterval, "pollInterval"))
   const settings = [
-    `PRAGMA busy_timeout = ${busyTimeout}`,
+    `PRAGMA busy_timeout = ${Math.min(durationMs(busyTimeout, "busyTimeout"), 2 ** 31 - 1)}`,
     `PRAGMA journal_mode = WAL`,
     `PRAGMA synchronous = ${durability === "disk" ? "FULL" : "NORMAL"}`,
     `PRAGMA cache_size = -16000`,
     ...(maxPageCount === undefined ? [] : [`PRAGMA max_page_count = ${maxPageCount}`]),
   ]
-  return { name: "sqlite", open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs: pollInterval, context }) }
-}
-
-function requireWhole(name: string, value: unknown, least: number): void {
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value < 2 ** 31) return
-  throw new PerdureError("BAD_OPTION", `${name} is a whole number of at least ${least}, not ${String(value)}`)
+  return { name: "sqlite", open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, context }) }
 }

@@ -4,7 +4,7 @@ import type { Context, InstanceInfo, WorkflowLog } from "./context.ts"
 import { CancelledError, PerdureError } from "./errors.ts"
 import type { Recorded, Release } from "./journal.ts"
 import { SeededRandom } from "./seeded-random.ts"
-import { reject, settle, settleable, type Settleable, type Settling } from "./settlement.ts"
+import { PendingAsk, reject, settle, type Settling } from "./settlement.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
 /**
@@ -27,7 +27,7 @@ export class Execution {
   readonly #open = new Map<string, OpenAsk>()
   /** Asks that the code gave up before they were recorded; on replay with other timing they may be recorded all the same. */
   readonly #withdrawn = new Set<string>()
-  readonly #cancelling = new AbortController()
+  #cancelling: AbortController | undefined
   #cancelled: CancelledError | undefined
   #now = 0
   #asks = 0
@@ -116,7 +116,7 @@ export class Execution {
       this.#forget(ask.request.id)
       reject(ask, cancelled)
     }
-    this.#cancelling.abort(cancelled)
+    this.#cancelling?.abort(cancelled)
   }
 
   #settle(entry: Settling, payload: Payload | undefined): void {
@@ -147,7 +147,7 @@ export class Execution {
       if (this.#cancelled) throw this.#cancelled
       if (request.signal?.aborted) throw request.signal.reason
     }
-    const ask: OpenAsk = { ...settleable(request), position: 0, underWay: false, cancelled: undefined }
+    const ask = new OpenAsk(request)
     this.fresh.set(request.id, ask)
     if (request.kind !== "do") request.signal?.addEventListener("abort", () => this.#abort(ask), { once: true })
     spec.onActivity()
@@ -165,9 +165,20 @@ export class Execution {
     this.#spec.onActivity()
   }
 
+  /** Made when first looked at: most workflows never do. */
+  get #signal(): AbortSignal {
+    if (!this.#cancelling) {
+      this.#cancelling = new AbortController()
+      if (this.#cancelled) this.#cancelling.abort(this.#cancelled)
+    }
+    return this.#cancelling.signal
+  }
+
+  /** Its methods may be taken out of it: they do not look at `this`. */
   #context(): Context {
     const { instance, workflow, log } = this.#spec
-    const random = new SeededRandom(`${instance.incarnation}:${instance.run}`)
+    let random: SeededRandom | undefined
+    const seeded = () => (random ??= new SeededRandom(`${instance.incarnation}:${instance.run}`))
     const asker = new Asker(this.#ask, undefined, workflow.options.duplicateSteps ?? "number")
     const speak = (level: keyof WorkflowLog) => (message: string, data?: Record<string, unknown>) => {
       if (!this.replaying) log[level](message, { instance: instance.id, ...data })
@@ -175,21 +186,27 @@ export class Execution {
     const execution = this
     const waitForEvent = asker.waitForEvent.bind(asker) as Context["waitForEvent"]
     return {
-      do: asker.do.bind(asker) as Context["do"],
+      do: asker.do.bind(asker),
       sleep: asker.sleep.bind(asker),
       sleepUntil: asker.sleepUntil.bind(asker),
       waitForEvent,
       waitForSignal: waitForEvent,
-      signal: this.#cancelling.signal,
       instance,
-      startTime: new Date(instance.startedAt),
+      get signal() {
+        return execution.#signal
+      },
+      get startTime() {
+        return new Date(instance.startedAt)
+      },
       get currentStep() {
         return execution.#lastAsked
       },
+      get log() {
+        return { debug: speak("debug"), info: speak("info"), warn: speak("warn"), error: speak("error") }
+      },
       now: () => this.#now,
-      random: () => random.next(),
-      uuid: () => random.uuid(),
-      log: { debug: speak("debug"), info: speak("info"), warn: speak("warn"), error: speak("error") },
+      random: () => seeded().next(),
+      uuid: () => seeded().uuid(),
     }
   }
 }
@@ -209,12 +226,12 @@ export interface ExecutionSpec {
 
 export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
 
-export interface OpenAsk extends Settleable {
+export class OpenAsk extends PendingAsk {
   /** 0 until it is recorded. */
-  position: number
+  position = 0
   /** An attempt was begun and has not ended. */
-  underWay: boolean
-  cancelled: CancelledError | undefined
+  underWay = false
+  cancelled: CancelledError | undefined = undefined
 }
 
 export function describeAsk(ask: AskRequest): string {

@@ -198,6 +198,11 @@ export class InstanceState {
     return false
   }
 
+  /** Steps are under way, and nothing else is to be said of it. */
+  get isPlainlyRunning(): boolean {
+    return !this.ended && !this.stalled && !this.paused && !this.cancel && this.working
+  }
+
   get status(): Status {
     if (this.ended) return this.ended.status
     if (this.stalled) return "stalled"

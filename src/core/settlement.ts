@@ -8,25 +8,23 @@ import { stepName } from "./step-id.ts"
 export type Settling = EntryOf<"step.completed" | "step.failed" | "sleep.completed" | "wait.completed" | "wait.timedOut">
 
 /** An ask with the promise that its asker holds. */
-export interface Settleable {
+export class PendingAsk {
   readonly request: AskRequest
   readonly promise: Promise<unknown>
-  readonly resolve: (value: unknown) => void
-  readonly rejectPromise: (error: unknown) => void
-}
+  resolve!: (value: unknown) => void
+  rejectPromise!: (error: unknown) => void
 
-export function settleable(request: AskRequest): Settleable {
-  let resolve!: (value: unknown) => void
-  let rejectPromise!: (error: unknown) => void
-  const promise = new Promise<unknown>((yes, no) => {
-    resolve = yes
-    rejectPromise = no
-  })
-  return { request, promise, resolve, rejectPromise }
+  constructor(request: AskRequest) {
+    this.request = request
+    this.promise = new Promise<unknown>((resolve, rejectPromise) => {
+      this.resolve = resolve
+      this.rejectPromise = rejectPromise
+    })
+  }
 }
 
 /** Gives the asker what the entry says. `payload` is what a completed wait received. */
-export function settle(ask: Settleable, entry: Settling, payload: Payload | undefined): void {
+export function settle(ask: PendingAsk, entry: Settling, payload: Payload | undefined): void {
   switch (entry.type) {
     case "step.completed":
       return ask.resolve(entry.value.decode())
@@ -44,7 +42,7 @@ export function settle(ask: Settleable, entry: Settling, payload: Payload | unde
 }
 
 /** Promises that the engine hands out count as handled: one that nobody looks at must not take the process down. */
-export function reject(ask: Settleable, error: unknown): void {
+export function reject(ask: PendingAsk, error: unknown): void {
   ask.promise.catch(() => undefined)
   ask.rejectPromise(error)
 }

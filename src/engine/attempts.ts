@@ -9,13 +9,13 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
-import { StepAttempt, type AttemptOutcome } from "./step-attempt.ts"
+import { StepAttempt, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
-export class Attempts {
-  readonly #runtime: Runtime
-  readonly #identity: NewInstance
+export class Attempts implements AttemptOwner {
+  readonly runtime: Runtime
+  readonly identity: NewInstance
   readonly #workflow: AnyWorkflow
   readonly #state: InstanceState
   readonly #writer: TurnWriter
@@ -25,8 +25,8 @@ export class Attempts {
   #closed = false
 
   constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
-    this.#runtime = runtime
-    this.#identity = identity
+    this.runtime = runtime
+    this.identity = identity
     this.#workflow = workflow
     this.#state = state
     this.#writer = writer
@@ -74,10 +74,12 @@ export class Attempts {
     this.#writer.whenDurable(() => this.#nested.cancel(error))
   }
 
-  /** Whatever still runs is told to stop, and how it ends is not looked at. */
+  /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
   abandon(reason: unknown): void {
     this.#closed = true
-    for (const attempt of this.#live.values()) attempt.abandon(reason)
+    if (this.#live.size === 0) return
+    const error = typeof reason === "string" ? new PerdureError("INSTANCE_ENDED", reason) : reason
+    for (const attempt of this.#live.values()) attempt.abandon(error)
     this.#live.clear()
   }
 
@@ -111,45 +113,35 @@ export class Attempts {
   #start(request: DoAsk, attempt: number): void {
     const step = this.#state.steps.get(request.id)
     if (this.#closed || !step) return
-    const { host, timers, settings, engine } = this.#runtime
-    const { id, workflow, version, incarnation } = this.#identity
-    const live = new StepAttempt({
-      host,
-      timers,
-      interceptors: settings.interceptors,
-      scope: { engine, instance: id, step: request.id },
-      ask: request,
-      workflow,
-      version,
-      incarnation,
-      run: step.run,
-      attempt,
-      firstAt: step.firstAt,
-      nested: (outer) => (ask) => this.#nested.ask(outer, ask),
-      onEnd: (ended, outcome) => {
-        const encoded = this.#encode(outcome)
-        this.#driver.submit(() => this.#end(ended, encoded))
-      },
-    })
+    const live = new StepAttempt(this, request, attempt, step)
     this.#live.set(request.id, live)
     const { cancel } = this.#state
     // A step asked for after a cancel is clean-up: it is not told to stop.
-    if (cancel && step.position < cancel.position) live.abort(new CancelledError(id, cancel.reason))
+    if (cancel && step.position < cancel.position) live.abort(new CancelledError(this.identity.id, cancel.reason))
     live.start()
   }
 
+  nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
+    return this.#nested.ask(outer, request)
+  }
+
+  onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
+    const encoded = this.#encode(ok, outcome)
+    this.#driver.submit(() => this.#end(attempt, encoded))
+  }
+
   /** At once, so that nothing that the function does to the value later is seen. */
-  #encode(outcome: AttemptOutcome): EncodedOutcome {
-    if (!outcome.ok) return { failed: outcome.error, final: false }
+  #encode(ok: boolean, outcome: unknown): EncodedOutcome {
+    if (!ok) return { failed: outcome, final: false }
     try {
-      return { value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax: this.#runtime.settings.limits.payloadBytesMax })) }
+      return { value: Payload.of(encodeValue(outcome, { what: "result", bytesMax: this.runtime.settings.limits.payloadBytesMax })) }
     } catch (error) {
       return { failed: error, final: true }
     }
   }
 
   #end(attempt: StepAttempt, outcome: EncodedOutcome): void {
-    const { id } = attempt
+    const { id } = attempt.ask
     if (this.#live.get(id) !== attempt) return
     this.#live.delete(id)
     const step = this.#state.steps.get(id)
@@ -165,7 +157,7 @@ export class Attempts {
     const options = this.#request(id)?.options
     const base = { type: "step.failed", id, attempt, value: Payload.of(encodeError(failed)) } as const
     if (final || this.#state.cancel || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
-    const { host, settings } = this.#runtime
+    const { host, settings } = this.runtime
     let delayMs: number | undefined
     try {
       const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)

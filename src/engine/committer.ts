@@ -45,7 +45,6 @@ export class Committer {
     const batch = this.#gathering
     this.#gathering = []
     this.#writing = true
-    if (batch.length > 1) batch.sort((a, b) => (a.turn.instance < b.turn.instance ? -1 : a.turn.instance > b.turn.instance ? 1 : 0))
     void this.#write(batch).then(() => {
       this.#writing = false
       if (this.#gathering.length > 0) this.#arm()

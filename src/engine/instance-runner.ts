@@ -57,7 +57,7 @@ export class InstanceRunner implements Pulsed {
     this.identity = identity
     this.id = identity.id
     this.#writer = new TurnWriter(runtime, identity, this.state, {
-      row: () => this.#row(),
+      row: (previous) => this.#row(previous),
       onCommitted: (row, afterCommit, textLength) => this.#committed(row, afterCommit, textLength),
       onLost: (result) => {
         if (!this.#gone) runtime.onLost(this, typeof result === "object" ? result.error : undefined)
@@ -125,11 +125,11 @@ export class InstanceRunner implements Pulsed {
   }
 
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
-  drop(reason: unknown): void {
+  drop(reason?: unknown): void {
     this.#gone = true
     this.#runtime.timers.clear(this.#wake)
     this.#clearGrace()
-    this.#attempts.abandon(reason)
+    this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
   }
 
   pump(): void {
@@ -329,18 +329,20 @@ export class InstanceRunner implements Pulsed {
   #end(entry: EntryOf<"run.completed" | "run.failed" | "run.cancelled">): void {
     this.#record(entry)
     this.#writer.draft.discardInbox = true
-    this.#attempts.abandon(new PerdureError("INSTANCE_ENDED", `instance "${this.id}" has ended`))
+    this.#attempts.abandon(`instance "${this.id}" has ended`)
   }
 
   #stall(code: "JOURNAL_MISMATCH" | "TOO_MANY_CRASHES" | "FOREIGN_AWAIT", message: string): void {
     this.#record({ type: "stalled", code, message })
-    this.#attempts.abandon(new PerdureError("STALLED", message))
+    this.#attempts.abandon(message)
     this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
     this.#runtime.pulse.join(this)
   }
 
-  #row(): Row {
+  #row(previous?: Row): Row {
     const { host, worker, settings } = this.#runtime
+    // Between two steps, which is most turns, nothing changes but the journal.
+    if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && this.state.isPlainlyRunning) return previous
     return rowOf(this.state, {
       now: host.now(),
       worker,
@@ -407,12 +409,16 @@ export class InstanceRunner implements Pulsed {
       return this.#rest()
     }
     this.#wakeAt(this.#dueAt())
-    const { execution } = this.#pipeline
-    const isStuck = () => execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0
-    if (!isStuck() || !this.#writer.idle) return
+    if (this.#attempts.count > 0 || !this.#writer.idle || !this.#isStuck) return
     this.#awaitGrace(() => {
-      if (isStuck()) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
+      if (this.#isStuck) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
     })
+  }
+
+  /** The code has asked for nothing and has not ended. */
+  get #isStuck(): boolean {
+    const { execution } = this.#pipeline
+    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0
   }
 
   #wakeAt(at: number | undefined): void {

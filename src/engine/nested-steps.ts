@@ -2,7 +2,7 @@ import type { AskRequest, DoAsk } from "../core/ask.ts"
 import { CancelledError, PerdureError } from "../core/errors.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Recorded, Release } from "../core/journal.ts"
-import { reject, settle, settleable, type Settleable, type Settling } from "../core/settlement.ts"
+import { PendingAsk, reject, settle, type Settling } from "../core/settlement.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 
 /**
@@ -25,7 +25,7 @@ export class NestedSteps {
       if (this.#state.cancel) throw new CancelledError(this.#driver.instance, this.#state.cancel.reason)
       if (request.signal?.aborted) throw request.signal.reason
     }
-    const waiter: Waiter = { ...settleable(request), outer }
+    const waiter = new Waiter(request, outer)
     const recorded = this.#state.nested.get(request.id)
     if (recorded && this.#driver.isDurable(recorded.position)) {
       const problem = disagreement(request, recorded.entry.type)
@@ -76,7 +76,7 @@ export class NestedSteps {
   #take(id: string): readonly Waiter[] {
     const waiters = this.#waiters.get(id) ?? []
     this.#waiters.delete(id)
-    for (const { request, outer } of waiters) if (request.kind !== "do") outer.unsuspend()
+    for (const { request, outer } of waiters) if (request.kind !== "do") outer.goOn()
     return waiters
   }
 
@@ -95,8 +95,13 @@ export interface NestedDriver {
   isDurable(position: number): boolean
 }
 
-interface Waiter extends Settleable {
+class Waiter extends PendingAsk {
   readonly outer: StepAttempt
+
+  constructor(request: AskRequest, outer: StepAttempt) {
+    super(request)
+    this.outer = outer
+  }
 }
 
 function disagreement(request: AskRequest, type: string): PerdureError | undefined {

@@ -25,21 +25,14 @@ export class TurnDraft {
 
   seal(turn: string, instance: string, incarnation: string, run: number, state: InstanceRowState | undefined): Turn {
     const { text, blobs } = encodeEntries(this.entries)
-    return {
-      turn,
-      instance,
-      incarnation,
-      position: this.position,
-      count: this.entries.length,
-      run,
-      at: this.at,
-      entries: text,
-      ...(blobs ? { blobs } : undefined),
-      ...(this.create ? { create: this.create } : undefined),
-      ...(state ? { state } : undefined),
-      ...(this.consumed.length > 0 ? { consumed: this.consumed } : undefined),
-      ...(this.inboxSeen === undefined ? undefined : { inboxSeen: this.inboxSeen }),
-      ...(this.discardInbox ? { discardInbox: true } : undefined),
-    }
+    const { position, at, consumed, create, inboxSeen } = this
+    const turnOf: { -readonly [K in keyof Turn]: Turn[K] } = { turn, instance, incarnation, position, count: this.entries.length, run, at, entries: text }
+    if (blobs) turnOf.blobs = blobs
+    if (create) turnOf.create = create
+    if (state) turnOf.state = state
+    if (consumed.length > 0) turnOf.consumed = consumed
+    if (inboxSeen !== undefined) turnOf.inboxSeen = inboxSeen
+    if (this.discardInbox) turnOf.discardInbox = true
+    return turnOf
   }
 }

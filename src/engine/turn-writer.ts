@@ -67,8 +67,8 @@ export class TurnWriter {
   seal(): void {
     const draft = this.#draft
     if (draft === undefined || this.#inFlight) return
-    const row = this.#driver.row()
-    const state = this.#row && sameRow(this.#row, row) ? undefined : row
+    const row = this.#driver.row(this.#row)
+    const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
     const { id, incarnation } = this.#identity
     const turn = draft.seal(this.#runtime.nextTurnId(), id, incarnation, this.#state.run, state)
     const end = this.#state.position
@@ -87,8 +87,8 @@ export class TurnWriter {
 
 /** The runner of the instance, as its writer sees it. */
 export interface WriterDriver {
-  /** What the row should say once all that is recorded is written. */
-  row(): Row
+  /** What the row should say once all that is recorded is written; the same object if it is what it says. */
+  row(previous: Row | undefined): Row
   onCommitted(row: Row, afterCommit: readonly (() => void)[], textLength: number): void
   onLost(result: Exclude<CommitResult, "committed">): void
 }

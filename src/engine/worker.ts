@@ -183,13 +183,13 @@ export class Worker implements Runtime {
 
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
     const { inboxDirty } = runner
-    this.#discard(runner, new PerdureError("ENGINE_CLOSED", "the instance left memory"))
+    this.#discard(runner)
     if (dueAt !== undefined) this.#dispatcher.dueAt(dueAt)
     if (inboxDirty) this.#dispatcher.wake([runner.id])
   }
 
   onIdle(runner: InstanceRunner): void {
-    this.#discard(runner, new PerdureError("ENGINE_CLOSED", "the instance left memory"))
+    this.#discard(runner)
     this.#dispatcher.giveBack([runner.id])
   }
 
@@ -200,7 +200,7 @@ export class Worker implements Runtime {
     this.timers.set(this.host.now() + storeRetryMs, () => this.#dispatcher.giveBack([runner.id]))
   }
 
-  #discard(runner: InstanceRunner, reason: unknown): void {
+  #discard(runner: InstanceRunner, reason?: unknown): void {
     const wasFull = this.residency.room === 0
     if (!this.residency.remove(runner)) return
     runner.drop(reason)
@@ -256,6 +256,11 @@ export class Worker implements Runtime {
   }
 }
 
+const alphabet = "0123456789abcdefghijklmnopqrstuv"
+
+/** 24 characters of 5 random bits each. */
 export function randomToken(host: Host): string {
-  return [...host.randomBytes(12)].map((byte) => byte.toString(36).padStart(2, "0")).join("")
+  let token = ""
+  for (const byte of host.randomBytes(24)) token += alphabet[byte & 31]
+  return token
 }

@@ -18,7 +18,7 @@ export interface JournalStore {
   renew(worker: string, leaseMs: number): Promise<void>
   /** Gives instances back in good order: not a crash. One that is `running` is due at once. */
   release(worker: string, ids: readonly string[]): Promise<void>
-  /** Writes turns, all of them in one transaction. A lost turn writes nothing and does not hinder the others. */
+  /** Writes turns, all of them in one transaction. A lost turn writes nothing and does not hinder the others. A store that locks rows sorts them first. */
   commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]>
   /** The turns of an instance whose last position is at or after `from`, in order. */
   readJournal(id: string, from: number): Promise<readonly JournalRow[]>

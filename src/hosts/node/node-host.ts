@@ -8,7 +8,9 @@ const timerMsMax = 2 ** 31 - 1
 export class NodeHost implements Host {
   readonly log: Logger
   /** The async context in which the engine was opened: user code sees it, whoever wakes the engine. */
-  readonly #inContext = AsyncLocalStorage.snapshot()
+  readonly #inContext: (run: () => void) => void = AsyncLocalStorage.snapshot()
+  readonly #pool = new Uint8Array(4_096)
+  #poolUsed = this.#pool.length
 
   constructor(log: Logger) {
     this.log = log
@@ -18,21 +20,29 @@ export class NodeHost implements Host {
     return Date.now()
   }
 
+  /** From a pool: a call to the system for a few bytes costs more than all that they are needed for. */
   randomBytes(length: number): Uint8Array {
-    return randomFillSync(new Uint8Array(length))
+    if (this.#poolUsed + length > this.#pool.length) {
+      randomFillSync(this.#pool)
+      this.#poolUsed = 0
+    }
+    const bytes = this.#pool.slice(this.#poolUsed, this.#poolUsed + length)
+    this.#poolUsed += length
+    return bytes
   }
 
+  // All that the engine does begins in one of these two: so user code is called in the context in which the engine was opened.
   quiesce(then: () => void): void {
-    setImmediate(then)
+    setImmediate(this.#inContext, then)
   }
 
   setTimer(at: number, fire: () => void): () => void {
-    const timer = setTimeout(fire, Math.min(Math.max(0, at - Date.now()), timerMsMax))
+    const timer = setTimeout(this.#inContext, Math.min(Math.max(0, at - Date.now()), timerMsMax), fire)
     return () => clearTimeout(timer)
   }
 
   runIn<T>(scope: Scope, run: () => T): T {
-    return this.#inContext(() => scopes.run(scope, run))
+    return scopes.run(scope, run)
   }
 
   currentScope(): Scope | undefined {

@@ -1,49 +1,90 @@
 import { encodeError, Payload } from "../core/codec.ts"
-import type { InstanceState } from "../core/instance-state.ts"
-import type { EntryOf } from "../core/journal.ts"
-import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { endingError } from "../core/ending.ts"
-import type { Hook, HookEvent, Hooks } from "../core/workflow.ts"
+import type { InstanceState } from "../core/instance-state.ts"
+import type { Entry, EntryOf } from "../core/journal.ts"
+import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
+import type { AnyWorkflow, Hook, HookEvent } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Runtime } from "./runtime.ts"
 
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
-/** The hooks to call for the status that the instance has come to: the workflow's, then the engine's. */
-export function hooksFor(engine: Hooks, workflow: Hooks, state: InstanceState): readonly Hook[] {
-  const { status } = state
-  if (status !== "completed" && status !== "failed" && status !== "cancelled" && status !== "stalled") return []
-  const name = names[status]
-  return [workflow[name], engine[name]].filter((hook) => hook !== undefined)
-}
+/**
+ * The hooks of one instance, called when its ending (or stall) is durable. That they were called is recorded, so that a crash
+ * before makes them run again: at least once.
+ */
+export class EndingHooks {
+  readonly #runtime: Runtime
+  readonly #workflow: AnyWorkflow
+  readonly #identity: NewInstance
+  readonly #state: InstanceState
+  /** The ending whose hooks are through. */
+  #done: Entry | undefined
+  calling = false
 
-/** Calls the hooks and says what to record: they are called again, after a while, if one of them throws. */
-export async function callHooks(
-  runtime: Runtime,
-  hooks: readonly Hook[],
-  identity: NewInstance,
-  state: InstanceState,
-): Promise<EntryOf<"hook.completed" | "hook.failed">> {
-  const status = state.status as HookEvent["status"]
-  const hook = names[status]
-  try {
-    for (const call of hooks) await call(hookEvent(identity, state, status))
-    return { type: "hook.completed", hook }
-  } catch (error) {
-    const attempt = state.hook.failures + 1
-    const delayMs = nextRetryMs(mergeRetry(runtime.settings.retry, undefined, undefined), { failures: attempt, error, random: () => 0.5 })
-    runtime.host.log.error(`the ${hook} hook of instance "${identity.id}" failed${delayMs === undefined ? " and is given up" : ""}`, {
-      instance: identity.id,
-      error,
-    })
-    const retry = delayMs === undefined ? undefined : { retryAt: runtime.host.now() + delayMs }
-    return { type: "hook.failed", hook, attempt, value: Payload.of(encodeError(error)), ...retry }
+  constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) {
+    this.#runtime = runtime
+    this.#workflow = workflow
+    this.#identity = identity
+    this.#state = state
   }
-}
 
-function hookEvent(identity: NewInstance, state: InstanceState, status: HookEvent["status"]): HookEvent {
-  const base = { id: identity.id, workflow: identity.workflow, version: identity.version, run: state.run, status }
-  const entry = state.ended?.entry ?? state.stalled
-  if (entry?.type === "run.completed") return { ...base, result: entry.value.decode() }
-  return entry === undefined ? base : { ...base, error: endingError(identity.id, entry) }
+  get pending(): boolean {
+    const ending = this.#ending
+    return ending !== undefined && ending !== this.#done && this.#hooks.length > 0
+  }
+
+  /** When they may be called; undefined: at once. */
+  get dueAt(): number | undefined {
+    return this.#state.hook.retryAt
+  }
+
+  /** Nothing is left to call for what the journal ends with. */
+  markDone(): void {
+    this.#done = this.#ending
+  }
+
+  /** Calls them, and says what to record: if one throws, all are called again after a while. */
+  async call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
+    const { host, settings } = this.#runtime
+    const status = this.#state.status as HookEvent["status"]
+    const hook = names[status]
+    const ending = this.#ending
+    this.calling = true
+    try {
+      const event = this.#event(status, ending)
+      for (const call of this.#hooks) await call(event)
+      this.#done = ending
+      return { type: "hook.completed", hook }
+    } catch (error) {
+      const attempt = this.#state.hook.failures + 1
+      const delayMs = nextRetryMs(mergeRetry(settings.retry, undefined, undefined), { failures: attempt, error, random: () => 0.5 })
+      const { id } = this.#identity
+      host.log.error(`the ${hook} hook of instance "${id}" failed${delayMs === undefined ? " and is given up" : ""}`, { instance: id, error })
+      if (delayMs === undefined) this.#done = ending
+      const retry = delayMs === undefined ? undefined : { retryAt: host.now() + delayMs }
+      return { type: "hook.failed", hook, attempt, value: Payload.of(encodeError(error)), ...retry }
+    } finally {
+      this.calling = false
+    }
+  }
+
+  get #ending(): Entry | undefined {
+    return this.#state.ended?.entry ?? this.#state.stalled
+  }
+
+  /** The workflow's, then the engine's. */
+  get #hooks(): readonly Hook[] {
+    const { status } = this.#state
+    if (status !== "completed" && status !== "failed" && status !== "cancelled" && status !== "stalled") return []
+    const name = names[status]
+    return [this.#workflow.options[name], this.#runtime.settings.hooks[name]].filter((hook) => hook !== undefined)
+  }
+
+  #event(status: HookEvent["status"], ending: Entry | undefined): HookEvent {
+    const { id, workflow, version } = this.#identity
+    const base = { id, workflow, version, run: this.#state.run, status }
+    if (ending?.type === "run.completed") return { ...base, result: ending.value.decode() }
+    return ending === undefined ? base : { ...base, error: endingError(id, ending) }
+  }
 }

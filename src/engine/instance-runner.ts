@@ -1,14 +1,16 @@
 import type { AskRequest } from "../core/ask.ts"
-import { encodeError, encodeValue, Payload } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import { CancelledError, PerdureError } from "../core/errors.ts"
-import type { ExecutionSpec, Outcome } from "../core/execution.ts"
+import type { ExecutionSpec } from "../core/execution.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
 import { Attempts } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
-import { callHooks, hooksFor } from "./hooks.ts"
+import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts"
+import { Grace } from "./grace.ts"
+import { EndingHooks } from "./hooks.ts"
 import { ignoreReason } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { ReleasePipeline } from "./release-pipeline.ts"
@@ -38,6 +40,8 @@ export class InstanceRunner implements Pulsed {
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
   readonly #attempts: Attempts
+  readonly #hooks: EndingHooks
+  readonly #grace: Grace
   readonly #inputs: ((gated: boolean) => void)[] = []
   #inboxSeen = 0
   /** A release was made and its macrotask has not passed. */
@@ -45,10 +49,7 @@ export class InstanceRunner implements Pulsed {
   #recovering = false
   #gone = false
   #wake: TimerHandle | undefined
-  #grace: TimerHandle | undefined
-  /** The ending whose hooks have been called. */
-  #hooked: Entry | undefined
-  #calling = false
+  /** Whoever waits for its end was told. */
   #told = false
 
   constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance) {
@@ -56,6 +57,8 @@ export class InstanceRunner implements Pulsed {
     this.workflow = workflow
     this.identity = identity
     this.id = identity.id
+    this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
+    this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, {
       row: (previous) => this.#row(previous),
       onCommitted: (row, afterCommit, textLength) => this.#committed(row, afterCommit, textLength),
@@ -65,8 +68,8 @@ export class InstanceRunner implements Pulsed {
     })
     this.#pipeline = new ReleasePipeline(this.state, {
       spec: () => this.#executionSpec(),
-      onAccepted: () => this.#clearGrace(),
-      onMissing: (describe) => this.#awaitGrace(() => this.#stall("JOURNAL_MISMATCH", describe())),
+      onAccepted: () => this.#grace.clear(),
+      onMissing: (describe) => this.#grace.await(() => this.#stall("JOURNAL_MISMATCH", describe())),
       stall: (message) => this.#stall("JOURNAL_MISMATCH", message),
     })
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, {
@@ -93,7 +96,7 @@ export class InstanceRunner implements Pulsed {
       this.#pipeline.push(item)
     }
     this.#writer.restore(row, this.state.position)
-    if (row.dueAt === undefined) this.#hooked = this.#ending
+    if (row.dueAt === undefined) this.#hooks.markDone()
     this.#pipeline.markReplay()
     this.#recovering = true
     if (crashed && !this.state.ended && !this.state.stalled) {
@@ -128,7 +131,7 @@ export class InstanceRunner implements Pulsed {
   drop(reason?: unknown): void {
     this.#gone = true
     this.#runtime.timers.clear(this.#wake)
-    this.#clearGrace()
+    this.#grace.clear()
     this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
   }
 
@@ -173,7 +176,7 @@ export class InstanceRunner implements Pulsed {
       this.#attempts.recover()
     }
     if (execution.outcome) {
-      this.#finish(execution.outcome)
+      this.#end(endingEntry(this.id, this.state, execution.outcome, this.#runtime.settings.limits.payloadBytesMax))
       return true
     }
     if (execution.fresh.size === 0 && execution.aborted.length === 0) return false
@@ -274,7 +277,7 @@ export class InstanceRunner implements Pulsed {
   #cancel(entry: EntryOf<"cancel.requested">): void {
     const { begun } = this.#pipeline
     this.#record(entry)
-    if (!begun) return this.#endCancelled()
+    if (!begun) return this.#end(cancelledEntry(this.id, this.state))
     this.#attempts.cancel(new CancelledError(this.id, entry.reason))
   }
 
@@ -290,7 +293,7 @@ export class InstanceRunner implements Pulsed {
         this.#writer.draft.inboxSeen = this.#inboxSeen
         this.#settle({ type: "wait.timedOut", id: timer.id })
       }
-    } else if (state.cancel) this.#endCancelled()
+    } else if (state.cancel) this.#end(cancelledEntry(this.id, this.state))
     else this.#cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
     return true
   }
@@ -304,29 +307,7 @@ export class InstanceRunner implements Pulsed {
     return dueAt === Infinity ? undefined : dueAt
   }
 
-  #finish(outcome: Outcome): void {
-    if (this.state.cancel) return this.#endCancelled()
-    if (!outcome.ok) return this.#end({ type: "run.failed", value: Payload.of(encodeError(outcome.error)) })
-    try {
-      this.#end({
-        type: "run.completed",
-        value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax: this.#runtime.settings.limits.payloadBytesMax })),
-      })
-    } catch (error) {
-      this.#end({ type: "run.failed", value: Payload.of(encodeError(error)) })
-    }
-  }
-
-  #endCancelled(): void {
-    const { cancel } = this.state
-    if (cancel?.cause !== "timeout") return this.#end({ type: "run.cancelled", ...(cancel?.reason === undefined ? undefined : { reason: cancel.reason }) })
-    this.#end({
-      type: "run.failed",
-      value: Payload.of(encodeError(new PerdureError("INSTANCE_TIMEOUT", `instance "${this.id}" took longer than its timeout`))),
-    })
-  }
-
-  #end(entry: EntryOf<"run.completed" | "run.failed" | "run.cancelled">): void {
+  #end(entry: EndingEntry): void {
     this.#record(entry)
     this.#writer.draft.discardInbox = true
     this.#attempts.abandon(`instance "${this.id}" has ended`)
@@ -348,7 +329,7 @@ export class InstanceRunner implements Pulsed {
       worker,
       dueAt: this.#dueAt(),
       residentSleepMsMax: settings.residentSleepMsMax,
-      hookPending: this.#hookPending,
+      hookPending: this.#hooks.pending,
       delayed: this.#delayed,
       busy: this.#attempts.count > 0,
     })
@@ -366,40 +347,23 @@ export class InstanceRunner implements Pulsed {
     else if (!this.inLine && !this.#settling) this.#runtime.pulse.join(this)
   }
 
-  get #ending(): Entry | undefined {
-    return this.state.ended?.entry ?? this.state.stalled
-  }
-
-  /** It has ended or stalled, and its hooks are to be called yet. */
-  get #hookPending(): boolean {
-    const ending = this.#ending
-    return ending !== undefined && ending !== this.#hooked && hooksFor(this.#runtime.settings.hooks, this.workflow.options, this.state).length > 0
-  }
-
-  /** Once the ending is durable its hooks are called; that they were is recorded. */
-  async #callHooks(): Promise<void> {
-    const ending = this.#ending
-    const { settings } = this.#runtime
-    const hooks = hooksFor(settings.hooks, this.workflow.options, this.state)
-    this.#calling = true
-    const note = await callHooks(this.#runtime, hooks, this.identity, this.state)
-    this.#calling = false
-    if (this.#gone) return
-    if (note.type === "hook.completed" || note.retryAt === undefined) this.#hooked = ending
-    this.#record(note)
-    this.#writer.seal()
-  }
-
   /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
   #rest(): void {
-    if (!this.#writer.idle || this.#calling || this.#attempts.count > 0) return
-    if (!this.#hookPending) {
+    if (!this.#writer.idle || this.#hooks.calling || this.#attempts.count > 0) return
+    if (!this.#hooks.pending) {
       if (this.#row().owner === undefined) this.#runtime.onIdle(this)
       return
     }
-    const { retryAt } = this.state.hook
-    if (retryAt === undefined || retryAt <= this.#runtime.host.now()) void this.#callHooks()
-    else this.#wakeAt(retryAt)
+    const { dueAt } = this.#hooks
+    if (dueAt === undefined || dueAt <= this.#runtime.host.now()) void this.#callHooks()
+    else this.#wakeAt(dueAt)
+  }
+
+  async #callHooks(): Promise<void> {
+    const note = await this.#hooks.call()
+    if (this.#gone) return
+    this.#record(note)
+    this.#writer.seal()
   }
 
   /** Keeps the timers of the host in line with what is pending. */
@@ -410,7 +374,7 @@ export class InstanceRunner implements Pulsed {
     }
     this.#wakeAt(this.#dueAt())
     if (this.#attempts.count > 0 || !this.#writer.idle || !this.#isStuck) return
-    this.#awaitGrace(() => {
+    this.#grace.await(() => {
       if (this.#isStuck) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
     })
   }
@@ -431,19 +395,5 @@ export class InstanceRunner implements Pulsed {
       this.#wake = undefined
       if (!this.inLine && !this.#settling) this.pump()
     })
-  }
-
-  #awaitGrace(expired: () => void): void {
-    const { timers, host, settings } = this.#runtime
-    this.#grace ??= timers.set(host.now() + settings.replayGraceMs, () => {
-      this.#grace = undefined
-      if (!this.#gone) expired()
-    })
-  }
-
-  #clearGrace(): void {
-    if (this.#grace === undefined) return
-    this.#runtime.timers.clear(this.#grace)
-    this.#grace = undefined
   }
 }

@@ -182,7 +182,7 @@ export class TestEngine implements AsyncDisposable {
   }
 
   #handle(id: string): Handle {
-    return new TestHandle(() => this.current, id) as unknown as Handle
+    return new TestHandle(() => this.current, id)
   }
 }
 

@@ -17,6 +17,7 @@ import { ReleasePipeline } from "./release-pipeline.ts"
 import { rowOf, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TimerHandle } from "./timers.ts"
+import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter } from "./turn-writer.ts"
 
 /**
@@ -44,6 +45,8 @@ export class InstanceRunner implements Pulsed {
   readonly #grace: Grace
   readonly #inputs: ((gated: boolean) => void)[] = []
   #inboxSeen = 0
+  /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
+  readonly #held: Message[] = []
   /** A release was made and its macrotask has not passed. */
   #settling = false
   #recovering = false
@@ -61,7 +64,7 @@ export class InstanceRunner implements Pulsed {
     this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, {
       row: (previous) => this.#row(previous),
-      onCommitted: (row, afterCommit, textLength) => this.#committed(row, afterCommit, textLength),
+      onCommitted: (row, draft, textLength) => this.#committed(row, draft, textLength),
       onLost: (result) => {
         if (!this.#gone) runtime.onLost(this, typeof result === "object" ? result.error : undefined)
       },
@@ -252,10 +255,9 @@ export class InstanceRunner implements Pulsed {
   #takeMessage(message: Message, gated: boolean): void {
     if (message.kind === "event" && gated && !this.#delayed) {
       // Stays in the inbox until resume: a paused or stalled instance takes in nothing but controls.
-      this.#inboxSeen = Math.min(this.#inboxSeen, message.seq - 1)
-      return
+      return void this.#held.push(message)
     }
-    this.#writer.draft.consumed.push(message.seq)
+    this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
     if (ignored !== undefined) this.#record({ type: "message.ignored", kind: message.kind, reason: ignored })
@@ -264,7 +266,7 @@ export class InstanceRunner implements Pulsed {
     else if (message.kind === "cancel") this.#cancel({ type: "cancel.requested", cause: "request", ...reason })
     else {
       this.#record({ type: "resumed" })
-      this.#runtime.readInbox(this)
+      this.#inputs.unshift(...this.#held.splice(0).map((held) => (stillGated: boolean) => this.#takeMessage(held, stillGated)))
     }
   }
 
@@ -335,10 +337,10 @@ export class InstanceRunner implements Pulsed {
     })
   }
 
-  #committed(row: Row, afterCommit: readonly (() => void)[], textLength: number): void {
+  #committed(row: Row, draft: TurnDraft, textLength: number): void {
     this.textLength += textLength
     if (this.#gone) return
-    for (const then of afterCommit) then()
+    draft.committed()
     if (this.state.ended && !this.#told) {
       this.#told = true
       this.#runtime.onEnded(this)

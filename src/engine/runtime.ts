@@ -17,8 +17,6 @@ export interface Runtime {
   readonly committer: Committer
   readonly timers: Timers
   nextTurnId(): string
-  /** Its messages should be read again. */
-  readInbox(runner: InstanceRunner): void
   /** A terminal status is durable. */
   onEnded(runner: InstanceRunner): void
   /** Its last turn gave it up: it ended, sleeps for long, or is paused or stalled. */

@@ -172,10 +172,6 @@ export class Worker implements Runtime {
     return `${this.worker}.${++this.#turns}`
   }
 
-  readInbox(runner: InstanceRunner): void {
-    this.mailroom.read(runner)
-  }
-
   onEnded(runner: InstanceRunner): void {
     const ended = runner.state.ended
     if (ended) this.#onEnd(runner.id, ended.entry)

@@ -253,10 +253,8 @@ export class InstanceRunner implements Pulsed {
   }
 
   #takeMessage(message: Message, gated: boolean): void {
-    if (message.kind === "event" && gated && !this.#delayed) {
-      // Stays in the inbox until resume: a paused or stalled instance takes in nothing but controls.
-      return void this.#held.push(message)
-    }
+    // Stays in the inbox until resume: a paused or stalled instance takes in nothing but controls.
+    if (message.kind === "event" && gated && !this.#delayed) return void this.#held.push(message)
     this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }

@@ -49,10 +49,13 @@ export class Asker implements Asks<Record<string, never>> {
   }
 
   do<T>(name: string, fn: (context: StepContext<Record<string, never>>) => T | Promise<T>, options?: StepOptions): Promise<T> {
-    return this.#ask(name, (id) => {
+    try {
+      const id = this.#id(name)
       if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `step "${name}" has no function; write ctx.do("${name}", async () => …)`)
-      return { kind: "do", id, fn: fn as DoAsk["fn"], options }
-    }) as Promise<T>
+      return this.#sink({ kind: "do", id, fn: fn as DoAsk["fn"], options }) as Promise<T>
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void> {
@@ -82,20 +85,24 @@ export class Asker implements Asks<Record<string, never>> {
   /** A wrong argument rejects, like everything else that can go wrong with a step. */
   #ask(name: string, make: (id: string) => AskRequest): Promise<unknown> {
     try {
-      checkStepName(name)
-      const occurrence = (this.#occurrences.get(name) ?? 0) + 1
-      this.#occurrences.set(name, occurrence)
-      if (occurrence > 1 && this.#duplicates === "error") {
-        throw new PerdureError(
-          "DUPLICATE_STEP",
-          `step "${name}" is asked for twice and the workflow says duplicateSteps: "error"; give each step a name of its own`,
-          { details: { step: name } },
-        )
-      }
-      return this.#sink(make(stepId(this.#parent, name, occurrence)))
+      return this.#sink(make(this.#id(name)))
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  #id(name: string): string {
+    checkStepName(name)
+    const occurrence = (this.#occurrences.get(name) ?? 0) + 1
+    this.#occurrences.set(name, occurrence)
+    if (occurrence > 1 && this.#duplicates === "error") {
+      throw new PerdureError(
+        "DUPLICATE_STEP",
+        `step "${name}" is asked for twice and the workflow says duplicateSteps: "error"; give each step a name of its own`,
+        { details: { step: name } },
+      )
+    }
+    return stepId(this.#parent, name, occurrence)
   }
 }
 

@@ -4,6 +4,7 @@ import type { Context, InstanceInfo, WorkflowLog } from "./context.ts"
 import { CancelledError, PerdureError } from "./errors.ts"
 import type { Recorded, Release } from "./journal.ts"
 import { SeededRandom } from "./seeded-random.ts"
+import { SmallMap } from "./small-map.ts"
 import { PendingAsk, reject, settle, type Settling } from "./settlement.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
@@ -16,7 +17,7 @@ import type { AnyWorkflow } from "./workflow.ts"
  */
 export class Execution {
   /** Asks that are not recorded yet, in call order. */
-  readonly fresh = new Map<string, OpenAsk>()
+  readonly fresh = new SmallMap<OpenAsk>()
   /** Recorded asks that the code itself gave up through a signal, to be recorded. */
   aborted: string[] = []
   outcome: Outcome | undefined
@@ -24,7 +25,7 @@ export class Execution {
   replaying = false
 
   readonly #spec: ExecutionSpec
-  readonly #open = new Map<string, OpenAsk>()
+  readonly #open = new SmallMap<OpenAsk>()
   /** Asks that the code gave up before they were recorded; on replay with other timing they may be recorded all the same. */
   readonly #withdrawn = new Set<string>()
   #cancelling: AbortController | undefined

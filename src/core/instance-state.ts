@@ -1,6 +1,7 @@
 import type { Payload } from "./codec.ts"
 import type { Entry, EntryOf, Recorded, Release } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
+import { SmallMap } from "./small-map.ts"
 import { parentOf } from "./step-id.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
 
@@ -16,11 +17,11 @@ export class InstanceState {
   /** Position and time of the last entry. */
   position = 0
   at = 0
-  readonly steps = new Map<string, OpenStep>()
-  readonly sleeps = new Map<string, number>()
-  readonly waits = new Map<string, OpenWait>()
+  readonly steps = new SmallMap<OpenStep>()
+  readonly sleeps = new SmallMap<number>()
+  readonly waits = new SmallMap<OpenWait>()
   /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
-  readonly nested = new Map<string, Recorded<Release>>()
+  readonly nested = new SmallMap<Recorded<Release>>()
   /** What completed waits received, by the position of the event; for those still to be released. */
   readonly received = new Map<number, Payload>()
   readonly eventIds = new Set<string>()
@@ -194,8 +195,7 @@ export class InstanceState {
   }
 
   get working(): boolean {
-    for (const step of this.steps.values()) if (this.isUnderWay(step) && !this.isBlocked(step)) return true
-    return false
+    return this.steps.some((step) => this.isUnderWay(step) && !this.isBlocked(step))
   }
 
   /** Steps are under way, and nothing else is to be said of it. */

@@ -26,37 +26,55 @@ export interface EncodedEntries {
 }
 
 export function encodeEntries(entries: readonly Entry[], blobBytesMin = blobBytesMinDefault): EncodedEntries {
-  const blobs: string[] = []
-  let text = "["
-  for (const entry of entries) {
-    if (text.length > 1) text += ","
-    text += encodeEntry(entry, blobs, blobBytesMin)
+  const text = new EntriesText(blobBytesMin)
+  for (const entry of entries) text.add(entry)
+  return text.encoded()
+}
+
+/** The text of a turn, entry by entry as they come: values are text from then on. */
+export class EntriesText {
+  count = 0
+  #text = ""
+  #blobs: string[] | undefined
+  readonly #blobBytesMin: number
+
+  constructor(blobBytesMin = blobBytesMinDefault) {
+    this.#blobBytesMin = blobBytesMin
   }
-  text += "]"
-  return blobs.length === 0 ? { text } : { text, blobs }
+
+  add(entry: Entry): void {
+    const text = encodeEntry(entry, this)
+    this.#text = this.count++ === 0 ? text : `${this.#text},${text}`
+  }
+
+  /** The field that an entry's value becomes. */
+  field(payload: Payload): string {
+    const { text } = payload
+    if (text === "") return ""
+    if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) return `,"blob":${(this.#blobs ??= []).push(text) - 1}`
+    return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
+  }
+
+  encoded(): EncodedEntries {
+    const text = `[${this.#text}]`
+    return this.#blobs ? { text, blobs: this.#blobs } : { text }
+  }
 }
 
 /** The two types that make up most journals are written by hand: this runs once for every step. */
-function encodeEntry(entry: Entry, blobs: string[], blobBytesMin: number): string {
+function encodeEntry(entry: Entry, into: EntriesText): string {
   switch (entry.type) {
     case "step.completed":
-      return `{"type":"step.completed","id":${quoted(entry.id)}${encodePayload(entry.value, blobs, blobBytesMin)}}`
+      return `{"type":"step.completed","id":${quoted(entry.id)}${into.field(entry.value)}}`
     case "step.started":
       return `{"type":"step.started","id":${quoted(entry.id)},"attempt":${entry.attempt}}`
     default: {
       const { type, ...fields } = entry
       if (!("value" in fields)) return JSON.stringify({ type, ...fields })
       const { value, ...others } = fields
-      return `${JSON.stringify({ type, ...others }).slice(0, -1)}${encodePayload(value, blobs, blobBytesMin)}}`
+      return `${JSON.stringify({ type, ...others }).slice(0, -1)}${into.field(value)}}`
     }
   }
-}
-
-function encodePayload(payload: Payload, blobs: string[], blobBytesMin: number): string {
-  const { text } = payload
-  if (text === "") return ""
-  if (text.length * 3 > blobBytesMin && utf8Length(text) > blobBytesMin) return `,"blob":${blobs.push(text) - 1}`
-  return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
 }
 
 export interface EncodedRow {

@@ -5,6 +5,7 @@ import { durationMs } from "../core/duration.ts"
 import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
+import { SmallMap } from "../core/small-map.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps } from "./nested-steps.ts"
@@ -20,7 +21,7 @@ export class Attempts implements AttemptOwner {
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #driver: AttemptsDriver
-  readonly #live = new Map<string, StepAttempt>()
+  readonly #live = new SmallMap<StepAttempt>()
   readonly #nested: NestedSteps
   #closed = false
 
@@ -61,7 +62,7 @@ export class Attempts implements AttemptOwner {
 
   /** Begins again what was under way when the last owner went. */
   recover(): void {
-    for (const step of [...this.#state.steps.values()]) {
+    for (const step of this.#state.steps.values()) {
       if (step.id.includes("/") || step.retryAt !== undefined) continue
       const request = this.#request(step.id)
       if (request) this.#resume(request, step)
@@ -148,7 +149,7 @@ export class Attempts implements AttemptOwner {
     if (!step) return
     const recorded = this.#driver.record("value" in outcome ? { type: "step.completed", id, value: outcome.value } : this.#failure(step, outcome))
     if (this.#state.steps.has(id)) return
-    this.#abandonInside(id)
+    if (step.hasNested) this.#abandonInside(id)
     this.settleNested(recorded)
   }
 
@@ -173,9 +174,9 @@ export class Attempts implements AttemptOwner {
 
   #abandonInside(id: string): void {
     const inside = `${id}/`
-    for (const [key, attempt] of this.#live) {
-      if (!key.startsWith(inside)) continue
-      this.#live.delete(key)
+    for (const attempt of this.#live.values()) {
+      if (!attempt.ask.id.startsWith(inside)) continue
+      this.#live.delete(attempt.ask.id)
       attempt.abandon(new PerdureError("STEP_FAILED", `step "${id}" has ended`))
     }
   }

@@ -7,14 +7,14 @@ import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 
 /** What every client can do: the embedded engine, and whatever speaks to one from elsewhere. */
 export interface Client {
-  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<In>): Promise<Handle<Out, Sent>>
+  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
   start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
   /** Each item on its own: one that fails does not hinder the others. */
   startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]>
   /** Sends to an instance that may not exist yet; then it is started first, atomically. */
   sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
     workflow: Workflow<In, Out, Events, Sent>,
-    options: SendOrStartOptions<In, Sent, K>,
+    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
   ): Promise<Handle<Out, Sent>>
   /** Makes no request. */
   get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>

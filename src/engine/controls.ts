@@ -127,7 +127,7 @@ export class Controls {
       this.#worker.evict(id, reason)
       const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
       const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
-      draft.entries.push(decision.entry)
+      draft.add(decision.entry)
       draft.discardInbox = true
       const state = decision.state(position)
       const turn = draft.seal(this.#worker.nextTurnId(), id, row.incarnation, decision.run, state)

@@ -105,7 +105,7 @@ export class Engine implements Client, AsyncDisposable {
     })
   }
 
-  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<In>): Promise<Handle<Out, Sent>>
+  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
   start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown> = {}): Promise<Handle> {
     this.#check()
@@ -128,7 +128,7 @@ export class Engine implements Client, AsyncDisposable {
 
   async sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
     workflow: Workflow<In, Out, Events, Sent>,
-    options: SendOrStartOptions<In, Sent, K>,
+    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
   ): Promise<Handle<Out, Sent>> {
     this.#check()
     const { id, event, payload, eventId, ...start } = options

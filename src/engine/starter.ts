@@ -97,7 +97,7 @@ export class Starter {
   #birthTurn({ instance, start }: Birth): Turn {
     const draft = new TurnDraft(1, instance.createdAt)
     draft.create = instance
-    draft.entries.push(start)
+    draft.add(start)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt } as const
     return draft.seal(this.#worker.nextTurnId(), instance.id, instance.incarnation, 1, state)
   }

@@ -51,7 +51,7 @@ export class TurnWriter {
     const { draft } = this
     const run = entry.type === "run.started" ? entry.run : this.#state.run
     const recorded: Recorded = { position: this.#state.position + 1, run, at: draft.at, entry }
-    draft.entries.push(entry)
+    draft.add(entry)
     this.#state.apply(recorded)
     return recorded
   }
@@ -59,7 +59,7 @@ export class TurnWriter {
   /** Runs `then` once all that is recorded so far is durable. */
   whenDurable(then: () => void): void {
     const last = this.#draft ?? this.#inFlight
-    if (last) last.afterCommit.push(then)
+    if (last) last.whenCommitted(then)
     else then()
   }
 
@@ -80,7 +80,7 @@ export class TurnWriter {
       if (result !== "committed") return this.#driver.onLost(result)
       this.#row = row
       this.#durable = end
-      this.#driver.onCommitted(row, draft.afterCommit, turn.entries.length)
+      this.#driver.onCommitted(row, draft, turn.entries.length)
     })
   }
 }
@@ -89,6 +89,6 @@ export class TurnWriter {
 export interface WriterDriver {
   /** What the row should say once all that is recorded is written; the same object if it is what it says. */
   row(previous: Row | undefined): Row
-  onCommitted(row: Row, afterCommit: readonly (() => void)[], textLength: number): void
+  onCommitted(row: Row, draft: TurnDraft, textLength: number): void
   onLost(result: Exclude<CommitResult, "committed">): void
 }

@@ -256,7 +256,8 @@ const alphabet = "0123456789abcdefghijklmnopqrstuv"
 
 /** 24 characters of 5 random bits each. */
 export function randomToken(host: Host): string {
+  const bytes = host.randomBytes(24)
   let token = ""
-  for (const byte of host.randomBytes(24)) token += alphabet[byte & 31]
+  for (let at = 0; at < bytes.length; at++) token += alphabet[bytes[at]! & 31]
   return token
 }

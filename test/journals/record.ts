@@ -1,0 +1,40 @@
+// Records the golden journals that do not exist yet. Those that exist are never written again: they stand for the version that recorded them.
+//
+//   node test/journals/record.ts                    those of this version
+//   node test/journals/record.ts /tmp/look          the same into another folder, to look at them first
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import { expectReplay } from "../../src/testing.ts"
+import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
+import { playScenario, scenarios } from "./scenarios.ts"
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
+const [elsewhere] = process.argv.slice(2)
+const folder = elsewhere === undefined ? new URL(`./${version}/`, import.meta.url) : pathToFileURL(`${resolve(elsewhere)}/`)
+
+// Stacks name folders of the machine that they were recorded on.
+Error.stackTraceLimit = 0
+
+mkdirSync(folder, { recursive: true })
+let kept = 0
+for (const scenario of scenarios) {
+  const file = new URL(`${scenario.name}.json`, folder)
+  if (existsSync(file)) {
+    kept++
+    continue
+  }
+  const engine = await playScenario(scenario)
+  const journal = await engine.journal(scenario.name)
+  const golden: GoldenJournal = { recordedBy: version, journal, replays: outcomeOf(await expectReplay(journal, scenario.workflow)) }
+  await engine.close()
+  writeFileSync(file, `${JSON.stringify(golden, undefined, 2)}\n`, { flag: "wx" })
+  console.log(`recorded ${scenario.name}.json: ${golden.replays.status}`)
+}
+if (kept > 0) {
+  console.error(
+    `${kept} of ${scenarios.length} exist and are kept as they are: a golden journal is never recorded again. A new case is a new scenario, with a name of its own.`,
+  )
+  process.exitCode = kept === scenarios.length ? 1 : 0
+}

@@ -1,0 +1,167 @@
+// How each golden journal came to be: what was started, sent and done, in virtual time.
+
+import type { AnyWorkflow } from "../../src/index.ts"
+import { createTestEngine, type TestEngine } from "../../src/testing.ts"
+import { cancelled, everyday, failed, interrupted, large, mistaken, nested, overdue, parallel, steered } from "./workflows.ts"
+
+export interface Scenario {
+  readonly name: string
+  readonly workflow: AnyWorkflow
+  readonly play: (engine: TestEngine) => Promise<void>
+}
+
+const startAt = Date.UTC(2026, 0, 1)
+const hooks = { onFailed: 0 }
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "everyday",
+    workflow: everyday,
+    play: async (engine) => {
+      await engine.start(everyday, { id: "everyday", input: { since: new Date(startAt) }, tags: ["golden"] })
+      await engine.sendEvent("everyday", "letter", { text: "early" }, { eventId: "letter-1" })
+      await engine.skip("2s")
+      await engine.sendEvent("everyday", "letter", { text: "early" }, { eventId: "letter-1" })
+      await engine.skip("100s")
+      await engine.sendEvent("everyday", "letter", { text: "in time" })
+      await engine.skip("1h")
+    },
+  },
+  {
+    name: "parallel",
+    workflow: parallel,
+    play: async (engine) => {
+      await engine.start(parallel, { id: "parallel" })
+      await engine.skip("10s")
+    },
+  },
+  {
+    name: "nested",
+    workflow: nested,
+    play: async (engine) => {
+      await engine.start(nested, { id: "nested" })
+      await engine.skip("1s")
+      await engine.crash()
+      await engine.skip("1m")
+      await engine.crash()
+      await engine.sendEvent("nested", "letter", { text: "hello" })
+    },
+  },
+  {
+    name: "cancelled",
+    workflow: cancelled,
+    play: async (engine) => {
+      const handle = await engine.start(cancelled, { id: "cancelled" })
+      await engine.skip("5s")
+      await handle.cancel("no longer wanted")
+      await engine.settle()
+    },
+  },
+  {
+    name: "failed",
+    workflow: failed,
+    play: async (engine) => {
+      await engine.start(failed, { id: "failed" })
+      await engine.skip("1m")
+    },
+  },
+  {
+    name: "overdue",
+    workflow: overdue,
+    play: async (engine) => {
+      await engine.start(overdue, { id: "overdue", delay: "10m" })
+      await engine.skip("2h")
+    },
+  },
+  {
+    name: "paused",
+    workflow: steered,
+    play: async (engine) => {
+      const handle = await engine.start(steered, { id: "paused", input: 1 })
+      await engine.settle()
+      await handle.pause("the bank is closed")
+      await engine.settle()
+      await engine.sendEvent("paused", "letter", { text: "kept" })
+      await handle.resume()
+      await engine.settle()
+    },
+  },
+  {
+    name: "still-waiting",
+    workflow: steered,
+    play: async (engine) => {
+      await engine.start(steered, { id: "still-waiting", input: 1 })
+      await engine.settle()
+      await engine.crash()
+    },
+  },
+  {
+    name: "stalled-resumed",
+    workflow: steered,
+    play: async (engine) => {
+      const handle = await engine.start(steered, { id: "stalled-resumed", input: 1 })
+      await engine.settle()
+      await engine.crash({ workflows: [mistaken] })
+      await engine.sendEvent("stalled-resumed", "letter", { text: "meanwhile" })
+      await engine.skip("10s")
+      await engine.crash({ workflows: [steered] })
+      await handle.resume()
+      await engine.settle()
+    },
+  },
+  {
+    name: "terminated",
+    workflow: steered,
+    play: async (engine) => {
+      const handle = await engine.start(steered, { id: "terminated", input: 1 })
+      await engine.settle()
+      await handle.terminate("enough")
+    },
+  },
+  {
+    name: "restarted-from-step",
+    workflow: steered,
+    play: async (engine) => {
+      const handle = await engine.start(steered, { id: "restarted-from-step", input: 20 })
+      await engine.settle()
+      await engine.sendEvent("restarted-from-step", "letter", { text: "first" })
+      await handle.restart({ from: "two" })
+      await engine.settle()
+      await handle.restart({ from: "letter" })
+      await engine.settle()
+      await engine.sendEvent("restarted-from-step", "letter", { text: "third" })
+    },
+  },
+  {
+    name: "interrupted",
+    workflow: interrupted,
+    play: async (engine) => {
+      await engine.start(interrupted, { id: "interrupted" })
+      await engine.settle()
+      await engine.crash()
+    },
+  },
+  {
+    name: "large",
+    workflow: large,
+    play: async (engine) => {
+      await engine.start(large, { id: "large", input: { times: 17_000 } })
+      await engine.settle()
+    },
+  },
+]
+
+/** Plays a scenario on an engine of its own; what it gives is the instance whose id is the scenario's name. */
+export async function playScenario({ name, workflow, play }: Scenario): Promise<TestEngine> {
+  hooks.onFailed = 0
+  const engine = await createTestEngine({
+    workflows: [workflow],
+    startAt,
+    seed: `golden ${name}`,
+    onFailed: () => {
+      if (++hooks.onFailed === 1) throw new Error("nobody picks up the phone")
+    },
+  })
+  await play(engine)
+  return engine
+}

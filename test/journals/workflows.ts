@@ -1,0 +1,118 @@
+// The code that the golden journals were recorded with. It is as old as they are: never edit a workflow here, add another.
+
+import { type Context, workflow } from "../../src/index.ts"
+
+interface Letters {
+  letter: { readonly text: string }
+}
+
+/** Plain and other values, an attempt that is tried again, names twice and names with signs, a sleep, waits, and what is drawn from the seed. */
+export const everyday = workflow(
+  "everyday",
+  { retry: { initialInterval: "1s", jitter: 0 } },
+  async (ctx: Context<Letters>, input: { readonly since: Date }) => {
+    const plain = await ctx.do("plain", () => ({ list: [1, "two", null], on: true }))
+    const rich = await ctx.do(
+      "rich",
+      () =>
+        new Map<string, unknown>([
+          ["since", input.since],
+          ["count", 12n],
+          ["set", new Set([1, undefined])],
+        ]),
+    )
+    const nothing = await ctx.do("nothing", () => undefined)
+    const again = await ctx.do("plain", ({ attempt }) => {
+      if (attempt === 1) throw new RangeError("not yet")
+      return attempt
+    })
+    const odd = await ctx.do("50% of a/b #1", () => 'quoted " and \\ and \u2028')
+    await ctx.sleep("nap", "90s")
+    const first = await ctx.waitForEvent("letter")
+    const second = await ctx.waitForEvent("reply", { type: "letter", timeout: "1h" })
+    const third = await ctx.waitForEvent("last", { type: "letter", timeout: "1h", default: { text: "none came" } })
+    const drawn = [ctx.random(), ctx.uuid(), ctx.now(), ctx.currentStep]
+    return { plain, rich, nothing, again, odd, letters: [first.text, second.text, third.text], drawn }
+  },
+)
+
+/** Who wins a race, and in which order parallel steps ended, is in the journal. */
+export const parallel = workflow("parallel", async (ctx) => {
+  const order: string[] = []
+  const note = (name: string) => ctx.do(name, ({ step }) => step.sleep("busy", name === "slow" ? "3s" : "1s")).then(() => void order.push(name))
+  const all = Promise.all([note("slow"), note("quick"), note("quick")])
+  const winner = await Promise.race([ctx.sleep("two seconds", "2s").then(() => "sleep"), all.then(() => "steps")])
+  await all
+  const settled = await Promise.allSettled([
+    ctx.do("fine", () => 1),
+    ctx.do("broken", () => Promise.reject(new Error("broken")), { retry: { maxAttempts: 1 } }),
+  ])
+  return { order, winner, settled: settled.map(({ status }) => status) }
+})
+
+/** Steps, a sleep and a wait inside a step, in which a crash happens. */
+export const nested = workflow("nested", async (ctx: Context<Letters>) => {
+  return ctx.do("outer", async ({ step, attempt }) => {
+    const a = await step.do("a", () => "a")
+    await step.sleep("nap", "1m")
+    const { text } = await step.waitForEvent("letter", { timeout: "1h" })
+    const b = await step.do("deeper", ({ step: inner }) => inner.do("b", () => "b"))
+    return [a, text, b, attempt]
+  })
+})
+
+/** A sleep that the code gives up, then a cancel that finds a sleep and a wait open, and cleans up. */
+export const cancelled = workflow("cancelled", async (ctx: Context<Letters>) => {
+  const giveUp = new AbortController()
+  const long = ctx.sleep("long", "1d", { signal: giveUp.signal }).catch((error: unknown) => (error as Error).message)
+  await ctx.sleep("short", "1s")
+  giveUp.abort(new Error("given up"))
+  const said = await long
+  try {
+    await Promise.all([ctx.sleep("open sleep", "1d"), ctx.waitForEvent("letter")])
+    return "never"
+  } catch (error) {
+    const undone = await ctx.do("clean up", () => "tidy")
+    const late = await ctx.sleep("too late", "1s").catch((problem: unknown) => (problem as Error).name)
+    return { said, why: (error as Error).message, undone, late }
+  }
+})
+
+/** A step that uses up its attempts. The workflow's hook fails once. */
+export const failed = workflow("failed", { retry: { maxAttempts: 2, backoff: "fixed", jitter: 0 } }, async (ctx) => {
+  await ctx.do("doomed", ({ attempt }) => {
+    throw Object.assign(new TypeError(`no luck ${attempt}`), { cause: new Error("the weather"), luck: { left: 0n } })
+  })
+})
+
+/** Longer than its timeout allows. */
+export const overdue = workflow("overdue", { timeout: "1h" }, async (ctx: Context<Letters>) => {
+  await ctx.waitForEvent("letter")
+})
+
+/** Two steps and a wait; for everything that is done to an instance from outside. */
+export const steered = workflow("steered", async (ctx: Context<Letters>, input: number) => {
+  const one = await ctx.do("one", () => input + 1)
+  const { text } = await ctx.waitForEvent("letter")
+  const two = await ctx.do("two", () => one * 2)
+  return { two, text, run: ctx.instance.run }
+})
+
+/** What was deployed by mistake over `steered`. */
+export const mistaken = workflow("steered", async (ctx, input: number) => {
+  await ctx.sleep("one", "1s")
+  return input
+})
+
+/** A step whose first attempt never ends: only the death of its process ends it. */
+export const interrupted = workflow("interrupted", async (ctx) => {
+  return ctx.do("hang", ({ attempt }) => (attempt === 1 ? new Promise<string>(() => undefined) : `done at attempt ${attempt}`))
+})
+
+/** A payload too long for the row of its turn. */
+export const large = workflow("large", async (ctx, input: { readonly times: number }) => {
+  const text = await ctx.do("repeat", () => "0123456789abcdef".repeat(input.times))
+  return text.length
+})
+
+export const goldenWorkflows = [everyday, parallel, nested, cancelled, failed, overdue, steered, interrupted, large]

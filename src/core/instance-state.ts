@@ -27,6 +27,8 @@ export class InstanceState {
   readonly eventIds = new Set<string>()
   cancel: { readonly position: number; readonly at: number; readonly cause: "request" | "timeout"; readonly reason: string | undefined } | undefined
   paused: { readonly position: number; readonly at: number } | undefined
+  /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
+  dormant = false
   stalled: EntryOf<"stalled"> | undefined
   ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
   timeoutAt: number | undefined
@@ -115,6 +117,7 @@ export class InstanceState {
       }
       case "cancel.requested":
         this.cancel = { position, at, cause: entry.cause, reason: entry.reason }
+        this.dormant = false
         this.sleeps.clear()
         this.waits.clear()
         for (const step of this.steps.values()) if (step.retryAt !== undefined) this.#closeStep(step.id, undefined)
@@ -124,6 +127,7 @@ export class InstanceState {
         return
       case "resumed":
         this.paused = undefined
+        this.dormant = false
         this.stalled = undefined
         this.crashes = 0
         this.hook = { failures: 0, retryAt: undefined }
@@ -195,6 +199,7 @@ export class InstanceState {
   }
 
   get working(): boolean {
+    if (this.dormant) return false
     return this.steps.some((step) => this.isUnderWay(step) && !this.isBlocked(step))
   }
 

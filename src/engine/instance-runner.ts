@@ -102,7 +102,10 @@ export class InstanceRunner implements Pulsed {
     if (row.dueAt === undefined) this.#hooks.markDone()
     this.#pipeline.markReplay()
     this.#recovering = true
-    if (crashed && !this.state.ended && !this.state.stalled) {
+    const { state } = this
+    state.dormant = state.paused !== undefined && state.cancel === undefined
+    // One that was pausing is paused now, and that must be written, whatever became of its last owner.
+    if ((crashed || (state.dormant && row.status === "running")) && !state.ended && !state.stalled) {
       this.#record({ type: "recovered", worker: this.#runtime.worker })
       if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
         this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)

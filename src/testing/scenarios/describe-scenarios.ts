@@ -1,0 +1,44 @@
+import { afterEach, describe } from "vitest"
+import type { TestEngine } from "../test-engine.ts"
+import { concurrencyStories } from "./concurrency-stories.ts"
+import { pauseStories } from "./pause-stories.ts"
+import { cancelStories } from "./cancel-stories.ts"
+import { terminateStories } from "./terminate-stories.ts"
+import { restartStories } from "./restart-stories.ts"
+import type { OpenBed } from "./scenario-bed.ts"
+import { stepContextStories } from "./step-context-stories.ts"
+import { nestedStepStories } from "./nested-step-stories.ts"
+import { retryStories } from "./retry-stories.ts"
+import { sleepStories } from "./sleep-stories.ts"
+import { eventStories } from "./event-stories.ts"
+import { stepStories } from "./step-stories.ts"
+
+/**
+ * What a user may rely on, whatever the store and the host: the sentences of "Semantics", each tried out. Free of Node
+ * imports and in virtual time, so that every pair of store and host runs all of it.
+ */
+export function describeScenarios(name: string, provide: OpenBed): void {
+  describe(`scenarios on ${name}`, () => {
+    const engines: TestEngine[] = []
+    const open: OpenBed = async (options) => {
+      const engine = await provide(options)
+      engines.push(engine)
+      return engine
+    }
+    afterEach(async () => {
+      for (const engine of engines.splice(0)) await engine.close()
+    })
+
+    stepStories(open)
+    concurrencyStories(open)
+    stepContextStories(open)
+    eventStories(open)
+    sleepStories(open)
+    retryStories(open)
+    nestedStepStories(open)
+    pauseStories(open)
+    cancelStories(open)
+    terminateStories(open)
+    restartStories(open)
+  })
+}

@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { sqlite } from "perdure/sqlite"
+import { createTestEngine } from "perdure/testing"
+import { afterAll } from "vitest"
+import { describeScenarios } from "../src/testing/scenarios/describe-scenarios.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "perdure-scenarios-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+describeScenarios("sqlite", (options) => createTestEngine({ ...options, store: sqlite(join(folder, `${++files}.db`), { durability: "process" }) }))

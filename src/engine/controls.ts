@@ -64,9 +64,13 @@ export class Controls {
   }
 
   async control(id: string, kind: Exclude<MessageKind, "event">, reason: string | undefined): Promise<ControlResult> {
-    const row = await this.#row(id)
-    const refusal = refuse(kind, row)
-    if (refusal !== undefined) return result(row, refusal)
+    let row = await this.#row(id)
+    if (refuse(kind, row) !== undefined && !(await this.#hasUnreadControls(id))) {
+      // Read again: what was unread a moment ago is in the row now.
+      row = await this.#row(id)
+      const refusal = refuse(kind, row)
+      if (refusal !== undefined) return result(row, refusal)
+    }
     const delivery = await this.#worker.mailroom.deliver({
       instance: id,
       kind,
@@ -99,7 +103,8 @@ export class Controls {
         })
       }
       const { host } = this.#worker
-      const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - (recorded[0]?.at ?? 0)) }
+      const startedAt = Math.max(recorded[0]?.at ?? 0, first.startAt ?? 0)
+      const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
       const { startAt: _, timeoutAt: __, kept: ___, ...start } = first
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...(kept && kept.length > 0 ? { kept } : undefined) }
       return { entry, run: row.run + 1, state: (position) => ({ status: "running", run: row.run + 1, runPosition: position, dueAt: host.now() }) }
@@ -141,6 +146,11 @@ export class Controls {
     throw new PerdureError("STORE_FAILED", `instance "${id}" moves too fast: ${seizeTries} attempts to write its next turn were lost; pause it first`)
   }
 
+  /** A control on its way may change what the row says, so its owner is to judge the next one. */
+  async #hasUnreadControls(id: string): Promise<boolean> {
+    return (await this.#store.journal.readInbox([id])).some(({ kind }) => kind !== "event")
+  }
+
   async #row(id: string): Promise<InstanceRow> {
     const row = await this.#store.directory.get(id)
     if (!row) throw notFound(id)
@@ -156,7 +166,10 @@ function refuse(kind: MessageKind, row: InstanceRow): string | undefined {
   if (kind === "resume" && row.status !== "paused" && row.status !== "stalled" && row.phase !== "pausing")
     return `it is ${row.status}, neither paused nor stalled`
   if (kind === "cancel" && row.status === "stalled") return "it is stalled; terminate it, or resume it first"
+  if (kind === "cancel" && row.phase === "cancelling") return "it is being cancelled already"
   if (kind === "pause" && row.status === "stalled") return "it is stalled"
+  if (kind === "pause" && row.phase === "cancelling") return "it is being cancelled"
+  if (kind === "pause" && (row.status === "paused" || row.phase === "pausing")) return "it is paused already"
   return undefined
 }
 

@@ -23,6 +23,8 @@ export class Attempts implements AttemptOwner {
   readonly #driver: AttemptsDriver
   readonly #live = new SmallMap<StepAttempt>()
   readonly #nested: NestedSteps
+  /** Nested steps whose time to retry came before their outer function asked for them again. */
+  #retriesDue: Set<string> | undefined
   #closed = false
 
   constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
@@ -55,9 +57,10 @@ export class Attempts implements AttemptOwner {
     const step = this.#state.steps.get(id)
     if (!step) return
     const request = this.#request(id)
-    // A nested step whose outer attempt has not asked for it again: it begins when it does.
-    if (request) this.begin(request, step.attempt + 1)
-    else step.retryAt = undefined
+    if (request) return this.begin(request, step.attempt + 1)
+    step.retryAt = undefined
+    this.#retriesDue ??= new Set()
+    this.#retriesDue.add(id)
   }
 
   /** Begins again what was under way when the last owner went. */
@@ -105,7 +108,8 @@ export class Attempts implements AttemptOwner {
     const { steps, sleeps, waits } = this.#state
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
-      if (open.retryAt === undefined && !this.#live.has(request.id)) this.#resume(request, open)
+      if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)
+      else if (open.retryAt === undefined && !this.#live.has(request.id)) this.#resume(request, open)
       return
     }
     if (!sleeps.has(request.id) && !waits.has(request.id)) this.#driver.recordAsk(request)

@@ -72,10 +72,10 @@ export class Attempts implements AttemptOwner {
     }
   }
 
-  /** A cancel: running functions are told, and what nested steps wait for rejects. */
-  cancel(error: CancelledError): void {
+  /** A cancel: running functions are told, and what nested steps wait for rejects, `retrying` steps among it. */
+  cancel(error: CancelledError, retrying: readonly OpenStep[]): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
-    this.#writer.whenDurable(() => this.#nested.cancel(error))
+    this.#writer.whenDurable(() => this.#nested.cancel(error, retrying))
   }
 
   /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
@@ -117,7 +117,7 @@ export class Attempts implements AttemptOwner {
 
   #start(request: DoAsk, attempt: number): void {
     const step = this.#state.steps.get(request.id)
-    if (this.#closed || !step) return
+    if (this.#closed || this.runtime.draining || !step) return
     const live = new StepAttempt(this, request, attempt, step)
     this.#live.set(request.id, live)
     const { cancel } = this.#state

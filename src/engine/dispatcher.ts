@@ -99,9 +99,13 @@ export class Dispatcher {
         const all = this.#all
         const ids = [...this.#ids]
         if (!this.#running || (!all && ids.length === 0)) break
-        const limit = Math.min(claimMax, this.#spec.room())
-        // Without room whoever leaves wakes us again; ids are then found among all.
-        if (limit === 0) break
+        const limit = Math.min(claimMax, this.#spec.makeRoom())
+        if (limit === 0) {
+          // Whoever leaves memory wakes us again; what was named is then found among all.
+          this.#ids.clear()
+          this.#all = false
+          return
+        }
         this.#all = false
         this.#ids = new Set(ids.slice(claimMax))
         const claimed = await journal.claim({ worker, offers, limit, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
@@ -109,7 +113,7 @@ export class Dispatcher {
         if (claimed.length > 0) await this.#spec.onClaimed(claimed)
       }
       const dueAt = await journal.nextDueAt(offers)
-      if (dueAt !== undefined && this.#spec.room() > 0) this.dueAt(Math.max(dueAt, host.now() + 1))
+      if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
       host.log.error("the store did not answer a claim; trying again", { error })
       timers.set(host.now() + retryMs, () => this.wake())
@@ -146,8 +150,8 @@ export interface DispatcherSpec {
   readonly leaseMs: number
   /** How often to look without a hint. */
   readonly sweepMs: number
-  /** How many instances fit in memory. */
-  readonly room: () => number
+  /** How many more instances fit in memory, if need be after idle ones have left it. */
+  readonly makeRoom: () => number
   readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>
   readonly onSweep: () => void
 }

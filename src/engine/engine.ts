@@ -47,7 +47,7 @@ export class Engine implements Client, AsyncDisposable {
     const role = spec.role ?? "worker"
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
     // Timers are the worker's; endings need them, and the worker tells endings.
-    const worker: Worker = new Worker(store, host, registry, settings, (id, entry) => endings.tell(id, entry))
+    const worker: Worker = new Worker(store, host, registry, settings, { onEnd: (id, entry) => endings.tell(id, entry), onSweep: () => void engine.#look() })
     const endings = new Endings(store, host, worker.timers)
     const parts = {
       host,
@@ -71,7 +71,7 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   async #begin(wanted: StoreRole): Promise<void> {
-    const { store, host, worker, endings } = this.parts
+    const { store, host, worker } = this.parts
     this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
       if (scope.engine !== worker) return
       host.log.error(
@@ -79,14 +79,19 @@ export class Engine implements Client, AsyncDisposable {
         { instance: scope.instance, error: reason },
       )
     })
-    this.#stopHints = store.onHint(() => {
-      void worker.hintAll()
-      void endings.check((id) => worker.residency.get(id) !== undefined)
-    })
+    this.#stopHints = store.onHint(() => void this.#look())
     if (wanted === "client") return
     if (store.role === "worker") return worker.start()
     host.log.info("another process executes the workflows of this store; this one is a client and stands by")
     this.#standBy()
+  }
+
+  /** Somebody else may have changed something: what is run here, and what somebody here waits for. */
+  async #look(): Promise<void> {
+    const { worker, endings } = this.parts
+    if (this.#closing) return
+    await worker.look()
+    await endings.check((id) => worker.residency.get(id) !== undefined)
   }
 
   #standBy(): void {

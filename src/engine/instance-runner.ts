@@ -1,5 +1,4 @@
 import type { AskRequest } from "../core/ask.ts"
-import { Payload } from "../core/codec.ts"
 import { CancelledError, PerdureError } from "../core/errors.ts"
 import type { ExecutionSpec } from "../core/execution.ts"
 import { InstanceState } from "../core/instance-state.ts"
@@ -11,12 +10,12 @@ import type { CommitResult } from "./committer.ts"
 import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
-import { ignoreReason } from "./message-intake.ts"
+import { MessageIntake } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { ReleasePipeline } from "./release-pipeline.ts"
 import { rowOf, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
-import type { TimerHandle } from "./timers.ts"
+import { Alarm } from "./timers.ts"
 import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter } from "./turn-writer.ts"
 
@@ -41,17 +40,17 @@ export class InstanceRunner implements Pulsed {
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
   readonly #attempts: Attempts
+  readonly #intake: MessageIntake
   readonly #hooks: EndingHooks
   readonly #grace: Grace
+  readonly #alarm: Alarm
   readonly #inputs: ((gated: boolean) => void)[] = []
-  #inboxSeen = 0
-  /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
-  readonly #held: Message[] = []
   /** A release was made and its macrotask has not passed. */
   #settling = false
   #recovering = false
   #gone = false
-  #wake: TimerHandle | undefined
+  /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
+  #spent = false
   /** Whoever waits for its end was told. */
   #told = false
 
@@ -60,6 +59,9 @@ export class InstanceRunner implements Pulsed {
     this.workflow = workflow
     this.identity = identity
     this.id = identity.id
+    this.#alarm = new Alarm(runtime.timers, () => {
+      if (!this.inLine && !this.#settling) this.pump()
+    })
     this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
     this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, {
@@ -75,12 +77,22 @@ export class InstanceRunner implements Pulsed {
       onMissing: (describe) => this.#grace.await(() => this.#stall("JOURNAL_MISMATCH", describe())),
       stall: (message) => this.#stall("JOURNAL_MISMATCH", message),
     })
+    this.#intake = new MessageIntake(this.state, this.#writer, {
+      record: (entry) => this.#record(entry),
+      settle: (entry) => this.#settle(entry),
+      cancel: (entry) => this.#cancel(entry),
+      takeNext: (messages) => this.#inputs.unshift(...messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated))),
+    })
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, {
       record: (entry) => this.#record(entry),
       recordAsk: (request) => this.#recordAsk(request),
       request: (id) => this.#pipeline.execution?.request(id),
       submit: (take) => this.#submit(take),
     })
+  }
+
+  #takeMessage(message: Message, gated: boolean): void {
+    this.#intake.take(message, gated && !this.#delayed)
   }
 
   /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
@@ -102,16 +114,24 @@ export class InstanceRunner implements Pulsed {
     if (row.dueAt === undefined) this.#hooks.markDone()
     this.#pipeline.markReplay()
     this.#recovering = true
-    const { state } = this
-    state.dormant = state.paused !== undefined && state.cancel === undefined
-    // One that was pausing is paused now, and that must be written, whatever became of its last owner.
-    if ((crashed || (state.dormant && row.status === "running")) && !state.ended && !state.stalled) {
+    this.state.dormant = this.state.paused !== undefined && this.state.cancel === undefined
+    if (crashed && !this.state.ended && !this.state.stalled) {
       this.#record({ type: "recovered", worker: this.#runtime.worker })
       if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
         this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
       }
     }
     this.#runtime.pulse.join(this)
+  }
+
+  /** Something came that no turn has taken in yet. */
+  get hasInputs(): boolean {
+    return this.inboxDirty || this.#inputs.length > 0
+  }
+
+  /** The store knows of it, and nothing is being written. */
+  get isSettledInStore(): boolean {
+    return this.#writer.isDurable(1) && this.#writer.idle
   }
 
   /** Nothing is under way: it may leave memory. */
@@ -125,18 +145,21 @@ export class InstanceRunner implements Pulsed {
 
   /** Messages from its inbox, in order; those it has are passed over. */
   receive(messages: readonly Message[]): void {
+    const waited = this.inboxDirty
     this.inboxDirty = false
     for (const message of messages) {
-      if (message.seq <= this.#inboxSeen) continue
-      this.#inboxSeen = message.seq
+      if (message.seq <= this.#intake.seen) continue
+      this.#intake.seen = message.seq
       this.#submit((gated) => this.#takeMessage(message, gated))
     }
+    // A timeout may have waited for this.
+    if (waited && !this.#gone) this.#runtime.pulse.join(this)
   }
 
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
   drop(reason?: unknown): void {
     this.#gone = true
-    this.#runtime.timers.clear(this.#wake)
+    this.#alarm.setTo(undefined)
     this.#grace.clear()
     this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
   }
@@ -153,8 +176,10 @@ export class InstanceRunner implements Pulsed {
   }
 
   #advance(): void {
+    let drained = false
     for (;;) {
       const pipeline = this.#gated ? "gated" : this.#pipeline.advance()
+      drained = pipeline === "drained"
       if (pipeline === "released") {
         this.#settling = true
         this.#runtime.pulse.join(this)
@@ -170,7 +195,7 @@ export class InstanceRunner implements Pulsed {
       if (pipeline === "gated" || !this.#fireTimer()) break
     }
     this.#writer.seal()
-    this.#arm()
+    this.#arm(drained)
   }
 
   /** All that is recorded is released: looks what the code made of it. True: there is something to release. */
@@ -191,10 +216,11 @@ export class InstanceRunner implements Pulsed {
     return true
   }
 
-  /** Nothing is released to the code now: it is paused, stalled, over, or its time has not come. */
+  /** Nothing is released to the code now: it is paused, stalled, over, its time has not come, or the engine is closing. */
   get #gated(): boolean {
     const { ended, stalled, paused, cancel } = this.state
-    return ended !== undefined || stalled !== undefined || (paused !== undefined && cancel === undefined) || this.#delayed
+    if (ended !== undefined || stalled !== undefined || (paused !== undefined && cancel === undefined)) return true
+    return this.#spent || this.#runtime.draining || this.#delayed
   }
 
   get #delayed(): boolean {
@@ -255,33 +281,12 @@ export class InstanceRunner implements Pulsed {
     if (!this.inLine && !this.#settling) this.pump()
   }
 
-  #takeMessage(message: Message, gated: boolean): void {
-    // Stays in the inbox until resume: a paused or stalled instance takes in nothing but controls.
-    if (message.kind === "event" && gated && !this.#delayed) return void this.#held.push(message)
-    this.#writer.draft.consume(message.seq)
-    const ignored = ignoreReason(message, this.state)
-    const reason = message.topic === undefined ? undefined : { reason: message.topic }
-    if (ignored !== undefined) this.#record({ type: "message.ignored", kind: message.kind, reason: ignored })
-    else if (message.kind === "event") this.#takeEvent(message)
-    else if (message.kind === "pause") this.#record({ type: "paused", ...reason })
-    else if (message.kind === "cancel") this.#cancel({ type: "cancel.requested", cause: "request", ...reason })
-    else {
-      this.#record({ type: "resumed" })
-      this.#inputs.unshift(...this.#held.splice(0).map((held) => (stillGated: boolean) => this.#takeMessage(held, stillGated)))
-    }
-  }
-
-  #takeEvent({ topic = "", payload = "", eventId }: Message): void {
-    const received = this.#record({ type: "event.received", event: topic, value: Payload.of(payload), ...(eventId === undefined ? undefined : { eventId }) })
-    const wait = this.state.openWait(topic)
-    if (wait) this.#settle({ type: "wait.completed", id: wait.id, from: received.position })
-  }
-
   #cancel(entry: EntryOf<"cancel.requested">): void {
     const { begun } = this.#pipeline
+    const retrying = this.state.steps.values().filter((step) => step.retryAt !== undefined)
     this.#record(entry)
     if (!begun) return this.#end(cancelledEntry(this.id, this.state))
-    this.#attempts.cancel(new CancelledError(this.id, entry.reason))
+    this.#attempts.cancel(new CancelledError(this.id, entry.reason), retrying)
   }
 
   #fireTimer(): boolean {
@@ -289,11 +294,13 @@ export class InstanceRunner implements Pulsed {
     const dueAt = this.#dueAt()
     if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now()) return false
     const timer = state.nextTimer()
+    // An event that is in the inbox already comes before the timeout.
+    if (timer?.kind === "wait" && this.inboxDirty) return false
     if (timer?.dueAt === dueAt) {
       if (timer.kind === "retry") this.#attempts.retry(timer.id)
       else if (timer.kind === "sleep") this.#settle({ type: "sleep.completed", id: timer.id })
       else {
-        this.#writer.draft.inboxSeen = this.#inboxSeen
+        this.#writer.draft.inboxSeen = this.#intake.seen
         this.#settle({ type: "wait.timedOut", id: timer.id })
       }
     } else if (state.cancel) this.#end(cancelledEntry(this.id, this.state))
@@ -317,6 +324,7 @@ export class InstanceRunner implements Pulsed {
   }
 
   #stall(code: "JOURNAL_MISMATCH" | "TOO_MANY_CRASHES" | "FOREIGN_AWAIT", message: string): void {
+    this.#spent = true
     this.#record({ type: "stalled", code, message })
     this.#attempts.abandon(message)
     this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
@@ -347,6 +355,7 @@ export class InstanceRunner implements Pulsed {
       this.#runtime.onEnded(this)
     }
     if (row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
+    else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
     else if (!this.inLine && !this.#settling) this.#runtime.pulse.join(this)
   }
 
@@ -359,7 +368,7 @@ export class InstanceRunner implements Pulsed {
     }
     const { dueAt } = this.#hooks
     if (dueAt === undefined || dueAt <= this.#runtime.host.now()) void this.#callHooks()
-    else this.#wakeAt(dueAt)
+    else this.#alarm.setTo(dueAt)
   }
 
   async #callHooks(): Promise<void> {
@@ -370,13 +379,12 @@ export class InstanceRunner implements Pulsed {
   }
 
   /** Keeps the timers of the host in line with what is pending. */
-  #arm(): void {
-    if (this.#gated) {
-      this.#wakeAt(undefined)
-      return this.#rest()
-    }
-    this.#wakeAt(this.#dueAt())
-    if (this.#attempts.count > 0 || !this.#writer.idle || !this.#isStuck) return
+  #arm(drained: boolean): void {
+    // While replay waits for the code no timer can be acted on.
+    this.#alarm.setTo(drained ? this.#dueAt() : undefined)
+    if (this.#gated) return this.#rest()
+    if (!drained) return
+    if (!this.#isStuck) return this.#grace.clear()
     this.#grace.await(() => {
       if (this.#isStuck) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
     })
@@ -385,18 +393,6 @@ export class InstanceRunner implements Pulsed {
   /** The code has asked for nothing and has not ended. */
   get #isStuck(): boolean {
     const { execution } = this.#pipeline
-    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0
-  }
-
-  #wakeAt(at: number | undefined): void {
-    if (this.#wake?.at === at) return
-    const { timers } = this.#runtime
-    timers.clear(this.#wake)
-    this.#wake = undefined
-    if (at === undefined) return
-    this.#wake = timers.set(at, () => {
-      this.#wake = undefined
-      if (!this.inLine && !this.#settling) this.pump()
-    })
+    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0 && this.#writer.idle
   }
 }

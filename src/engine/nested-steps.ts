@@ -1,6 +1,6 @@
 import type { AskRequest, DoAsk } from "../core/ask.ts"
 import { CancelledError, PerdureError } from "../core/errors.ts"
-import type { InstanceState } from "../core/instance-state.ts"
+import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { Recorded, Release } from "../core/journal.ts"
 import { PendingAsk, reject, settle, type Settling } from "../core/settlement.ts"
 import type { StepAttempt } from "./step-attempt.ts"
@@ -57,10 +57,10 @@ export class NestedSteps {
   }
 
   /** Sleeps, waits and retries that a cancel has closed. */
-  cancel(error: CancelledError): void {
+  cancel(error: CancelledError, retrying: readonly OpenStep[]): void {
     for (const [id, waiters] of this.#waiters) {
-      if (this.#state.steps.has(id) || waiters[0]?.request.kind === "do") continue
-      for (const waiter of this.#take(id)) reject(waiter, error)
+      const isClosed = waiters[0]?.request.kind !== "do" || retrying.some((step) => step.id === id)
+      if (isClosed) for (const waiter of this.#take(id)) reject(waiter, error)
     }
   }
 

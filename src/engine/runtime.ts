@@ -16,6 +16,8 @@ export interface Runtime {
   readonly pulse: Pulse
   readonly committer: Committer
   readonly timers: Timers
+  /** The engine is closing: attempts may finish, and nothing new begins. */
+  readonly draining: boolean
   nextTurnId(): string
   /** A terminal status is durable. */
   onEnded(runner: InstanceRunner): void

@@ -48,6 +48,30 @@ export class Timers {
   }
 }
 
+/** One timer that is moved about. */
+export class Alarm {
+  readonly #timers: Timers
+  readonly #fire: () => void
+  #handle: TimerHandle | undefined
+
+  constructor(timers: Timers, fire: () => void) {
+    this.#timers = timers
+    this.#fire = fire
+  }
+
+  /** Undefined: not at all. */
+  setTo(at: number | undefined): void {
+    if (this.#handle?.at === at) return
+    this.#timers.clear(this.#handle)
+    this.#handle = undefined
+    if (at === undefined) return
+    this.#handle = this.#timers.set(at, () => {
+      this.#handle = undefined
+      this.#fire()
+    })
+  }
+}
+
 export interface TimerHandle {
   readonly at: number
   readonly order: number

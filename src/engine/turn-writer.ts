@@ -80,7 +80,12 @@ export class TurnWriter {
       if (result !== "committed") return this.#driver.onLost(result)
       this.#row = row
       this.#durable = end
-      this.#driver.onCommitted(row, draft, turn.entries.length)
+      try {
+        this.#driver.onCommitted(row, draft, turn.entries.length)
+      } catch (bug) {
+        // A flaw of ours must not hold up the other instances of the batch.
+        this.#driver.onLost({ error: bug })
+      }
     })
   }
 }

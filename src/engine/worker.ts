@@ -14,10 +14,12 @@ import type { WorkflowRegistry } from "./registry.ts"
 import { Residency } from "./residency.ts"
 import type { Runtime } from "./runtime.ts"
 import type { EngineSettings } from "./settings.ts"
-import { Timers } from "./timers.ts"
+import { Alarm, Timers } from "./timers.ts"
 
 const unreadMax = 1_000
 const storeRetryMs = 1_000
+const giveBackMs = 50
+const disownedCheckMs = 250
 
 /** The part of an engine that executes: claims instances, keeps them in memory, and lets them go. */
 export class Worker implements Runtime {
@@ -32,19 +34,25 @@ export class Worker implements Runtime {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #dispatcher: Dispatcher
-  readonly #onEnd: (id: string, entry: Entry) => void
+  readonly #onEnd: WorkerListener["onEnd"]
+  readonly #onSweep: WorkerListener["onSweep"]
   #turns = 0
   #active = false
+  #disownedCheckedAt = 0
+  readonly #nextLook: Alarm
+  draining = false
   #draining: (() => void) | undefined
 
-  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, onEnd: (id: string, entry: Entry) => void) {
+  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep }: WorkerListener) {
     this.#store = store
     this.host = host
     this.settings = settings
     this.#registry = registry
     this.#onEnd = onEnd
+    this.#onSweep = onSweep
     this.worker = randomToken(host)
     this.timers = new Timers(host)
+    this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
     this.committer = new Committer(store.journal, () => this.pulse.arm())
     this.residency = new Residency(settings)
@@ -57,7 +65,7 @@ export class Worker implements Runtime {
       offers: registry.offers,
       leaseMs: settings.leaseMs,
       sweepMs: settings.sweepMs,
-      room: () => this.residency.room,
+      makeRoom: () => this.#makeRoom(),
       onClaimed: (claimed) => this.#load(claimed),
       onSweep: () => this.#sweep(),
     })
@@ -85,6 +93,7 @@ export class Worker implements Runtime {
   /** Drains: attempts may finish, then what is in memory is given back in good order. */
   async stop(): Promise<void> {
     await this.#dispatcher.stop()
+    this.draining = true
     if (this.#active) await this.#drain()
     this.#active = false
     const reason = new PerdureError("ENGINE_CLOSED", "the engine is closing")
@@ -135,8 +144,8 @@ export class Worker implements Runtime {
     if (others.length > 0) this.#dispatcher.wake(others)
   }
 
-  /** Another process wrote something. */
-  async hintAll(): Promise<void> {
+  /** Another process may have written something: looks at all that it can have changed here. */
+  async look(): Promise<void> {
     if (!this.#active) return
     this.#dispatcher.wake()
     try {
@@ -144,6 +153,7 @@ export class Worker implements Runtime {
         const runner = this.residency.get(id)
         if (runner) this.mailroom.read(runner)
       }
+      await this.#dropDisowned()
     } catch (error) {
       this.host.log.error("unread messages could not be looked up; trying again", { error })
     }
@@ -178,10 +188,10 @@ export class Worker implements Runtime {
   }
 
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
-    const { inboxDirty } = runner
+    const { hasInputs } = runner
     this.#discard(runner)
     if (dueAt !== undefined) this.#dispatcher.dueAt(dueAt)
-    if (inboxDirty) this.#dispatcher.wake([runner.id])
+    if (hasInputs) this.#dispatcher.wake([runner.id])
   }
 
   onIdle(runner: InstanceRunner): void {
@@ -209,7 +219,12 @@ export class Worker implements Runtime {
     await Promise.all(
       claimed.map(async ({ instance, crashed }) => {
         const workflow = this.#registry.find(instance.workflow, instance.version)
-        if (!workflow || this.residency.get(instance.id)) return
+        if (!workflow) return
+        const resident = this.residency.get(instance.id)
+        // A start that is about to lose against it; then it is loaded.
+        if (resident && !resident.isSettledInStore) return this.#giveBackLater(instance.id)
+        // It was taken away from us, and is ours again.
+        if (resident) this.#discard(resident)
         const runner = new InstanceRunner(this, workflow, instance)
         try {
           const { recorded, textLength } = await loadRun(this.#store.journal, instance)
@@ -217,7 +232,9 @@ export class Worker implements Runtime {
           this.residency.add(runner)
           // What nobody was working on when the worker died was not its victim.
           const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
-          runner.load(instance, recorded, textLength, wasHit)
+          // What was pausing is paused now, and that is to be written.
+          const cutOff = wasHit || instance.phase === "pausing"
+          runner.load(instance, recorded, textLength, cutOff)
           this.mailroom.read(runner)
         } catch (error) {
           this.onLost(runner, error)
@@ -226,11 +243,33 @@ export class Worker implements Runtime {
     )
   }
 
-  /** In case a hint was lost; and whoever is idle makes room. */
+  /** In case a hint was lost; and whoever has been idle for long leaves. */
   #sweep(): void {
-    void this.hintAll()
-    const surplus = this.residency.surplus(this.host.now(), this.residency.room === 0 ? Math.ceil(this.settings.residentMax / 10) : 0)
-    for (const runner of surplus) this.onIdle(runner)
+    this.#onSweep()
+    for (const runner of this.residency.surplus(this.host.now(), 0)) this.onIdle(runner)
+  }
+
+  #makeRoom(): number {
+    if (this.residency.room > 0) return this.residency.room
+    for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
+    return this.residency.room
+  }
+
+  #giveBackLater(id: string): void {
+    this.timers.set(this.host.now() + giveBackMs, () => this.#dispatcher.giveBack([id]))
+  }
+
+  /** Somebody else wrote the next turn of an instance that is idle here: it was terminated or restarted from another process. */
+  async #dropDisowned(): Promise<void> {
+    const now = this.host.now()
+    if (this.residency.size === 0) return
+    const nextCheckAt = this.#disownedCheckedAt + disownedCheckMs
+    if (now < nextCheckAt) return this.#nextLook.setTo(nextCheckAt)
+    this.#disownedCheckedAt = now
+    const held = [...this.residency.values()].filter((runner) => runner.isSettledInStore)
+    const owned = new Set(await this.#store.journal.owned(this.worker))
+    for (const runner of held)
+      if (!owned.has(runner.id) && runner.isSettledInStore) this.#discard(runner, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
   }
 
   #drain(): Promise<void> {
@@ -250,6 +289,13 @@ export class Worker implements Runtime {
       watch()
     })
   }
+}
+
+export interface WorkerListener {
+  /** An instance has ended. */
+  onEnd(id: string, entry: Entry): void
+  /** It is time to look whether a hint was lost. */
+  onSweep(): void
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuv"

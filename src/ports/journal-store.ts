@@ -12,6 +12,8 @@ export interface JournalStore {
    * With `ids`, only these are looked at.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]>
+  /** Ids of all instances that the worker owns: what it holds beyond them was taken away from it. */
+  owned(worker: string): Promise<readonly string[]>
   /** Ids of instances that the worker owns and that have unread messages. */
   unread(worker: string, limit: number): Promise<readonly string[]>
   /** Prolongs the lease of a worker, whatever the number of its instances. 0 gives it up: its instances are then as after a crash. */

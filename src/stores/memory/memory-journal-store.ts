@@ -38,6 +38,11 @@ export class MemoryJournalStore implements JournalStore {
     })
   }
 
+  async owned(worker: string): Promise<readonly string[]> {
+    this.#access.enter()
+    return Array.from(this.#database.owned.get(worker) ?? [], ({ row }) => row.id)
+  }
+
   async unread(worker: string, limit: number): Promise<readonly string[]> {
     this.#access.enter()
     const ids: string[] = []

@@ -14,6 +14,7 @@ export class ClaimTable {
   readonly #dueById: SqlStatement
   readonly #take: SqlStatement
   readonly #nextDue: SqlStatement
+  readonly #owned: SqlStatement
   readonly #unread: SqlStatement
   readonly #nextOwner: SqlStatement
   readonly #lives: SqlStatement
@@ -33,6 +34,7 @@ export class ClaimTable {
     this.#nextDue = driver.prepare(
       `SELECT claim_at FROM perdure_instance WHERE workflow = ? AND version = ? AND claim_at IS NOT NULL ORDER BY claim_at LIMIT 1`,
     )
+    this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)
     this.#unread = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ? AND mail_at IS NOT NULL LIMIT ?`)
     this.#nextOwner = driver.prepare(`SELECT owner FROM perdure_instance WHERE owner > ? ORDER BY owner LIMIT 1`)
     this.#lives = driver.prepare(`SELECT 1 AS found FROM perdure_lease WHERE worker = ? AND until > ?`)
@@ -62,6 +64,10 @@ export class ClaimTable {
       if (row !== undefined) next = Math.min(next ?? Number.POSITIVE_INFINITY, integer(row, "claim_at"))
     }
     return next
+  }
+
+  owned(worker: string): string[] {
+    return this.#owned.all(toText(worker)).map((row) => text(row, "id"))
   }
 
   unread(worker: string, limit: number): string[] {

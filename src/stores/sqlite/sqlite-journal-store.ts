@@ -41,6 +41,10 @@ export class SqliteJournalStore implements JournalStore {
     })
   }
 
+  async owned(worker: string): Promise<readonly string[]> {
+    return this.#claims.owned(worker)
+  }
+
   async unread(worker: string, limit: number): Promise<readonly string[]> {
     return this.#claims.unread(worker, limit)
   }

@@ -29,6 +29,16 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual(["later"])
     })
 
+    it("a worker learns what it owns, and what was taken away from it", async () => {
+      const { journal } = bed()
+      await journal.renew("a", 30_000)
+      await journal.commit([creation("i", { state: { owner: "a" } }), creation("j", { state: { owner: "a" } }), creation("k")])
+      expect((await journal.owned("a")).toSorted()).toEqual(["i", "j"])
+      await journal.commit([turn("i", 3, { state: { status: "terminated", run: 1, runPosition: 1, endPosition: 3 } })])
+      expect(await journal.owned("a")).toEqual(["j"])
+      expect(await journal.owned("b")).toEqual([])
+    })
+
     it("only offered workflows and versions are claimed", async () => {
       const { journal } = bed()
       const state = { dueAt: 1 }

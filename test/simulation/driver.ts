@@ -1,0 +1,280 @@
+/**
+ * Runs one scenario under one plan of faults: processes over one store and one virtual clock, somebody outside who acts on
+ * instances, and everything written down as it happens. What is found wrong is collected, with what is needed to see why.
+ */
+import { expectReplay, memory } from "perdure/testing"
+import { Engine } from "../../src/engine/engine.ts"
+import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { macrotask, SimulatedHost } from "../../src/hosts/simulated/simulated-host.ts"
+import type { Store, StoreProvider } from "../../src/ports/store.ts"
+import { PlannedFaults, type FaultPlan } from "./faults.ts"
+import { workflowOf, type Surroundings } from "./interpreter.ts"
+import { JournalMirror } from "./journal-mirror.ts"
+import { Ledger } from "./ledger.ts"
+import { Outside } from "./outside.ts"
+import type { Scenario } from "./program.ts"
+import { SimulatedProcess } from "./process.ts"
+import { waitsOf } from "./reference-model.ts"
+import { Statistics } from "./statistics.ts"
+import { judge } from "./verdict.ts"
+
+export interface SimulationSpec {
+  readonly scenario: Scenario
+  readonly faults: FaultPlan
+  readonly seed: string
+  readonly workers: number
+  /** How long a dead process stays away. */
+  readonly downMs: number
+  /** The lease of a dead process ends at once, as that of the one process of a file does. */
+  readonly isEmbedded: boolean
+  /** Processes that are suspended for a while, and thought dead. */
+  readonly freezes?: readonly { readonly atMs: number; readonly worker: number; readonly forMs: number }[]
+  /** Processes that are closed in good order and opened again. */
+  readonly deploys?: readonly { readonly atMs: number; readonly worker: number }[]
+  /** A fault planted between the store and everything else. */
+  readonly plant?: (store: StoreProvider, world: { readonly onCrash: (listener: () => void) => void }) => StoreProvider
+  readonly quiesce?: (then: () => void) => void
+}
+
+export interface SimulationReport {
+  readonly violations: readonly string[]
+  readonly statistics: Statistics
+  /** Writes that were made: the boundaries for crashes. */
+  readonly writes: number
+  readonly journals: string
+  readonly traces: string
+  /** How each instance ended. */
+  readonly endings: ReadonlyMap<string, { readonly status: string; readonly result: unknown; readonly error: string | undefined }>
+}
+
+export const leaseMs = 3_000
+const options = { lease: leaseMs, sweep: 1_000, cancelGrace: 8_000, replayGrace: 2_000, retry: { initialInterval: 200, jitter: 0 } }
+const closingMs = 30_000
+const endMs = 1_800_000
+const macrotasksMax = 20_000
+
+export async function simulate(spec: SimulationSpec): Promise<SimulationReport> {
+  return new Simulation(spec).run()
+}
+
+export class Simulation {
+  readonly spec: SimulationSpec
+  readonly host: SimulatedHost
+  readonly statistics = new Statistics()
+  readonly violations: string[] = []
+  readonly mirror: JournalMirror
+  readonly ledger: Ledger
+  readonly outside: Outside
+  readonly #store: StoreProvider
+  readonly #faults: PlannedFaults
+  readonly #random: SeededRandom
+  readonly #slots: (SimulatedProcess | undefined)[] = []
+  readonly #crashListeners: (() => void)[] = []
+  readonly #beganAt: number
+  #operator: Store | undefined
+  #activity = 0
+  #processes = 0
+
+  constructor(spec: SimulationSpec) {
+    this.spec = spec
+    this.host = new SimulatedHost({ seed: `${spec.seed} host` })
+    this.#beganAt = this.host.now()
+    this.#random = new SeededRandom(`${spec.seed} driver`)
+    const report = (violation: string) => this.violations.push(`${this.host.now() - this.#beganAt}ms ${violation}`)
+    this.mirror = new JournalMirror(report)
+    this.ledger = new Ledger(this.mirror, report)
+    const base = memory()
+    const onCrash = (listener: () => void) => this.#crashListeners.push(listener)
+    this.#store = this.mirror.watch(spec.plant ? spec.plant(base, { onCrash }) : base)
+    this.#faults = new PlannedFaults(spec.faults, new SeededRandom(`${spec.seed} faults`), this.statistics)
+    this.outside = new Outside({ pick: () => this.#pick(), pass: (ms) => this.#pass(ms) })
+  }
+
+  async run(): Promise<SimulationReport> {
+    const { scenario, workers, freezes = [], deploys = [] } = this.spec
+    this.#operator = await this.#store.open({ now: () => this.host.now(), log: this.host.log, role: "client" })
+    for (let slot = 0; slot < workers; slot++) void this.#open(slot)
+    for (const instance of scenario.instances) void this.outside.start(instance)
+    for (const { id } of scenario.instances) void this.outside.act(scenario.actions.filter(({ instance }) => instance === id))
+    for (const { atMs, worker, forMs } of freezes) this.#at(atMs, () => this.#freeze(worker, forMs))
+    for (const { atMs, worker } of deploys) this.#at(atMs, () => void this.#deploy(worker))
+    this.#at(closingMs, () => void this.#close(1))
+    await this.#untilDone()
+    await this.#judge()
+    return this.#report()
+  }
+
+  async #untilDone(): Promise<void> {
+    for (;;) {
+      await this.#settle()
+      if (this.#isDone) return
+      const at = this.host.nextTimerAt()
+      if (at === undefined || at > this.#beganAt + endMs) break
+      await this.host.advanceTo(at, () => this.#settle())
+    }
+    this.violations.push("time ran out before everything was done")
+  }
+
+  get #isDone(): boolean {
+    const { instances } = this.spec.scenario
+    return this.outside.pending === 0 && instances.every(({ id }) => this.mirror.instances.get(id)?.isEnded)
+  }
+
+  /** Nothing moves any more without time passing. */
+  async #settle(): Promise<void> {
+    let last = -1
+    for (let quiet = 0, passed = 0; quiet < 3; passed++) {
+      await new Promise<void>((resolve) => macrotask(resolve))
+      const isBusy = this.#activity !== last || this.#slots.some((process) => process && !process.isDead && process.beats > 0)
+      quiet = isBusy ? 0 : quiet + 1
+      last = this.#activity
+      if (passed > macrotasksMax) throw new Error("something goes round in circles without time passing")
+    }
+  }
+
+  async #open(slot: number): Promise<void> {
+    const process: SimulatedProcess = new SimulatedProcess({
+      name: `process-${++this.#processes}`,
+      host: this.host,
+      store: this.#store,
+      faults: this.#faults,
+      options,
+      workflows: (running) => {
+        const surroundings: Surroundings = { ledger: this.ledger, worker: () => running.worker, pass: (ms) => running.work(ms) }
+        return this.spec.scenario.instances.map((instance) => workflowOf(instance, surroundings))
+      },
+      onActivity: () => this.#activity++,
+      onDeath: (dead) => this.#onDeath(slot, dead),
+      ...(this.spec.quiesce ? { quiesce: this.spec.quiesce } : {}),
+    })
+    this.#slots[slot] = process
+    await process.open()
+  }
+
+  #onDeath(slot: number, dead: SimulatedProcess): void {
+    this.statistics.count("crashes")
+    for (const listener of this.#crashListeners) listener()
+    this.#slots[slot] = undefined
+    const reopen = async () => {
+      if (this.spec.isEmbedded) await this.#operator?.journal.renew(dead.worker, 0)
+      await this.#open(slot)
+    }
+    this.host.setTimer(this.host.now() + this.spec.downMs, () => void reopen())
+  }
+
+  #freeze(slot: number, forMs: number): void {
+    const process = this.#slots[slot]
+    if (!process || process.isDead || process.isFrozen) return
+    this.statistics.count("freezes")
+    process.freeze()
+    this.host.setTimer(this.host.now() + forMs, () => process.thaw())
+  }
+
+  async #deploy(slot: number): Promise<void> {
+    const process = this.#slots[slot]
+    if (!process?.engine || process.isDead || process.isFrozen) return
+    this.statistics.count("deploys")
+    await Promise.race([process.engine.close().catch(() => undefined), process.died])
+    if (process.isDead) return
+    process.retire()
+    await this.#open(slot)
+  }
+
+  /** Towards the end somebody resumes what is paused and sends what is waited for, until everything has ended. */
+  async #close(round: number): Promise<void> {
+    this.#faults.isQuiet = round > 1
+    this.outside.pending++
+    for (const { id, program } of this.spec.scenario.instances) {
+      const mirrored = this.mirror.instances.get(id)
+      if (!mirrored || mirrored.isEnded) continue
+      if (mirrored.status === "paused") await this.outside.control(id, "resume")
+      for (const [type, count] of waitsOf(program)) {
+        for (let index = 0; index < count; index++) {
+          const payload = `${type}:closing-${round}-${index}`
+          await this.outside.send(id, { type, payload, eventId: payload })
+        }
+      }
+    }
+    this.outside.pending--
+    this.host.setTimer(this.host.now() + closingMs, () => void this.#close(round + 1))
+  }
+
+  async #judge(): Promise<void> {
+    const { scenario } = this.spec
+    const client = await Engine.open({ host: this.host, store: this.#store, workflows: [], options, role: "client" })
+    this.ledger.check()
+    for (const violation of await judge(scenario, this.mirror, this.outside, client)) this.violations.push(violation)
+    await this.#replay(client)
+    this.ledger.check()
+  }
+
+  /** Every journal must take the code to the same end, without a step being run. */
+  async #replay(client: Engine): Promise<void> {
+    const surroundings: Surroundings = { ledger: this.ledger, worker: () => "replay", pass: () => Promise.resolve() }
+    for (const simulated of this.spec.scenario.instances) {
+      const row = await client.parts.store.directory.get(simulated.id)
+      if (!row || this.mirror.instances.get(simulated.id)?.run.ended?.entry.type !== "run.completed") continue
+      const { id, incarnation, workflow, version, createdAt, tags } = row
+      const rows = await client.parts.store.journal.readJournal(id, 1)
+      try {
+        await expectReplay({ instance: { id, incarnation, workflow, version, createdAt, tags }, rows }, workflowOf(simulated, surroundings))
+      } catch (error) {
+        this.violations.push(`${id}: ${error instanceof Error ? error.message : String(error)}`)
+      }
+    }
+  }
+
+  #report(): SimulationReport {
+    const { statistics, mirror, ledger } = this
+    const audits = [...mirror.instances.values()]
+    const entries = audits.flatMap((instance) => instance.entries)
+    statistics.count(
+      "turns",
+      audits.reduce((sum, { turns }) => sum + turns.length, 0),
+    )
+    statistics.count("lost turns", mirror.lostTurns)
+    statistics.count("replays", ledger.replays)
+    statistics.count("step calls", ledger.calls)
+    statistics.count("stale calls", ledger.staleCalls)
+    statistics.count("recoveries", entries.filter(({ entry }) => entry.type === "recovered").length)
+    statistics.count("takeovers", takeovers(entries))
+    const text = (value: unknown) => JSON.stringify(value)
+    const journals = [...mirror.instances].map(([id, instance]) =>
+      [id, ...instance.entries.map(({ position, at, worker, entry }) => `  ${position} +${at - this.#beganAt} ${worker.slice(0, 4)} ${text(entry)}`)].join(
+        "\n",
+      ),
+    )
+    const traces = ledger.traces.map(
+      ({ instance, run, worker, seen, pinned, durableAtStart }) =>
+        `${instance} run ${run} by ${worker.slice(0, 4)} pinned ${pinned} durable ${durableAtStart}: ${seen.map(({ id, outcome }) => `${id}=${outcome}`).join(" ")}`,
+    )
+    return {
+      violations: this.violations,
+      statistics,
+      writes: this.#faults.writes,
+      journals: journals.join("\n"),
+      traces: traces.join("\n"),
+      endings: new Map(),
+    }
+  }
+
+  #at(atMs: number, act: () => void): void {
+    this.host.setTimer(this.#beganAt + atMs, act)
+  }
+
+  #pass(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.host.setTimer(this.host.now() + ms, resolve)
+    })
+  }
+
+  #pick(): SimulatedProcess | undefined {
+    const living = this.#slots.filter((process) => process !== undefined && !process.isDead && process.engine !== undefined)
+    return living[Math.floor(this.#random.next() * living.length)]
+  }
+}
+
+/** How often the next turn of an instance was written by another worker. */
+function takeovers(entries: readonly { readonly worker: string; readonly position: number }[]): number {
+  return entries.filter(({ worker, position }, index) => position > 1 && entries[index - 1]?.worker !== worker).length
+}

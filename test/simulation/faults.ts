@@ -1,0 +1,102 @@
+/** Which faults happen when. One source is shared by all processes of a simulation, so that crash points count through. */
+import type { SeededRandom } from "../../src/core/seeded-random.ts"
+import type { Fault, FaultSource, StoreOperation } from "../../src/testing/faulty-store.ts"
+import type { Statistics } from "./statistics.ts"
+
+export type CrashPhase = "before" | "after" | "acknowledged"
+
+export const crashPhases: readonly CrashPhase[] = ["before", "after", "acknowledged"]
+
+/** How likely each is, per call. */
+export interface FaultRates {
+  readonly commitError: number
+  readonly deliverError: number
+  readonly claimError: number
+  readonly readError: number
+  readonly delay: number
+  readonly delayMsMax: number
+  readonly renewalLost: number
+  readonly renewalLate: number
+  readonly hintLost: number
+}
+
+export const noFaults: FaultRates = {
+  commitError: 0,
+  deliverError: 0,
+  claimError: 0,
+  readError: 0,
+  delay: 0,
+  delayMsMax: 0,
+  renewalLost: 0,
+  renewalLate: 0,
+  hintLost: 0,
+}
+
+export interface FaultPlan {
+  /** Crash at the n-th write, counted from 0 over all processes. */
+  readonly crashes: ReadonlyMap<number, CrashPhase>
+  readonly rates: FaultRates
+}
+
+const writes: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["commit", "deliver", "deliverOrCreate"])
+const reads: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["readJournal", "readInbox", "unread", "nextDueAt", "get"])
+
+export class PlannedFaults implements FaultSource {
+  /** Writes so far: the boundaries at which a crash may be planned. */
+  writes = 0
+  isQuiet = false
+  readonly #plan: FaultPlan
+  readonly #random: SeededRandom
+  readonly #statistics: Statistics
+
+  constructor(plan: FaultPlan, random: SeededRandom, statistics: Statistics) {
+    this.#plan = plan
+    this.#random = random
+    this.#statistics = statistics
+  }
+
+  next(operation: StoreOperation): Fault | undefined {
+    const fault = this.#next(operation)
+    if (fault !== undefined) this.#statistics.count(fault.kind === "ignored" ? `${operation} ignored` : `${kindOf(operation)} ${fault.kind} ${fault.when}`)
+    return fault
+  }
+
+  isHintLost(): boolean {
+    const isLost = this.#happens(this.#plan.rates.hintLost)
+    if (isLost) this.#statistics.count("hint lost")
+    return isLost
+  }
+
+  #next(operation: StoreOperation): Fault | undefined {
+    const { crashes, rates } = this.#plan
+    if (writes.has(operation)) {
+      const when = crashes.get(this.writes++)
+      if (when !== undefined) return { kind: "crash", when }
+      const errors = operation === "commit" ? rates.commitError : rates.deliverError
+      return this.#error(errors) ?? this.#delay(rates.delay)
+    }
+    if (operation === "renew") {
+      if (this.#happens(rates.renewalLost)) return this.#happens(0.5) ? { kind: "ignored" } : { kind: "error", when: "before" }
+      return this.#delay(rates.renewalLate)
+    }
+    if (operation === "claim") return this.#error(rates.claimError) ?? this.#delay(rates.delay)
+    return reads.has(operation) ? (this.#error(rates.readError) ?? this.#delay(rates.delay)) : undefined
+  }
+
+  #error(rate: number): Fault | undefined {
+    return this.#happens(rate) ? { kind: "error", when: this.#happens(0.5) ? "before" : "after" } : undefined
+  }
+
+  #delay(rate: number): Fault | undefined {
+    if (!this.#happens(rate)) return undefined
+    return { kind: "delay", when: this.#happens(0.5) ? "before" : "after", ms: Math.floor(this.#random.next() * this.#plan.rates.delayMsMax) }
+  }
+
+  #happens(rate: number): boolean {
+    return rate > 0 && !this.isQuiet && this.#random.next() < rate
+  }
+}
+
+function kindOf(operation: StoreOperation): string {
+  return operation === "deliverOrCreate" ? "deliver" : reads.has(operation) ? "read" : operation
+}

@@ -1,0 +1,187 @@
+/** Everything about one simulation from its seed: programs, what is done to them from outside, and which faults happen. */
+import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { leaseMs, type SimulationSpec } from "./driver.ts"
+import { crashPhases, noFaults, type CrashPhase, type FaultRates } from "./faults.ts"
+import type { OutsideAction, Program, Scenario, SentEvent, SimulatedInstance } from "./program.ts"
+
+export function simulationOf(seed: number): SimulationSpec {
+  const dice = new Dice(`simulation ${seed}`)
+  const scenario = scenarioOf(dice)
+  const workers = dice.happens(0.5) ? 2 : 1
+  const spans = { startMs: 0, endMs: 25_000 }
+  return {
+    scenario,
+    faults: { crashes: crashesOf(dice), rates: ratesOf(dice) },
+    seed: String(seed),
+    workers,
+    downMs: dice.pick([0, 500, leaseMs, 2 * leaseMs]),
+    isEmbedded: workers === 1 && dice.happens(0.7),
+    freezes: workers === 1 ? [] : dice.list(2, () => ({ atMs: dice.upTo(spans.endMs), worker: dice.upTo(2), forMs: leaseMs + dice.upTo(3 * leaseMs) })),
+    deploys: dice.happens(0.2) ? [{ atMs: dice.upTo(spans.endMs), worker: dice.upTo(workers) }] : [],
+  }
+}
+
+function crashesOf(dice: Dice): Map<number, CrashPhase> {
+  const crashes = new Map<number, CrashPhase>()
+  for (let index = 1 + dice.upTo(5); index > 0; index--) crashes.set(dice.upTo(30), dice.pick(crashPhases))
+  return crashes
+}
+
+function ratesOf(dice: Dice): FaultRates {
+  const sometimes = (rate: number) => (dice.happens(0.4) ? rate : 0)
+  return {
+    ...noFaults,
+    commitError: sometimes(0.1),
+    deliverError: sometimes(0.2),
+    claimError: sometimes(0.1),
+    readError: sometimes(0.05),
+    delay: sometimes(0.1),
+    delayMsMax: dice.pick([50, 1_000, 2 * leaseMs]),
+    renewalLost: sometimes(0.3),
+    renewalLate: sometimes(0.3),
+    hintLost: sometimes(0.5),
+  }
+}
+
+const eventTypes = ["red", "green"] as const
+
+function scenarioOf(dice: Dice): Scenario {
+  const instances: SimulatedInstance[] = []
+  const actions: OutsideAction[] = []
+  for (let index = 1 + dice.upTo(3); index > 0; index--) {
+    const id = `i${index}`
+    const startAtMs = dice.upTo(3) * dice.upTo(1_000)
+    const events = new EventMaker(dice)
+    instances.push({
+      id,
+      program: new ProgramMaker(dice).make(),
+      startAtMs,
+      ...(dice.happens(0.2) ? { delayMs: dice.upTo(15_000) } : {}),
+      ...(dice.happens(0.2) ? { with: { ...events.make(), eventId: `start-${id}` } } : {}),
+    })
+    const own = [
+      ...dice.list(4, () => ({ kind: "event", event: events.make() }) as const),
+      ...(dice.happens(0.25) ? ([{ kind: "pause" }, { kind: "resume" }] as const) : []),
+      ...(dice.happens(0.15) ? ([{ kind: "cancel" }] as const) : []),
+      ...(dice.happens(0.1) ? ([{ kind: "terminate" }] as const) : []),
+      ...(dice.happens(0.15) ? ([{ kind: "restart" }] as const) : []),
+    ]
+    for (const act of own) actions.push({ atMs: startAtMs + dice.upTo(20_000), instance: id, act })
+  }
+  return { instances, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
+}
+
+class EventMaker {
+  readonly #dice: Dice
+  #made: SentEvent[] = []
+
+  constructor(dice: Dice) {
+    this.#dice = dice
+  }
+
+  /** A new one, or one with an id that was sent before. */
+  make(): SentEvent {
+    const dice = this.#dice
+    const before = this.#made.filter(({ eventId }) => eventId !== undefined)
+    if (before.length > 0 && dice.happens(0.3)) return dice.pick(before)
+    const type = dice.pick(eventTypes)
+    const payload = `${type}:${this.#made.length}`
+    const event = { type, payload, ...(dice.happens(0.5) ? { eventId: payload } : {}) }
+    this.#made.push(event)
+    return event
+  }
+}
+
+class ProgramMaker {
+  readonly #dice: Dice
+  #budget: number
+  #labels = 0
+
+  constructor(dice: Dice) {
+    this.#dice = dice
+    this.#budget = 3 + dice.upTo(10)
+  }
+
+  make(): Program {
+    const nodes: Program[] = []
+    while (this.#budget > 0) nodes.push(this.#node(3, false))
+    return { kind: "seq", nodes }
+  }
+
+  #node(depth: number, isNested: boolean): Program {
+    const dice = this.#dice
+    this.#budget--
+    const kind = depth <= 0 || this.#budget < 2 ? dice.pick(["step", "step", "sleep", "wait"] as const) : dice.pick(kinds)
+    switch (kind) {
+      case "step":
+        return this.#step(depth, isNested)
+      case "sleep":
+        return { kind, label: this.#label("s"), ms: dice.pick([0, 1, 300, 1_000, 5_000, 12_000]) }
+      case "wait":
+        return {
+          kind,
+          label: this.#label("w"),
+          event: dice.pick(eventTypes),
+          ...(dice.happens(0.6) ? { timeoutMs: dice.pick([0, 500, 3_000, 12_000]) } : {}),
+          ...(dice.happens(0.5) ? { fallback: "nothing" } : {}),
+        }
+      case "seq":
+        return { kind, nodes: this.#some(depth, isNested) }
+      case "try":
+        return { kind, body: this.#node(depth - 1, isNested), handler: this.#node(depth - 1, isNested) }
+      default:
+        return { kind, branches: this.#some(depth, isNested), ...(isNested ? { isNested: true } : {}) }
+    }
+  }
+
+  #some(depth: number, isNested: boolean): Program[] {
+    return Array.from({ length: 2 + this.#dice.upTo(2) }, () => this.#node(depth - 1, isNested))
+  }
+
+  #step(depth: number, isNested: boolean): Program {
+    const dice = this.#dice
+    const label = this.#label("d")
+    const attemptsMax = 1 + dice.upTo(3)
+    return {
+      kind: "step",
+      label,
+      // Inside a step the order of calls may differ when it is entered again, so that names must not repeat there.
+      name: !isNested && dice.happens(0.2) ? "same" : label,
+      fails: dice.happens(0.3) ? 1 + dice.upTo(3) : 0,
+      attemptsMax,
+      latencyMs: dice.pick([0, 0, 0, 10, 400, 2_500]),
+      ...(depth > 0 && dice.happens(0.25) ? { inner: this.#node(depth - 1, true) } : {}),
+    }
+  }
+
+  #label(prefix: string): string {
+    return `${prefix}${++this.#labels}`
+  }
+}
+
+const kinds = ["step", "step", "step", "sleep", "wait", "seq", "try", "all", "allSettled", "race", "race", "any"] as const
+
+class Dice {
+  readonly #random: SeededRandom
+
+  constructor(seed: string) {
+    this.#random = new SeededRandom(seed)
+  }
+
+  /** A whole number below the bound. */
+  upTo(bound: number): number {
+    return Math.floor(this.#random.next() * bound)
+  }
+
+  happens(rate: number): boolean {
+    return this.#random.next() < rate
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    return choices[this.upTo(choices.length)] as T
+  }
+
+  list<T>(lengthMax: number, make: () => T): T[] {
+    return Array.from({ length: this.upTo(lengthMax + 1) }, make)
+  }
+}

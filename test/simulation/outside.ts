@@ -1,0 +1,141 @@
+/** Whoever starts instances and sends to them: asks any process that answers, and asks again when it does not know what became of it. */
+import { PerdureError } from "perdure"
+import type { Engine } from "../../src/engine/engine.ts"
+import type { OutsideAction, SentEvent, SimulatedInstance } from "./program.ts"
+import type { SimulatedProcess } from "./process.ts"
+
+export interface OutsideWorld {
+  /** A process that seems to live; undefined: there is none now. */
+  pick(): SimulatedProcess | undefined
+  pass(ms: number): Promise<void>
+}
+
+const againMs = 500
+const patienceMs = 20_000
+
+type Answer<T> = { readonly is: "answered"; readonly value: T } | { readonly is: "refused"; readonly error: PerdureError } | { readonly is: "unknown" }
+
+/** What was asked of one instance, and what was answered. */
+export class InstanceLog {
+  readonly tried = new Map<string, number>()
+  readonly accepted = new Map<string, number>()
+  readonly sent = new Map<string, Set<string>>()
+  /** A request that was never answered may take effect at any time. */
+  isRestartOpen = false
+  lastSeizure: "terminate" | "restart" | undefined
+  isStartAcknowledged = false
+  /** What `result()` answered to somebody who waited for it. */
+  readonly results: { readonly value?: unknown; readonly error?: string }[] = []
+}
+
+export class Outside {
+  readonly logs = new Map<string, InstanceLog>()
+  /** Actions that are not done yet. */
+  pending = 0
+  readonly #world: OutsideWorld
+
+  constructor(world: OutsideWorld) {
+    this.#world = world
+  }
+
+  log(id: string): InstanceLog {
+    const log = this.logs.get(id) ?? new InstanceLog()
+    this.logs.set(id, log)
+    return log
+  }
+
+  async start(instance: SimulatedInstance): Promise<void> {
+    this.pending++
+    const { id, delayMs, with: event } = instance
+    const name = `program-${id}`
+    const log = this.log(id)
+    if (event) noteSent(log, event)
+    await this.#world.pass(instance.startAtMs)
+    await this.#untilKnown(async (engine) => {
+      const definition = engine.parts.registry.resolve(name, undefined)
+      if (event) return engine.sendOrStart(definition, { id, event: event.type, payload: event.payload, eventId: event.eventId ?? `start-${id}` })
+      return engine.start(name, { id, ifExists: "return", ...(delayMs === undefined ? {} : { delay: delayMs }) })
+    })
+    log.isStartAcknowledged = true
+    void this.#awaitResult(id)
+    this.pending--
+  }
+
+  /** Acts in the order of their times; each waits for the one before it, as one careful person would. */
+  async act(actions: readonly OutsideAction[]): Promise<void> {
+    this.pending++
+    let atMs = 0
+    for (const action of actions) {
+      await this.#world.pass(Math.max(0, action.atMs - atMs))
+      atMs = Math.max(atMs, action.atMs)
+      while (!this.log(action.instance).isStartAcknowledged) await this.#world.pass(againMs)
+      if (action.act.kind === "event") await this.send(action.instance, action.act.event)
+      else await this.control(action.instance, action.act.kind)
+    }
+    this.pending--
+  }
+
+  async send(id: string, event: SentEvent): Promise<void> {
+    noteSent(this.log(id), event)
+    const { type, payload, eventId } = event
+    const ask = (engine: Engine) => engine.get(id).sendEvent(type, payload, eventId === undefined ? {} : { eventId })
+    // Without an id it may be delivered twice if it is sent twice.
+    if (eventId === undefined) await this.#once(ask)
+    else await this.#untilKnown(ask)
+  }
+
+  async control(id: string, kind: "pause" | "resume" | "cancel" | "terminate" | "restart"): Promise<void> {
+    const log = this.log(id)
+    const before = log.tried.get(kind) ?? 0
+    const answer = await this.#untilKnown((engine) => {
+      log.tried.set(kind, (log.tried.get(kind) ?? 0) + 1)
+      // Whatever becomes of it, what was acknowledged before may be undone now.
+      if (kind === "restart") log.lastSeizure = undefined
+      return engine[kind](id)
+    })
+    if (kind === "restart" && log.tried.get(kind) !== before + 1) log.isRestartOpen = true
+    if (answer.is !== "answered" || !answer.value.accepted) return
+    log.accepted.set(kind, (log.accepted.get(kind) ?? 0) + 1)
+    if (kind === "terminate" || kind === "restart") log.lastSeizure = kind
+  }
+
+  async #awaitResult(id: string): Promise<void> {
+    const process = this.#world.pick()
+    if (!process?.engine) return
+    try {
+      this.log(id).results.push({ value: await process.engine.get(id).result() })
+    } catch (error) {
+      if (isAnswer(error)) this.log(id).results.push({ error: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  async #untilKnown<T>(ask: (engine: Engine) => Promise<T>): Promise<Answer<T>> {
+    for (;;) {
+      const answer = await this.#once(ask)
+      if (answer.is !== "unknown") return answer
+      await this.#world.pass(againMs)
+    }
+  }
+
+  async #once<T>(ask: (engine: Engine) => Promise<T>): Promise<Answer<T>> {
+    const process = this.#world.pick()
+    if (!process?.engine) return { is: "unknown" }
+    const asked = ask(process.engine).then(
+      (value): Answer<T> => ({ is: "answered", value }),
+      (error: unknown): Answer<T> => (isAnswer(error) ? { is: "refused", error: error as PerdureError } : { is: "unknown" }),
+    )
+    const unknown = () => ({ is: "unknown" }) as const
+    return Promise.race([asked, process.died.then(unknown), this.#world.pass(patienceMs).then(unknown)])
+  }
+}
+
+/** An error that says what became of the request; any other leaves that open. */
+function isAnswer(error: unknown): boolean {
+  if (PerdureError.is(error)) return error.code !== "ENGINE_CLOSED" && error.code !== "STORE_FAILED"
+  return !(error instanceof Error && error.name === "StoreFaultError")
+}
+
+function noteSent(log: InstanceLog, { type, payload }: SentEvent): void {
+  const payloads = log.sent.get(type) ?? new Set()
+  log.sent.set(type, payloads.add(payload))
+}

@@ -1,0 +1,175 @@
+/**
+ * What may come of a program, said without the engine: a recursive judgement of results. Where the timing of the outside
+ * decides (races, timeouts), every outcome that some timing gives is allowed; everything else is exact.
+ *
+ *   step        its label, or [label, inner's result]; fails with "failed:boom <label>"
+ *   sleep       its label
+ *   wait        an event's payload, its fallback, or "timeout:<label>"
+ *   seq, all    the list of results; the error of one of them
+ *   allSettled  a list of { ok } and { error }
+ *   race, any   [index of the branch, its result]
+ *   try         { tried } or { caught, handled }
+ */
+import { nodesOf, type Parallel, type Program } from "./program.ts"
+
+/** The payloads that were sent to the instance, by event type. */
+export type Payloads = ReadonlyMap<string, ReadonlySet<string>>
+
+export function allowsResult(node: Program, value: unknown, sent: Payloads): boolean {
+  switch (node.kind) {
+    case "step":
+      if (node.fails >= node.attemptsMax) return false
+      if (node.inner === undefined) return value === node.label
+      return isList(value, 2) && value[0] === node.label && allowsResult(node.inner, value[1], sent)
+    case "sleep":
+      return value === node.label
+    case "wait":
+      if (typeof value !== "string") return false
+      return (node.timeoutMs !== undefined && node.fallback === value) || sent.get(node.event)?.has(value) === true
+    case "seq":
+      return isList(value, node.nodes.length) && node.nodes.every((inner, index) => allowsResult(inner, value[index], sent))
+    case "all":
+      return isList(value, node.branches.length) && node.branches.every((branch, index) => allowsResult(branch, value[index], sent))
+    case "allSettled":
+      return isList(value, node.branches.length) && node.branches.every((branch, index) => allowsSettled(branch, value[index], sent))
+    case "race":
+    case "any": {
+      if (!isList(value, 2) || typeof value[0] !== "number") return false
+      const branch = node.branches[value[0]]
+      return branch !== undefined && mayWin(node, value[0]) && allowsResult(branch, value[1], sent)
+    }
+    case "try":
+      if (isRecord(value) && "tried" in value) return allowsResult(node.body, value["tried"], sent)
+      if (!isRecord(value) || typeof value["caught"] !== "string") return false
+      return allowsError(node.body, value["caught"]) && allowsResult(node.handler, value["handled"], sent)
+  }
+}
+
+export function allowsError(node: Program, error: string): boolean {
+  switch (node.kind) {
+    case "step":
+      return error === `failed:boom ${node.label}` && (node.fails >= node.attemptsMax || (node.inner !== undefined && mayFail(node.inner)))
+    case "sleep":
+      return false
+    case "wait":
+      return node.timeoutMs !== undefined && node.fallback === undefined && error === `timeout:${node.label}`
+    case "seq":
+      return node.nodes.some((inner, index) => allowsError(inner, error) && node.nodes.slice(0, index).every((before) => maySucceed(before)))
+    case "all":
+      return node.branches.some((branch) => allowsError(branch, error))
+    case "race":
+      return node.branches.some((branch, index) => mayWin(node, index) && allowsError(branch, error))
+    case "allSettled":
+      return false
+    case "any":
+      return error === "aggregate" && node.branches.every((branch) => mayFail(branch))
+    case "try":
+      return mayFail(node.body) && allowsError(node.handler, error)
+  }
+}
+
+export function mayFail(node: Program): boolean {
+  switch (node.kind) {
+    case "step":
+      return node.fails >= node.attemptsMax || (node.inner !== undefined && mayFail(node.inner))
+    case "sleep":
+      return false
+    case "wait":
+      return node.timeoutMs !== undefined && node.fallback === undefined
+    case "seq":
+      return node.nodes.some((inner, index) => mayFail(inner) && node.nodes.slice(0, index).every((before) => maySucceed(before)))
+    case "all":
+      return node.branches.some((branch) => mayFail(branch))
+    case "race":
+      return node.branches.some((branch, index) => mayWin(node, index) && mayFail(branch))
+    case "allSettled":
+      return false
+    case "any":
+      return node.branches.every((branch) => mayFail(branch))
+    case "try":
+      return mayFail(node.body) && mayFail(node.handler)
+  }
+}
+
+function maySucceed(node: Program): boolean {
+  switch (node.kind) {
+    case "step":
+      return node.fails < node.attemptsMax && (node.inner === undefined || maySucceed(node.inner))
+    case "seq":
+      return node.nodes.every((inner) => maySucceed(inner))
+    case "all":
+      return node.branches.every((branch) => maySucceed(branch))
+    case "race":
+    case "any":
+      return node.branches.some((branch) => maySucceed(branch))
+    case "try":
+      return maySucceed(node.body) || (mayFail(node.body) && maySucceed(node.handler))
+    default:
+      return true
+  }
+}
+
+/** Of sleeps that begin together the shortest wakes first, whatever happens to the process meanwhile. */
+function mayWin({ branches, isNested }: Parallel, index: number): boolean {
+  const branch = branches[index]
+  if (branch?.kind !== "sleep" || isNested) return true
+  return !branches.some((other) => other.kind === "sleep" && other.ms < branch.ms)
+}
+
+function allowsSettled(branch: Program, value: unknown, sent: Payloads): boolean {
+  if (!isRecord(value)) return false
+  if ("ok" in value) return allowsResult(branch, value["ok"], sent)
+  return typeof value["error"] === "string" && allowsError(branch, value["error"])
+}
+
+/** How an instance ended, and what was done to it from outside, as far as its last run goes. */
+export interface Ending {
+  readonly status: string
+  readonly result: unknown
+  readonly error: string | undefined
+  readonly isCancelRecorded: boolean
+  readonly sent: Payloads
+  /** Of each control: how often it was tried, and how often a try was answered with "accepted". */
+  readonly tried: ReadonlyMap<string, number>
+  readonly accepted: ReadonlyMap<string, number>
+  readonly run: number
+  /** The last acknowledged act that ends or renews it. */
+  readonly lastSeizure: "terminate" | "restart" | undefined
+}
+
+/** Why an ending is wrong; undefined: it is one of those that may be. */
+export function judgeEnding(program: Program, ending: Ending): string | undefined {
+  const { status, run, tried, accepted } = ending
+  const restarts = { atLeast: accepted.get("restart") ?? 0, atMost: tried.get("restart") ?? 0 }
+  if (run < 1 + restarts.atLeast || run > 1 + restarts.atMost) return `run ${run} after ${restarts.atLeast} acknowledged of ${restarts.atMost} restarts`
+  if (ending.lastSeizure === "terminate" && status !== "terminated") return `${status}, although its termination was acknowledged`
+  switch (status) {
+    case "completed":
+      if (ending.isCancelRecorded) return "completed, although its cancel is recorded"
+      return allowsResult(program, ending.result, ending.sent) ? undefined : `completed with ${JSON.stringify(ending.result)}, which the program cannot give`
+    case "failed":
+      if (ending.isCancelRecorded) return "failed, although its cancel is recorded"
+      return ending.error !== undefined && allowsError(program, ending.error) ? undefined : `failed with ${ending.error}, which the program cannot throw`
+    case "cancelled":
+      return ending.isCancelRecorded ? undefined : "cancelled, although no cancel is recorded"
+    case "terminated":
+      return (tried.get("terminate") ?? 0) > 0 ? undefined : "terminated by nobody"
+    default:
+      return `left behind as ${status}`
+  }
+}
+
+/** How many waits there are for each event type. */
+export function waitsOf(program: Program): ReadonlyMap<string, number> {
+  const waits = new Map<string, number>()
+  for (const node of nodesOf(program)) if (node.kind === "wait") waits.set(node.event, (waits.get(node.event) ?? 0) + 1)
+  return waits
+}
+
+function isList(value: unknown, length: number): value is readonly unknown[] {
+  return Array.isArray(value) && value.length === length
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -293,9 +293,9 @@ export class Worker implements Runtime {
 
 export interface WorkerListener {
   /** An instance has ended. */
-  onEnd(id: string, entry: Entry): void
+  readonly onEnd: (id: string, entry: Entry) => void
   /** It is time to look whether a hint was lost. */
-  onSweep(): void
+  readonly onSweep: () => void
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuv"

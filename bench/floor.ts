@@ -1,0 +1,117 @@
+// The raw floor: what SQLite itself takes for the rows that the engine wrote. They are read back from the engine's own
+// database and inserted by one prepared statement each into a fresh file with the engine's own tables and indexes, under the
+// pragmas that the engine sets. Nothing is encoded, decided or scheduled here.
+
+import { copyFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import { databaseIn, openEngine } from "./engine-on-disk.ts"
+import type { Folders } from "./workload.ts"
+
+const pragmas = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000"
+
+type Row = readonly SQLInputValue[]
+
+interface Table {
+  readonly insert: string
+  readonly rows: readonly Row[]
+}
+
+export class Floor {
+  readonly #folders: Folders
+  readonly #template: string
+  readonly #journal: Table
+  readonly #instances: Table
+
+  private constructor(folders: Folders, template: string, journal: Table, instances: Table) {
+    this.#folders = folders
+    this.#template = template
+    this.#journal = journal
+    this.#instances = instances
+  }
+
+  /** Takes the rows out of a closed engine's database. */
+  static async capture(folders: Folders, captured: string): Promise<Floor> {
+    const empty = folders.create()
+    await (await openEngine(empty)).close()
+    const database = new DatabaseSync(databaseIn(captured), { readOnly: true })
+    try {
+      return new Floor(folders, databaseIn(empty), readTable(database, "perdure_journal", "seq"), readTable(database, "perdure_instance", "key"))
+    } finally {
+      database.close()
+    }
+  }
+
+  get journalRows(): number {
+    return this.#journal.rows.length
+  }
+
+  /** Milliseconds for all journal rows in transactions of these sizes, as the engine grouped them. */
+  grouped(sizes: readonly number[], options: { readonly withInstances: boolean }): number {
+    const { rows } = this.#journal
+    const total = sizes.reduce((sum, size) => sum + size, 0)
+    if (total !== rows.length) throw new Error(`the engine committed ${total} turns, but its journal has ${rows.length} rows`)
+    return this.#measure((database) => {
+      const transaction = transactionOn(database)
+      const journal = database.prepare(this.#journal.insert)
+      const instance = database.prepare(this.#instances.insert)
+      const startedAt = performance.now()
+      let from = 0
+      for (const size of sizes) {
+        transaction(() => {
+          if (from === 0 && options.withInstances) for (const row of this.#instances.rows) instance.run(...row)
+          for (let at = from; at < from + size; at++) journal.run(...rows[at]!)
+        })
+        from += size
+      }
+      return performance.now() - startedAt
+    })
+  }
+
+  /** Milliseconds of each of so many transactions with one journal row. */
+  single(count: number): readonly number[] {
+    const { insert, rows } = this.#journal
+    if (count > rows.length) throw new Error(`${count} rows are wanted, but ${rows.length} were captured`)
+    return this.#measure((database) => {
+      const transaction = transactionOn(database)
+      const journal = database.prepare(insert)
+      return rows.slice(0, count).map((row) => {
+        const startedAt = performance.now()
+        transaction(() => journal.run(...row))
+        return performance.now() - startedAt
+      })
+    })
+  }
+
+  #measure<T>(write: (database: DatabaseSync) => T): T {
+    const path = join(this.#folders.create(), "floor.db")
+    copyFileSync(this.#template, path)
+    const database = new DatabaseSync(path)
+    try {
+      database.exec(pragmas)
+      return write(database)
+    } finally {
+      database.close()
+    }
+  }
+}
+
+function readTable(database: DatabaseSync, table: string, order: string): Table {
+  const stored = database.prepare(`SELECT * FROM ${table} ORDER BY ${order}`).all()
+  const [first] = stored
+  if (first === undefined) throw new Error(`the engine left no rows in ${table}`)
+  // A generated column cannot be inserted; the engine does not either. The key of the journal is left to SQLite, as the engine leaves it.
+  const columns = Object.keys(first).filter((column) => column !== "claim_at" && column !== "seq" && column !== "chunks")
+  const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`
+  return { insert, rows: stored.map((row) => columns.map((column) => row[column]!)) }
+}
+
+function transactionOn(database: DatabaseSync): (write: () => void) => void {
+  const begin: StatementSync = database.prepare("BEGIN IMMEDIATE")
+  const commit = database.prepare("COMMIT")
+  return (write) => {
+    begin.run()
+    write()
+    commit.run()
+  }
+}

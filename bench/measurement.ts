@@ -1,0 +1,86 @@
+// Runs workloads in processes of their own, one after another, and makes figures of what they send.
+
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { TemporaryFolders } from "./folders.ts"
+import { median } from "./statistics.ts"
+import type { Figure, Goal, Sample, Workload } from "./workload.ts"
+
+export interface MeasureOptions {
+  readonly rounds: number
+  /** Where the databases go; default: the system's temporary folder. */
+  readonly folder?: string
+  readonly onSample?: (sample: Sample) => void
+}
+
+export interface Measured {
+  readonly figure: Figure
+  readonly value: Spread
+  readonly floor?: Spread
+  /** Of the ratios of the rounds, not of the medians: both sides of a ratio come from the same moment. */
+  readonly ratio?: Spread
+  readonly met?: boolean
+}
+
+export interface Spread {
+  readonly median: number
+  readonly min: number
+  readonly max: number
+}
+
+const script = fileURLToPath(new URL("./child.ts", import.meta.url))
+
+/** Every round, or an error: half of a measurement is none. */
+export async function measure(workload: Workload, options: MeasureOptions): Promise<readonly Sample[]> {
+  using folders = new TemporaryFolders(options.folder)
+  const samples: Sample[] = []
+  const processes = workload.processPerRound ? options.rounds : 1
+  const rounds = workload.processPerRound ? 1 : options.rounds
+  for (let i = 0; i < processes; i++) {
+    await runChild([workload.id, folders.create(), String(rounds)], (sample) => {
+      samples.push(sample)
+      options.onSample?.(sample)
+    })
+  }
+  if (samples.length !== options.rounds) throw new Error(`${workload.id} gave ${samples.length} of ${options.rounds} rounds`)
+  return samples
+}
+
+async function runChild(args: readonly string[], onSample: (sample: Sample) => void): Promise<void> {
+  const child = fork(script, args, { execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"], stdio: ["ignore", "inherit", "pipe", "ipc"] })
+  let complaint = ""
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text))
+  child.on("message", (sample: Sample) => onSample(sample))
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null]
+  if (code !== 0) throw new Error(complaint.trim() || `the process ended with ${signal ?? `code ${String(code)}`}`)
+  if (complaint !== "") process.stderr.write(complaint)
+}
+
+export function summarise(workload: Workload, samples: readonly Sample[]): readonly Measured[] {
+  return workload.figures.map((figure) => {
+    const values = samples.map((sample) => positive(sample, figure.key))
+    const { floor, goal } = figure
+    if (floor === undefined) return { figure, value: spreadOf(values), ...verdict(goal, median(values)) }
+    const floors = samples.map((sample) => positive(sample, floor.key))
+    const ratios = values.map((value, round) => value / (floors[round] ?? Number.NaN))
+    const judged = goal?.of === "figure" ? median(values) : median(ratios)
+    return { figure, value: spreadOf(values), floor: spreadOf(floors), ratio: spreadOf(ratios), ...verdict(goal, judged) }
+  })
+}
+
+/** Nothing here can be zero; what is was not measured. */
+function positive(sample: Sample, key: string): number {
+  const value = sample[key]
+  if (value === undefined || !(Number.isFinite(value) && value > 0)) throw new Error(`${key} was measured as ${String(value)}`)
+  return value
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
+}
+
+function verdict(goal: Goal | undefined, value: number): { readonly met?: boolean } {
+  if (goal === undefined) return {}
+  return { met: goal.bound === "at least" ? value >= goal.limit : value <= goal.limit }
+}

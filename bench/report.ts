@@ -1,0 +1,70 @@
+// Figures as text.
+
+import type { Machine } from "./machine.ts"
+import type { Measured, Spread } from "./measurement.ts"
+import type { Goal, Sample, Workload } from "./workload.ts"
+
+/** What became of a workload: its figures, or why there are none. */
+export interface Outcome {
+  readonly workload: Workload
+  readonly samples?: readonly Sample[]
+  readonly figures?: readonly Measured[]
+  readonly failure?: string
+}
+
+export const columns = ["", "figure", "measured (spread)", "floor", "ratio (spread)", "goal", ""] as const
+
+export function rowsOf({ workload, figures, failure }: Outcome): readonly (readonly string[])[] {
+  if (figures === undefined) return [[workload.id, `FAILED: ${firstLine(failure ?? "no reason was given")}`, "", "", "", "", "FAILED"]]
+  return figures.map(({ figure, value, floor, ratio, met }, index) => [
+    index === 0 ? workload.id : "",
+    figure.label,
+    withUnit(withSpread(value), figure.unit),
+    floor === undefined || figure.floor === undefined ? "" : withUnit(short(floor.median), figure.floor.unit),
+    ratio === undefined ? "" : withSpread(ratio),
+    goalText(figure.goal, figure.unit),
+    met === undefined ? "" : met ? "met" : "NOT MET",
+  ])
+}
+
+/** One line per workload while it is under way. */
+export function sampleText(sample: Sample): string {
+  return Object.entries(sample)
+    .map(([key, value]) => `${key} ${short(value)}`)
+    .join(", ")
+}
+
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join("  ")
+      .trimEnd()
+  return [line(columns), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)].join("\n")
+}
+
+export function machineLines(machine: Machine): readonly string[] {
+  return [
+    `Perdure ${machine.perdure}, Node ${machine.node}, SQLite ${machine.sqlite}; ${machine.settings}`,
+    `${machine.system}, ${machine.cores} cores (${machine.processor}), ${machine.memoryGb} GB; ${machine.filesystem}, write and fdatasync of 4 KB: ${short(machine.fdatasyncMs)} ms p50`,
+  ]
+}
+
+function goalText(goal: Goal | undefined, unit: string): string {
+  if (goal === undefined) return ""
+  const limit = goal.of === "figure" ? withUnit(String(goal.limit), unit) : String(goal.limit)
+  return `${goal.bound === "at least" ? "≥" : "≤"} ${limit}`
+}
+
+const withSpread = ({ median, min, max }: Spread) => `${short(median)} (${short(min)}–${short(max)})`
+
+const withUnit = (text: string, unit: string) => (unit === "" ? text : `${text} ${unit}`)
+
+/** Three digits that count. */
+export function short(value: number): string {
+  if (value >= 1_000) return Math.round(value).toLocaleString("en-US")
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3)
+}
+
+const firstLine = (text: string) => text.split("\n").find((line) => /error/i.test(line)) ?? text.split("\n")[0] ?? text

@@ -1,0 +1,36 @@
+// What a workload is: code that measures one round, and a list of what the numbers of a round mean.
+
+/** The numbers of one round, by name. Engine and floor are measured in the same round, so that their ratio is side by side. */
+export type Sample = Readonly<Record<string, number>>
+
+export interface Figure {
+  /** The number's name in the sample. */
+  readonly key: string
+  readonly label: string
+  readonly unit: string
+  /** The number that it is compared with; the ratio is figure ÷ floor. */
+  readonly floor?: { readonly key: string; readonly unit: string }
+  readonly goal?: Goal
+}
+
+export interface Goal {
+  readonly of: "figure" | "ratio"
+  readonly bound: "at least" | "at most"
+  readonly limit: number
+}
+
+export interface Workload {
+  /** As in `--only`; what follows a dash is chosen by what stands before it as well. */
+  readonly id: string
+  readonly title: string
+  readonly figures: readonly Figure[]
+  /** A round needs a heap of its own: each has its own process, and none of them warms up. */
+  readonly processPerRound?: true
+  /** Called once per process; the function that it gives measures one round per call. The first call is not counted. */
+  readonly prepare: (folders: Folders) => Promise<() => Promise<Sample>>
+}
+
+/** Gives new empty folders on the disk that is measured. */
+export interface Folders {
+  create(): string
+}

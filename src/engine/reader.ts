@@ -75,7 +75,9 @@ export class Reader {
     const limit = pageLimit(options.limit)
     const rows = await this.#store.journal.readJournal(id, options.run === undefined ? after + 1 : 1)
     const all = rows.flatMap((row) => decodeRow(row))
-    const wanted = (options.run === undefined ? all : runOf(all, options.run)).filter(({ position }) => position > after)
+    // A run that keeps stretches of others begins with its own start: its positions do not only grow.
+    const run = options.run === undefined ? all.filter(({ position }) => position > after) : runOf(all, options.run)
+    const wanted = options.run === undefined ? run : run.slice(run.findIndex(({ position }) => position === after) + 1)
     const entries = wanted.slice(0, limit)
     const last = entries.at(-1)
     return { entries: entries.map(historyEntry), ...(wanted.length > limit && last ? { cursor: String(last.position) } : undefined) }

@@ -5,6 +5,14 @@ import { pauseStories } from "./pause-stories.ts"
 import { cancelStories } from "./cancel-stories.ts"
 import { terminateStories } from "./terminate-stories.ts"
 import { restartStories } from "./restart-stories.ts"
+import { recoveryStories } from "./recovery-stories.ts"
+import { disagreementStories } from "./disagreement-stories.ts"
+import { queryStories } from "./query-stories.ts"
+import { whyStories } from "./why-stories.ts"
+import { determinismStories } from "./determinism-stories.ts"
+import { hookStories } from "./hook-stories.ts"
+import { residencyStories } from "./residency-stories.ts"
+import { valueStories } from "./value-stories.ts"
 import type { OpenBed } from "./scenario-bed.ts"
 import { stepContextStories } from "./step-context-stories.ts"
 import { nestedStepStories } from "./nested-step-stories.ts"
@@ -40,5 +48,13 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     cancelStories(open)
     terminateStories(open)
     restartStories(open)
+    recoveryStories(open)
+    disagreementStories(open)
+    queryStories(open)
+    whyStories(open)
+    determinismStories(open)
+    hookStories(open)
+    residencyStories(open)
+    valueStories(open)
   })
 }

@@ -109,6 +109,22 @@ export function pauseStories(open: OpenBed): void {
       expect(attempts).toEqual([1, 2])
     })
 
+    it("an engine that closes before the attempt ends leaves the instance to be paused by the next", async () => {
+      const flow = workflow("flow", (ctx) => ctx.do("work", ({ attempt }) => (attempt === 1 ? new Promise<never>(() => undefined) : "done")))
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.pause()
+      await engine.settle()
+      await engine.close()
+      await engine.open()
+      await engine.settle()
+      expect(await handle.status()).toBe("paused")
+      await handle.resume()
+      await engine.settle()
+      expect(await handle.result()).toBe("done")
+    })
+
     it("a retry does not begin while paused", async () => {
       const attempts: number[] = []
       const flow = workflow("flow", (ctx) =>

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from "node:timers/promises"
+import { listener } from "../bench-workflows.ts"
+import { openEngine } from "../engine-on-disk.ts"
+import { Floor } from "../floor.ts"
+import { median, quantile } from "../statistics.ts"
+import type { Workload } from "../workload.ts"
+
+const count = 50
+/** So that sending does not keep step with whatever the engine does from time to time. */
+const delayMsMax = 30
+
+/** Milliseconds from sending to the result, of each of some instances that wait. */
+async function runEvents(folder: string): Promise<readonly number[]> {
+  const engine = await openEngine(folder)
+  const latencies: number[] = []
+  for (let i = 0; i < count; i++) {
+    const handle = await engine.start(listener, { input: 0 })
+    while ((await handle.status()) !== "waiting") await delay(1)
+    await delay(Math.random() * delayMsMax)
+    const startedAt = performance.now()
+    await handle.sendEvent("go", i)
+    const result = await handle.result()
+    latencies.push(performance.now() - startedAt)
+    if (result !== i) throw new Error(`the result is ${String(result)}`)
+  }
+  await engine.close()
+  return latencies
+}
+
+export const event: Workload = {
+  id: "W5",
+  title: `send an event to an instance that waits for it, until it is completed, ${count} times`,
+  figures: [
+    {
+      key: "p50Ms",
+      label: "p50 in raw commits",
+      unit: "ms",
+      floor: { key: "rawCommitMs", unit: "ms" },
+      goal: { of: "ratio", bound: "at most", limit: 4 },
+    },
+    { key: "p99Ms", label: "p99", unit: "ms" },
+  ],
+  async prepare(folders) {
+    const captured = folders.create()
+    await runEvents(captured)
+    const floor = await Floor.capture(folders, captured)
+    return async () => {
+      const latencies = await runEvents(folders.create())
+      return { p50Ms: median(latencies), p99Ms: quantile(latencies, 0.99), rawCommitMs: median(floor.single(floor.journalRows)) }
+    }
+  },
+}

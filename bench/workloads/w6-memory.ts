@@ -1,0 +1,22 @@
+import { openEngine } from "../engine-on-disk.ts"
+import { residentSetMb } from "../resident-set.ts"
+import type { Workload } from "../workload.ts"
+import { runThroughput } from "./w1-throughput.ts"
+
+export const memory: Workload = {
+  id: "W6",
+  title: "memory of the process after W1, the engine open",
+  processPerRound: true,
+  figures: [{ key: "residentMb", label: "resident set", unit: "MB", goal: { of: "figure", bound: "at most", limit: 130 } }],
+  async prepare(folders) {
+    return async () => {
+      const engine = await openEngine(folders.create())
+      // Twice, as W1 warms up as well.
+      await runThroughput(engine)
+      await runThroughput(engine)
+      const residentMb = await residentSetMb()
+      await engine.close()
+      return { residentMb }
+    }
+  },
+}

@@ -2,6 +2,7 @@ import type { Asks, SleepOptions, StepContext, StepOptions, WaitOptions } from "
 import { durationMs, type Duration } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
 import { checkEventType } from "./limits.ts"
+import { checkRetry } from "./retry-policy.ts"
 import { checkStepName, stepId } from "./step-id.ts"
 
 /** One thing that workflow code, or a step's function, asks the engine for. */
@@ -52,6 +53,7 @@ export class Asker implements Asks<Record<string, never>> {
     try {
       const id = this.#id(name)
       if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `step "${name}" has no function; write ctx.do("${name}", async () => …)`)
+      if (options !== undefined) checkStepOptions(name, options)
       return this.#sink({ kind: "do", id, fn: fn as DoAsk["fn"], options }) as Promise<T>
     } catch (error) {
       return Promise.reject(error)
@@ -104,6 +106,13 @@ export class Asker implements Asks<Record<string, never>> {
     }
     return stepId(this.#parent, name, occurrence)
   }
+}
+
+/** Here, where the code can still catch it: an attempt could only fail again and again. */
+function checkStepOptions(name: string, { retry, timeout, deadline }: StepOptions): void {
+  if (timeout !== undefined) durationMs(timeout, `the timeout of step "${name}"`)
+  if (deadline !== undefined) durationMs(deadline, `the deadline of step "${name}"`)
+  if (retry !== undefined) checkRetry(retry)
 }
 
 function instant(name: string, time: Date | number | string): number {

@@ -1,6 +1,6 @@
 import type { Context } from "./context.ts"
 import { PerdureError } from "./errors.ts"
-import type { Duration } from "./duration.ts"
+import { durationMs, type Duration } from "./duration.ts"
 import { checkEventType, checkWorkflowName } from "./limits.ts"
 import { checkRetry, type RetryOptions } from "./retry-policy.ts"
 import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schema.ts"
@@ -98,5 +98,8 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
   }
   for (const type of Object.keys(options.events ?? {})) checkEventType(type)
   if (options.retry !== undefined) checkRetry(options.retry)
+  if (options.timeout !== undefined) durationMs(options.timeout, `the timeout of workflow "${name}"`)
+  if (options.duplicateSteps !== undefined && options.duplicateSteps !== "number" && options.duplicateSteps !== "error")
+    throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
   return { name, version, options, run }
 }

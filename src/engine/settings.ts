@@ -1,7 +1,8 @@
 import { durationMs, type Duration } from "../core/duration.ts"
+import { PerdureError } from "../core/errors.ts"
 import { defaultLimits, type Limits } from "../core/limits.ts"
 import type { StepContext } from "../core/context.ts"
-import type { RetryOptions } from "../core/retry-policy.ts"
+import { checkRetry, type RetryOptions } from "../core/retry-policy.ts"
 import type { Hooks } from "../core/workflow.ts"
 
 /** What a user may set for an engine; everything has a default. */
@@ -59,7 +60,18 @@ export interface EngineSettings {
   readonly interceptors: readonly StepInterceptor[]
 }
 
+/** Throws where a number is not one that can be counted to. */
+function checkCount(name: string, value: number | undefined, least: number): void {
+  if (value === undefined || value === Infinity || (Number.isInteger(value) && value >= least)) return
+  throw new PerdureError("BAD_OPTION", `${name} is ${String(value)}; give a whole number from ${least} on`, { details: { option: name } })
+}
+
 export function engineSettings(options: EngineOptions): EngineSettings {
+  if (options.retry !== undefined) checkRetry(options.retry)
+  checkCount("maxRecoveries", options.maxRecoveries, 0)
+  checkCount("maxResidentInstances", options.maxResidentInstances, 1)
+  checkCount("maxResidentBytes", options.maxResidentBytes, 0)
+  for (const [name, value] of Object.entries(options.limits ?? {})) checkCount(`limits.${name}`, value, 1)
   const ms = (value: Duration | undefined, what: string, fallback: number) => (value === undefined ? fallback : durationMs(value, what))
   return {
     retry: options.retry,

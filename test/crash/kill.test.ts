@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { CrashBed } from "./crash-bed.ts"
+import { findings } from "./findings.ts"
+import { type Aim, Killer } from "./killer.ts"
+import { PhaseHistogram, PhaseWatch } from "./phases.ts"
+import { makePlans } from "./plan.ts"
+import { isWorker, isWorking } from "./worker-process.ts"
+
+const long = process.env["LONG"] === "1"
+const kills = long ? 200 : 25
+const instances = long ? 500 : 120
+const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9))
+
+/** In turn. A kill comes at a random moment of this time after its victim is where it is aimed at. */
+const aims: readonly { readonly aim: Aim; readonly delayMsMax: number }[] = [
+  { aim: "commit", delayMsMax: 0.3 },
+  { aim: "anytime", delayMsMax: 400 },
+  { aim: "recovery", delayMsMax: 20 },
+  { aim: "step", delayMsMax: 15 },
+  { aim: "client", delayMsMax: 0.3 },
+  { aim: "replay", delayMsMax: 3 },
+  { aim: "idle", delayMsMax: 2 },
+  { aim: "anytime", delayMsMax: 150 },
+]
+
+let bed: CrashBed
+let killer: Killer
+
+beforeEach(async () => {
+  bed = await CrashBed.open()
+  killer = new Killer()
+})
+
+afterEach(async () => {
+  await bed.close()
+  await killer.close()
+})
+
+describe("a worker that is killed again and again", () => {
+  it("loses nothing that was acknowledged, repeats nothing that was recorded, and comes to the right results", async () => {
+    console.log(`kill test: ${kills} kills, ${instances} instances, SEED=${seed}`)
+    const { load } = bed
+    const startedAt = performance.now()
+    const random = new SeededRandom(`kills ${seed}`)
+    const plans = makePlans(seed, instances)
+    const histogram = new PhaseHistogram()
+
+    // The first life ends in good order: it leaves the compiled sources behind.
+    const first = bed.spawn()
+    expect(await first.reported(isWorker, 10_000)).toBe(true)
+    expect(await first.kill("SIGTERM")).toEqual({ code: 0, signal: null })
+
+    let begun = 0
+    for (let kill = 1; kill <= kills; kill++) {
+      // All are started when four fifths of the kills are done: what they take keeps the rest of the kills busy.
+      const due = Math.min(instances, Math.ceil((instances * kill) / (kills * 0.8)))
+      const playUpTo = (count: number) => {
+        for (; begun < count; begun++) load.play(plans[begun]!)
+      }
+      playUpTo(begun + Math.ceil((due - begun) / 2))
+      await killOnce(kill, random, histogram, () => playUpTo(due))
+      if (kill % (kills / 5) === 0) console.log(await progress(kill, startedAt))
+    }
+
+    const last = bed.spawn({ maxRecoveries: 1_000 })
+    expect(await last.reported(isWorker, 10_000)).toBe(true)
+    await load.played()
+    const problems = await findings(bed, plans)
+    console.log(`${histogram.toString()}\nkill test: ${seconds(startedAt)} s`)
+    expect(problems).toEqual([])
+    expect(last.output).toBe("")
+    expect(await last.kill("SIGTERM")).toEqual({ code: 0, signal: null })
+    expect(bed.integrity()).toEqual(["ok"])
+    for (const phase of ["commit", "step", "recovery", "replay", "client write"] as const) {
+      expect(histogram.hits(phase), `kills that hit a ${phase}`).toBeGreaterThan(0)
+    }
+  })
+})
+
+/** One life of the worker. `meanwhile` is called when the killer lies in wait. */
+async function killOnce(kill: number, random: SeededRandom, histogram: PhaseHistogram, meanwhile: () => void): Promise<void> {
+  const { aim, delayMsMax } = aims[kill % aims.length]!
+  const delayMs = random.next() * delayMsMax
+  const victim = bed.spawn({ maxRecoveries: 1_000 })
+  const { pid, phaseFile } = victim
+  if (aim !== "recovery" && aim !== "replay") await victim.reported(isWorking, 1_000)
+  expect(victim.alive, `the worker ended by itself: ${victim.output}`).toBe(true)
+  const killed = killer.kill({ pid, phaseFile, aim, delayMs, patienceMs: 1_000, clientWriting: bed.load.writing })
+  meanwhile()
+  const { clientWrite } = await killed
+  expect(await victim.exited).toEqual({ code: null, signal: "SIGKILL" })
+  expect(victim.output).toBe("")
+  const watch = new PhaseWatch(phaseFile)
+  histogram.add(watch.read(), clientWrite)
+  watch.close()
+}
+
+async function progress(done: number, startedAt: number): Promise<string> {
+  const { completed = 0 } = await bed.load.engine.count({}, "status")
+  return `  ${done} of ${kills} kills, ${bed.load.started.size} of ${instances} instances started, ${completed} completed, ${seconds(startedAt)} s`
+}
+
+const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(1)

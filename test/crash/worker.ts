@@ -1,0 +1,70 @@
+// A worker process of the crash tests. It says over IPC what it is, tells the phase file what it does, and ends in good
+// order on SIGTERM. It does not outlive the test that started it.
+
+import { join } from "node:path"
+import { Perdure } from "../../src/index.ts"
+import { sqlite } from "../../src/sqlite.ts"
+import { Ledger } from "./ledger.ts"
+import { lethalWorkflows } from "./lethal-workflows.ts"
+import { markedStore } from "./marked-store.ts"
+import { PhaseMarks } from "./phases.ts"
+import type { WorkerOptions, WorkerReport } from "./worker-process.ts"
+import { sceneWorkflows } from "./workflows.ts"
+
+const { folder, life, maxRecoveries } = JSON.parse(process.argv[2] ?? "{}") as WorkerOptions
+
+function report(message: WorkerReport): void {
+  process.send?.(message)
+}
+
+process.on("disconnect", () => process.exit(1))
+
+const marks = new PhaseMarks(join(folder, `phase-${life}`))
+const ledger = new Ledger(folder, life)
+
+let recovery: "open" | "replay" | "over" = "open"
+const recovered = () => {
+  if (recovery === "replay") marks.leave("replay")
+  recovery = "over"
+  marks.leave("recovery")
+}
+
+const store = markedStore(sqlite(join(folder, "app.db")), {
+  during: (operation, work) => marks.during(operation === "deliver" ? "claim" : operation, work),
+  onClaimed: (count) => {
+    if (recovery !== "open") return
+    if (count === 0) return recovered()
+    recovery = "replay"
+    marks.enter("replay")
+  },
+  onCommitted: () => {
+    if (recovery === "replay") recovered()
+  },
+})
+
+let worked = false
+marks.enter("recovery")
+const engine = await Perdure.open({
+  store,
+  workflows: [...sceneWorkflows(ledger, marks), ...lethalWorkflows(folder, ledger, marks)],
+  ...(maxRecoveries === undefined ? undefined : { maxRecoveries }),
+  interceptors: [
+    (_step, next) => {
+      if (!worked) report({ type: "work" })
+      worked = true
+      return next()
+    },
+  ],
+})
+
+process.once("SIGTERM", () => {
+  void engine.close().then(() => process.exit(0))
+})
+
+let role = engine.role
+report({ type: "role", role })
+setInterval(() => {
+  if (engine.role === role) return
+  role = engine.role
+  report({ type: "role", role })
+}, 5)

@@ -1,12 +1,12 @@
-import { Asker, type AskRequest } from "./ask.ts"
+import type { AskRequest } from "./ask.ts"
 import type { Payload } from "./codec.ts"
 import type { Context, InstanceInfo, WorkflowLog } from "./context.ts"
 import { CancelledError, PerdureError } from "./errors.ts"
 import type { Recorded, Release } from "./journal.ts"
-import { SeededRandom } from "./seeded-random.ts"
 import { SmallMap } from "./small-map.ts"
 import { PendingAsk, reject, settle, type Settling } from "./settlement.ts"
 import type { AnyWorkflow } from "./workflow.ts"
+import { WorkflowContext, type ContextSource } from "./workflow-context.ts"
 
 /**
  * Workflow code and its journal. The code asks; whoever drives the execution records each ask (`accept`), does it, records
@@ -15,24 +15,25 @@ import type { AnyWorkflow } from "./workflow.ts"
  *
  * Suspension is a promise left pending. Nothing here does I/O, reads a clock or draws a random number.
  */
-export class Execution {
+export class Execution implements ContextSource {
   /** Asks that are not recorded yet, in call order. */
   readonly fresh = new SmallMap<OpenAsk>()
   /** Recorded asks that the code itself gave up through a signal, to be recorded. */
   aborted: string[] = []
-  outcome: Outcome | undefined
+  outcome: Outcome | undefined = undefined
   /** Log lines of workflow code are silent while this is set. */
   replaying = false
+  /** The time of the last entry seen. */
+  now = 0
+  lastAsked: string | undefined = undefined
 
   readonly #spec: ExecutionSpec
   readonly #open = new SmallMap<OpenAsk>()
   /** Asks that the code gave up before they were recorded; on replay with other timing they may be recorded all the same. */
-  readonly #withdrawn = new Set<string>()
+  #withdrawn: Set<string> | undefined = undefined
   #cancelling: AbortController | undefined
   #cancelled: CancelledError | undefined
-  #now = 0
   #asks = 0
-  #lastAsked: string | undefined
 
   constructor(spec: ExecutionSpec) {
     this.#spec = spec
@@ -59,7 +60,7 @@ export class Execution {
   #again(id: string): "accepted" | "missing" {
     const open = this.#open.get(id)
     if (open) open.underWay = true
-    return open || this.#withdrawn.has(id) ? "accepted" : "missing"
+    return open || this.#withdrawn?.has(id) ? "accepted" : "missing"
   }
 
   /** The step's attempt failed and another is to follow: nothing of it is under way until then. */
@@ -75,7 +76,7 @@ export class Execution {
 
   /** Releases one entry to the code. `payload` is what a completed wait received. */
   release({ entry, at, position }: Recorded<Release>, payload?: Payload): void {
-    this.#now = at
+    this.now = at
     switch (entry.type) {
       case "run.started":
         return this.#begin(entry.value.decode())
@@ -87,12 +88,13 @@ export class Execution {
   }
 
   #begin(input: unknown): void {
+    const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number")
     this.#spec.enter(() => {
       const settle = (outcome: Outcome) => {
         this.outcome = outcome
         this.#spec.onActivity()
       }
-      const done = new Promise((resolve) => resolve(this.#spec.workflow.run(this.#context(), input)))
+      const done = new Promise((resolve) => resolve(this.#spec.workflow.run(context, input)))
       done.then(
         (value) => settle({ ok: true, value }),
         (error: unknown) => settle({ ok: false, error }),
@@ -133,7 +135,7 @@ export class Execution {
     this.fresh.delete(id)
   }
 
-  readonly #ask = (request: AskRequest): Promise<unknown> => {
+  readonly ask = (request: AskRequest): Promise<unknown> => {
     const spec = this.#spec
     spec.guard()
     if (++this.#asks > spec.stepsMax) {
@@ -143,7 +145,7 @@ export class Execution {
         { details: { limit: "stepsMax", max: spec.stepsMax } },
       )
     }
-    this.#lastAsked = request.id
+    this.lastAsked = request.id
     if (request.kind !== "do") {
       if (this.#cancelled) throw this.#cancelled
       if (request.signal?.aborted) throw request.signal.reason
@@ -159,7 +161,7 @@ export class Execution {
     const { id, kind } = ask.request
     if (kind === "do") return
     if (this.#open.get(id) === ask) this.aborted.push(id)
-    else if (this.fresh.get(id) === ask) this.#withdrawn.add(id)
+    else if (this.fresh.get(id) === ask) (this.#withdrawn ??= new Set()).add(id)
     else return
     this.#forget(id)
     reject(ask, (ask.request as { signal: AbortSignal }).signal.reason)
@@ -167,7 +169,7 @@ export class Execution {
   }
 
   /** Made when first looked at: most workflows never do. */
-  get #signal(): AbortSignal {
+  get signal(): AbortSignal {
     if (!this.#cancelling) {
       this.#cancelling = new AbortController()
       if (this.#cancelled) this.#cancelling.abort(this.#cancelled)
@@ -175,40 +177,12 @@ export class Execution {
     return this.#cancelling.signal
   }
 
-  /** Its methods may be taken out of it: they do not look at `this`. */
-  #context(): Context {
-    const { instance, workflow, log } = this.#spec
-    let random: SeededRandom | undefined
-    const seeded = () => (random ??= new SeededRandom(`${instance.incarnation}:${instance.run}`))
-    const asker = new Asker(this.#ask, undefined, workflow.options.duplicateSteps ?? "number")
-    const speak = (level: keyof WorkflowLog) => (message: string, data?: Record<string, unknown>) => {
-      if (!this.replaying) log[level](message, { instance: instance.id, ...data })
-    }
-    const execution = this
-    const waitForEvent = asker.waitForEvent.bind(asker) as Context["waitForEvent"]
-    return {
-      do: asker.do.bind(asker),
-      sleep: asker.sleep.bind(asker),
-      sleepUntil: asker.sleepUntil.bind(asker),
-      waitForEvent,
-      waitForSignal: waitForEvent,
-      instance,
-      get signal() {
-        return execution.#signal
-      },
-      get startTime() {
-        return new Date(instance.startedAt)
-      },
-      get currentStep() {
-        return execution.#lastAsked
-      },
-      get log() {
-        return { debug: speak("debug"), info: speak("info"), warn: speak("warn"), error: speak("error") }
-      },
-      now: () => this.#now,
-      random: () => seeded().next(),
-      uuid: () => seeded().uuid(),
-    }
+  get instance(): InstanceInfo {
+    return this.#spec.instance
+  }
+
+  say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void {
+    if (!this.replaying) this.#spec.log[level](message, { instance: this.#spec.instance.id, ...data })
   }
 }
 

@@ -22,9 +22,9 @@ export class InstanceState {
   readonly waits = new SmallMap<OpenWait>()
   /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
   readonly nested = new SmallMap<Recorded<Release>>()
-  /** What completed waits received, by the position of the event; for those still to be released. */
-  readonly received = new Map<number, Payload>()
-  readonly eventIds = new Set<string>()
+  /** What events brought, by position, while somebody may ask for it. */
+  #received: Map<number, Payload> | undefined = undefined
+  #eventIds: Set<string> | undefined = undefined
   cancel: { readonly position: number; readonly at: number; readonly cause: "request" | "timeout"; readonly reason: string | undefined } | undefined
   paused: { readonly position: number; readonly at: number } | undefined
   /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
@@ -36,8 +36,8 @@ export class InstanceState {
   crashes = 0
   hook: { readonly failures: number; readonly retryAt: number | undefined } = { failures: 0, retryAt: undefined }
 
-  readonly #buffered = new Map<string, number[]>()
-  readonly #timers = new MinHeap<Timer>((a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.position < b.position))
+  #buffered: Map<string, number[]> | undefined = undefined
+  readonly #timers = new MinHeap<Timer>(firesBefore)
 
   apply(recorded: Recorded): void {
     const { entry, position, at } = recorded
@@ -108,8 +108,9 @@ export class InstanceState {
         this.waits.delete(entry.id)
         return
       case "event.received": {
-        if (entry.eventId !== undefined) this.eventIds.add(entry.eventId)
-        this.received.set(position, entry.value)
+        if (entry.eventId !== undefined) (this.#eventIds ??= new Set()).add(entry.eventId)
+        ;(this.#received ??= new Map()).set(position, entry.value)
+        this.#buffered ??= new Map()
         const queue = this.#buffered.get(entry.event)
         if (queue) queue.push(position)
         else this.#buffered.set(entry.event, [position])
@@ -159,12 +160,26 @@ export class InstanceState {
 
   /** The oldest buffered event of that type. */
   bufferedEvent(event: string): number | undefined {
-    return this.#buffered.get(event)?.[0]
+    return this.#buffered?.get(event)?.[0]
+  }
+
+  hasEventId(eventId: string): boolean {
+    return this.#eventIds?.has(eventId) ?? false
+  }
+
+  /** What the event at that position brought. */
+  received(position: number): Payload | undefined {
+    return this.#received?.get(position)
+  }
+
+  /** Nobody will ask for it again. */
+  forgetReceived(position: number): void {
+    this.#received?.delete(position)
   }
 
   /** How many events of each type wait for somebody to ask for them. */
   bufferedEvents(): ReadonlyMap<string, number> {
-    return new Map([...this.#buffered].filter(([, queue]) => queue.length > 0).map(([event, queue]) => [event, queue.length]))
+    return new Map([...(this.#buffered ?? [])].filter(([, queue]) => queue.length > 0).map(([event, queue]) => [event, queue.length]))
   }
 
   /** The open wait for that type that was asked for first. */
@@ -255,7 +270,7 @@ export class InstanceState {
   }
 
   #consume(position: number): void {
-    for (const queue of this.#buffered.values()) {
+    for (const queue of this.#buffered?.values() ?? []) {
       const index = queue.indexOf(position)
       if (index >= 0) return void queue.splice(index, 1)
     }
@@ -288,6 +303,10 @@ export interface Timer {
   readonly id: string
   readonly dueAt: number
   readonly position: number
+}
+
+function firesBefore(a: Timer, b: Timer): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.position < b.position)
 }
 
 const endings = {

@@ -1,82 +1,72 @@
 /**
- * A map from ids for a few entries that come and go, in the order of insertion. A `Map` makes itself a new table each time
- * its last entry leaves, which for the open asks of a workflow is at every step; here few entries live in two arrays, and
- * only many move to a Map, for good.
+ * A map from ids for entries that come and go, in the order of insertion. Most workflows have one open ask at a time, and
+ * each instance in memory has several such maps: a single entry lives in two fields, and only with a second one is a Map made.
  */
 export class SmallMap<V> {
-  readonly #keys: string[] = []
-  readonly #values: V[] = []
-  #large: Map<string, V> | undefined
+  #key: string | undefined = undefined
+  #value: V | undefined = undefined
+  #map: Map<string, V> | undefined = undefined
 
   get size(): number {
-    return this.#large ? this.#large.size : this.#keys.length
+    if (this.#map) return this.#map.size
+    return this.#key === undefined ? 0 : 1
   }
 
   has(key: string): boolean {
-    return this.#large ? this.#large.has(key) : this.#keys.includes(key)
+    return this.#map ? this.#map.has(key) : this.#key === key
   }
 
   get(key: string): V | undefined {
-    if (this.#large) return this.#large.get(key)
-    const index = this.#keys.indexOf(key)
-    return index < 0 ? undefined : this.#values[index]
+    if (this.#map) return this.#map.get(key)
+    return this.#key === key ? this.#value : undefined
   }
 
   set(key: string, value: V): void {
-    if (this.#large) return void this.#large.set(key, value)
-    const index = this.#keys.indexOf(key)
-    if (index >= 0) this.#values[index] = value
-    else if (this.#keys.length < smallMax) {
-      this.#keys.push(key)
-      this.#values.push(value)
-    } else this.#grow().set(key, value)
+    if (this.#map) this.#map.set(key, value)
+    else if (this.#key === undefined || this.#key === key) {
+      this.#key = key
+      this.#value = value
+    } else {
+      this.#map = new Map([
+        [this.#key, this.#value as V],
+        [key, value],
+      ])
+      this.#forget()
+    }
   }
 
   delete(key: string): boolean {
-    if (this.#large) return this.#large.delete(key)
-    const keys = this.#keys
-    const index = keys.indexOf(key)
-    if (index < 0) return false
-    const values = this.#values
-    for (let at = index + 1; at < keys.length; at++) {
-      keys[at - 1] = keys[at]!
-      values[at - 1] = values[at]!
-    }
-    keys.pop()
-    values.pop()
+    if (this.#map) return this.#map.delete(key)
+    if (this.#key !== key) return false
+    this.#forget()
     return true
   }
 
   clear(): void {
-    this.#large = undefined
-    this.#keys.length = 0
-    this.#values.length = 0
+    this.#map = undefined
+    this.#forget()
   }
 
   /** A copy: the map may change while it is gone through. */
   keys(): readonly string[] {
-    return this.#large ? [...this.#large.keys()] : this.#keys.slice()
+    if (this.#map) return [...this.#map.keys()]
+    return this.#key === undefined ? [] : [this.#key]
   }
 
   values(): readonly V[] {
-    return this.#large ? [...this.#large.values()] : this.#values.slice()
+    if (this.#map) return [...this.#map.values()]
+    return this.#key === undefined ? [] : [this.#value as V]
   }
 
   /** Whether a value is like that, without a copy. */
   some(test: (value: V) => boolean): boolean {
-    if (!this.#large) return this.#values.some(test)
-    for (const value of this.#large.values()) if (test(value)) return true
+    if (!this.#map) return this.#key !== undefined && test(this.#value as V)
+    for (const value of this.#map.values()) if (test(value)) return true
     return false
   }
 
-  #grow(): Map<string, V> {
-    const large = new Map<string, V>()
-    for (const [index, key] of this.#keys.entries()) large.set(key, this.#values[index]!)
-    this.#keys.length = 0
-    this.#values.length = 0
-    this.#large = large
-    return large
+  #forget(): void {
+    this.#key = undefined
+    this.#value = undefined
   }
 }
-
-const smallMax = 8

@@ -8,13 +8,13 @@ import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
-import { NestedSteps } from "./nested-steps.ts"
+import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
 import { StepAttempt, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
-export class Attempts implements AttemptOwner {
+export class Attempts implements AttemptOwner, NestedDriver {
   readonly runtime: Runtime
   readonly identity: NewInstance
   readonly #workflow: AnyWorkflow
@@ -34,12 +34,23 @@ export class Attempts implements AttemptOwner {
     this.#state = state
     this.#writer = writer
     this.#driver = driver
-    this.#nested = new NestedSteps(state, {
-      instance: identity.id,
-      submit: (request) => driver.submit(() => this.#takeNested(request)),
-      abort: (id) => driver.submit(() => void driver.record({ type: "ask.aborted", id })),
-      isDurable: (position) => writer.isDurable(position),
-    })
+    this.#nested = new NestedSteps(state, this)
+  }
+
+  get instance(): string {
+    return this.identity.id
+  }
+
+  submit(request: AskRequest): void {
+    this.#driver.submit(() => this.#takeNested(request))
+  }
+
+  abort(id: string): void {
+    this.#driver.submit(() => void this.#driver.record({ type: "ask.aborted", id }))
+  }
+
+  isDurable(position: number): boolean {
+    return this.#writer.isDurable(position)
   }
 
   get count(): number {
@@ -105,7 +116,9 @@ export class Attempts implements AttemptOwner {
   }
 
   #takeNested(request: AskRequest): void {
-    const { steps, sleeps, waits } = this.#state
+    const { steps, sleeps, waits, nested } = this.#state
+    // What it asks for came in while it was on its way: it is handed out when that is durable.
+    if (nested.has(request.id)) return
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)
@@ -171,7 +184,7 @@ export class Attempts implements AttemptOwner {
       return { ...base, value: Payload.of(encodeError(error)) }
     }
     if (delayMs === undefined) return base
-    const retryAt = this.#writer.draft.at + delayMs
+    const retryAt = this.#writer.now + delayMs
     const deadlineAt = options?.deadline === undefined ? Infinity : firstAt + durationMs(options.deadline)
     return retryAt > deadlineAt ? base : { ...base, retryAt }
   }

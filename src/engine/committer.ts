@@ -13,6 +13,7 @@ export class Committer {
   #gathering: Submitted[] = []
   #writing = false
   #abandoned = false
+  #onIdle: (() => void)[] = []
   /** For metrics and tests: how many transactions and turns were written. */
   commits = 0
   turns = 0
@@ -24,6 +25,11 @@ export class Committer {
 
   get idle(): boolean {
     return !this.#writing && this.#gathering.length === 0
+  }
+
+  /** Resolves when all that has gathered is written. */
+  whenIdle(): Promise<void> {
+    return this.idle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
   /** `done` is called once, after the transaction. */
@@ -47,7 +53,8 @@ export class Committer {
     this.#writing = true
     void this.#write(batch).then(() => {
       this.#writing = false
-      if (this.#gathering.length > 0) this.#arm()
+      if (this.#gathering.length > 0) return this.#arm()
+      for (const tell of this.#onIdle.splice(0)) tell()
     })
   }
 

@@ -1,30 +1,31 @@
 import type { AskRequest } from "../core/ask.ts"
-import { CancelledError, PerdureError } from "../core/errors.ts"
+import { CancelledError } from "../core/errors.ts"
 import type { ExecutionSpec } from "../core/execution.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
-import { Attempts } from "./attempts.ts"
+import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
 import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
-import { MessageIntake } from "./message-intake.ts"
+import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
-import { ReleasePipeline } from "./release-pipeline.ts"
+import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
 import { rowOf, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
 import { Alarm } from "./timers.ts"
+import { refuseInStep } from "./step-guard.ts"
 import type { TurnDraft } from "./turn-draft.ts"
-import { TurnWriter } from "./turn-writer.ts"
+import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
 
 /**
  * Drives one resident instance. `pump` runs after a macrotask, and does in this order: release what is recorded, one entry at
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
  */
-export class InstanceRunner implements Pulsed {
+export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -64,40 +65,43 @@ export class InstanceRunner implements Pulsed {
     })
     this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
     this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
-    this.#writer = new TurnWriter(runtime, identity, this.state, {
-      row: (previous) => this.#row(previous),
-      onCommitted: (row, draft, textLength) => this.#committed(row, draft, textLength),
-      onLost: (result) => {
-        if (!this.#gone) runtime.onLost(this, typeof result === "object" ? result.error : undefined)
-      },
-    })
-    this.#pipeline = new ReleasePipeline(this.state, {
-      spec: () => this.#executionSpec(),
-      onAccepted: () => this.#grace.clear(),
-      onMissing: (describe) => this.#grace.await(() => this.#stall("JOURNAL_MISMATCH", describe())),
-      stall: (message) => this.#stall("JOURNAL_MISMATCH", message),
-    })
-    this.#intake = new MessageIntake(this.state, this.#writer, {
-      record: (entry) => this.#record(entry),
-      settle: (entry) => this.#settle(entry),
-      cancel: (entry) => this.#cancel(entry),
-      takeNext: (messages) => this.#inputs.unshift(...messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated))),
-    })
-    this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, {
-      record: (entry) => this.#record(entry),
-      recordAsk: (request) => this.#recordAsk(request),
-      request: (id) => this.#pipeline.execution?.request(id),
-      submit: (take) => this.#submit(take),
-    })
+    this.#writer = new TurnWriter(runtime, identity, this.state, this)
+    this.#pipeline = new ReleasePipeline(this.state, this)
+    this.#intake = new MessageIntake(this.state, this.#writer, this)
+    this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
   }
 
   #takeMessage(message: Message, gated: boolean): void {
     this.#intake.take(message, gated && !this.#delayed)
   }
 
+  takeNext(messages: readonly Message[]): void {
+    this.#inputs.unshift(...messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated)))
+  }
+
+  request(id: string): AskRequest | undefined {
+    return this.#pipeline.execution?.request(id)
+  }
+
+  onAccepted(): void {
+    this.#grace.clear()
+  }
+
+  onMissing(describe: () => string): void {
+    this.#grace.await(() => this.#stall("JOURNAL_MISMATCH", describe()))
+  }
+
+  onMismatch(message: string): void {
+    this.#stall("JOURNAL_MISMATCH", message)
+  }
+
+  onLost(result: Exclude<CommitResult, "committed">): void {
+    if (!this.#gone) this.#runtime.onLost(this, typeof result === "object" ? result.error : undefined)
+  }
+
   /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
   begin(start: EntryOf<"run.started">, onCreated: (result: CommitResult) => void): void {
-    this.#record(start)
+    this.record(start)
     this.#writer.draft.create = this.identity
     this.#writer.draft.onResult = onCreated
     this.#runtime.pulse.join(this)
@@ -116,7 +120,7 @@ export class InstanceRunner implements Pulsed {
     this.#recovering = true
     this.state.dormant = this.state.paused !== undefined && this.state.cancel === undefined
     if (crashed && !this.state.ended && !this.state.stalled) {
-      this.#record({ type: "recovered", worker: this.#runtime.worker })
+      this.record({ type: "recovered", worker: this.#runtime.worker })
       if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
         this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
       }
@@ -150,7 +154,7 @@ export class InstanceRunner implements Pulsed {
     for (const message of messages) {
       if (message.seq <= this.#intake.seen) continue
       this.#intake.seen = message.seq
-      this.#submit((gated) => this.#takeMessage(message, gated))
+      this.submit((gated) => this.#takeMessage(message, gated))
     }
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
@@ -211,8 +215,8 @@ export class InstanceRunner implements Pulsed {
       return true
     }
     if (execution.fresh.size === 0 && execution.aborted.length === 0) return false
-    for (const { request } of execution.fresh.values()) this.#recordAsk(request)
-    for (const id of execution.aborted.splice(0)) this.#record({ type: "ask.aborted", id })
+    for (const { request } of execution.fresh.values()) this.recordAsk(request)
+    for (const id of execution.aborted.splice(0)) this.record({ type: "ask.aborted", id })
     return true
   }
 
@@ -227,7 +231,7 @@ export class InstanceRunner implements Pulsed {
     return this.#pipeline.execution === undefined && !this.state.cancel && this.state.startedAt > this.#runtime.host.now()
   }
 
-  #executionSpec(): ExecutionSpec {
+  executionSpec(): ExecutionSpec {
     const { host, settings, engine } = this.#runtime
     const { id, workflow, version, incarnation } = this.identity
     return {
@@ -236,76 +240,70 @@ export class InstanceRunner implements Pulsed {
       stepsMax: settings.limits.stepsMax,
       log: host.log,
       enter: (run) => host.runIn({ engine, instance: id }, run),
-      guard: () => {
-        const step = host.currentScope()?.step
-        if (step === undefined) return
-        throw new PerdureError(
-          "CTX_IN_STEP",
-          `step "${step}" uses the workflow's ctx; inside a step ask through its own context: async ({ step }) => step.do(…)`,
-          { details: { step } },
-        )
-      },
+      guard: () => refuseInStep(host.currentScope()),
       onActivity: () => {
         if (!this.#gone) this.#runtime.pulse.join(this)
       },
     }
   }
 
-  #record(entry: Entry): Recorded {
+  record(entry: Entry): Recorded {
     const recorded = this.#writer.record(entry)
     this.#pipeline.push(recorded)
     return recorded
   }
 
-  #recordAsk(request: AskRequest): void {
+  recordAsk(request: AskRequest): void {
     if (request.kind === "do") return this.#attempts.begin(request, 1)
-    const { at } = this.#writer.draft
+    const { now } = this.#writer
     if (request.kind === "sleep") {
-      this.#record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(at) })
+      this.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now) })
       return
     }
     const { id, event, timeoutMs } = request
-    this.#record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: at + timeoutMs }) })
+    this.record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }) })
     const buffered = this.state.bufferedEvent(event)
-    if (buffered !== undefined) this.#settle({ type: "wait.completed", id, from: buffered })
+    if (buffered !== undefined) this.settle({ type: "wait.completed", id, from: buffered })
   }
 
-  #settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
-    this.#attempts.settleNested(this.#record(entry))
+  settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
+    this.#attempts.settleNested(this.record(entry))
   }
 
-  #submit(input: (gated: boolean) => void): void {
+  submit(input: (gated: boolean) => void): void {
     if (this.#gone) return
     this.#inputs.push(input)
     // Where the last release is a macrotask ago, this one need not wait for another.
     if (!this.inLine && !this.#settling) this.pump()
   }
 
-  #cancel(entry: EntryOf<"cancel.requested">): void {
+  cancel(entry: EntryOf<"cancel.requested">): void {
     const { begun } = this.#pipeline
     const retrying = this.state.steps.values().filter((step) => step.retryAt !== undefined)
-    this.#record(entry)
+    this.record(entry)
     if (!begun) return this.#end(cancelledEntry(this.id, this.state))
     this.#attempts.cancel(new CancelledError(this.id, entry.reason), retrying)
   }
 
   #fireTimer(): boolean {
-    const { state } = this
     const dueAt = this.#dueAt()
-    if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now()) return false
-    const timer = state.nextTimer()
-    // An event that is in the inbox already comes before the timeout.
-    if (timer?.kind === "wait" && this.inboxDirty) return false
+    if (this.state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.#isHeldUp) return false
+    const timer = this.state.nextTimer()
     if (timer?.dueAt === dueAt) {
       if (timer.kind === "retry") this.#attempts.retry(timer.id)
-      else if (timer.kind === "sleep") this.#settle({ type: "sleep.completed", id: timer.id })
+      else if (timer.kind === "sleep") this.settle({ type: "sleep.completed", id: timer.id })
       else {
         this.#writer.draft.inboxSeen = this.#intake.seen
-        this.#settle({ type: "wait.timedOut", id: timer.id })
+        this.settle({ type: "wait.timedOut", id: timer.id })
       }
-    } else if (state.cancel) this.#end(cancelledEntry(this.id, this.state))
-    else this.#cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    } else if (this.state.cancel) this.#end(cancelledEntry(this.id, this.state))
+    else this.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
     return true
+  }
+
+  /** A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout. */
+  get #isHeldUp(): boolean {
+    return this.#writer.isBehind(this.#dueAt() ?? 0) || (this.inboxDirty && this.state.nextTimer()?.kind === "wait")
   }
 
   /** When the next timer is due: of a sleep, a retry, a wait, the whole instance, or the grace of its cancel. */
@@ -318,20 +316,20 @@ export class InstanceRunner implements Pulsed {
   }
 
   #end(entry: EndingEntry): void {
-    this.#record(entry)
+    this.record(entry)
     this.#writer.draft.discardInbox = true
     this.#attempts.abandon(`instance "${this.id}" has ended`)
   }
 
   #stall(code: "JOURNAL_MISMATCH" | "TOO_MANY_CRASHES" | "FOREIGN_AWAIT", message: string): void {
     this.#spent = true
-    this.#record({ type: "stalled", code, message })
+    this.record({ type: "stalled", code, message })
     this.#attempts.abandon(message)
     this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
     this.#runtime.pulse.join(this)
   }
 
-  #row(previous?: Row): Row {
+  row(previous?: Row): Row {
     const { host, worker, settings } = this.#runtime
     // Between two steps, which is most turns, nothing changes but the journal.
     if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && this.state.isPlainlyRunning) return previous
@@ -346,7 +344,7 @@ export class InstanceRunner implements Pulsed {
     })
   }
 
-  #committed(row: Row, draft: TurnDraft, textLength: number): void {
+  onCommitted(row: Row, draft: TurnDraft, textLength: number): void {
     this.textLength += textLength
     if (this.#gone) return
     draft.committed()
@@ -363,7 +361,7 @@ export class InstanceRunner implements Pulsed {
   #rest(): void {
     if (!this.#writer.idle || this.#hooks.calling || this.#attempts.count > 0) return
     if (!this.#hooks.pending) {
-      if (this.#row().owner === undefined) this.#runtime.onIdle(this)
+      if (this.row().owner === undefined) this.#runtime.onIdle(this)
       return
     }
     const { dueAt } = this.#hooks
@@ -374,14 +372,14 @@ export class InstanceRunner implements Pulsed {
   async #callHooks(): Promise<void> {
     const note = await this.#hooks.call()
     if (this.#gone) return
-    this.#record(note)
+    this.record(note)
     this.#writer.seal()
   }
 
   /** Keeps the timers of the host in line with what is pending. */
   #arm(drained: boolean): void {
     // While replay waits for the code no timer can be acted on.
-    this.#alarm.setTo(drained ? this.#dueAt() : undefined)
+    this.#alarm.setTo(drained && !this.#isHeldUp ? this.#dueAt() : undefined)
     if (this.#gated) return this.#rest()
     if (!drained) return
     if (!this.#isStuck) return this.#grace.clear()

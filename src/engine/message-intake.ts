@@ -59,7 +59,7 @@ export interface IntakeDriver {
 function ignoreReason(message: Message, state: InstanceState): string | undefined {
   switch (message.kind) {
     case "event":
-      return message.eventId !== undefined && state.eventIds.has(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
+      return message.eventId !== undefined && state.hasEventId(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
     case "pause":
       if (state.stalled) return "it is stalled"
       if (state.cancel) return "it is being cancelled"

@@ -2,6 +2,7 @@ import type { AskRequest, DoAsk } from "../core/ask.ts"
 import { CancelledError, PerdureError } from "../core/errors.ts"
 import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { Recorded, Release } from "../core/journal.ts"
+import { SmallMap } from "../core/small-map.ts"
 import { PendingAsk, reject, settle, type Settling } from "../core/settlement.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 
@@ -12,7 +13,7 @@ import type { StepAttempt } from "./step-attempt.ts"
  */
 export class NestedSteps {
   readonly #state: InstanceState
-  readonly #waiters = new Map<string, Waiter[]>()
+  readonly #waiters = new SmallMap<Waiter[]>()
   readonly #driver: NestedDriver
 
   constructor(state: InstanceState, driver: NestedDriver) {
@@ -58,7 +59,8 @@ export class NestedSteps {
 
   /** Sleeps, waits and retries that a cancel has closed. */
   cancel(error: CancelledError, retrying: readonly OpenStep[]): void {
-    for (const [id, waiters] of this.#waiters) {
+    for (const id of this.#waiters.keys()) {
+      const waiters = this.#waiters.get(id) ?? []
       const isClosed = waiters[0]?.request.kind !== "do" || retrying.some((step) => step.id === id)
       if (isClosed) for (const waiter of this.#take(id)) reject(waiter, error)
     }
@@ -81,7 +83,7 @@ export class NestedSteps {
   }
 
   #received(recorded: Recorded<Release>) {
-    return recorded.entry.type === "wait.completed" ? this.#state.received.get(recorded.entry.from) : undefined
+    return recorded.entry.type === "wait.completed" ? this.#state.received(recorded.entry.from) : undefined
   }
 }
 

@@ -56,24 +56,24 @@ export class ReleasePipeline {
 
   #take(item: Recorded): "noted" | "blocked" | "releases" {
     const { entry } = item
-    // Nested entries are answered by id, outside the release order.
-    if ("id" in entry && entry.id.includes("/")) return "noted"
     switch (entry.type) {
       case "step.started":
       case "sleep.started":
       case "wait.started":
-        return this.#accept(item as Recorded<typeof entry>) ? "noted" : "blocked"
-      case "step.failed":
-        if (entry.retryAt === undefined) return "releases"
-        this.execution?.retrying(entry.id)
-        return "noted"
-      case "run.started":
-        this.execution = new Execution(this.#driver.spec())
-        return "releases"
+        return isNested(entry.id) || this.#accept(item as Recorded<typeof entry>) ? "noted" : "blocked"
       case "step.completed":
       case "sleep.completed":
       case "wait.completed":
       case "wait.timedOut":
+        return isNested(entry.id) ? "noted" : "releases"
+      case "step.failed":
+        if (isNested(entry.id)) return "noted"
+        if (entry.retryAt === undefined) return "releases"
+        this.execution?.retrying(entry.id)
+        return "noted"
+      case "run.started":
+        this.execution = new Execution(this.#driver.executionSpec())
+        return "releases"
       case "cancel.requested":
         return "releases"
       default:
@@ -84,8 +84,8 @@ export class ReleasePipeline {
   #release(execution: Execution, item: Recorded<Release>): void {
     if (item.entry.type !== "wait.completed") return execution.release(item)
     const { from } = item.entry
-    execution.release(item, this.#state.received.get(from))
-    this.#state.received.delete(from)
+    execution.release(item, this.#state.received(from))
+    this.#state.forgetReceived(from)
   }
 
   /** Matches a recorded ask with one that the code made. */
@@ -100,8 +100,8 @@ export class ReleasePipeline {
     }
     const expected = event === undefined ? `${kind === "do" ? "step" : kind} "${entry.id}"` : `wait "${entry.id}" for event "${event}"`
     const mismatch = (did: string) => `the journal has ${expected} at position ${position}, but the code ${did}; deploy the code that recorded it, then resume`
-    if (answer !== "missing") this.#driver.stall(mismatch(`asks for ${answer.asked}`))
-    else if (execution.outcome) this.#driver.stall(mismatch("ends without asking for it"))
+    if (answer !== "missing") this.#driver.onMismatch(mismatch(`asks for ${answer.asked}`))
+    else if (execution.outcome) this.#driver.onMismatch(mismatch("ends without asking for it"))
     else this.#driver.onMissing(() => mismatch(asksFor(execution)))
     return false
   }
@@ -109,18 +109,23 @@ export class ReleasePipeline {
 
 /** The runner of the instance, as its pipeline sees it. */
 export interface PipelineDriver {
-  spec(): ExecutionSpec
+  executionSpec(): ExecutionSpec
   /** A recorded ask was matched. */
   onAccepted(): void
   /** The code has not asked for something recorded yet: it may do so within the grace. */
   onMissing(describe: () => string): void
   /** Journal and code disagree. */
-  stall(message: string): void
+  onMismatch(message: string): void
 }
 
 function asksFor(execution: Execution): string {
   const asked = [...execution.fresh.values()].map(({ request }) => describeAsk(request))
   return asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`
+}
+
+/** Nested entries are answered by id, outside the release order. */
+function isNested(id: string): boolean {
+  return id.includes("/")
 }
 
 function isAsk(type: string): boolean {

@@ -33,7 +33,7 @@ export async function replay(workflow: AnyWorkflow, journal: JournalExport, quie
   let describeMissing: (() => string) | undefined
   const silent = () => undefined
   const pipeline = new ReleasePipeline(state, {
-    spec: () => ({
+    executionSpec: () => ({
       workflow,
       instance: { id, workflow: workflow.name, version, incarnation, run: state.run, startedAt: state.startedAt },
       stepsMax,
@@ -46,7 +46,7 @@ export async function replay(workflow: AnyWorkflow, journal: JournalExport, quie
     onMissing: (describe) => {
       describeMissing = describe
     },
-    stall: (message) => {
+    onMismatch: (message) => {
       stalled = message
     },
   })

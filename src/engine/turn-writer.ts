@@ -47,6 +47,16 @@ export class TurnWriter {
     return this.#draft
   }
 
+  /** From when on what is asked for now counts, also where it joins a turn that began to gather earlier. */
+  get now(): number {
+    return Math.max(this.draft.at, this.#runtime.host.now())
+  }
+
+  /** What is due then cannot join the turn that is gathering: its time is before. */
+  isBehind(dueAt: number): boolean {
+    return this.#draft !== undefined && this.#draft.at < dueAt
+  }
+
   record(entry: Entry): Recorded {
     const { draft } = this
     const run = entry.type === "run.started" ? entry.run : this.#state.run

@@ -19,7 +19,7 @@ import { Alarm, Timers } from "./timers.ts"
 const unreadMax = 1_000
 const storeRetryMs = 1_000
 const giveBackMs = 50
-const disownedCheckMs = 250
+const compareMs = 250
 
 /** The part of an engine that executes: claims instances, keeps them in memory, and lets them go. */
 export class Worker implements Runtime {
@@ -38,7 +38,9 @@ export class Worker implements Runtime {
   readonly #onSweep: WorkerListener["onSweep"]
   #turns = 0
   #active = false
-  #disownedCheckedAt = 0
+  #comparedAt = 0
+  /** Ours in the store, but not in memory, when last looked. */
+  #absent: ReadonlySet<string> = new Set()
   readonly #nextLook: Alarm
   draining = false
   #draining: (() => void) | undefined
@@ -103,7 +105,7 @@ export class Worker implements Runtime {
       this.residency.remove(runner)
       ids.push(runner.id)
     }
-    while (!this.committer.idle) await new Promise<void>((resolve) => this.host.quiesce(resolve))
+    await this.committer.whenIdle()
     if (ids.length > 0) await this.#store.journal.release(this.worker, ids)
     this.timers.close()
   }
@@ -153,7 +155,7 @@ export class Worker implements Runtime {
         const runner = this.residency.get(id)
         if (runner) this.mailroom.read(runner)
       }
-      await this.#dropDisowned()
+      await this.#compareOwned()
     } catch (error) {
       this.host.log.error("unread messages could not be looked up; trying again", { error })
     }
@@ -259,17 +261,24 @@ export class Worker implements Runtime {
     this.timers.set(this.host.now() + giveBackMs, () => this.#dispatcher.giveBack([id]))
   }
 
-  /** Somebody else wrote the next turn of an instance that is idle here: it was terminated or restarted from another process. */
-  async #dropDisowned(): Promise<void> {
+  /**
+   * Brings memory in line with what the store has as ours. What it does not have somebody else wrote: it was terminated or
+   * restarted from another process. What is not in memory was claimed or started by a call that was never answered.
+   */
+  async #compareOwned(): Promise<void> {
     const now = this.host.now()
-    if (this.residency.size === 0) return
-    const nextCheckAt = this.#disownedCheckedAt + disownedCheckMs
+    const nextCheckAt = this.#comparedAt + compareMs
     if (now < nextCheckAt) return this.#nextLook.setTo(nextCheckAt)
-    this.#disownedCheckedAt = now
+    this.#comparedAt = now
     const held = [...this.residency.values()].filter((runner) => runner.isSettledInStore)
     const owned = new Set(await this.#store.journal.owned(this.worker))
     for (const runner of held)
       if (!owned.has(runner.id) && runner.isSettledInStore) this.#discard(runner, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
+    const absent = [...owned].filter((id) => !this.residency.get(id))
+    // What is only being loaded is there at the next look.
+    const orphans = absent.filter((id) => this.#absent.has(id))
+    this.#absent = new Set(absent)
+    if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
   }
 
   #drain(): Promise<void> {

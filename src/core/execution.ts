@@ -1,6 +1,6 @@
 import type { AskRequest } from "./ask.ts"
 import type { Payload } from "./codec.ts"
-import type { Context, InstanceInfo, WorkflowLog } from "./context.ts"
+import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import { CancelledError, PerdureError } from "./errors.ts"
 import type { Recorded, Release } from "./journal.ts"
 import { SmallMap } from "./small-map.ts"

@@ -1,0 +1,210 @@
+// What compiles and what does not. Checked by `npm run typecheck`; nothing here runs.
+
+import { type Client, type Context, type Duration, type Handle, type InstanceDescription, type Workflow, workflow } from "perdure"
+import * as z from "zod"
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+/** Takes only a value of exactly that type: one that is wider, or `any`, makes the second argument necessary. */
+declare function exactly<Expected>(): <Actual>(value: Actual, ...proof: Equal<Actual, Expected> extends true ? [] : ["is not the expected type"]) => void
+
+declare const engine: Client
+
+// --- workflows typed by their function ---------------------------------------------------------------------------------
+
+const plain = workflow("plain", async (ctx, input: { id: string; count?: number }) => {
+  const doubled = await ctx.do("double", () => (input.count ?? 0) * 2)
+  exactly<number>()(doubled)
+  const text = await ctx.do("text", async ({ attempt, idempotencyKey, signal, step }) => {
+    exactly<number>()(attempt)
+    exactly<string>()(idempotencyKey)
+    exactly<AbortSignal>()(signal)
+    return step.do("inner", () => "inner" as const)
+  })
+  exactly<"inner">()(text)
+  // @ts-expect-error a sleep gives nothing
+  const _slept: string = await ctx.sleep("nap", "5m")
+  // @ts-expect-error "5 parsecs" is no duration
+  await ctx.sleep("nap", "5 parsecs")
+  // @ts-expect-error a step needs a function
+  await ctx.do("nothing")
+  // @ts-expect-error there is no such option
+  await ctx.do("options", () => 1, { retries: 5 })
+  // @ts-expect-error there is no such backoff
+  await ctx.do("options", () => 1, { retry: { backoff: "quadratic" } })
+  return { doubled, text }
+})
+
+const plainHandle = await engine.start(plain, { input: { id: "a" } })
+exactly<{ doubled: number; text: "inner" }>()(await plainHandle.result())
+// @ts-expect-error the result has no such field
+void (await plainHandle.result()).tripled
+// @ts-expect-error the input is missing
+await engine.start(plain)
+// @ts-expect-error the input is missing
+await engine.start(plain, { id: "i" })
+// @ts-expect-error id is a string
+await engine.start(plain, { input: { id: 1 } })
+// @ts-expect-error there is no such field
+await engine.start(plain, { input: { id: "a", colour: "red" } })
+// @ts-expect-error "tomorrow" is no duration
+await engine.start(plain, { input: { id: "a" }, delay: "tomorrow" })
+// @ts-expect-error there is no such choice
+await engine.start(plain, { input: { id: "a" }, ifExists: "replace" })
+await engine.start(plain, { input: { id: "a", count: 2 }, delay: "1h", startAt: new Date(), tags: ["x"], timeout: 500, ifExists: "return" })
+
+// --- no input, optional input, a union as input ---------------------------------------------------------------------------
+
+const bare = workflow("bare", async (ctx) => ctx.instance.id)
+await engine.start(bare)
+await engine.start(bare, { id: "i" })
+// @ts-expect-error the workflow takes no input
+await engine.start(bare, { input: 5 })
+
+const optional = workflow("optional", async (_ctx, input?: { n: number }) => input?.n)
+await engine.start(optional)
+await engine.start(optional, { input: { n: 1 } })
+exactly<number | undefined>()(await (await engine.start(optional)).result())
+// @ts-expect-error n is a number
+await engine.start(optional, { input: { n: "1" } })
+
+const union = workflow("union", async (_ctx, input: "sleep" | "wait") => (input === "sleep" ? (1 as const) : ("two" as const)))
+exactly<1 | "two">()(await (await engine.start(union, { input: "sleep" })).result())
+// @ts-expect-error "run" is neither
+await engine.start(union, { input: "run" })
+
+// --- events typed by the function's context -----------------------------------------------------------------------------
+
+interface Events extends Record<string, unknown> {
+  approved: { by: string }
+  ping: undefined
+}
+
+const typed = workflow("typed", async (ctx: Context<Pick<Events, "approved" | "ping">>) => {
+  exactly<{ by: string }>()(await ctx.waitForEvent("approved"))
+  exactly<{ by: string } | null>()(await ctx.waitForEvent("approved", { timeout: "1h", default: null }))
+  exactly<{ by: string }>()(await ctx.waitForEvent("second approval", { type: "approved" }))
+  exactly<{ by: string } | "none">()(await ctx.waitForSignal("second approval", { type: "approved", timeout: 5, default: "none" as const }))
+  // @ts-expect-error there is no such event
+  await ctx.waitForEvent("rejected")
+  // @ts-expect-error there is no such event
+  await ctx.waitForEvent("answer", { type: "rejected" })
+  await ctx.do("nested", async ({ step }) => {
+    exactly<{ by: string }>()(await step.waitForEvent("approved"))
+    // @ts-expect-error there is no such event, inside a step neither
+    await step.waitForEvent("rejected")
+  })
+})
+
+const typedHandle = await engine.start(typed)
+await typedHandle.sendEvent("approved", { by: "Ada" })
+await typedHandle.sendEvent("approved", { by: "Ada" }, { eventId: "e" })
+await typedHandle.sendEvent("ping")
+await typedHandle.signal("ping", undefined, { eventId: "e" })
+// @ts-expect-error there is no such event
+await typedHandle.sendEvent("rejected", { by: "Ada" })
+// @ts-expect-error by is a string
+await typedHandle.sendEvent("approved", { by: 5 })
+// @ts-expect-error the payload is missing
+await typedHandle.sendEvent("approved")
+// @ts-expect-error there is no such event
+await typedHandle.signal("rejected")
+
+// --- schemas: what senders give and what the code sees --------------------------------------------------------------------
+
+const order = workflow(
+  "order",
+  {
+    version: "2",
+    input: z.object({ id: z.string(), at: z.string().transform((text) => new Date(text)), note: z.string().default("none") }),
+    events: { payment: z.object({ amount: z.string().transform(Number) }), cancel: z.undefined() },
+    retry: { maxAttempts: 5, initialInterval: "2s" },
+  },
+  async (ctx, input) => {
+    exactly<{ id: string; at: Date; note: string }>()(input)
+    exactly<{ amount: number }>()(await ctx.waitForEvent("payment"))
+    // @ts-expect-error there is no such event
+    await ctx.waitForEvent("refund")
+    return input.at
+  },
+)
+
+const orderHandle = await engine.start(order, { input: { id: "1", at: "2026-01-01" } })
+exactly<Date>()(await orderHandle.result())
+await orderHandle.sendEvent("payment", { amount: "10" })
+await orderHandle.sendEvent("cancel")
+// @ts-expect-error senders give text, the code sees the number
+await orderHandle.sendEvent("payment", { amount: 10 })
+// @ts-expect-error senders give text, the code sees the Date
+await engine.start(order, { input: { id: "1", at: new Date() } })
+// @ts-expect-error at is missing
+await engine.start(order, { input: { id: "1" } })
+// @ts-expect-error the input is missing
+await engine.start(order)
+
+const inputOnly = workflow("inputOnly", { input: z.number() }, async (ctx, input) => {
+  exactly<number>()(input)
+  return ctx.waitForEvent("anything")
+})
+const inputOnlyHandle = await engine.start(inputOnly, { input: 1 })
+exactly<unknown>()(await inputOnlyHandle.result())
+await inputOnlyHandle.sendEvent("anything", { at: "all" })
+// @ts-expect-error the input is a number
+await engine.start(inputOnly, { input: "1" })
+
+const eventsOnly = workflow("eventsOnly", { events: { go: z.literal("now") } }, async (ctx, input: number) => [await ctx.waitForEvent("go"), input] as const)
+const eventsOnlyHandle = await engine.start(eventsOnly, { input: 1 })
+exactly<readonly ["now", number]>()(await eventsOnlyHandle.result())
+// @ts-expect-error the payload is "now"
+await eventsOnlyHandle.sendEvent("go", "later")
+// @ts-expect-error the input is missing
+await engine.start(eventsOnly)
+
+// @ts-expect-error a schema is not a plain object
+workflow("bad", { input: { id: "string" } }, async () => undefined)
+// @ts-expect-error there is no such option
+workflow("bad", { timeoutMs: 5 }, async () => undefined)
+// @ts-expect-error "soon" is no duration
+workflow("bad", { timeout: "soon" }, async () => undefined)
+
+// --- sendOrStart, get, batch --------------------------------------------------------------------------------------------
+
+exactly<Date>()(await (await engine.sendOrStart(order, { id: "i", event: "payment", payload: { amount: "1" }, input: { id: "1", at: "x" } })).result())
+await engine.sendOrStart(typed, { id: "i", event: "ping", payload: undefined })
+// @ts-expect-error there is no such event
+await engine.sendOrStart(order, { id: "i", event: "refund", payload: { amount: "1" }, input: { id: "1", at: "x" } })
+// @ts-expect-error the payload is of another event
+await engine.sendOrStart(order, { id: "i", event: "payment", payload: undefined, input: { id: "1", at: "x" } })
+// @ts-expect-error the input is missing
+await engine.sendOrStart(order, { id: "i", event: "payment", payload: { amount: "1" } })
+// @ts-expect-error the id is missing
+await engine.sendOrStart(typed, { event: "ping", payload: undefined })
+
+exactly<Promise<Date>>()(engine.get(order, "i").result())
+exactly<Promise<unknown>>()(engine.get("i").result())
+await engine.get("i").sendEvent("whatever", { at: "all" })
+// @ts-expect-error there is no such event
+await engine.get(order, "i").sendEvent("refund")
+exactly<Promise<InstanceDescription>>()(engine.get("i").describe())
+
+const byName = await engine.start("order", { input: "nothing is known of it" })
+exactly<Handle>()(byName)
+exactly<unknown>()(await byName.result())
+
+for (const answer of await engine.startBatch([{ workflow: order, input: 1 }, { workflow: "bare" }])) {
+  if (answer.created) exactly<string>()(answer.id)
+  else exactly<string>()(answer.error.message)
+  // @ts-expect-error only a refused one has an error
+  void (answer.created && answer.error)
+}
+
+// @ts-expect-error there is no such status
+await engine.list({ status: "happy" })
+await engine.list({ status: ["failed", "stalled"], since: new Date(), order: "oldest", limit: 5 })
+
+// --- definitions are values -----------------------------------------------------------------------------------------------
+
+exactly<Workflow<"sleep" | "wait", 1 | "two">>()(union)
+// @ts-expect-error an order is not a plain workflow
+const _wrong: typeof plain = order
+const durations: Duration[] = [500, "500ms", "30s", "5m", "24h", "7d", "2w", "1 hour", "5 minutes"]
+void durations

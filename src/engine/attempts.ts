@@ -119,6 +119,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const { steps, sleeps, waits, nested } = this.#state
     // What it asks for came in while it was on its way: it is handed out when that is durable.
     if (nested.has(request.id)) return
+    // So did a cancel, which rejects it.
+    if (this.#state.cancel && request.kind !== "do") return
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)

@@ -127,6 +127,8 @@ export class Controls {
     for (let tries = 0; tries < seizeTries; tries++) {
       const row = await this.#row(id)
       const { recorded } = await loadRun(this.#store.journal, row)
+      // It moved on between the two reads: what the row says is over.
+      if (recorded[0]?.run !== row.run || recorded.some(isEnding) !== isTerminal(row.status)) continue
       const decision = decide(row, recorded)
       if ("refused" in decision) return result(row, decision.refused)
       this.#worker.evict(id, reason)
@@ -171,6 +173,10 @@ function refuse(kind: MessageKind, row: InstanceRow): string | undefined {
   if (kind === "pause" && row.phase === "cancelling") return "it is being cancelled"
   if (kind === "pause" && (row.status === "paused" || row.phase === "pausing")) return "it is paused already"
   return undefined
+}
+
+function isEnding({ entry }: Recorded): boolean {
+  return entry.type !== "run.started" && entry.type.startsWith("run.")
 }
 
 function result(row: InstanceRow, reason?: string): ControlResult {

@@ -348,7 +348,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.textLength += textLength
     if (this.#gone) return
     draft.committed()
-    if (this.state.ended && !this.#told) {
+    if (this.state.ended && !this.#told && this.#writer.isDurable(this.state.ended.position)) {
       this.#told = true
       this.#runtime.onEnded(this)
     }

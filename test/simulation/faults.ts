@@ -36,6 +36,8 @@ export interface FaultPlan {
   /** Crash at the n-th write, counted from 0 over all processes. */
   readonly crashes: ReadonlyMap<number, CrashPhase>
   readonly rates: FaultRates
+  /** What happens to the n-th call of an operation, counted from 1: "claim 2". */
+  readonly scripted?: Readonly<Record<string, Fault>>
 }
 
 const writes: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["commit", "deliver", "deliverOrCreate"])
@@ -48,6 +50,7 @@ export class PlannedFaults implements FaultSource {
   readonly #plan: FaultPlan
   readonly #random: SeededRandom
   readonly #statistics: Statistics
+  readonly #calls = new Map<StoreOperation, number>()
 
   constructor(plan: FaultPlan, random: SeededRandom, statistics: Statistics) {
     this.#plan = plan
@@ -68,7 +71,11 @@ export class PlannedFaults implements FaultSource {
   }
 
   #next(operation: StoreOperation): Fault | undefined {
-    const { crashes, rates } = this.#plan
+    const { crashes, rates, scripted } = this.#plan
+    const nth = (this.#calls.get(operation) ?? 0) + 1
+    this.#calls.set(operation, nth)
+    const fault = scripted?.[`${operation} ${nth}`]
+    if (fault !== undefined) return fault
     if (writes.has(operation)) {
       const when = crashes.get(this.writes++)
       if (when !== undefined) return { kind: "crash", when }

@@ -55,9 +55,11 @@ export class RunAudit {
         return entry["retryAt"] === undefined ? this.#settleStep(id, worker) : undefined
       }
       case "sleep.started":
+        if (this.#settled.has(id) || this.#timers.has(id)) return "it was asked for before"
         this.#timers.set(id, entry["wakeAt"] as number)
         return undefined
       case "wait.started":
+        if (this.#settled.has(id) || this.#timers.has(id)) return "it was asked for before"
         this.#timers.set(id, entry["timeoutAt"] as number | undefined)
         this.#waits.set(id, entry["event"] as string)
         return undefined

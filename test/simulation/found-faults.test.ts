@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest"
+import type { Fault } from "../../src/testing/faulty-store.ts"
+import { simulate, type SimulationReport, type SimulationSpec } from "./driver.ts"
+import { noFaults } from "./faults.ts"
+import { all, race, seq, sleep, step, wait, type OutsideAction, type Program } from "./program.ts"
+
+/** Faults that the simulation once found, each in its smallest form. */
+
+interface Smallest extends Partial<Omit<SimulationSpec, "scenario" | "faults">> {
+  readonly actions?: readonly OutsideAction[]
+  readonly delayMs?: number
+}
+
+function run(program: Program, scripted: Readonly<Record<string, Fault>>, { actions = [], delayMs, ...rest }: Smallest = {}): Promise<SimulationReport> {
+  return simulate({
+    scenario: { instances: [{ id: "i1", program, startAtMs: 0, ...(delayMs === undefined ? {} : { delayMs }) }], actions },
+    faults: { crashes: new Map(), rates: noFaults, scripted },
+    seed: "found",
+    workers: 1,
+    downMs: 0,
+    isEmbedded: true,
+    ...rest,
+  })
+}
+
+const lostAnswer: Fault = { kind: "error", when: "after" }
+const slow: Fault = { kind: "delay", when: "before", ms: 400 }
+
+describe("faults that were found", () => {
+  it("an instance whose claim was not answered is claimed again", async () => {
+    const { violations } = await run(step("a"), { "claim 2": lostAnswer }, { delayMs: 1_000 })
+    expect(violations).toEqual([])
+  })
+
+  it("an instance whose start was not answered goes on", async () => {
+    const { violations } = await run(step("a"), { "commit 1": lostAnswer })
+    expect(violations).toEqual([])
+  })
+
+  it("a sleep is not cut short by a turn that takes long to be written", async () => {
+    const { violations } = await run(all(step("a"), step("b", { latencyMs: 100 }), sleep("s", 300)), { "commit 2": slow })
+    expect(violations).toEqual([])
+  })
+
+  it("a nested wait takes one event, also if it comes while its step is entered again", async () => {
+    const actions: OutsideAction[] = [0, 1].map((index) => ({
+      atMs: 1_000,
+      instance: "i1",
+      act: { kind: "event", event: { type: "red", payload: `red:${index}`, eventId: `red:${index}` } },
+    }))
+    const program = seq(step("a", { inner: wait("w", "red") }), wait("v", "red"))
+    const { violations } = await run(program, { "deliver 1": { kind: "crash", when: "after" } }, { actions })
+    expect(violations).toEqual([])
+  })
+
+  it("a nested wait is not begun anew when its step is entered again for a cancel", async () => {
+    const actions: OutsideAction[] = [{ atMs: 1_000, instance: "i1", act: { kind: "cancel" } }]
+    const { violations } = await run(step("a", { inner: wait("w", "red") }), { "deliver 1": { kind: "crash", when: "after" } }, { actions })
+    expect(violations).toEqual([])
+  })
+
+  it("a result is told only when the end is durable, not with the turn before it", async () => {
+    const program = all(step("a"), race(step("b", { latencyMs: 100 }), sleep("s", 600)))
+    const { violations } = await run(program, { "commit 2": slow, "commit 3": { kind: "crash", when: "before" } }, { downMs: 3_000 })
+    expect(violations).toEqual([])
+  })
+
+  it("a termination does not overwrite an end that came while it was looking", async () => {
+    const actions: OutsideAction[] = [{ atMs: 100, instance: "i1", act: { kind: "terminate" } }]
+    const { violations } = await run(step("a", { latencyMs: 200 }), { "readJournal 1": slow }, { actions })
+    expect(violations).toEqual([])
+  })
+
+  it("closing waits for a slow commit without going round in circles", async () => {
+    const { violations } = await run(seq(step("a"), sleep("s", 500)), { "commit 2": slow }, { deploys: [{ atMs: 1, worker: 0 }] })
+    expect(violations).toEqual([])
+  })
+})

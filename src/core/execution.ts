@@ -79,6 +79,8 @@ export class Execution implements ContextSource {
     this.now = at
     switch (entry.type) {
       case "run.started":
+        // A delayed one was written long before it begins.
+        this.now = Math.max(at, entry.startAt ?? 0)
         return this.#begin(entry.value.decode())
       case "cancel.requested":
         return this.#cancel(position, entry.reason)

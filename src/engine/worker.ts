@@ -129,8 +129,11 @@ export class Worker implements Runtime {
     const runner = new InstanceRunner(this, workflow, instance)
     this.residency.add(runner)
     runner.begin(start, (result) => {
-      // A start that is not committed leaves nothing behind.
-      if (result !== "committed") this.#discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
+      // A start that is not committed leaves nothing behind. What was written under its id meanwhile was taken for its own.
+      if (result !== "committed") {
+        this.#discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
+        this.#dispatcher.wake([instance.id])
+      }
       onCreated(result)
     })
     return true

@@ -1,25 +1,26 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
-import { concurrencyStories } from "./concurrency-stories.ts"
-import { pauseStories } from "./pause-stories.ts"
 import { cancelStories } from "./cancel-stories.ts"
-import { terminateStories } from "./terminate-stories.ts"
-import { restartStories } from "./restart-stories.ts"
-import { recoveryStories } from "./recovery-stories.ts"
-import { disagreementStories } from "./disagreement-stories.ts"
-import { queryStories } from "./query-stories.ts"
-import { whyStories } from "./why-stories.ts"
+import { concurrencyStories } from "./concurrency-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
-import { hookStories } from "./hook-stories.ts"
-import { residencyStories } from "./residency-stories.ts"
-import { valueStories } from "./value-stories.ts"
-import type { OpenBed } from "./scenario-bed.ts"
-import { stepContextStories } from "./step-context-stories.ts"
-import { nestedStepStories } from "./nested-step-stories.ts"
-import { retryStories } from "./retry-stories.ts"
-import { sleepStories } from "./sleep-stories.ts"
+import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
+import { hookStories } from "./hook-stories.ts"
+import { nestedStepStories } from "./nested-step-stories.ts"
+import { pauseStories } from "./pause-stories.ts"
+import { queryStories } from "./query-stories.ts"
+import { recoveryStories } from "./recovery-stories.ts"
+import { residencyStories } from "./residency-stories.ts"
+import { restartStories } from "./restart-stories.ts"
+import { retryStories } from "./retry-stories.ts"
+import type { OpenBed } from "./scenario-bed.ts"
+import { sleepStories } from "./sleep-stories.ts"
+import { startStories } from "./start-stories.ts"
+import { stepContextStories } from "./step-context-stories.ts"
 import { stepStories } from "./step-stories.ts"
+import { terminateStories } from "./terminate-stories.ts"
+import { valueStories } from "./value-stories.ts"
+import { whyStories } from "./why-stories.ts"
 
 /**
  * What a user may rely on, whatever the store and the host: the sentences of "Semantics", each tried out. Free of Node
@@ -50,6 +51,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     restartStories(open)
     recoveryStories(open)
     disagreementStories(open)
+    startStories(open)
     queryStories(open)
     whyStories(open)
     determinismStories(open)

@@ -83,16 +83,41 @@ export class Floor {
     })
   }
 
-  #measure<T>(write: (database: DatabaseSync) => T): T {
-    const path = join(this.#folders.create(), "floor.db")
-    copyFileSync(this.#template, path)
-    const database = new DatabaseSync(path)
+  /** The same, each after a pause: a disk and a processor that were idle take longer. */
+  async singleAfter(count: number, pause: () => Promise<unknown>): Promise<readonly number[]> {
+    const { insert, rows } = this.#journal
+    const database = this.#open()
     try {
-      database.exec(pragmas)
+      const transaction = transactionOn(database)
+      const journal = database.prepare(insert)
+      const times: number[] = []
+      for (const row of rows.slice(0, count)) {
+        await pause()
+        const startedAt = performance.now()
+        transaction(() => journal.run(...row))
+        times.push(performance.now() - startedAt)
+      }
+      return times
+    } finally {
+      database.close()
+    }
+  }
+
+  #measure<T>(write: (database: DatabaseSync) => T): T {
+    const database = this.#open()
+    try {
       return write(database)
     } finally {
       database.close()
     }
+  }
+
+  #open(): DatabaseSync {
+    const path = join(this.#folders.create(), "floor.db")
+    copyFileSync(this.#template, path)
+    const database = new DatabaseSync(path)
+    database.exec(pragmas)
+    return database
   }
 }
 

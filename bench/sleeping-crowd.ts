@@ -2,7 +2,7 @@
 
 import { sleeper } from "./bench-workflows.ts"
 import { openEngine } from "./engine-on-disk.ts"
-import { residentSetMb } from "./resident-set.ts"
+import { residentSet } from "./resident-set.ts"
 
 const batch = 1_000
 const sleepMs = 30 * 24 * 3_600_000
@@ -16,4 +16,4 @@ for (let started = 0; started < Number(count); started += batch) {
 }
 while (((await engine.count({}, "status"))["sleeping"] ?? 0) < Number(count)) await new Promise((resolve) => setTimeout(resolve, 20))
 const asleepMs = performance.now() - startedAt
-process.send?.({ asleepMs, residentMb: await residentSetMb() }, () => process.exit(0))
+process.send?.({ asleepMs, ...residentSet() }, () => process.exit(0))

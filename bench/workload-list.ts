@@ -1,4 +1,5 @@
 import type { Workload } from "./workload.ts"
+import { crowdedStore } from "./workloads/crowded-store.ts"
 import { throughput } from "./workloads/w1-throughput.ts"
 import { latency } from "./workloads/w2-latency.ts"
 import { replay } from "./workloads/w3-replay.ts"
@@ -9,4 +10,4 @@ import { memory } from "./workloads/w6-memory.ts"
 import { sleep } from "./workloads/w7-sleep.ts"
 import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
 
-export const workloads: readonly Workload[] = [throughput, latency, sequentialSteps, growth, replay, fanOut, event, memory, sleep, sleepingCrowd]
+export const workloads: readonly Workload[] = [throughput, latency, sequentialSteps, growth, replay, fanOut, event, memory, sleep, sleepingCrowd, crowdedStore]

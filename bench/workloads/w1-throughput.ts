@@ -38,6 +38,7 @@ export const throughput: Workload = {
       unit: "steps/s",
       floor: { key: "wholeFloorStepsPerSecond", unit: "steps/s" },
     },
+    { key: "cpuMs", label: "processor time ÷ the grouped floor's", unit: "ms", floor: { key: "floorCpuMs", unit: "ms" } },
     { key: "commits", label: "transactions", unit: "" },
   ],
   async prepare(folders) {
@@ -54,15 +55,28 @@ export const throughput: Workload = {
     return async () => {
       const folder = folders.create()
       const measured = await openEngine(folder)
+      const usage = process.cpuUsage()
       const ms = await runThroughput(measured)
+      const cpuMs = cpuMsSince(usage)
       const { commits } = measured.parts.worker.committer
       await measured.close()
+      const floorUsage = process.cpuUsage()
+      const floorMs = floor.grouped(sizes, { withInstances: false })
+      const floorCpuMs = cpuMsSince(floorUsage)
       return {
         stepsPerSecond: perSecond(ms),
+        cpuMs,
         commits,
-        floorStepsPerSecond: perSecond(floor.grouped(sizes, { withInstances: false })),
+        floorStepsPerSecond: perSecond(floorMs),
+        floorCpuMs,
         wholeFloorStepsPerSecond: perSecond(floor.grouped(sizes, { withInstances: true })),
       }
     }
   },
+}
+
+/** Of all threads. Says more than the clock where others use the machine as well. */
+function cpuMsSince(earlier: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(earlier)
+  return (user + system) / 1000
 }

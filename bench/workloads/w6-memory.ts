@@ -1,5 +1,5 @@
 import { openEngine } from "../engine-on-disk.ts"
-import { residentSetMb } from "../resident-set.ts"
+import { residentSet } from "../resident-set.ts"
 import type { Workload } from "../workload.ts"
 import { runThroughput } from "./w1-throughput.ts"
 
@@ -7,16 +7,19 @@ export const memory: Workload = {
   id: "W6",
   title: "memory of the process after W1, the engine open",
   processPerRound: true,
-  figures: [{ key: "residentMb", label: "resident set", unit: "MB", goal: { of: "figure", bound: "at most", limit: 130 } }],
+  figures: [
+    { key: "residentMb", label: "resident set", unit: "MB", goal: { of: "figure", bound: "at most", limit: 130 } },
+    { key: "neededMb", label: "the same without what V8 holds in reserve", unit: "MB" },
+  ],
   async prepare(folders) {
     return async () => {
       const engine = await openEngine(folders.create())
       // Twice, as W1 warms up as well.
       await runThroughput(engine)
       await runThroughput(engine)
-      const residentMb = await residentSetMb()
+      const memory = residentSet()
       await engine.close()
-      return { residentMb }
+      return { ...memory }
     }
   },
 }

@@ -309,7 +309,6 @@ describe("definitions and options", () => {
     const bad: [() => unknown, string][] = [
       [() => workflow("", run), "BAD_NAME"],
       [() => workflow("a b", run), "BAD_NAME"],
-      [() => workflow("x".repeat(65), run), "BAD_NAME"],
       [() => workflow("a", undefined as unknown as typeof run), "BAD_OPTION"],
       [() => workflow("a", { version: "" }, run), "BAD_OPTION"],
       [() => workflow("a", { retry: { maxAttempts: -1 } }, run), "BAD_OPTION"],
@@ -327,6 +326,9 @@ describe("definitions and options", () => {
       { limits: { stepsMax: NaN } },
     ])
       await expect(open({ workflows: [], ...options })).rejects.toMatchObject({ code: expect.stringMatching(/^BAD_(OPTION|DURATION)$/) })
+    const long = workflow("x".repeat(65), run)
+    await expect(open({ workflows: [long] })).rejects.toMatchObject({ code: "BAD_NAME", message: expect.stringContaining("at most 64") })
+    await (await open({ workflows: [long], limits: { workflowNameLengthMax: 65 } })).close()
     await expect(open({ workflows: [echo, echo] })).rejects.toMatchObject({ code: "BAD_OPTION", message: expect.stringContaining("registered twice") })
   })
 })

@@ -1,7 +1,7 @@
 import type { Asks, SleepOptions, StepContext, StepOptions, WaitOptions } from "./context.ts"
 import { durationMs, type Duration } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
-import { checkEventType } from "./limits.ts"
+import { checkEventType, type Limits } from "./limits.ts"
 import { checkRetry } from "./retry-policy.ts"
 import { checkStepName, stepId } from "./step-id.ts"
 
@@ -41,10 +41,12 @@ export class Asker implements Asks<Record<string, never>> {
   readonly #sink: AskSink
   readonly #parent: string | undefined
   readonly #duplicates: "number" | "error"
+  readonly #limits: Limits
   readonly #occurrences = new Map<string, number>()
 
-  constructor(sink: AskSink, parent: string | undefined, duplicates: "number" | "error") {
+  constructor(sink: AskSink, parent: string | undefined, duplicates: "number" | "error", limits: Limits) {
     this.#sink = sink
+    this.#limits = limits
     this.#parent = parent
     this.#duplicates = duplicates
   }
@@ -77,7 +79,7 @@ export class Asker implements Asks<Record<string, never>> {
   waitForEvent(name: string, options: WaitOptions = {}): Promise<never> {
     return this.#ask(name, (id) => {
       const event = options.type ?? name
-      checkEventType(event)
+      checkEventType(event, this.#limits.eventTypeLengthMax)
       const timeoutMs = options.timeout === undefined ? undefined : durationMs(options.timeout, `the timeout of wait "${name}"`)
       const fallback = "default" in options ? { value: options.default } : undefined
       return { kind: "wait", id, signal: options.signal, event, timeoutMs, fallback }
@@ -94,7 +96,7 @@ export class Asker implements Asks<Record<string, never>> {
   }
 
   #id(name: string): string {
-    checkStepName(name)
+    checkStepName(name, this.#limits.stepNameLengthMax)
     const occurrence = (this.#occurrences.get(name) ?? 0) + 1
     this.#occurrences.set(name, occurrence)
     if (occurrence > 1 && this.#duplicates === "error") {

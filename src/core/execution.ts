@@ -3,6 +3,7 @@ import type { Payload } from "./codec.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import { CancelledError, PerdureError } from "./errors.ts"
 import type { Recorded, Release } from "./journal.ts"
+import type { Limits } from "./limits.ts"
 import { SmallMap } from "./small-map.ts"
 import { PendingAsk, reject, settle, type Settling } from "./settlement.ts"
 import type { AnyWorkflow } from "./workflow.ts"
@@ -90,7 +91,7 @@ export class Execution implements ContextSource {
   }
 
   #begin(input: unknown): void {
-    const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number")
+    const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number", this.#spec.limits)
     this.#spec.enter(() => {
       const settle = (outcome: Outcome) => {
         this.outcome = outcome
@@ -140,11 +141,11 @@ export class Execution implements ContextSource {
   readonly ask = (request: AskRequest): Promise<unknown> => {
     const spec = this.#spec
     spec.guard()
-    if (++this.#asks > spec.stepsMax) {
+    if (++this.#asks > spec.limits.stepsMax) {
       throw new PerdureError(
         "LIMIT_EXCEEDED",
-        `the run asked for more than ${spec.stepsMax} steps; raise limits.stepsMax or split the work over several instances`,
-        { details: { limit: "stepsMax", max: spec.stepsMax } },
+        `the run asked for more than ${spec.limits.stepsMax} steps; raise limits.stepsMax or split the work over several instances`,
+        { details: { limit: "stepsMax", max: spec.limits.stepsMax } },
       )
     }
     this.lastAsked = request.id
@@ -191,7 +192,7 @@ export class Execution implements ContextSource {
 export interface ExecutionSpec {
   readonly workflow: AnyWorkflow
   readonly instance: InstanceInfo
-  readonly stepsMax: number
+  readonly limits: Limits
   readonly log: WorkflowLog
   /** Runs workflow code in its scope. */
   readonly enter: (run: () => void) => void

@@ -1,5 +1,6 @@
 import { Asker, type AskSink } from "./ask.ts"
 import type { InstanceInfo, WaitOptions, WorkflowLog } from "./context.ts"
+import type { Limits } from "./limits.ts"
 import { SeededRandom } from "./seeded-random.ts"
 
 /** What the context of workflow code needs of its execution. */
@@ -18,8 +19,8 @@ export class WorkflowContext extends Asker {
   readonly #source: ContextSource
   #random: SeededRandom | undefined
 
-  constructor(source: ContextSource, duplicateSteps: "number" | "error") {
-    super(source.ask, undefined, duplicateSteps)
+  constructor(source: ContextSource, duplicateSteps: "number" | "error", limits: Limits) {
+    super(source.ask, undefined, duplicateSteps, limits)
     this.#source = source
   }
 

@@ -89,14 +89,15 @@ export function workflow<Input = void, Out = unknown, Events = EventMap>(
 export function workflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
   const options = typeof first === "function" ? {} : first
   const run = typeof first === "function" ? first : second
-  checkWorkflowName(name)
+  // How long names may be is for the engine to say.
+  checkWorkflowName(name, Infinity)
   if (typeof run !== "function")
     throw new PerdureError("BAD_OPTION", `workflow "${name}" has no function to run; write workflow("${name}", async (ctx, input) => …)`)
   const version = options.version ?? "1"
   if (typeof version !== "string" || version.length === 0 || version.length > 64) {
     throw new PerdureError("BAD_OPTION", `the version of workflow "${name}" must be a string of 1 to 64 characters`, { details: { version } })
   }
-  for (const type of Object.keys(options.events ?? {})) checkEventType(type)
+  for (const type of Object.keys(options.events ?? {})) checkEventType(type, Infinity)
   if (options.retry !== undefined) checkRetry(options.retry)
   if (options.timeout !== undefined) durationMs(options.timeout, `the timeout of workflow "${name}"`)
   if (options.duplicateSteps !== undefined && options.duplicateSteps !== "number" && options.duplicateSteps !== "error")

@@ -39,7 +39,7 @@ export class Controls {
     payload: unknown,
     options: SendOptions,
   ): Promise<NewMessage> {
-    checkEventType(type)
+    checkEventType(type, this.#worker.settings.limits.eventTypeLengthMax)
     const schema = workflow && this.#registry.find(workflow.name, workflow.version)?.options.events?.[type]
     const { host, settings } = this.#worker
     const value = schema ? await validate(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"` }) : payload

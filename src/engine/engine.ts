@@ -43,7 +43,7 @@ export class Engine implements Client, AsyncDisposable {
   static async open(spec: EngineSpec): Promise<Engine> {
     const { host } = spec
     const settings = engineSettings(spec.options)
-    const registry = new WorkflowRegistry(spec.workflows)
+    const registry = new WorkflowRegistry(spec.workflows, settings.limits)
     const role = spec.role ?? "worker"
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
     // Timers are the worker's; endings need them, and the worker tells endings.

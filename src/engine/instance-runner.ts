@@ -237,7 +237,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     return {
       workflow: this.workflow,
       instance: { id, workflow, version, incarnation, run: this.state.run, startedAt: this.state.startedAt },
-      stepsMax: settings.limits.stepsMax,
+      limits: settings.limits,
       log: host.log,
       enter: (run) => host.runIn({ engine, instance: id }, run),
       guard: () => refuseInStep(host.currentScope()),

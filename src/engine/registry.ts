@@ -1,4 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
+import { checkEventType, checkWorkflowName, type Limits } from "../core/limits.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Offer } from "../ports/journal-store.ts"
 
@@ -6,8 +7,10 @@ import type { Offer } from "../ports/journal-store.ts"
 export class WorkflowRegistry {
   readonly #byName = new Map<string, Map<string, AnyWorkflow>>()
 
-  constructor(workflows: readonly AnyWorkflow[]) {
+  constructor(workflows: readonly AnyWorkflow[], limits: Limits) {
     for (const workflow of workflows) {
+      checkWorkflowName(workflow.name, limits.workflowNameLengthMax)
+      for (const type of Object.keys(workflow.options.events ?? {})) checkEventType(type, limits.eventTypeLengthMax)
       const versions = this.#byName.get(workflow.name) ?? new Map<string, AnyWorkflow>()
       if (versions.has(workflow.version)) {
         throw new PerdureError(

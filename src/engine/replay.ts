@@ -2,6 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import type { Outcome } from "../core/execution.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
+import { defaultLimits } from "../core/limits.ts"
 import { lastRun } from "../core/run-history.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
@@ -25,7 +26,7 @@ export interface Replayed {
 const patienceMacrotasks = 50
 
 /** Runs the code against a journal, without a store and without running any step; throws where the two disagree. */
-export async function replay(workflow: AnyWorkflow, journal: JournalExport, quiesce: (then: () => void) => void, stepsMax = Infinity): Promise<Replayed> {
+export async function replay(workflow: AnyWorkflow, journal: JournalExport, quiesce: (then: () => void) => void): Promise<Replayed> {
   const recorded: readonly Recorded[] = lastRun(journal.rows.flatMap((row) => decodeRow(row)))
   const state = new InstanceState()
   const { id, incarnation, version } = journal.instance
@@ -36,7 +37,7 @@ export async function replay(workflow: AnyWorkflow, journal: JournalExport, quie
     executionSpec: () => ({
       workflow,
       instance: { id, workflow: workflow.name, version, incarnation, run: state.run, startedAt: state.startedAt },
-      stepsMax,
+      limits: { ...defaultLimits, stepsMax: Infinity },
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),
       guard: silent,

@@ -76,7 +76,7 @@ export class Starter {
   /** A version may be named that only other workers have: then nothing is known of its input. */
   #resolve(workflow: AnyWorkflow | string, version: string | undefined): { name: string; version: string; definition: AnyWorkflow | undefined } {
     if (typeof workflow !== "string") return { name: workflow.name, version: workflow.version, definition: workflow }
-    checkWorkflowName(workflow)
+    checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
     if (version !== undefined && !this.#registry.find(workflow, version)) return { name: workflow, version, definition: undefined }
     const definition = this.#registry.resolve(workflow, version)
     return { name: workflow, version: definition.version, definition }

@@ -92,7 +92,7 @@ export class StepAttempt {
   }
 
   newAsker(): Asker {
-    return new Asker((request) => this.#owner.nestedAsk(this, request), this.ask.id, "number")
+    return new Asker((request) => this.#owner.nestedAsk(this, request), this.ask.id, "number", this.#owner.runtime.settings.limits)
   }
 
   #end(ok: boolean, outcome: unknown): void {

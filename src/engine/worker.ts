@@ -52,7 +52,8 @@ export class Worker implements Runtime {
     this.#registry = registry
     this.#onEnd = onEnd
     this.#onSweep = onSweep
-    this.worker = randomToken(host)
+    // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
+    this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
@@ -312,9 +313,9 @@ export interface WorkerListener {
 
 const alphabet = "0123456789abcdefghijklmnopqrstuv"
 
-/** 24 characters of 5 random bits each. */
-export function randomToken(host: Host): string {
-  const bytes = host.randomBytes(24)
+/** Characters of 5 random bits each. */
+export function randomToken(host: Host, length = 24): string {
+  const bytes = host.randomBytes(length)
   let token = ""
   for (let at = 0; at < bytes.length; at++) token += alphabet[bytes[at]! & 31]
   return token

@@ -1,0 +1,59 @@
+// Run by containment.test.ts as a process of its own: leaves a promise rejected where the argument says, then works on.
+
+import { type Context, type Logger, Perdure, workflow } from "../src/index.ts"
+import { sqlite } from "../src/sqlite.ts"
+
+const place = process.argv[2]
+const forget = (where: string) => {
+  if (place === where) void Promise.reject(new Error(`forgotten in ${where}`))
+}
+const macrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+const flow = workflow("flow", async (ctx: Context) => {
+  forget("workflow")
+  const value = await ctx.do("work", async ({ step }) => {
+    forget("step")
+    await macrotask()
+    forget("step after an await")
+    return step.do("inner", () => {
+      forget("nested step")
+      return "worked"
+    })
+  })
+  forget("workflow after a step")
+  if (place === "step that nobody awaits") {
+    const failing = ctx.do("failing", () => Promise.reject(new Error(`forgotten in ${place}`)), { retry: { maxAttempts: 1 } })
+    void failing.then(() => "never")
+    await ctx.do("meanwhile", () => macrotask())
+    await ctx.do("meanwhile", () => macrotask())
+  }
+  if (place === "ask that nobody looks at") {
+    void ctx.do("failing", () => Promise.reject(new Error(`forgotten in ${place}`)), { retry: { maxAttempts: 1 } })
+    await ctx.do("meanwhile", () => macrotask())
+    await ctx.do("meanwhile", () => macrotask())
+  }
+  return value
+})
+
+const bystander = workflow("bystander", (ctx) => ctx.waitForEvent("word"))
+
+const lines: string[] = []
+const quiet = () => undefined
+const log: Logger = {
+  debug: quiet,
+  info: quiet,
+  warn: quiet,
+  error: (message, data) => void lines.push(`${message} | ${String(data?.["instance"])} | ${String(data?.["error"])}`),
+}
+
+const engine = await Perdure.open({ store: sqlite(":memory:"), workflows: [flow, bystander], log })
+const other = await engine.start(bystander, { id: "bystander" })
+const handle = await engine.start(flow, { id: "i" })
+const result = await handle.result()
+for (let i = 0; i < 5; i++) await macrotask()
+forget("foreign code")
+for (let i = 0; i < 5; i++) await macrotask()
+await other.sendEvent("word", "unharmed")
+console.log(JSON.stringify({ result, other: await other.result(), lines }))
+await engine.close()
+forget("foreign code after the engine closed")

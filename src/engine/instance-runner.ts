@@ -3,6 +3,7 @@ import { CancelledError } from "../core/errors.ts"
 import type { ExecutionSpec } from "../core/execution.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import { SmallQueue } from "../core/small-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
@@ -45,8 +46,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #hooks: EndingHooks
   readonly #grace: Grace
   readonly #alarm: Alarm
-  readonly #inputs: ((gated: boolean) => void)[] = []
-  /** A release was made and its macrotask has not passed. */
+  readonly #inputs = new SmallQueue<(gated: boolean) => void>()
+  /** The loop runs, or it made a release whose macrotask has not passed. */
   #settling = false
   #recovering = false
   #gone = false
@@ -76,7 +77,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   takeNext(messages: readonly Message[]): void {
-    this.#inputs.unshift(...messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated)))
+    this.#inputs.unshift(messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated)))
   }
 
   request(id: string): AskRequest | undefined {
@@ -130,7 +131,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** Something came that no turn has taken in yet. */
   get hasInputs(): boolean {
-    return this.inboxDirty || this.#inputs.length > 0
+    return this.inboxDirty || this.#inputs.size > 0
   }
 
   /** The store knows of it, and nothing is being written. */
@@ -140,7 +141,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** Nothing is under way: it may leave memory. */
   get idle(): boolean {
-    return !this.inLine && !this.#settling && !this.inboxDirty && this.#inputs.length === 0 && this.#attempts.count === 0 && this.#writer.idle
+    return !this.inLine && !this.#settling && !this.inboxDirty && this.#inputs.size === 0 && this.#attempts.count === 0 && this.#writer.idle
   }
 
   get attempts(): number {
@@ -169,25 +170,26 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   pump(): void {
-    this.#settling = false
     if (this.#gone) return
     this.activeAt = this.#runtime.host.now()
+    // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
+    this.#settling = true
     try {
-      this.#advance()
+      this.#settling = this.#advance()
     } catch (bug) {
       this.#runtime.onLost(this, bug)
     }
   }
 
-  #advance(): void {
+  /** True: a release was made. */
+  #advance(): boolean {
     let drained = false
     for (;;) {
       const pipeline = this.#gated ? "gated" : this.#pipeline.advance()
       drained = pipeline === "drained"
       if (pipeline === "released") {
-        this.#settling = true
         this.#runtime.pulse.join(this)
-        return
+        return true
       }
       if (pipeline === "blocked") break
       if (pipeline === "drained" && this.#goOn()) continue
@@ -200,6 +202,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     }
     this.#writer.seal()
     this.#arm(drained)
+    return false
   }
 
   /** All that is recorded is released: looks what the code made of it. True: there is something to release. */

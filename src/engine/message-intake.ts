@@ -29,9 +29,9 @@ export class MessageIntake {
     if (ignored !== undefined) this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     else if (message.kind === "event") this.#takeEvent(message)
     else if (message.kind === "pause") this.#driver.record({ type: "paused", ...reason })
-    else if (message.kind === "cancel") this.#driver.cancel({ type: "cancel.requested", cause: "request", ...reason })
     else {
-      this.#driver.record({ type: "resumed" })
+      if (message.kind === "cancel") this.#driver.cancel({ type: "cancel.requested", cause: "request", ...reason })
+      else this.#driver.record({ type: "resumed" })
       const held = this.#held
       this.#held = []
       this.#driver.takeNext(held)

@@ -31,6 +31,8 @@ export interface SimulationSpec {
   readonly freezes?: readonly { readonly atMs: number; readonly worker: number; readonly forMs: number }[]
   /** Processes that are closed in good order and opened again. */
   readonly deploys?: readonly { readonly atMs: number; readonly worker: number }[]
+  /** How long the clean-up of a cancelled instance takes. */
+  readonly cleanUpMs?: number
   /** A fault planted between the store and everything else. */
   readonly plant?: (store: StoreProvider, world: { readonly onCrash: (listener: () => void) => void }) => StoreProvider
   readonly quiesce?: (then: () => void) => void
@@ -140,7 +142,13 @@ export class Simulation {
       faults: this.#faults,
       options,
       workflows: (running) => {
-        const surroundings: Surroundings = { ledger: this.ledger, worker: () => running.worker, pass: (ms) => running.work(ms) }
+        const surroundings: Surroundings = {
+          ledger: this.ledger,
+          worker: () => running.worker,
+          loaded: (id) => running.loaded(id),
+          cleanUpMs: this.spec.cleanUpMs ?? 0,
+          pass: (ms) => running.work(ms),
+        }
         return this.spec.scenario.instances.map((instance) => workflowOf(instance, surroundings))
       },
       onActivity: () => this.#activity++,
@@ -203,14 +211,14 @@ export class Simulation {
     const { scenario } = this.spec
     const client = await Engine.open({ host: this.host, store: this.#store, workflows: [], options, role: "client" })
     this.ledger.check()
-    for (const violation of await judge(scenario, this.mirror, this.outside, client)) this.violations.push(violation)
+    for (const violation of await judge(scenario, this.mirror, this.ledger, this.outside, client)) this.violations.push(violation)
     await this.#replay(client)
     this.ledger.check()
   }
 
   /** Every journal must take the code to the same end, without a step being run. */
   async #replay(client: Engine): Promise<void> {
-    const surroundings: Surroundings = { ledger: this.ledger, worker: () => "replay", pass: () => Promise.resolve() }
+    const surroundings: Surroundings = { ledger: this.ledger, worker: () => "replay", loaded: () => Infinity, cleanUpMs: 0, pass: () => Promise.resolve() }
     for (const simulated of this.spec.scenario.instances) {
       const row = await client.parts.store.directory.get(simulated.id)
       if (!row || this.mirror.instances.get(simulated.id)?.run.ended?.entry.type !== "run.completed") continue

@@ -24,6 +24,7 @@ function run(program: Program, scripted: Readonly<Record<string, Fault>>, { acti
 }
 
 const lostAnswer: Fault = { kind: "error", when: "after" }
+const lostCall: Fault = { kind: "error", when: "before" }
 const slow: Fault = { kind: "delay", when: "before", ms: 400 }
 
 describe("faults that were found", () => {
@@ -68,6 +69,21 @@ describe("faults that were found", () => {
   it("a termination does not overwrite an end that came while it was looking", async () => {
     const actions: OutsideAction[] = [{ atMs: 100, instance: "i1", act: { kind: "terminate" } }]
     const { violations } = await run(step("a", { latencyMs: 200 }), { "readJournal 1": slow }, { actions })
+    expect(violations).toEqual([])
+  })
+
+  it("an instance that is loaded again ends once, also if a nested step is asked for on the way", async () => {
+    const slowly = { latencyMs: 5_000 }
+    const program = race(sleep("s", 1_000), all(step("a", { inner: step("b", slowly) }), step("c", slowly)))
+    const { violations } = await run(program, { "commit 3": lostCall, "commit 4": lostAnswer })
+    expect(violations).toEqual([])
+  })
+
+  it("events that came while an instance was paused go before later ones also when it is cancelled", async () => {
+    const event = (atMs: number, payload: string): OutsideAction => ({ atMs, instance: "i1", act: { kind: "event", event: { type: "red", payload } } })
+    const act = (atMs: number, kind: "pause" | "cancel"): OutsideAction => ({ atMs, instance: "i1", act: { kind } })
+    const actions = [act(100, "pause"), event(200, "red:0"), act(300, "cancel"), event(400, "red:1")]
+    const { violations } = await run(sleep("s", 1_000), {}, { actions, cleanUpMs: 500 })
     expect(violations).toEqual([])
   })
 

@@ -17,6 +17,7 @@ export function simulationOf(seed: number): SimulationSpec {
     downMs: dice.pick([0, 500, leaseMs, 2 * leaseMs]),
     isEmbedded: workers === 1 && dice.happens(0.7),
     freezes: workers === 1 ? [] : dice.list(2, () => ({ atMs: dice.upTo(spans.endMs), worker: dice.upTo(2), forMs: leaseMs + dice.upTo(3 * leaseMs) })),
+    cleanUpMs: dice.pick([0, 0, 300, 2_000, 10_000]),
     deploys: dice.happens(0.2) ? [{ atMs: dice.upTo(spans.endMs), worker: dice.upTo(workers) }] : [],
   }
 }

@@ -7,6 +7,9 @@ export interface Surroundings {
   readonly ledger: Ledger
   /** Names the process that executes. */
   readonly worker: () => string
+  /** Up to which position the process has read the journal for this execution. */
+  readonly loaded: (id: string) => number
+  readonly cleanUpMs: number
   /** Virtual time that passes in this process. */
   readonly pass: (ms: number) => Promise<void>
 }
@@ -15,7 +18,7 @@ export const cleanUpStep = "clean-up"
 
 export function workflowOf({ id, program }: SimulatedInstance, surroundings: Surroundings): AnyWorkflow {
   return workflow(`program-${id}`, async (ctx) => {
-    const trace = surroundings.ledger.begin(ctx.instance.id, ctx.instance.run, surroundings.worker())
+    const trace = surroundings.ledger.begin(ctx.instance.id, ctx.instance.run, surroundings.worker(), surroundings.loaded(ctx.instance.id))
     const code = new Code(surroundings, trace, ctx, undefined)
     let outcome: { readonly result: unknown } | { readonly error: string }
     try {
@@ -23,7 +26,8 @@ export function workflowOf({ id, program }: SimulatedInstance, surroundings: Sur
     } catch (error) {
       outcome = { error: nameOf(error) }
     }
-    if (ctx.signal.aborted) await code.run({ kind: "step", label: cleanUpStep, name: cleanUpStep, fails: 0, attemptsMax: 1, latencyMs: 0 })
+    if (ctx.signal.aborted) await code.run({ kind: "step", label: cleanUpStep, name: cleanUpStep, fails: 0, attemptsMax: 1, latencyMs: surroundings.cleanUpMs })
+    else trace.isThrough = true
     if ("error" in outcome) throw new Error(outcome.error)
     return outcome.result
   })

@@ -14,6 +14,8 @@ export interface Trace {
   readonly durableAtStart: number
   /** How much of it an effect stands on: a step's function was called that the code asked for after having seen that much. */
   pinned: number
+  /** The code came to its end before it saw a cancel. */
+  isThrough: boolean
 }
 
 export interface Observation {
@@ -50,9 +52,10 @@ export class Ledger {
     this.#report = report
   }
 
-  begin(instance: string, run: number, worker: string): Trace {
-    const durableAtStart = this.#mirror.run(instance, run)?.released.length ?? 0
-    const trace: Trace = { instance, run, worker, seen: [], durableAtStart, pinned: 0 }
+  /** `loaded`: up to which position its journal was read, as far as that is known. */
+  begin(instance: string, run: number, worker: string, loaded: number): Trace {
+    const durableAtStart = this.#mirror.run(instance, run)?.releasedUpTo(loaded) ?? 0
+    const trace: Trace = { instance, run, worker, seen: [], durableAtStart, pinned: 0, isThrough: false }
     if (durableAtStart > 0) this.replays++
     this.traces.push(trace)
     return trace

@@ -30,6 +30,7 @@ export class SimulatedProcess implements FaultyProcess, Host {
   readonly #spec: ProcessSpec
   #engine: Engine | undefined
   #worker = ""
+  readonly #loaded = new Map<string, number>()
   #frozen: (() => void)[] | undefined
   #tellDeath!: () => void
 
@@ -55,6 +56,13 @@ export class SimulatedProcess implements FaultyProcess, Host {
     return this.#worker
   }
 
+  /** Up to where the journal was read at least since the last execution began; somebody else may have read it further. */
+  loaded(id: string): number {
+    const position = this.#loaded.get(id) ?? 0
+    this.#loaded.delete(id)
+    return position
+  }
+
   /** An engine says its name first when it renews its lease, before it is open. */
   #known(provider: StoreProvider): StoreProvider {
     const open: StoreProvider["open"] = async (context) => {
@@ -63,7 +71,13 @@ export class SimulatedProcess implements FaultyProcess, Host {
         this.#worker = worker
         return store.journal.renew(worker, ms)
       }
-      return overriding(store, { journal: overriding(store.journal, { renew }) })
+      const readJournal: typeof store.journal.readJournal = async (id, from) => {
+        const rows = await store.journal.readJournal(id, from)
+        const last = rows.at(-1)
+        this.#loaded.set(id, Math.min(this.#loaded.get(id) ?? Infinity, last ? last.position + last.count - 1 : 0))
+        return rows
+      }
+      return overriding(store, { journal: overriding(store.journal, { renew, readJournal }) })
     }
     return { name: provider.name, open }
   }

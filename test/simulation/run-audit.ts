@@ -7,6 +7,7 @@ export class RunAudit {
   readonly accepted: MirroredMessage[] = []
   /** Ids of what was settled, in the order in which code outside steps must see it. */
   readonly released: string[] = []
+  readonly #releasedAt: number[] = []
   /** How many of them were there when a cancel came; the order of what it rejects is not in the journal. */
   releasedBeforeCancel: number | undefined
   ended: MirroredEntry | undefined
@@ -25,6 +26,11 @@ export class RunAudit {
 
   step(id: string): StepAudit | undefined {
     return this.#steps.get(id)
+  }
+
+  /** How much of what is released is at or before that position. */
+  releasedUpTo(position: number): number {
+    return this.#releasedAt.filter((at) => at <= position).length
   }
 
   isSettled(id: string): boolean {
@@ -48,11 +54,11 @@ export class RunAudit {
         return undefined
       }
       case "step.completed":
-        return this.#settleStep(id, worker)
+        return this.#settleStep(id, mirrored)
       case "step.failed": {
         const step = this.#steps.get(id)
         if (step) step.failures++
-        return entry["retryAt"] === undefined ? this.#settleStep(id, worker) : undefined
+        return entry["retryAt"] === undefined ? this.#settleStep(id, mirrored) : undefined
       }
       case "sleep.started":
         if (this.#settled.has(id) || this.#timers.has(id)) return "it was asked for before"
@@ -67,10 +73,10 @@ export class RunAudit {
       case "wait.timedOut": {
         const dueAt = this.#timers.get(id)
         if (dueAt === undefined || at < dueAt) return `it fires at ${at} and is due at ${dueAt}`
-        return this.#settle(id)
+        return this.#settle(id, position)
       }
       case "wait.completed":
-        return this.#consume(id, entry["from"] as number) ?? this.#settle(id)
+        return this.#consume(id, entry["from"] as number) ?? this.#settle(id, position)
       case "event.received":
         return this.#receive(mirrored)
       case "message.ignored":
@@ -99,17 +105,19 @@ export class RunAudit {
     }
   }
 
-  #settleStep(id: string, worker: string): string | undefined {
+  #settleStep(id: string, { worker, position }: MirroredEntry): string | undefined {
     const step = this.#steps.get(id)
     if (!step) return "it was never started"
     step.settledBy = worker
-    return this.#settle(id)
+    return this.#settle(id, position)
   }
 
-  #settle(id: string): string | undefined {
+  #settle(id: string, position: number): string | undefined {
     if (this.#settled.has(id)) return "it is settled already"
     this.#settled.add(id)
-    if (!id.includes("/")) this.released.push(id)
+    if (id.includes("/")) return undefined
+    this.released.push(id)
+    this.#releasedAt.push(position)
     return undefined
   }
 

@@ -1,12 +1,13 @@
 /** What holds at the end of a simulation: nothing acknowledged is gone, and every instance came to an end that it may have. */
 import type { Engine } from "../../src/engine/engine.ts"
 import { cleanUpStep } from "./interpreter.ts"
+import type { Ledger } from "./ledger.ts"
 import type { JournalMirror, MirroredInstance } from "./journal-mirror.ts"
 import type { InstanceLog, Outside } from "./outside.ts"
 import type { Scenario } from "./program.ts"
 import { judgeEnding } from "./reference-model.ts"
 
-export async function judge(scenario: Scenario, mirror: JournalMirror, outside: Outside, client: Engine): Promise<readonly string[]> {
+export async function judge(scenario: Scenario, mirror: JournalMirror, ledger: Ledger, outside: Outside, client: Engine): Promise<readonly string[]> {
   const violations: string[] = []
   for (const { id, program } of scenario.instances) {
     const wrong = (what: string | undefined) => {
@@ -27,7 +28,7 @@ export async function judge(scenario: Scenario, mirror: JournalMirror, outside: 
     const { tried, accepted, sent } = log
     const isCancelRecorded = mirrored.run.cancel !== undefined
     wrong(judgeEnding(program, { status, result, error: message, isCancelRecorded, sent, tried, accepted, run, lastSeizure }))
-    wrong(isCleanedUp(mirrored))
+    wrong(isCleanedUp(id, mirrored, ledger))
     for (const answer of log.results) wrong(isAnswerTrue(answer, mirrored))
   }
   return violations
@@ -39,13 +40,14 @@ async function isDurable(id: string, mirrored: MirroredInstance, client: Engine)
   return text(rows) === text(mirrored.turns) ? undefined : "its journal is not what was committed"
 }
 
-/** The clean-up step runs within a cancelled run, unless the code never began or the grace cut it short. */
-function isCleanedUp({ run, entries }: MirroredInstance): string | undefined {
+/** The clean-up step runs within a cancelled run, unless the code never began, was through before, or the grace cut it short. */
+function isCleanedUp(id: string, { run, entries }: MirroredInstance, { traces }: Ledger): string | undefined {
   const { cancel, ended } = run
   if (!cancel || ended?.entry.type !== "run.cancelled" || ended.at >= cancel.at + 8_000) return undefined
   const hasBegun = entries.some(
     (item) => item.run === run.number && item.position < cancel.position && item.entry.type.endsWith(".started") && "id" in item.entry,
   )
+  if (traces.findLast((trace) => trace.instance === id && trace.run === run.number)?.isThrough) return undefined
   return !hasBegun || run.isSettled(cleanUpStep) ? undefined : "it is cancelled without its clean-up"
 }
 

@@ -1,6 +1,7 @@
 import { describeAsk, Execution, type ExecutionSpec } from "../core/execution.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
+import { SmallQueue } from "../core/small-queue.ts"
 
 /**
  * What is recorded and not yet released to the code. Live it holds an entry for a moment; after a load it holds the whole
@@ -11,9 +12,9 @@ export class ReleasePipeline {
   execution: Execution | undefined
   readonly #state: InstanceState
   readonly #driver: PipelineDriver
-  readonly #items: Recorded[] = []
-  #next = 0
-  #replayEnd = 0
+  readonly #items = new SmallQueue<Recorded>()
+  /** How many of the items come from the store. */
+  #replayLeft = 0
 
   constructor(state: InstanceState, driver: PipelineDriver) {
     this.#state = state
@@ -26,30 +27,27 @@ export class ReleasePipeline {
 
   /** All that is in the pipeline now comes from the store. */
   markReplay(): void {
-    this.#replayEnd = this.#items.length
+    this.#replayLeft = this.#items.size
   }
 
   /** Whether the code has run, now or before a load. */
   get begun(): boolean {
-    return this.execution !== undefined || this.#items.some(({ entry }) => isAsk(entry.type))
+    return this.execution !== undefined || this.#items.items().some(({ entry }) => isAsk(entry.type))
   }
 
   /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
   advance(): "released" | "blocked" | "drained" {
-    while (this.#next < this.#items.length) {
-      const item = this.#items[this.#next] as Recorded
+    for (let item = this.#items.peek(); item !== undefined; item = this.#items.peek()) {
       const step = this.#take(item)
       if (step === "blocked") return "blocked"
-      this.#next++
+      this.#items.shift()
+      if (this.#replayLeft > 0) this.#replayLeft--
       if (step === "noted") continue
       const execution = this.execution as Execution
-      execution.replaying = this.#next < this.#replayEnd
+      execution.replaying = this.#replayLeft > 0
       this.#release(execution, item as Recorded<Release>)
       return "released"
     }
-    this.#items.length = 0
-    this.#next = 0
-    this.#replayEnd = 0
     if (this.execution) this.execution.replaying = false
     return "drained"
   }

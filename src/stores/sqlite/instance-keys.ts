@@ -12,9 +12,11 @@ interface KnownKey {
  * for ever, so a stale one can only point at nothing, and whoever writes with it makes sure that the row is there.
  */
 export class InstanceKeys {
-  readonly #known = new Map<string, KnownKey>()
   readonly #find: SqlStatement
   readonly #max: number
+  /** When the recent ones are many, they become the older ones, and those are forgotten: cheaper than to know the oldest. */
+  #recent = new Map<string, KnownKey>()
+  #older = new Map<string, KnownKey>()
 
   constructor(driver: SqlDriver, max = 20_000) {
     this.#find = driver.prepare(`SELECT key, incarnation FROM perdure_instance WHERE id = ?`)
@@ -22,27 +24,30 @@ export class InstanceKeys {
   }
 
   of(id: string, incarnation: string): number | undefined {
-    const known = this.#known.get(id)
-    if (known?.incarnation === incarnation) return known.key
-    const row = this.#find.get(toText(id))
-    if (row === undefined || text(row, "incarnation") !== incarnation) return undefined
-    const key = integer(row, "key")
-    this.remember(id, incarnation, key)
+    const recent = this.#recent.get(id)
+    if (recent?.incarnation === incarnation) return recent.key
+    const older = this.#older.get(id)
+    const key = older?.incarnation === incarnation ? older.key : this.#look(id, incarnation)
+    if (key !== undefined) this.remember(id, incarnation, key)
     return key
   }
 
   remember(id: string, incarnation: string, key: number): void {
-    if (this.#known.size >= this.#max) {
-      for (const oldest of this.#known.keys()) {
-        this.#known.delete(oldest)
-        break
-      }
+    if (this.#recent.size >= this.#max / 2) {
+      this.#older = this.#recent
+      this.#recent = new Map()
     }
-    this.#known.set(id, { incarnation, key })
+    this.#recent.set(id, { incarnation, key })
   }
 
   /** After a transaction that failed: the keys it gave out were never used, and will be given out again. */
   forget(): void {
-    this.#known.clear()
+    this.#recent.clear()
+    this.#older.clear()
+  }
+
+  #look(id: string, incarnation: string): number | undefined {
+    const row = this.#find.get(toText(id))
+    return row === undefined || text(row, "incarnation") !== incarnation ? undefined : integer(row, "key")
   }
 }

@@ -261,5 +261,40 @@ export function cancelStories(open: OpenBed): void {
       expect(await own.status()).toBe("failed")
       expect(calls).toEqual(["clean up", "clean up"])
     })
+
+    it("of one that is pausing runs its cancellation when the attempt ends", async () => {
+      const gate = new Gate()
+      const calls: string[] = []
+      const flow = workflow("flow", async (ctx) => {
+        try {
+          await ctx.do("work", () => gate.passed)
+          calls.push("went on")
+        } finally {
+          await ctx.do("clean up", () => void calls.push("clean up"))
+        }
+      })
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.pause()
+      await engine.settle()
+      await handle.cancel()
+      await engine.settle()
+      expect(await handle.describe()).toMatchObject({ status: "running", phase: "cancelling" })
+      gate.open()
+      await engine.settle()
+      expect(calls).toEqual(["clean up"])
+      expect(await handle.status()).toBe("cancelled")
+    })
+
+    it("the timeout of the whole instance is forced after the grace, too", async () => {
+      const flow = workflow("flow", { timeout: "1h" }, (ctx) => ctx.do("endless", () => new Promise<never>(() => undefined)))
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.skip("1h")
+      expect(await handle.describe()).toMatchObject({ status: "running", phase: "cancelling" })
+      await engine.skip("30s")
+      await expect(handle.result()).rejects.toMatchObject({ code: "INSTANCE_TIMEOUT" })
+    })
   })
 }

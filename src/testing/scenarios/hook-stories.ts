@@ -136,5 +136,40 @@ export function hookStories(open: OpenBed): void {
       await engine.settle()
       expect(await engine.get("i-next").result()).toBe("after i")
     })
+
+    it("onStalled is called each time that the instance stalls, also for too many crashes", async () => {
+      const calls: unknown[] = []
+      const hooks = { onStalled: ({ error }: HookEvent) => void calls.push((error as { details: { code: string } }).details.code) }
+      const foreign = workflow("foreign", hooks, () => new Promise<never>(() => undefined))
+      const fatal = workflow("fatal", hooks, (ctx) => ctx.do("die", () => new Promise<never>(() => undefined)))
+      const engine = await open({ workflows: [foreign, fatal], maxRecoveries: 1 })
+      const handle = await engine.start(foreign, { id: "foreign" })
+      await engine.skip("5s")
+      await handle.resume()
+      await engine.skip("5s")
+      expect(calls).toEqual(["FOREIGN_AWAIT", "FOREIGN_AWAIT"])
+      await engine.start(fatal, { id: "fatal" })
+      await engine.settle()
+      await engine.crash()
+      await engine.crash()
+      await engine.skip("1d")
+      expect(calls).toEqual(["FOREIGN_AWAIT", "FOREIGN_AWAIT", "TOO_MANY_CRASHES"])
+    })
+
+    it("a delete or a restart does not wait for a hook that is under way", async () => {
+      const gate = new Gate()
+      const flow = workflow("flow", { onCompleted: () => gate.passed }, async (ctx) => ctx.instance.run)
+      const engine = await open({ workflows: [flow] })
+      const [deleted, restarted] = [await engine.start(flow, { id: "deleted" }), await engine.start(flow, { id: "restarted" })]
+      await engine.settle()
+      await deleted.delete()
+      await restarted.restart()
+      await engine.settle()
+      gate.open()
+      await engine.settle()
+      expect(await restarted.result()).toBe(2)
+      await expect(deleted.status()).rejects.toMatchObject({ code: "NOT_FOUND" })
+      expect(await (await engine.start(flow, { id: "deleted" })).result()).toBe(1)
+    })
   })
 }

@@ -318,5 +318,47 @@ export function nestedStepStories(open: OpenBed): void {
       await engine.skip("1m")
       expect(await handle.result()).toEqual(["no patience left", "still there"])
     })
+
+    it("a cancel ends the wait for a nested step's retry", async () => {
+      const seen: string[] = []
+      const flow = workflow("flow", (ctx) =>
+        ctx.do("order", async ({ step }) => {
+          await step
+            .do("flaky", () => Promise.reject(new Error("no")), { retry: { initialInterval: "1m" } })
+            .catch((error: unknown) => void seen.push((error as Error).name))
+        }),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.cancel()
+      await engine.settle()
+      expect(seen).toEqual(["CancelledError"])
+      expect(await handle.status()).toBe("cancelled")
+    })
+
+    it("another attempt of the outer step attaches to a child that still runs", async () => {
+      const gate = new Gate<string>()
+      let calls = 0
+      const flow = workflow("flow", (ctx) =>
+        ctx.do(
+          "order",
+          ({ step, attempt }) => {
+            const child = step.do("child", () => (calls++, gate.passed))
+            if (attempt === 1) throw new Error("too early")
+            return child
+          },
+          { retry: { initialInterval: "1m", jitter: 0 } },
+        ),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      expect(await stepsSeen(handle)).toEqual(["order retrying", "order/child running"])
+      await engine.skip("1m")
+      gate.open("grown up")
+      expect(await handle.result()).toBe("grown up")
+      expect(calls).toBe(1)
+    })
   })
 }

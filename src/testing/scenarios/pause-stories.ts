@@ -204,5 +204,18 @@ export function pauseStories(open: OpenBed): void {
       await engine.skip("1d")
       expect(engine.current.parts.worker.committer.turns).toBe(before)
     })
+
+    it("the timeout of the instance that passes during a pause acts on resume", async () => {
+      const flow = workflow("flow", { timeout: "1h" }, (ctx) => ctx.waitForEvent("word"))
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.pause()
+      await engine.skip("2h")
+      expect(await handle.status()).toBe("paused")
+      await handle.resume()
+      await engine.settle()
+      await expect(handle.result()).rejects.toMatchObject({ code: "INSTANCE_TIMEOUT" })
+    })
   })
 }

@@ -246,5 +246,23 @@ export function restartStories(open: OpenBed): void {
       await engine.skip("1m")
       expect(await handle.status()).toBe("failed")
     })
+
+    it("from a step inside a step enters the outer one again with what is recorded before", async () => {
+      const calls: string[] = []
+      const flow = workflow("flow", (ctx) =>
+        ctx.do("outer", async ({ step, attempt }) => {
+          calls.push(`outer ${attempt}`)
+          const a = await step.do("a", () => `a${ctx.instance.run}`)
+          return a + (await step.do("b", () => `b${ctx.instance.run}`))
+        }),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      expect(await handle.result()).toBe("a1b1")
+      await handle.restart({ from: "outer/b" })
+      await engine.settle()
+      expect(await handle.result()).toBe("a1b2")
+      expect(calls).toEqual(["outer 1", "outer 1"])
+    })
   })
 }

@@ -260,5 +260,18 @@ export function retryStories(open: OpenBed): void {
       await engine.skip("1h")
       expect(await handle.result()).toEqual(["hello", "ok"])
     })
+
+    it("a function that throws or answers nonsense fails the step with that", async () => {
+      const cause = (error: unknown) => ((error as Error).cause as Error).message
+      const flow = workflow("flow", async (ctx) => {
+        const fail = () => Promise.reject(new Error("no"))
+        const broken = () => {
+          throw new Error("the policy is broken")
+        }
+        return [await ctx.do("a", fail, { retry: broken }).catch(cause), await ctx.do("b", fail, { retry: () => "soon" as unknown as 5 }).catch(cause)]
+      })
+      const engine = await open({ workflows: [flow] })
+      expect(await (await engine.start(flow)).result()).toEqual(["the policy is broken", expect.stringContaining('the retry function\'s answer: "soon"')])
+    })
   })
 }

@@ -129,5 +129,48 @@ export function sleepStories(open: OpenBed): void {
       await engine.sendEvent("i", "go")
       expect(await handle.result()).toBe("too late")
     })
+
+    it("is given up before it was recorded, and replays so", async () => {
+      const flow = workflow("flow", async (ctx) => {
+        const patience = new AbortController()
+        const given = ctx.sleep("nap", "1d", { signal: patience.signal }).catch((error: unknown) => (error as Error).message)
+        patience.abort(new Error("not at all"))
+        const answer = await given
+        await ctx.sleep("nap", "1m")
+        await ctx.waitForEvent("go")
+        return answer
+      })
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await engine.crash()
+      await engine.skip("1m")
+      await engine.crash()
+      await engine.sendEvent("i", "go")
+      expect(await handle.result()).toBe("not at all")
+      expect(await stepsSeen(handle)).toEqual(["nap#2 completed", "go completed"])
+    })
+
+    it("two that are due at the same moment: the first may give up the second, and replay agrees", async () => {
+      const flow = workflow("flow", async (ctx) => {
+        const patience = new AbortController()
+        const first = ctx.sleep("first", "1m").then(() => patience.abort(new Error("given up")))
+        const second = ctx.sleep("second", "1m", { signal: patience.signal }).then(
+          () => "slept",
+          (error: unknown) => (error as Error).message,
+        )
+        await first
+        const answer = await second
+        await ctx.waitForEvent("go")
+        return answer
+      })
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.skip("1m")
+      expect(await stepsSeen(handle)).toEqual(["first completed", "second aborted", "go waiting"])
+      await engine.crash()
+      await engine.sendEvent("i", "go")
+      expect(await handle.result()).toBe("given up")
+    })
   })
 }

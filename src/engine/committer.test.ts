@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest"
+import type { JournalStore, Turn } from "../ports/journal-store.ts"
+import { Committer, type CommitResult } from "./committer.ts"
+
+const turn = (instance: string): Turn => ({ turn: `${instance}.1`, instance, incarnation: instance, position: 1, count: 1, run: 1, at: 0, entries: "[]" })
+
+/** A store whose commits end when the test says so. */
+function slowStore() {
+  const batches: string[][] = []
+  const waiting: (() => void)[] = []
+  let refuse: (ids: readonly string[]) => boolean = () => false
+  const journal = {
+    commit: async (turns: readonly Turn[]) => {
+      const ids = turns.map(({ instance }) => instance)
+      batches.push(ids)
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      if (refuse(ids)) throw new Error(`no room for ${ids.join(",")}`)
+      return turns.map(({ instance }) => (instance.startsWith("lost") ? ("lost" as const) : ("committed" as const)))
+    },
+  } as unknown as JournalStore
+  const finish = async () => {
+    waiting.shift()?.()
+    for (let hop = 0; hop < 10; hop++) await Promise.resolve()
+  }
+  return { journal, batches, finish, refuseIf: (test: typeof refuse) => (refuse = test) }
+}
+
+describe("the committer", () => {
+  it("writes what is ready together, and lets the next batch gather meanwhile", async () => {
+    const { journal, batches, finish } = slowStore()
+    const committer = new Committer(journal, () => undefined)
+    const results: [string, CommitResult][] = []
+    const submit = (id: string) => committer.submit(turn(id), (result) => results.push([id, result]))
+    submit("a")
+    submit("lost-b")
+    committer.flush()
+    submit("c")
+    committer.flush()
+    submit("d")
+    expect(batches).toEqual([["a", "lost-b"]])
+    await finish()
+    expect(results).toEqual([
+      ["a", "committed"],
+      ["lost-b", "lost"],
+    ])
+    committer.flush()
+    expect(batches[1]).toEqual(["c", "d"])
+    await finish()
+    expect(committer.idle).toBe(true)
+    expect(results).toHaveLength(4)
+  })
+
+  it("splits a batch that errors until the culprit stands alone", async () => {
+    const { journal, batches, finish, refuseIf } = slowStore()
+    refuseIf((ids) => ids.includes("bad"))
+    const committer = new Committer(journal, () => undefined)
+    const results = new Map<string, CommitResult>()
+    for (const id of ["a", "b", "bad", "c", "d"]) committer.submit(turn(id), (result) => results.set(id, result))
+    committer.flush()
+    while (!committer.idle) await finish()
+    expect(results.get("bad")).toEqual({ error: expect.objectContaining({ message: "no room for bad" }) as unknown })
+    for (const id of ["a", "b", "c", "d"]) expect(results.get(id)).toBe("committed")
+    expect(batches.length).toBeLessThanOrEqual(7)
+  })
+
+  it("asks for a beat when something is ready and nothing is being written", async () => {
+    const { journal, finish } = slowStore()
+    let armed = 0
+    const committer = new Committer(journal, () => armed++)
+    committer.submit(turn("a"), () => undefined)
+    expect(armed).toBe(1)
+    committer.flush()
+    committer.submit(turn("b"), () => undefined)
+    expect(armed).toBe(1)
+    await finish()
+    expect(armed).toBe(2)
+  })
+
+  it("forgets what was never promised when it is abandoned", async () => {
+    const { journal, batches } = slowStore()
+    const committer = new Committer(journal, () => undefined)
+    const results: CommitResult[] = []
+    committer.submit(turn("a"), (result) => results.push(result))
+    committer.abandon()
+    committer.submit(turn("b"), (result) => results.push(result))
+    committer.flush()
+    expect(batches).toEqual([])
+    expect(results).toEqual([])
+  })
+})

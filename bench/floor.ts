@@ -42,74 +42,30 @@ export class Floor {
     }
   }
 
-  get journalRows(): number {
-    return this.#journal.rows.length
-  }
-
   /** Milliseconds for all journal rows in transactions of these sizes, as the engine grouped them. */
   grouped(sizes: readonly number[], options: { readonly withInstances: boolean }): number {
     const { rows } = this.#journal
     const total = sizes.reduce((sum, size) => sum + size, 0)
     if (total !== rows.length) throw new Error(`the engine committed ${total} turns, but its journal has ${rows.length} rows`)
-    return this.#measure((database) => {
-      const transaction = transactionOn(database)
-      const journal = database.prepare(this.#journal.insert)
-      const instance = database.prepare(this.#instances.insert)
-      const startedAt = performance.now()
-      let from = 0
-      for (const size of sizes) {
-        transaction(() => {
-          if (from === 0 && options.withInstances) for (const row of this.#instances.rows) instance.run(...row)
-          for (let at = from; at < from + size; at++) journal.run(...rows[at]!)
-        })
-        from += size
-      }
-      return performance.now() - startedAt
-    })
-  }
-
-  /** Milliseconds of each of so many transactions with one journal row. */
-  single(count: number): readonly number[] {
-    const { insert, rows } = this.#journal
-    if (count > rows.length) throw new Error(`${count} rows are wanted, but ${rows.length} were captured`)
-    return this.#measure((database) => {
-      const transaction = transactionOn(database)
-      const journal = database.prepare(insert)
-      return rows.slice(0, count).map((row) => {
-        const startedAt = performance.now()
-        transaction(() => journal.run(...row))
-        return performance.now() - startedAt
+    using database = this.#open()
+    const transaction = transactionOn(database)
+    const journal = database.prepare(this.#journal.insert)
+    const instance = database.prepare(this.#instances.insert)
+    const startedAt = performance.now()
+    let from = 0
+    for (const size of sizes) {
+      transaction(() => {
+        if (from === 0 && options.withInstances) for (const row of this.#instances.rows) instance.run(...row)
+        for (let at = from; at < from + size; at++) journal.run(...rows[at]!)
       })
-    })
+      from += size
+    }
+    return performance.now() - startedAt
   }
 
-  /** The same, each after a pause: a disk and a processor that were idle take longer. */
-  async singleAfter(count: number, pause: () => Promise<unknown>): Promise<readonly number[]> {
-    const { insert, rows } = this.#journal
-    const database = this.#open()
-    try {
-      const transaction = transactionOn(database)
-      const journal = database.prepare(insert)
-      const times: number[] = []
-      for (const row of rows.slice(0, count)) {
-        await pause()
-        const startedAt = performance.now()
-        transaction(() => journal.run(...row))
-        times.push(performance.now() - startedAt)
-      }
-      return times
-    } finally {
-      database.close()
-    }
-  }
-
-  #measure<T>(write: (database: DatabaseSync) => T): T {
-    const database = this.#open()
-    try {
-      return write(database)
-    } finally {
-      database.close()
-    }
+  /** Journal rows in transactions of their own, as many as were captured. */
+  rawCommits(): RawCommits {
+    return new RawCommits(this.#open(), this.#journal)
   }
 
   #open(): DatabaseSync {
@@ -118,6 +74,39 @@ export class Floor {
     const database = new DatabaseSync(path)
     database.exec(pragmas)
     return database
+  }
+}
+
+export class RawCommits implements Disposable {
+  readonly #database: DatabaseSync
+  readonly #rows: readonly Row[]
+  readonly #insert: StatementSync
+  readonly #transaction: (write: () => void) => void
+  #written = 0
+
+  constructor(database: DatabaseSync, { insert, rows }: Table) {
+    this.#database = database
+    this.#rows = rows
+    this.#insert = database.prepare(insert)
+    this.#transaction = transactionOn(database)
+  }
+
+  /** Milliseconds of the next one. */
+  next(): number {
+    const row = this.#rows[this.#written++]
+    if (row === undefined) throw new Error("more raw commits are wanted than rows were captured")
+    const startedAt = performance.now()
+    this.#transaction(() => this.#insert.run(...row))
+    return performance.now() - startedAt
+  }
+
+  /** Milliseconds of each of the next ones, in a tight loop. */
+  take(count: number): readonly number[] {
+    return Array.from({ length: count }, () => this.next())
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close()
   }
 }
 

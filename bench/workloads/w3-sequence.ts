@@ -34,7 +34,13 @@ export const sequentialSteps: Workload = {
     const captured = folders.create()
     await runSequence(captured, short)
     const floor = await Floor.capture(folders, captured)
-    return async () => ({ stepMs: await runSequence(folders.create(), short), rawCommitMs: mean(floor.single(short)) })
+    return async () => {
+      using raw = floor.rawCommits()
+      // Before and after, as the disk's speed drifts.
+      const before = raw.take(short / 2)
+      const stepMs = await runSequence(folders.create(), short)
+      return { stepMs, rawCommitMs: mean([...before, ...raw.take(short / 2)]) }
+    }
   },
 }
 
@@ -56,11 +62,12 @@ export const growth: Workload = {
     await runSequence(captured, long)
     const floor = await Floor.capture(folders, captured)
     return async () => {
+      using raw = floor.rawCommits()
+      const before = raw.take(long / 2)
       const early = await runSequence(folders.create(), short)
       const longStepMs = await runSequence(folders.create(), long)
       const late = await runSequence(folders.create(), short)
-      // Around the long one, as the disk's speed drifts.
-      return { longStepMs, shortStepMs: (early + late) / 2, rawCommitMs: mean(floor.single(long)) }
+      return { longStepMs, shortStepMs: (early + late) / 2, rawCommitMs: mean([...before, ...raw.take(long / 2)]) }
     }
   },
 }

@@ -19,6 +19,7 @@ const aims: readonly { readonly aim: Aim; readonly delayMsMax: number }[] = [
   { aim: "anytime", delayMsMax: 400 },
   { aim: "recovery", delayMsMax: 20 },
   { aim: "step", delayMsMax: 15 },
+  { aim: "commit", delayMsMax: 0.1 },
   { aim: "client", delayMsMax: 0.3 },
   { aim: "replay", delayMsMax: 3 },
   { aim: "idle", delayMsMax: 2 },

@@ -25,7 +25,7 @@ export class InstanceState {
   /** What events brought, by position, while somebody may ask for it. */
   #received: Map<number, Payload> | undefined = undefined
   #eventIds: Set<string> | undefined = undefined
-  cancel: { readonly position: number; readonly at: number; readonly cause: "request" | "timeout"; readonly reason: string | undefined } | undefined
+  cancel: Cancel | undefined
   paused: { readonly position: number; readonly at: number } | undefined
   /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
   dormant = false
@@ -117,7 +117,7 @@ export class InstanceState {
         return
       }
       case "cancel.requested":
-        this.cancel = { position, at, cause: entry.cause, reason: entry.reason }
+        this.cancel = { position, at, cause: entry.cause, reason: entry.reason, retrying: this.steps.values().filter((step) => step.retryAt !== undefined) }
         this.dormant = false
         this.sleeps.clear()
         this.waits.clear()
@@ -289,6 +289,15 @@ export interface OpenStep {
   failures: number
   retryAt: number | undefined
   hasNested: boolean
+}
+
+export interface Cancel {
+  readonly position: number
+  readonly at: number
+  readonly cause: "request" | "timeout"
+  readonly reason: string | undefined
+  /** Steps that it found waiting for their next attempt: they have none. */
+  readonly retrying: readonly OpenStep[]
 }
 
 export interface OpenWait {

@@ -6,6 +6,7 @@ import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
+import { parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
@@ -83,10 +84,10 @@ export class Attempts implements AttemptOwner, NestedDriver {
     }
   }
 
-  /** A cancel: running functions are told, and what nested steps wait for rejects, `retrying` steps among it. */
-  cancel(error: CancelledError, retrying: readonly OpenStep[]): void {
+  /** A cancel: running functions are told, and what nested steps wait for rejects. */
+  cancel(error: CancelledError): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
-    this.#writer.whenDurable(() => this.#nested.cancel(error, retrying))
+    this.#writer.whenDurable(() => this.#nested.cancel(error))
   }
 
   /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
@@ -117,10 +118,12 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
   #takeNested(request: AskRequest): void {
     const { steps, sleeps, waits, nested } = this.#state
+    // The step that asks is over, and nothing inside it outlives it.
+    if (!steps.has(parentOf(request.id) ?? "")) return
     // What it asks for came in while it was on its way: it is handed out when that is durable.
     if (nested.has(request.id)) return
     // So did a cancel, which rejects it.
-    if (this.#state.cancel && request.kind !== "do") return
+    if (this.#nested.isClosed(request)) return
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)
@@ -141,7 +144,9 @@ export class Attempts implements AttemptOwner, NestedDriver {
     live.start()
   }
 
+  /** An attempt that nobody waits for any more gets no answers. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
+    if (this.#live.get(outer.ask.id) !== outer) return new Promise(() => undefined)
     return this.#nested.ask(outer, request)
   }
 

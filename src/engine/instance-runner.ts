@@ -282,10 +282,9 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   cancel(entry: EntryOf<"cancel.requested">): void {
     const { begun } = this.#pipeline
-    const retrying = this.state.steps.values().filter((step) => step.retryAt !== undefined)
     this.record(entry)
     if (!begun) return this.#end(cancelledEntry(this.id, this.state))
-    this.#attempts.cancel(new CancelledError(this.id, entry.reason), retrying)
+    this.#attempts.cancel(new CancelledError(this.id, entry.reason))
   }
 
   #fireTimer(): boolean {

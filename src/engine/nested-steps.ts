@@ -1,6 +1,6 @@
 import type { AskRequest, DoAsk } from "../core/ask.ts"
 import { CancelledError, PerdureError } from "../core/errors.ts"
-import type { InstanceState, OpenStep } from "../core/instance-state.ts"
+import type { InstanceState } from "../core/instance-state.ts"
 import type { Recorded, Release } from "../core/journal.ts"
 import { SmallMap } from "../core/small-map.ts"
 import { PendingAsk, reject, settle, type Settling } from "../core/settlement.ts"
@@ -22,12 +22,10 @@ export class NestedSteps {
   }
 
   ask(outer: StepAttempt, request: AskRequest): Promise<unknown> {
-    if (request.kind !== "do") {
-      if (this.#state.cancel) throw new CancelledError(this.#driver.instance, this.#state.cancel.reason)
-      if (request.signal?.aborted) throw request.signal.reason
-    }
+    if (request.kind !== "do" && request.signal?.aborted) throw request.signal.reason
     const waiter = new Waiter(request, outer)
     const recorded = this.#state.nested.get(request.id)
+    if (!recorded && this.isClosed(request)) throw new CancelledError(this.#driver.instance, this.#state.cancel?.reason)
     if (recorded && this.#driver.isDurable(recorded.position)) {
       const problem = disagreement(request, recorded.entry.type)
       if (problem) throw problem
@@ -58,12 +56,17 @@ export class NestedSteps {
   }
 
   /** Sleeps, waits and retries that a cancel has closed. */
-  cancel(error: CancelledError, retrying: readonly OpenStep[]): void {
+  cancel(error: CancelledError): void {
     for (const id of this.#waiters.keys()) {
       const waiters = this.#waiters.get(id) ?? []
-      const isClosed = waiters[0]?.request.kind !== "do" || retrying.some((step) => step.id === id)
-      if (isClosed) for (const waiter of this.#take(id)) reject(waiter, error)
+      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) reject(waiter, error)
     }
+  }
+
+  /** By a cancel. Steps go on, but for those that would have been tried again. */
+  isClosed({ kind, id }: AskRequest): boolean {
+    const { cancel } = this.#state
+    return cancel !== undefined && (kind !== "do" || cancel.retrying.some((step) => step.id === id))
   }
 
   #abort(waiter: Waiter): void {

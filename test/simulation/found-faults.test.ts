@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Fault } from "../../src/testing/faulty-store.ts"
 import { simulate, type SimulationReport, type SimulationSpec } from "./driver.ts"
 import { noFaults } from "./faults.ts"
-import { all, race, seq, sleep, step, wait, type OutsideAction, type Program } from "./program.ts"
+import { all, any, race, seq, sleep, step, wait, type OutsideAction, type Program } from "./program.ts"
 
 /** Faults that the simulation once found, each in its smallest form. */
 
@@ -84,6 +84,21 @@ describe("faults that were found", () => {
     const act = (atMs: number, kind: "pause" | "cancel"): OutsideAction => ({ atMs, instance: "i1", act: { kind } })
     const actions = [act(100, "pause"), event(200, "red:0"), act(300, "cancel"), event(400, "red:1")]
     const { violations } = await run(sleep("s", 1_000), {}, { actions, cleanUpMs: 500 })
+    expect(violations).toEqual([])
+  })
+
+  it("what a step leaves behind inside when it ends takes no events away", async () => {
+    const actions: OutsideAction[] = [{ atMs: 500, instance: "i1", act: { kind: "event", event: { type: "red", payload: "red:0" } } }]
+    const loser = step("c", { latencyMs: 100, inner: wait("w", "red") })
+    const program = seq(step("a", { inner: any(step("b"), loser) }), sleep("s", 200), wait("v", "red"))
+    const { violations } = await run(program, {}, { actions })
+    expect(violations).toEqual([])
+  })
+
+  it("a nested step that a cancel found waiting for its retry is not begun anew", async () => {
+    const actions: OutsideAction[] = [{ atMs: 100, instance: "i1", act: { kind: "cancel" } }]
+    const program = step("a", { inner: step("b", { fails: 2, attemptsMax: 2 }) })
+    const { violations } = await run(program, { "deliver 1": { kind: "crash", when: "after" } }, { actions })
     expect(violations).toEqual([])
   })
 

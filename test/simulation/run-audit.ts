@@ -42,6 +42,7 @@ export class RunAudit {
     const { entry, position, at, worker } = mirrored
     const id = String(entry["id"])
     if (this.ended && !entry.type.startsWith("hook.")) return `it follows ${this.ended.entry.type} at ${this.ended.position}`
+    if (entry.type.endsWith(".started") && this.#isInsideEnded(id)) return "a step around it has ended"
     switch (entry.type) {
       case "step.started": {
         if (this.#settled.has(id)) return "its result is recorded"
@@ -103,6 +104,13 @@ export class RunAudit {
       default:
         return position > 0 ? undefined : "no such position"
     }
+  }
+
+  #isInsideEnded(id: string): boolean {
+    const end = id.lastIndexOf("/")
+    if (end < 0) return false
+    const outer = id.slice(0, end)
+    return !this.#steps.has(outer) || this.#settled.has(outer) || this.#isInsideEnded(outer)
   }
 
   #settleStep(id: string, { worker, position }: MirroredEntry): string | undefined {

@@ -23,7 +23,7 @@ class Driver {
     })
   }
 
-  async begin(input: unknown = undefined): Promise<void> {
+  async begin(input?: unknown): Promise<void> {
     await this.release({ type: "run.started", run: 1, workflow: "w", version: "1", value: Payload.of(encodeValue(input)) })
   }
 

@@ -8,18 +8,20 @@ describe("a heap", () => {
       fc.property(fc.array(fc.option(fc.integer(), { nil: undefined })), (commands) => {
         const heap = new MinHeap<number>((a, b) => a < b)
         let model: number[] = []
+        const taken: [number | undefined, number | undefined][] = []
         for (const each of commands) {
           if (each === undefined) {
             const [least, ...rest] = model.toSorted((a, b) => a - b)
+            taken.push([heap.pop(), least])
             model = rest
-            expect(heap.peek()).toBe(least)
-            expect(heap.pop()).toBe(least)
           } else {
             heap.push(each)
             model.push(each)
           }
           expect(heap.size).toBe(model.length)
+          expect(heap.peek()).toBe(model.length === 0 ? undefined : Math.min(...model))
         }
+        for (const [popped, least] of taken) expect(popped).toBe(least)
       }),
     )
   })

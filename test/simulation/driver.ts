@@ -16,7 +16,7 @@ import type { Scenario } from "./program.ts"
 import { SimulatedProcess } from "./process.ts"
 import { waitsOf } from "./reference-model.ts"
 import { Statistics } from "./statistics.ts"
-import { judge } from "./verdict.ts"
+import { judge, type InstanceEnding } from "./verdict.ts"
 
 export interface SimulationSpec {
   readonly scenario: Scenario
@@ -46,7 +46,7 @@ export interface SimulationReport {
   readonly journals: string
   readonly traces: string
   /** How each instance ended. */
-  readonly endings: ReadonlyMap<string, { readonly status: string; readonly result: unknown; readonly error: string | undefined }>
+  readonly endings: ReadonlyMap<string, InstanceEnding>
 }
 
 export const leaseMs = 3_000
@@ -74,6 +74,7 @@ export class Simulation {
   readonly #crashListeners: (() => void)[] = []
   readonly #beganAt: number
   #operator: Store | undefined
+  #endings: ReadonlyMap<string, InstanceEnding> = new Map()
   #activity = 0
   #processes = 0
 
@@ -211,7 +212,9 @@ export class Simulation {
     const { scenario } = this.spec
     const client = await Engine.open({ host: this.host, store: this.#store, workflows: [], options, role: "client" })
     this.ledger.check()
-    for (const violation of await judge(scenario, this.mirror, this.ledger, this.outside, client)) this.violations.push(violation)
+    const { violations, endings } = await judge(scenario, this.mirror, this.ledger, this.outside, client)
+    this.violations.push(...violations)
+    this.#endings = endings
     await this.#replay(client)
     this.ledger.check()
   }
@@ -262,7 +265,7 @@ export class Simulation {
       writes: this.#faults.writes,
       journals: journals.join("\n"),
       traces: traces.join("\n"),
-      endings: new Map(),
+      endings: this.#endings,
     }
   }
 

@@ -7,8 +7,20 @@ import type { InstanceLog, Outside } from "./outside.ts"
 import type { Scenario } from "./program.ts"
 import { judgeEnding } from "./reference-model.ts"
 
-export async function judge(scenario: Scenario, mirror: JournalMirror, ledger: Ledger, outside: Outside, client: Engine): Promise<readonly string[]> {
+export interface InstanceEnding {
+  readonly status: string
+  readonly result: unknown
+  readonly error: string | undefined
+}
+
+export interface Verdict {
+  readonly violations: readonly string[]
+  readonly endings: ReadonlyMap<string, InstanceEnding>
+}
+
+export async function judge(scenario: Scenario, mirror: JournalMirror, ledger: Ledger, outside: Outside, client: Engine): Promise<Verdict> {
   const violations: string[] = []
+  const endings = new Map<string, InstanceEnding>()
   for (const { id, program } of scenario.instances) {
     const wrong = (what: string | undefined) => {
       if (what !== undefined) violations.push(`${id}: ${what}`)
@@ -22,6 +34,7 @@ export async function judge(scenario: Scenario, mirror: JournalMirror, ledger: L
     }
     wrong(await isDurable(id, mirrored, client))
     const { status, result, error, run } = await client.describe(id)
+    endings.set(id, { status, result, error: error instanceof Error ? error.message : undefined })
     if (mirrored.run.number !== run) wrong(`it is in run ${run}; its last turn was of run ${mirrored.run.number}`)
     const message = error instanceof Error ? error.message : undefined
     const lastSeizure = log.isRestartOpen ? undefined : log.lastSeizure
@@ -31,7 +44,7 @@ export async function judge(scenario: Scenario, mirror: JournalMirror, ledger: L
     wrong(isCleanedUp(id, mirrored, ledger))
     for (const answer of log.results) wrong(isAnswerTrue(answer, mirrored))
   }
-  return violations
+  return { violations, endings }
 }
 
 async function isDurable(id: string, mirrored: MirroredInstance, client: Engine): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 // What the figures depend on: versions, settings, and the machine with its disk.
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs"
-import { availableParallelism, cpus, release, totalmem, type } from "node:os"
+import { availableParallelism, cpus, loadavg, release, totalmem, type } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { TemporaryFolders } from "./folders.ts"
@@ -18,6 +18,8 @@ export interface Machine {
   readonly memoryGb: number
   readonly filesystem: string
   readonly fdatasyncMs: number
+  /** Of the last minute: what others did on the machine. */
+  readonly load: number
 }
 
 export function describeMachine(folder: string | undefined): Machine {
@@ -34,6 +36,7 @@ export function describeMachine(folder: string | undefined): Machine {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     filesystem: filesystemOf(folders.root),
     fdatasyncMs: fdatasyncMs(folders.create()),
+    load: loadavg()[0] ?? Number.NaN,
   }
 }
 

@@ -68,7 +68,9 @@ if (values["write-baseline"]) {
   for (const line of machineLines(machine)) console.log(line)
   const outcomes: Outcome[] = []
   for (const workload of chosen()) outcomes.push(await outcomeOf(workload, rounds))
-  console.log(`\nMedians of ${rounds} rounds, after one that was not counted.\n\n${table(outcomes.flatMap(rowsOf))}`)
+  console.log(
+    `\nCounted rounds: ${rounds}, after one that was not; medians, with the lowest and the highest in brackets.\n\n${table(outcomes.flatMap(rowsOf))}`,
+  )
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ machine, rounds, outcomes }, undefined, 2)}\n`)
   const failed = outcomes.some(({ figures }) => figures === undefined)
   if (values["write-docs"] && failed) stop("docs/performance.md is as it was: not everything could be measured")

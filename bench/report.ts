@@ -48,6 +48,7 @@ export function machineLines(machine: Machine): readonly string[] {
   return [
     `Perdure ${machine.perdure}, Node ${machine.node}, SQLite ${machine.sqlite}; ${machine.settings}`,
     `${machine.system}, ${machine.cores} cores (${machine.processor}), ${machine.memoryGb} GB; ${machine.filesystem}, write and fdatasync of 4 KB: ${short(machine.fdatasyncMs)} ms p50`,
+    `load of the machine before the run: ${machine.load.toFixed(1)}${machine.load > 0.5 ? "; others use it, so expect a wide spread" : ""}`,
   ]
 }
 
@@ -67,4 +68,4 @@ export function short(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3)
 }
 
-const firstLine = (text: string) => text.split("\n").find((line) => /error/i.test(line)) ?? text.split("\n")[0] ?? text
+const firstLine = (text: string) => text.split("\n").find((line) => /^\w*Error\b/.test(line)) ?? text.split("\n")[0] ?? text

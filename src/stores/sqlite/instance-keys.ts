@@ -8,12 +8,16 @@ interface KnownKey {
 }
 
 /**
- * Finds the integer key of an instance's row. Keys are remembered: looking them up by text would cost a commit a quarter of its speed. A key stands for one incarnation
- * for ever, so a stale one can only point at nothing, and whoever writes with it makes sure that the row is there.
+ * Finds the integer key of an instance's row, within a transaction. Keys are remembered: looking them up by text, or making sure
+ * with each row that the instance is still there, would cost a commit a third of its speed. A key stands for one incarnation for
+ * ever, and can only come to point at nothing: where this connection removed the instance, or another wrote to the file at all,
+ * all are forgotten.
  */
 export class InstanceKeys {
   readonly #find: SqlStatement
   readonly #max: number
+  readonly #version: SqlStatement
+  #lastVersion: unknown
   /** When the recent ones are many, they become the older ones, and those are forgotten: cheaper than to know the oldest. */
   #recent = new Map<string, KnownKey>()
   #older = new Map<string, KnownKey>()
@@ -21,6 +25,14 @@ export class InstanceKeys {
   constructor(driver: SqlDriver, max = 20_000) {
     this.#find = driver.prepare(`SELECT key, incarnation FROM perdure_instance WHERE id = ?`)
     this.#max = max
+    this.#version = driver.prepare("PRAGMA data_version")
+  }
+
+  /** A transaction has begun: what others have written until now is seen, and nothing can be added to it. */
+  begin(): void {
+    const version = this.#version.get()?.["data_version"]
+    if (version !== this.#lastVersion) this.forget()
+    this.#lastVersion = version
   }
 
   of(id: string, incarnation: string): number | undefined {
@@ -40,7 +52,7 @@ export class InstanceKeys {
     this.#recent.set(id, { incarnation, key })
   }
 
-  /** After a transaction that failed: the keys it gave out were never used, and will be given out again. */
+  /** After a transaction that removed instances; or that failed: the keys it gave out were never used, and will be given out again. */
   forget(): void {
     this.#recent.clear()
     this.#older.clear()

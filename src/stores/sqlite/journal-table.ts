@@ -17,14 +17,11 @@ export class JournalTable {
   readonly #readChunks: SqlStatement
 
   constructor(driver: SqlDriver) {
-    // The select makes sure that the instance is still there, for the price of one look-up by row number.
     this.#insert = driver.prepare(
-      `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries)
-      SELECT key, ?, ?, ?, ?, ?, ? FROM perdure_instance WHERE key = ? ON CONFLICT DO NOTHING`,
+      `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     )
     this.#insertLarge = driver.prepare(
-      `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries, chunks)
-      SELECT key, ?, ?, ?, ?, ?, ?, ? FROM perdure_instance WHERE key = ? ON CONFLICT DO NOTHING`,
+      `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     )
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_journal_chunk (instance, position, blob, part, bytes) VALUES (?, ?, ?, ?, ?)`)
     this.#recorded = driver.prepare(`SELECT turn FROM perdure_journal WHERE instance = ? AND position = ?`)
@@ -37,18 +34,18 @@ export class JournalTable {
     this.#readChunks = driver.prepare(`SELECT blob, bytes FROM perdure_journal_chunk WHERE instance = ? AND position = ? ORDER BY blob, part`)
   }
 
-  /** False if another turn has the position, or the instance is gone. */
+  /** False if another turn has the position. The key is of an instance that is there. */
   append(key: number, row: JournalRow): boolean {
     const entries = toText(row.entries)
     const { position, blobs } = row
     if (entries.length <= inlineTextMax && (blobs === undefined || blobs.length === 0)) {
-      return this.#insert.run(position, row.count, row.run, row.at, toText(row.turn), entries, key).changes === 1
+      return this.#insert.run(key, position, row.count, row.run, row.at, toText(row.turn), entries).changes === 1
     }
     const large = new Map((blobs ?? []).map((blob, index) => [index + 1, toChunks(toText(blob))]))
     if (entries.length > inlineTextMax) large.set(entriesBlob, toChunks(entries))
     const count = [...large.values()].reduce((sum, chunks) => sum + chunks.length, 0)
     const inline = large.has(entriesBlob) ? "" : entries
-    if (this.#insertLarge.run(position, row.count, row.run, row.at, toText(row.turn), inline, count, key).changes === 0) return false
+    if (this.#insertLarge.run(key, position, row.count, row.run, row.at, toText(row.turn), inline, count).changes === 0) return false
     for (const [blob, chunks] of large) for (const [part, chunk] of chunks.entries()) this.#insertChunk.run(key, position, blob, part, chunk)
     return true
   }

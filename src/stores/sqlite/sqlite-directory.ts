@@ -43,6 +43,7 @@ export class SqliteDirectory implements Directory {
     const now = this.#now()
     try {
       return this.#driver.transaction(() => {
+        this.#turns.begin()
         const existed = this.#status.get(toText(create.instance)) !== undefined
         const created = this.#turns.write(create) === "committed"
         // Sent again after an unknown outcome: the message went in together with the creation.
@@ -84,7 +85,11 @@ export class SqliteDirectory implements Directory {
       return row !== undefined && isTerminal(text(row, "status") as Status)
     })
     if (ended.length === 0) return []
-    return this.#driver.transaction(() => this.#remover.remove(ended))
+    try {
+      return this.#driver.transaction(() => this.#remover.remove(ended))
+    } finally {
+      this.#turns.forget()
+    }
   }
 
   #all({ sql, values }: Query): SqlRow[] {

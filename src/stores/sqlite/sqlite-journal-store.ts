@@ -68,7 +68,10 @@ export class SqliteJournalStore implements JournalStore {
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     if (turns.length === 0) return []
     try {
-      return this.#driver.transaction(() => this.#write(turns))
+      return this.#driver.transaction(() => {
+        this.#turns.begin()
+        return this.#write(turns)
+      })
     } catch (error) {
       this.#turns.forget()
       throw error

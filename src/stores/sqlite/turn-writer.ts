@@ -48,7 +48,12 @@ export class TurnWriter {
     return "committed"
   }
 
-  /** To be called when a transaction with turns in it failed. */
+  /** To be called first in a transaction with turns in it. */
+  begin(): void {
+    this.#keys.begin()
+  }
+
+  /** To be called when a transaction with turns in it failed, and when instances were removed. */
   forget(): void {
     this.#keys.forget()
   }

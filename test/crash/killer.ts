@@ -45,6 +45,7 @@ export class Killer {
 
 const never = new Int32Array(new SharedArrayBuffer(4))
 const pauseMs = 0.02
+const idleMs = 3
 
 function pause(ms: number): void {
   const end = performance.now() + ms
@@ -53,12 +54,19 @@ function pause(ms: number): void {
   while (performance.now() < end);
 }
 
+/** For more than the moment between two steps. */
+function isIdle(watch: PhaseWatch): boolean {
+  const until = performance.now() + idleMs
+  while (performance.now() < until) if (watch.read() !== 0) return false
+  return true
+}
+
 function carryOut({ pid, phaseFile, aim, delayMs, patienceMs, clientWriting }: KillOrder): Hit {
   const watch = new PhaseWatch(phaseFile)
   const isReached = () => {
     if (aim === "anytime") return true
     if (aim === "client") return Atomics.load(clientWriting, 0) !== 0
-    return aim === "idle" ? watch.read() === 0 : (watch.read() & phases[aim]) !== 0
+    return aim === "idle" ? isIdle(watch) : (watch.read() & phases[aim]) !== 0
   }
   const until = performance.now() + patienceMs
   while (!isReached() && performance.now() < until) Atomics.wait(never, 0, 0, pauseMs)

@@ -69,6 +69,13 @@ export class PerdureError extends Error {
   }
 }
 
+/** A run that asks for more steps than the engine allows. */
+export function tooManySteps(stepsMax: number): PerdureError {
+  return new PerdureError("LIMIT_EXCEEDED", `the run asked for more than ${stepsMax} steps; raise limits.stepsMax or split the work over several instances`, {
+    details: { limit: "stepsMax", max: stepsMax },
+  })
+}
+
 /** A step that used up its attempts. `cause` is the last attempt's error. */
 export class StepFailedError extends PerdureError {
   override readonly name = "StepFailedError"

@@ -1,7 +1,7 @@
 import type { AskRequest } from "./ask.ts"
 import type { Payload } from "./codec.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
-import { CancelledError, PerdureError } from "./errors.ts"
+import { tooManySteps, CancelledError } from "./errors.ts"
 import type { Recorded, Release } from "./journal.ts"
 import type { Limits } from "./limits.ts"
 import { SmallMap } from "./small-map.ts"
@@ -141,13 +141,7 @@ export class Execution implements ContextSource {
   readonly ask = (request: AskRequest): Promise<unknown> => {
     const spec = this.#spec
     spec.guard()
-    if (++this.#asks > spec.limits.stepsMax) {
-      throw new PerdureError(
-        "LIMIT_EXCEEDED",
-        `the run asked for more than ${spec.limits.stepsMax} steps; raise limits.stepsMax or split the work over several instances`,
-        { details: { limit: "stepsMax", max: spec.limits.stepsMax } },
-      )
-    }
+    if (++this.#asks > spec.limits.stepsMax) throw tooManySteps(spec.limits.stepsMax)
     this.lastAsked = request.id
     if (request.kind !== "do") {
       if (this.#cancelled) throw this.#cancelled

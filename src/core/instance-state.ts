@@ -17,6 +17,8 @@ export class InstanceState {
   /** Position and time of the last entry. */
   position = 0
   at = 0
+  /** How many steps, sleeps and waits the run has asked for, nested ones included. */
+  asked = 0
   readonly steps = new SmallMap<OpenStep>()
   readonly sleeps = new SmallMap<number>()
   readonly waits = new SmallMap<OpenWait>()
@@ -62,16 +64,20 @@ export class InstanceState {
             failures: 0,
             retryAt: undefined,
             hasNested: false,
+            isHeld: false,
           })
+          this.asked++
         }
         return
       }
       case "sleep.started":
+        this.asked++
         this.#markParent(entry.id)
         this.sleeps.set(entry.id, entry.wakeAt)
         this.#timers.push({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position })
         return
       case "wait.started":
+        this.asked++
         this.#markParent(entry.id)
         this.waits.set(entry.id, { id: entry.id, event: entry.event, timeoutAt: entry.timeoutAt, at })
         if (entry.timeoutAt !== undefined) this.#timers.push({ kind: "wait", id: entry.id, dueAt: entry.timeoutAt, position })
@@ -202,12 +208,13 @@ export class InstanceState {
     return step.retryAt === undefined
   }
 
-  /** An outer step whose function only waits for its nested sleeps and waits does not count as work. */
+  /** An outer step whose function only waits for what is inside it, none of which is work, does not count as work either. */
   isBlocked(step: OpenStep): boolean {
-    if (!step.hasNested) return false
+    if (!step.hasNested && !step.isHeld) return false
     const inside = `${step.id}/`
-    for (const other of this.steps.values()) if (other.id.startsWith(inside) && this.isUnderWay(other) && !this.isBlocked(other)) return false
-    for (const other of this.steps.values()) if (other.id.startsWith(inside) && !this.isUnderWay(other)) return true
+    const nested = this.steps.values().filter((other) => other.id.startsWith(inside))
+    if (nested.some((other) => this.isUnderWay(other) && !this.isBlocked(other))) return false
+    if (step.isHeld || nested.length > 0) return true
     for (const id of this.sleeps.keys()) if (id.startsWith(inside)) return true
     for (const id of this.waits.keys()) if (id.startsWith(inside)) return true
     return false
@@ -289,6 +296,8 @@ export interface OpenStep {
   failures: number
   retryAt: number | undefined
   hasNested: boolean
+  /** Its function asked for a step inside it while paused, and is at rest until that may begin. Not of the journal. */
+  isHeld: boolean
 }
 
 export interface Cancel {

@@ -93,3 +93,10 @@ test.each<[unknown, RegExp]>([
 test("a bad interval is named", () => {
   expect(() => mergeRetry(undefined, { initialInterval: "soon" as "1s" })).toThrow(/^retry.initialInterval: "soon"/)
 })
+
+test("an interval that was asked for is not cut down to the default maximum", () => {
+  const policy = mergeRetry(undefined, { initialInterval: "1h", backoff: "fixed", jitter: 0 })
+  expect(nextRetryMs(policy, { failures: 1, error: new Error("x"), random: () => 0.5 })).toBe(3_600_000)
+  const capped = mergeRetry(undefined, { initialInterval: "1h", maxInterval: "1m", jitter: 0 })
+  expect(nextRetryMs(capped, { failures: 1, error: new Error("x"), random: () => 0.5 })).toBe(60_000)
+})

@@ -64,10 +64,12 @@ function withFields(base: Intervals, options: RetryFields): Intervals {
   if (backoffCoefficient !== undefined && !(Number.isFinite(backoffCoefficient) && backoffCoefficient >= 1))
     throw bad("retry.backoffCoefficient", backoffCoefficient, "a number from 1 on")
   if (jitter !== undefined && !(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1)) throw bad("retry.jitter", jitter, "a number from 0 to 1")
+  const initialMs = initialInterval === undefined ? base.initialMs : durationMs(initialInterval, "retry.initialInterval")
   return {
     maxAttempts: maxAttempts ?? base.maxAttempts,
-    initialMs: initialInterval === undefined ? base.initialMs : durationMs(initialInterval, "retry.initialInterval"),
-    maxMs: maxInterval === undefined ? base.maxMs : durationMs(maxInterval, "retry.maxInterval"),
+    initialMs,
+    // An interval that was asked for is not cut down to a default.
+    maxMs: maxInterval === undefined ? Math.max(base.maxMs, initialMs) : durationMs(maxInterval, "retry.maxInterval"),
     backoff: backoff ?? base.backoff,
     coefficient: backoffCoefficient ?? base.coefficient,
     jitter: jitter ?? base.jitter,

@@ -1,6 +1,6 @@
 import type { AskRequest, DoAsk } from "../core/ask.ts"
 import { encodeError, encodeValue, Payload } from "../core/codec.ts"
-import { CancelledError, PerdureError } from "../core/errors.ts"
+import { CancelledError, PerdureError, tooManySteps } from "../core/errors.ts"
 import { durationMs } from "../core/duration.ts"
 import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
@@ -26,6 +26,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
   readonly #nested: NestedSteps
   /** Nested steps whose time to retry came before their outer function asked for them again. */
   #retriesDue: Set<string> | undefined
+  /** Nested asks that came while paused. */
+  #held: AskRequest[] | undefined
   #closed = false
 
   constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
@@ -36,6 +38,10 @@ export class Attempts implements AttemptOwner, NestedDriver {
     this.#writer = writer
     this.#driver = driver
     this.#nested = new NestedSteps(state, this)
+  }
+
+  get duplicateSteps(): "number" | "error" {
+    return this.#workflow.options.duplicateSteps ?? "number"
   }
 
   get instance(): string {
@@ -80,14 +86,31 @@ export class Attempts implements AttemptOwner, NestedDriver {
     for (const step of this.#state.steps.values()) {
       if (step.id.includes("/") || step.retryAt !== undefined) continue
       const request = this.#request(step.id)
-      if (request) this.#resume(request, step)
+      if (!request) continue
+      // The code gets nothing of it but the cancel: there is no point in doing it again.
+      if (this.#isCancelled(step))
+        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.of(encodeError(this.#cancelled())) })
+      else this.#resume(request, step)
     }
+  }
+
+  /** What functions asked for while paused begins now. */
+  goOn(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const step of this.#state.steps.values()) step.isHeld = false
+    for (const request of held) this.submit(request)
   }
 
   /** A cancel: running functions are told, and what nested steps wait for rejects. */
   cancel(error: CancelledError): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
-    this.#writer.whenDurable(() => this.#nested.cancel(error))
+    const held = this.#held ?? []
+    this.#held = undefined
+    this.#writer.whenDurable(() => {
+      this.#nested.cancel(error)
+      for (const { id } of held) this.#nested.refuse(id, error)
+    })
   }
 
   /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
@@ -124,13 +147,36 @@ export class Attempts implements AttemptOwner, NestedDriver {
     if (nested.has(request.id)) return
     // So did a cancel, which rejects it.
     if (this.#nested.isClosed(request)) return
+    if (this.#state.paused && !this.#state.cancel) return this.#hold(request)
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)
       else if (open.retryAt === undefined && !this.#live.has(request.id)) this.#resume(request, open)
       return
     }
-    if (!sleeps.has(request.id) && !waits.has(request.id)) this.#driver.recordAsk(request)
+    if (sleeps.has(request.id) || waits.has(request.id)) return
+    const { stepsMax } = this.runtime.settings.limits
+    if (this.#state.asked < stepsMax) this.#driver.recordAsk(request)
+    else this.#nested.refuse(request.id, tooManySteps(stepsMax))
+  }
+
+  /** Nothing new begins while paused: the function that asks is at rest. */
+  #hold(request: AskRequest): void {
+    this.#held ??= []
+    this.#held.push(request)
+    const outer = this.#state.steps.get(parentOf(request.id) ?? "")
+    if (outer) outer.isHeld = true
+    // That all is at rest is worth an entry: the row changes with it.
+    if (!this.#state.working) this.#driver.record({ type: "paused", reason: "the steps under way wait for steps inside them" })
+  }
+
+  #isCancelled(step: OpenStep): boolean {
+    const { cancel } = this.#state
+    return cancel !== undefined && step.position < cancel.position
+  }
+
+  #cancelled(): CancelledError {
+    return new CancelledError(this.identity.id, this.#state.cancel?.reason)
   }
 
   #start(request: DoAsk, attempt: number): void {
@@ -138,9 +184,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
     if (this.#closed || this.runtime.draining || !step) return
     const live = new StepAttempt(this, request, attempt, step)
     this.#live.set(request.id, live)
-    const { cancel } = this.#state
     // A step asked for after a cancel is clean-up: it is not told to stop.
-    if (cancel && step.position < cancel.position) live.abort(new CancelledError(this.identity.id, cancel.reason))
+    if (this.#isCancelled(step)) live.abort(this.#cancelled())
     live.start()
   }
 
@@ -208,7 +253,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
 /** The runner of the instance, as its attempts see it. */
 export interface AttemptsDriver {
-  record(entry: EntryOf<"step.started" | "step.completed" | "step.failed" | "ask.aborted">): Recorded
+  record(entry: EntryOf<"step.started" | "step.completed" | "step.failed" | "ask.aborted" | "paused">): Recorded
   recordAsk(request: AskRequest): void
   /** What the code asked for under a top-level id. */
   request(id: string): AskRequest | undefined

@@ -9,6 +9,7 @@ import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.t
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
 import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts"
+import { executionSpec } from "./execution-spec.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
 import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
@@ -17,7 +18,6 @@ import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
 import { rowOf, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
 import { Alarm } from "./timers.ts"
-import { refuseInStep } from "./step-guard.ts"
 import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
 
@@ -76,7 +76,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#intake.take(message, gated && !this.#delayed)
   }
 
-  takeNext(messages: readonly Message[]): void {
+  resume(messages: readonly Message[]): void {
+    this.#attempts.goOn()
     this.#inputs.unshift(messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated)))
   }
 
@@ -94,6 +95,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   onMismatch(message: string): void {
     this.#stall("JOURNAL_MISMATCH", message)
+  }
+
+  get isGone(): boolean {
+    return this.#gone
   }
 
   onLost(result: Exclude<CommitResult, "committed">): void {
@@ -235,19 +240,9 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   executionSpec(): ExecutionSpec {
-    const { host, settings, engine } = this.#runtime
-    const { id, workflow, version, incarnation } = this.identity
-    return {
-      workflow: this.workflow,
-      instance: { id, workflow, version, incarnation, run: this.state.run, startedAt: this.state.startedAt },
-      limits: settings.limits,
-      log: host.log,
-      enter: (run) => host.runIn({ engine, instance: id }, run),
-      guard: () => refuseInStep(host.currentScope()),
-      onActivity: () => {
-        if (!this.#gone) this.#runtime.pulse.join(this)
-      },
-    }
+    return executionSpec(this.#runtime, this.workflow, this.identity, this.state, () => {
+      if (!this.#gone) this.#runtime.pulse.join(this)
+    })
   }
 
   record(entry: Entry): Recorded {

@@ -34,7 +34,7 @@ export class MessageIntake {
       else this.#driver.record({ type: "resumed" })
       const held = this.#held
       this.#held = []
-      this.#driver.takeNext(held)
+      this.#driver.resume(held)
     }
   }
 
@@ -51,8 +51,8 @@ export interface IntakeDriver {
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received">): Recorded
   settle(entry: EntryOf<"wait.completed">): void
   cancel(entry: EntryOf<"cancel.requested">): void
-  /** These go before all other inputs. */
-  takeNext(messages: readonly Message[]): void
+  /** What was held back may begin; these messages go before all other inputs. */
+  resume(messages: readonly Message[]): void
 }
 
 /** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */

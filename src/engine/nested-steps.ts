@@ -63,6 +63,11 @@ export class NestedSteps {
     }
   }
 
+  /** What it asks for will not be done. */
+  refuse(id: string, error: unknown): void {
+    for (const waiter of this.#take(id)) reject(waiter, error)
+  }
+
   /** By a cancel. Steps go on, but for those that would have been tried again. */
   isClosed({ kind, id }: AskRequest): boolean {
     const { cancel } = this.#state

@@ -11,6 +11,7 @@ import type { Runtime } from "./runtime.ts"
 export interface AttemptOwner {
   readonly runtime: Runtime
   readonly identity: NewInstance
+  readonly duplicateSteps: "number" | "error"
   /** Takes what the step's function asks for in turn. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
   /** Called once, unless the attempt is abandoned first. */
@@ -92,7 +93,7 @@ export class StepAttempt {
   }
 
   newAsker(): Asker {
-    return new Asker((request) => this.#owner.nestedAsk(this, request), this.ask.id, "number", this.#owner.runtime.settings.limits)
+    return new Asker((request) => this.#owner.nestedAsk(this, request), this.ask.id, this.#owner.duplicateSteps, this.#owner.runtime.settings.limits)
   }
 
   #end(ok: boolean, outcome: unknown): void {

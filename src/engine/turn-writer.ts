@@ -1,6 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
-import type { NewInstance } from "../ports/journal-store.ts"
+import type { NewInstance, Turn } from "../ports/journal-store.ts"
 import type { CommitResult } from "./committer.ts"
 import { sameRow, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
@@ -84,24 +84,55 @@ export class TurnWriter {
     const end = this.#state.position
     this.#draft = undefined
     this.#inFlight = draft
-    this.#runtime.committer.submit(turn, (result) => {
+    this.#submit({ turn, draft, row, end }, 0)
+  }
+
+  #submit(sealed: Sealed, failures: number): void {
+    this.#runtime.committer.submit(sealed.turn, (result) => {
+      if (typeof result === "object" && sealed.turn.create === undefined && failures < retriesMax) return this.#submitLater(sealed, failures + 1, result.error)
       this.#inFlight = undefined
-      draft.onResult?.(result)
+      sealed.draft.onResult?.(result)
       if (result !== "committed") return this.#driver.onLost(result)
-      this.#row = row
-      this.#durable = end
+      this.#row = sealed.row
+      this.#durable = sealed.end
       try {
-        this.#driver.onCommitted(row, draft, turn.entries.length)
+        this.#driver.onCommitted(sealed.row, sealed.draft, sealed.turn.entries.length)
       } catch (bug) {
         // A flaw of ours must not hold up the other instances of the batch.
         this.#driver.onLost({ error: bug })
       }
     })
   }
+
+  /** A turn may be sent again: it has a name. What was done for it need not be done again because a disk was full for a while. */
+  #submitLater(sealed: Sealed, failures: number, error: unknown): void {
+    const { host, timers } = this.#runtime
+    const { id } = this.#identity
+    if (failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
+    timers.set(host.now() + Math.min(retryMs * 2 ** (failures - 1), retryMsMax), () => {
+      if (this.#driver.isGone) this.#inFlight = undefined
+      else this.#submit(sealed, failures)
+    })
+  }
+}
+
+const retryMs = 100
+const retryMsMax = 5_000
+/** Some minutes. Then what is in memory is given up, and the instance is loaded again. */
+const retriesMax = 40
+
+/** A turn that is being written, and what it leads to. */
+interface Sealed {
+  readonly turn: Turn
+  readonly draft: TurnDraft
+  readonly row: Row
+  readonly end: number
 }
 
 /** The runner of the instance, as its writer sees it. */
 export interface WriterDriver {
+  /** It has left memory: nothing more is to be written. */
+  readonly isGone: boolean
   /** What the row should say once all that is recorded is written; the same object if it is what it says. */
   row(previous: Row | undefined): Row
   onCommitted(row: Row, draft: TurnDraft, textLength: number): void

@@ -93,7 +93,13 @@ export function cancelStories(open: OpenBed): void {
     })
 
     it("is forced at the same time when a crash lies between", async () => {
-      const flow = workflow("flow", (ctx) => ctx.do("endless", () => new Promise<never>(() => undefined)))
+      const flow = workflow("flow", async (ctx) => {
+        try {
+          await ctx.sleep("nap", "1d")
+        } finally {
+          await ctx.do("endless clean-up", () => new Promise<never>(() => undefined))
+        }
+      })
       const engine = await open({ workflows: [flow], cancelGrace: "30s" })
       const handle = await engine.start(flow, { id: "i" })
       await engine.settle()
@@ -104,6 +110,25 @@ export function cancelStories(open: OpenBed): void {
       expect(await handle.describe()).toMatchObject({ phase: "cancelling" })
       await engine.skip("1s")
       expect(await handle.status()).toBe("cancelled")
+    })
+
+    it("an attempt that a crash cut off is not made again once the instance is being cancelled", async () => {
+      let calls = 0
+      const flow = workflow("flow", (ctx) =>
+        ctx.do("endless", () => {
+          calls++
+          return new Promise<never>(() => undefined)
+        }),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.cancel("enough")
+      await engine.settle()
+      await engine.crash()
+      expect(await handle.status()).toBe("cancelled")
+      expect(calls).toBe(1)
+      expect(await handle.steps()).toMatchObject([{ id: "endless", status: "failed" }])
     })
 
     it("a crash in the middle of the clean-up does not undo it", async () => {

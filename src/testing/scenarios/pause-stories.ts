@@ -217,5 +217,27 @@ export function pauseStories(open: OpenBed): void {
       await engine.settle()
       await expect(handle.result()).rejects.toMatchObject({ code: "INSTANCE_TIMEOUT" })
     })
+
+    it("a step inside a step does not begin while paused", async () => {
+      const gate = new Gate()
+      const calls: string[] = []
+      const flow = workflow("flow", (ctx) =>
+        ctx.do("outer", async ({ step }) => {
+          await step.do("a", () => gate.passed)
+          return step.do("b", () => calls.push("b"))
+        }),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.pause()
+      await engine.settle()
+      gate.open()
+      await engine.skip("1h")
+      expect(calls).toEqual([])
+      await handle.resume()
+      await engine.settle()
+      expect(await handle.result()).toBe(1)
+    })
   })
 }

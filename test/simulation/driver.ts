@@ -35,7 +35,6 @@ export interface SimulationSpec {
   readonly cleanUpMs?: number
   /** A fault planted between the store and everything else. */
   readonly plant?: (store: StoreProvider, world: { readonly onCrash: (listener: () => void) => void }) => StoreProvider
-  readonly quiesce?: (then: () => void) => void
 }
 
 export interface SimulationReport {
@@ -54,6 +53,7 @@ const options = { lease: leaseMs, sweep: 1_000, cancelGrace: 8_000, replayGrace:
 const closingMs = 30_000
 const endMs = 1_800_000
 const macrotasksMax = 20_000
+const timersAtOnceMax = 2_000
 
 export async function simulate(spec: SimulationSpec): Promise<SimulationReport> {
   return new Simulation(spec).run()
@@ -67,6 +67,8 @@ export class Simulation {
   readonly mirror: JournalMirror
   readonly ledger: Ledger
   readonly outside: Outside
+  /** Where the data is, past all that is planted and watched. */
+  readonly #base = memory()
   readonly #store: StoreProvider
   readonly #faults: PlannedFaults
   readonly #random: SeededRandom
@@ -76,6 +78,8 @@ export class Simulation {
   #operator: Store | undefined
   #endings: ReadonlyMap<string, InstanceEnding> = new Map()
   #activity = 0
+  #settlings = 0
+  #settledAt = 0
   #processes = 0
 
   constructor(spec: SimulationSpec) {
@@ -86,9 +90,8 @@ export class Simulation {
     const report = (violation: string) => this.violations.push(`${this.host.now() - this.#beganAt}ms ${violation}`)
     this.mirror = new JournalMirror(report)
     this.ledger = new Ledger(this.mirror, report)
-    const base = memory()
     const onCrash = (listener: () => void) => this.#crashListeners.push(listener)
-    this.#store = this.mirror.watch(spec.plant ? spec.plant(base, { onCrash }) : base)
+    this.#store = this.mirror.watch(spec.plant ? spec.plant(this.#base, { onCrash }) : this.#base)
     this.#faults = new PlannedFaults(spec.faults, new SeededRandom(`${spec.seed} faults`), this.statistics)
     this.outside = new Outside({ pick: () => this.#pick(), pass: (ms) => this.#pass(ms) })
   }
@@ -125,6 +128,9 @@ export class Simulation {
 
   /** Nothing moves any more without time passing. */
   async #settle(): Promise<void> {
+    this.#settlings = this.host.now() === this.#settledAt ? this.#settlings + 1 : 0
+    this.#settledAt = this.host.now()
+    if (this.#settlings > timersAtOnceMax) throw new Error("timers fire again and again without time passing")
     let last = -1
     for (let quiet = 0, passed = 0; quiet < 3; passed++) {
       await new Promise<void>((resolve) => macrotask(resolve))
@@ -154,7 +160,6 @@ export class Simulation {
       },
       onActivity: () => this.#activity++,
       onDeath: (dead) => this.#onDeath(slot, dead),
-      ...(this.spec.quiesce ? { quiesce: this.spec.quiesce } : {}),
     })
     this.#slots[slot] = process
     await process.open()
@@ -210,7 +215,7 @@ export class Simulation {
 
   async #judge(): Promise<void> {
     const { scenario } = this.spec
-    const client = await Engine.open({ host: this.host, store: this.#store, workflows: [], options, role: "client" })
+    const client = await Engine.open({ host: this.host, store: this.#base, workflows: [], options, role: "client" })
     this.ledger.check()
     const { violations, endings } = await judge(scenario, this.mirror, this.ledger, this.outside, client)
     this.violations.push(...violations)

@@ -21,9 +21,9 @@ function run({ program, actions = [], start }: SmallWorkflow, setting: Partial<S
 }
 
 function expectEnding({ ending }: SmallWorkflow, report: SimulationReport, where: string): void {
-  const place = () => `${where}\n${report.journals}\n${report.traces}`
-  expect(report.violations, place()).toEqual([])
-  expect(report.endings.get("i1"), place()).toMatchObject(ending)
+  const { violations, endings, journals, traces } = report
+  expect(violations, `${where}\n${journals}\n${traces}`).toEqual([])
+  expect(endings.get("i1"), `${where}\n${journals}\n${traces}`).toMatchObject(ending)
 }
 
 const points = (writes: number) => Array.from({ length: writes }, (_, write) => crashPhases.map((phase) => ({ write, phase }))).flat()

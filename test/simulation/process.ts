@@ -18,7 +18,6 @@ export interface ProcessSpec {
   /** Something happened: the simulation is not at rest. */
   readonly onActivity: () => void
   readonly onDeath: (process: SimulatedProcess) => void
-  readonly quiesce?: (then: () => void) => void
 }
 
 export class SimulatedProcess implements FaultyProcess, Host {
@@ -140,8 +139,7 @@ export class SimulatedProcess implements FaultyProcess, Host {
 
   quiesce(then: () => void): void {
     this.beats++
-    const pass = this.#spec.quiesce ?? macrotask
-    pass(() => {
+    macrotask(() => {
       this.beats--
       this.#enter(then)
     })

@@ -18,6 +18,7 @@ export class RunAudit {
   readonly #buffered = new Map<string, number[]>()
   readonly #eventIds = new Set<string>()
   readonly #settled = new Set<string>()
+  #isPaused = false
   recoveries = 0
 
   constructor(number: number) {
@@ -83,8 +84,13 @@ export class RunAudit {
       case "message.ignored":
         return this.#ignore(String(entry["kind"]))
       case "paused":
+        // A pausing instance notes by itself when it has come to rest.
+        if (this.#isPaused) return undefined
+        this.#isPaused = true
+        return this.#take("pause")
       case "resumed":
-        return this.#take(entry.type === "paused" ? "pause" : "resume")
+        this.#isPaused = false
+        return this.#take("resume")
       case "cancel.requested":
         if (this.cancel) return "it is cancelled already"
         this.cancel = mirrored

@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest"
+import { simulate, type SimulationSpec } from "./driver.ts"
+import { simulationOf } from "./generator.ts"
+import { acknowledgedFirst, outOfOrder, withoutFence } from "./planted-faults.ts"
+
+/** The first seed that shows a fault, and what it shows; undefined: none does. */
+async function firstFinding(seedsMax: number, fault: Partial<SimulationSpec>): Promise<{ readonly seed: number; readonly finding: string } | undefined> {
+  for (let seed = 1; seed <= seedsMax; seed++) {
+    const finding = await simulate({ ...simulationOf(seed), ...fault }).then(
+      ({ violations }) => violations[0],
+      (error: unknown) => String(error),
+    )
+    if (finding !== undefined) return { seed, finding }
+  }
+  return undefined
+}
+
+describe("a planted fault is found", () => {
+  it.each([
+    ["a store without its fence", { plant: withoutFence }, 100],
+    ["results that are read back in another order", { plant: outOfOrder }, 50],
+    ["a store that acknowledges before it writes", { plant: acknowledgedFirst }, 50],
+  ] as const)("%s", async (name, fault, seedsMax) => {
+    const found = await firstFinding(seedsMax, fault)
+    console.log(`${name}: seed ${found?.seed}, ${found?.finding.slice(0, 200)}`)
+    expect(found, `not found within ${seedsMax} seeds`).toBeDefined()
+    const { violations } = await simulate(simulationOf(found?.seed ?? 0))
+    expect(violations, "without the fault").toEqual([])
+  })
+})

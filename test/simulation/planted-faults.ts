@@ -1,0 +1,90 @@
+/** Faults of a store, planted on purpose: a simulation that does not find them finds nothing. */
+import { macrotask } from "../../src/hosts/simulated/simulated-host.ts"
+import type { JournalRow, JournalStore, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
+import type { Store, StoreProvider } from "../../src/ports/store.ts"
+import type { SimulationSpec } from "./driver.ts"
+import { overriding } from "./overriding.ts"
+
+type Plant = NonNullable<SimulationSpec["plant"]>
+
+/** The fence is missing: a turn whose position is taken goes in behind the one that took it. */
+export const withoutFence: Plant = (provider) =>
+  planted(provider, (store) => ({
+    journal: overriding(store.journal, {
+      commit: async (turns) => {
+        const outcomes = await store.journal.commit(turns)
+        return Promise.all(outcomes.map(async (outcome, index) => (outcome === "lost" ? renumbered(store.journal, turns[index]!) : outcome)))
+      },
+    }),
+  }))
+
+async function renumbered(journal: JournalStore, turn: Turn): Promise<TurnOutcome> {
+  const last = (await journal.readJournal(turn.instance, 1)).at(-1)
+  if (turn.create || !last) return "lost"
+  const [outcome] = await journal.commit([{ ...turn, position: last.position + last.count }])
+  return outcome ?? "lost"
+}
+
+/** What was recorded is read back in another order: two results that stand beside each other change places. */
+export const outOfOrder: Plant = (provider) =>
+  planted(provider, (store) => ({
+    journal: overriding(store.journal, { readJournal: async (id, from) => swapped(await store.journal.readJournal(id, from)) }),
+  }))
+
+interface RawEntry {
+  readonly type: string
+  readonly id?: string
+}
+
+function swapped(rows: readonly JournalRow[]): readonly JournalRow[] {
+  const entries = rows.flatMap((row) => JSON.parse(row.entries) as RawEntry[])
+  const results = entries
+    .map(({ type, id }, index) => (type.endsWith(".completed") && id !== undefined && !id.includes("/") ? index : -1))
+    .filter((index) => index >= 0)
+  const first = results.find((index) => results.includes(index + 1))
+  if (first === undefined) return rows
+  const [one, other] = entries.slice(first, first + 2)
+  entries.splice(first, 2, other!, one!)
+  let taken = 0
+  return rows.map((row) => ({ ...row, entries: JSON.stringify(entries.slice(taken, (taken += row.count))) }))
+}
+
+/** The store says "committed" first and writes afterwards; what it has not written when a process dies is gone. */
+export const acknowledgedFirst: Plant = (provider, { onCrash }) => {
+  let unwritten: (() => Promise<unknown>)[] = []
+  onCrash(() => {
+    unwritten = []
+  })
+  const writeLater = (write: () => Promise<unknown>) => {
+    unwritten.push(write)
+    macrotask(() => {
+      const due = unwritten
+      unwritten = []
+      for (const now of due) void now()
+    })
+  }
+  return planted(provider, (store) => ({
+    journal: overriding(store.journal, {
+      commit: async (turns) => {
+        writeLater(() => store.journal.commit(turns))
+        return turns.map(() => "committed")
+      },
+    }),
+    directory: overriding(store.directory, {
+      deliver: async (messages) => {
+        writeLater(() => store.directory.deliver(messages))
+        return messages.map(() => "delivered")
+      },
+    }),
+  }))
+}
+
+function planted(provider: StoreProvider, plant: (store: Store) => Partial<Store>): StoreProvider {
+  return {
+    name: provider.name,
+    open: async (context) => {
+      const store = await provider.open(context)
+      return overriding(store, plant(store))
+    },
+  }
+}

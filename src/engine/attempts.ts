@@ -164,8 +164,11 @@ export class Attempts implements AttemptOwner, NestedDriver {
   #hold(request: AskRequest): void {
     this.#held ??= []
     this.#held.push(request)
-    const outer = this.#state.steps.get(parentOf(request.id) ?? "")
-    if (outer) outer.isHeld = true
+    // It may be open itself: begun before a crash, or due to be tried again.
+    for (const id of [request.id, parentOf(request.id) ?? ""]) {
+      const step = this.#state.steps.get(id)
+      if (step) step.isHeld = true
+    }
     // That all is at rest is worth an entry: the row changes with it.
     if (!this.#state.working) this.#driver.record({ type: "paused", reason: "the steps under way wait for steps inside them" })
   }

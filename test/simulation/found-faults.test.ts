@@ -102,6 +102,16 @@ describe("faults that were found", () => {
     expect(violations).toEqual([])
   })
 
+  it("an instance whose nested step waits to be begun again comes to rest when it is paused", async () => {
+    const actions: OutsideAction[] = [
+      { atMs: 1_500, instance: "i1", act: { kind: "event", event: { type: "red", payload: "red:0" } } },
+      { atMs: 2_000, instance: "i1", act: { kind: "pause" } },
+    ]
+    const program = step("a", { latencyMs: 1_000, inner: step("b", { latencyMs: 5_000 }) })
+    const { violations } = await run(program, { "deliver 1": { kind: "crash", when: "after" } }, { actions })
+    expect(violations).toEqual([])
+  })
+
   it("closing waits for a slow commit without going round in circles", async () => {
     const { violations } = await run(seq(step("a"), sleep("s", 500)), { "commit 2": slow }, { deploys: [{ atMs: 1, worker: 0 }] })
     expect(violations).toEqual([])

@@ -64,7 +64,7 @@ interface Spoilt {
 
 function judge(spoilt: Spoilt = {}): readonly string[] {
   const history = (spoilt.journal ?? journal).map(([type, data], index): HistoryEntry => ({ position: index + 1, run: 1, at: 80, type, data }))
-  const lines = (spoilt.ledger ?? ledger).map(([life, at, entry], index): LedgerLine => ({ life, seq: index + 1, at, ...entry }))
+  const lines = (spoilt.ledger ?? ledger).map(([life, at, entry], index): LedgerLine => ({ life, seq: index + 1, order: index, at, ...entry }))
   return audit({
     plan: { id: "i", value: 7 },
     history,

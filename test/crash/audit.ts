@@ -49,7 +49,7 @@ export function audit(evidence: Evidence): readonly string[] {
 
 const of = <W extends LedgerLine["what"]>({ lines }: Evidence, what: W) => lines.filter((line): line is Line<W> => line.what === what)
 
-const isAfter = (a: LedgerLine, b: LedgerLine) => a.life > b.life || (a.life === b.life && a.seq > b.seq)
+const isAfter = (a: LedgerLine, b: LedgerLine) => a.order > b.order
 
 const place = ({ life, seq }: LedgerLine) => `line ${seq} of life ${life}`
 

@@ -1,5 +1,5 @@
 // What really happened, written down outside the store: one file per process, append-only, each line with its own fsync.
-// Processes of one folder follow each other ("lives"), so (life, seq) is a total order over all lines.
+// Only one process of a folder executes at a time ("lives"), so there is a total order over all lines.
 
 import { fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +21,14 @@ export type LedgerEntry =
   /** Workflow code outside steps saw this; a crash may take it back while nothing depends on it. */
   | { readonly what: "saw"; readonly instance: string; readonly point: string; readonly value: unknown }
 
-export type LedgerLine = LedgerEntry & { readonly life: number; readonly seq: number; readonly at: number }
+export type LedgerLine = LedgerEntry & {
+  readonly life: number
+  /** Within its life. */
+  readonly seq: number
+  /** Over all lives. */
+  readonly order: number
+  readonly at: number
+}
 
 export class Ledger {
   readonly #file: number
@@ -36,7 +43,7 @@ export class Ledger {
   }
 
   write(entry: LedgerEntry): void {
-    const line: LedgerLine = { life: this.#life, seq: ++this.#seq, at: Date.now(), ...entry }
+    const line: Omit<LedgerLine, "order"> = { life: this.#life, seq: ++this.#seq, at: Date.now(), ...entry }
     writeSync(this.#file, `${JSON.stringify(line)}\n`)
     fsyncSync(this.#file)
   }
@@ -49,13 +56,16 @@ export class Ledger {
 
 /** All lines of all lives, in the order in which they were written. */
 export function readLedger(folder: string): readonly LedgerLine[] {
-  const lives = readdirSync(folder)
-    .map((name) => /^ledger-(\d+)\.ndjson$/.exec(name))
-    .filter((match) => match !== null)
-    .toSorted((a, b) => Number(a[1]) - Number(b[1]))
-  return lives.flatMap(([name]) => {
+  const files = readdirSync(folder).filter((name) => /^ledger-\d+\.ndjson$/.test(name))
+  const lives = files.map((name) => {
     // What follows the last line break was being written when the process was killed: it counts as not written.
     const lines = readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1)
-    return lines.map((line) => JSON.parse(line) as LedgerLine)
+    return lines.map((line) => JSON.parse(line) as Omit<LedgerLine, "order">)
   })
+  // One that stood by may have begun long before it executed anything.
+  const workedFrom = (life: readonly { readonly at: number }[]) => (life[1] ?? life[0])?.at ?? 0
+  return lives
+    .toSorted((a, b) => workedFrom(a) - workedFrom(b))
+    .flat()
+    .map((line, order) => ({ ...line, order }) as LedgerLine)
 }

@@ -1,6 +1,7 @@
 /** Whoever starts instances and sends to them: asks any process that answers, and asks again when it does not know what became of it. */
 import { PerdureError } from "perdure"
 import type { Engine } from "../../src/engine/engine.ts"
+import { StoreFaultError } from "../../src/testing/faulty-store.ts"
 import type { OutsideAction, SentEvent, SimulatedInstance } from "./program.ts"
 import type { SimulatedProcess } from "./process.ts"
 
@@ -132,7 +133,7 @@ export class Outside {
 /** An error that says what became of the request; any other leaves that open. */
 function isAnswer(error: unknown): boolean {
   if (PerdureError.is(error)) return error.code !== "ENGINE_CLOSED" && error.code !== "STORE_FAILED"
-  return !(error instanceof Error && error.name === "StoreFaultError")
+  return !(error instanceof StoreFaultError)
 }
 
 function noteSent(log: InstanceLog, { type, payload }: SentEvent): void {

@@ -68,7 +68,7 @@ export function allowsError(node: Program, error: string): boolean {
   }
 }
 
-export function mayFail(node: Program): boolean {
+function mayFail(node: Program): boolean {
   switch (node.kind) {
     case "step":
       return node.fails >= node.attemptsMax || (node.inner !== undefined && mayFail(node.inner))

@@ -1,6 +1,7 @@
 import type { Asks, SleepOptions, StepContext, StepOptions, WaitOptions } from "./context.ts"
 import { durationMs, type Duration } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
+import { instant } from "./instant.ts"
 import { checkEventType, type Limits } from "./limits.ts"
 import { checkRetry } from "./retry-policy.ts"
 import { checkStepName, stepId } from "./step-id.ts"
@@ -71,7 +72,7 @@ export class Asker implements Asks<Record<string, never>> {
 
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void> {
     return this.#ask(name, (id) => {
-      const at = instant(name, time)
+      const at = instant(time, `sleepUntil "${name}"`, "BAD_DURATION")
       return { kind: "sleep", id, signal: options?.signal, wakeAt: () => at }
     }) as Promise<void>
   }
@@ -115,14 +116,4 @@ function checkStepOptions(name: string, { retry, timeout, deadline }: StepOption
   if (timeout !== undefined) durationMs(timeout, `the timeout of step "${name}"`)
   if (deadline !== undefined) durationMs(deadline, `the deadline of step "${name}"`)
   if (retry !== undefined) checkRetry(retry)
-}
-
-function instant(name: string, time: Date | number | string): number {
-  const at = typeof time === "number" ? time : time instanceof Date ? time.getTime() : Date.parse(time)
-  if (!Number.isFinite(at)) {
-    throw new PerdureError("BAD_DURATION", `sleepUntil "${name}" got ${JSON.stringify(time)}; give it a Date, milliseconds since 1970 or an ISO 8601 string`, {
-      details: { step: name },
-    })
-  }
-  return at
 }

@@ -70,6 +70,11 @@ export class Execution implements ContextSource {
     if (open) open.underWay = false
   }
 
+  /** That the code gave it up is in the journal. */
+  recordedAborted(id: string): void {
+    if (this.aborted.includes(id)) this.aborted = this.aborted.filter((other) => other !== id)
+  }
+
   /** What the code asked for under this id, while it is open. */
   request(id: string): AskRequest | undefined {
     return this.#open.get(id)?.request

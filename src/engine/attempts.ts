@@ -162,6 +162,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
   /** Nothing new begins while paused: the function that asks is at rest. */
   #hold(request: AskRequest): void {
+    const wasWorking = this.#state.working
     this.#held ??= []
     this.#held.push(request)
     // It may be open itself: begun before a crash, or due to be tried again.
@@ -170,7 +171,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
       if (step) step.isHeld = true
     }
     // That all is at rest is worth an entry: the row changes with it.
-    if (!this.#state.working) this.#driver.record({ type: "paused", reason: "the steps under way wait for steps inside them" })
+    if (wasWorking && !this.#state.working) this.#driver.record({ type: "paused", reason: "the steps under way wait for steps inside them" })
   }
 
   #isCancelled(step: OpenStep): boolean {
@@ -229,12 +230,12 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const { id, attempt, firstAt } = step
     const options = this.#request(id)?.options
     const base = { type: "step.failed", id, attempt, value: Payload.of(encodeError(failed)) } as const
-    if (final || this.#state.cancel || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
+    if (final || this.#isCancelled(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
     const { host, settings } = this.runtime
     let delayMs: number | undefined
     try {
       const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)
-      delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failed, random: () => (host.randomBytes(1)[0] ?? 0) / 255 })
+      delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failed, random: () => (host.randomBytes(1)[0] ?? 0) / 256 })
     } catch (error) {
       return { ...base, value: Payload.of(encodeError(error)) }
     }

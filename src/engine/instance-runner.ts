@@ -12,6 +12,7 @@ import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts
 import { executionSpec } from "./execution-spec.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
+import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
 import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
@@ -26,7 +27,7 @@ import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
  */
-export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver {
+export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -44,12 +45,15 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #attempts: Attempts
   readonly #intake: MessageIntake
   readonly #hooks: EndingHooks
+  readonly #timers: InstanceTimers
   readonly #grace: Grace
   readonly #alarm: Alarm
   readonly #inputs = new SmallQueue<(gated: boolean) => void>()
   /** The loop runs, or it made a release whose macrotask has not passed. */
   #settling = false
   #recovering = false
+  /** A crash is being recorded; nothing else happens to the instance until it is. */
+  #counting = false
   #gone = false
   /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
   #spent = false
@@ -67,6 +71,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
     this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
+    this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#pipeline = new ReleasePipeline(this.state, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this)
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
@@ -125,13 +130,18 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#pipeline.markReplay()
     this.#recovering = true
     this.state.dormant = this.state.paused !== undefined && this.state.cancel === undefined
-    if (crashed && !this.state.ended && !this.state.stalled) {
-      this.record({ type: "recovered", worker: this.#runtime.worker })
-      if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
-        this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
-      }
+    if (!crashed || this.state.ended || this.state.stalled) return this.#runtime.pulse.join(this)
+    this.record({ type: "recovered", worker: this.#runtime.worker })
+    if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
+      this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
     }
-    this.#runtime.pulse.join(this)
+    // Its code may be what kills the process: the crash is counted before any of it runs.
+    this.#counting = true
+    this.#writer.whenDurable(() => {
+      this.#counting = false
+      if (!this.#gone) this.#runtime.pulse.join(this)
+    })
+    this.#writer.seal()
   }
 
   /** Something came that no turn has taken in yet. */
@@ -146,7 +156,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** Nothing is under way: it may leave memory. */
   get idle(): boolean {
-    return !this.inLine && !this.#settling && !this.inboxDirty && this.#inputs.size === 0 && this.#attempts.count === 0 && this.#writer.idle
+    return this.isAtRest && this.#attempts.count === 0
+  }
+
+  /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
+  get isAtRest(): boolean {
+    if (this.inLine || this.#settling || this.hasInputs || this.#counting || this.#hooks.calling || !this.#writer.idle) return false
+    return this.#attempts.count === 0 || !this.state.working
   }
 
   get attempts(): number {
@@ -175,7 +191,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   pump(): void {
-    if (this.#gone) return
+    if (this.#gone || this.#counting) return
     this.activeAt = this.#runtime.host.now()
     // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
     this.#settling = true
@@ -203,7 +219,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
         if (!this.state.ended) input(pipeline === "gated")
         continue
       }
-      if (pipeline === "gated" || !this.#fireTimer()) break
+      if (pipeline === "gated" || !this.#timers.fire()) break
     }
     this.#writer.seal()
     this.#arm(drained)
@@ -217,14 +233,16 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     if (this.#recovering) {
       this.#recovering = false
       this.#attempts.recover()
+      return true
     }
     if (execution.outcome) {
-      this.#end(endingEntry(this.id, this.state, execution.outcome, this.#runtime.settings.limits.payloadBytesMax))
+      this.end(endingEntry(this.id, this.state, execution.outcome, this.#runtime.settings.limits.payloadBytesMax))
       return true
     }
     if (execution.fresh.size === 0 && execution.aborted.length === 0) return false
-    for (const { request } of execution.fresh.values()) this.recordAsk(request)
     for (const id of execution.aborted.splice(0)) this.record({ type: "ask.aborted", id })
+    // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
+    for (const { request } of execution.fresh.values()) if (this.recordAsk(request) === "answered") break
     return true
   }
 
@@ -251,17 +269,22 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     return recorded
   }
 
-  recordAsk(request: AskRequest): void {
-    if (request.kind === "do") return this.#attempts.begin(request, 1)
+  recordAsk(request: AskRequest): "answered" | undefined {
     const { now } = this.#writer
+    if (request.kind === "do") {
+      this.#attempts.begin(request, 1)
+      return undefined
+    }
     if (request.kind === "sleep") {
       this.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now) })
-      return
+      return undefined
     }
     const { id, event, timeoutMs } = request
     this.record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }) })
     const buffered = this.state.bufferedEvent(event)
-    if (buffered !== undefined) this.settle({ type: "wait.completed", id, from: buffered })
+    if (buffered === undefined) return undefined
+    this.settle({ type: "wait.completed", id, from: buffered })
+    return "answered"
   }
 
   settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
@@ -278,41 +301,19 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   cancel(entry: EntryOf<"cancel.requested">): void {
     const { begun } = this.#pipeline
     this.record(entry)
-    if (!begun) return this.#end(cancelledEntry(this.id, this.state))
+    if (!begun) return this.end(cancelledEntry(this.id, this.state))
     this.#attempts.cancel(new CancelledError(this.id, entry.reason))
   }
 
-  #fireTimer(): boolean {
-    const dueAt = this.#dueAt()
-    if (this.state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.#isHeldUp) return false
-    const timer = this.state.nextTimer()
-    if (timer?.dueAt === dueAt) {
-      if (timer.kind === "retry") this.#attempts.retry(timer.id)
-      else if (timer.kind === "sleep") this.settle({ type: "sleep.completed", id: timer.id })
-      else {
-        this.#writer.draft.inboxSeen = this.#intake.seen
-        this.settle({ type: "wait.timedOut", id: timer.id })
-      }
-    } else if (this.state.cancel) this.#end(cancelledEntry(this.id, this.state))
-    else this.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
-    return true
+  retry(id: string): void {
+    this.#attempts.retry(id)
   }
 
-  /** A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout. */
-  get #isHeldUp(): boolean {
-    return this.#writer.isBehind(this.#dueAt() ?? 0) || (this.inboxDirty && this.state.nextTimer()?.kind === "wait")
+  get inboxSeen(): number {
+    return this.#intake.seen
   }
 
-  /** When the next timer is due: of a sleep, a retry, a wait, the whole instance, or the grace of its cancel. */
-  #dueAt(): number | undefined {
-    const { cancel, timeoutAt } = this.state
-    const timerAt = this.state.nextTimer()?.dueAt ?? Infinity
-    const limitAt = cancel ? cancel.at + this.#runtime.settings.cancelGraceMs : (timeoutAt ?? Infinity)
-    const dueAt = Math.min(timerAt, limitAt)
-    return dueAt === Infinity ? undefined : dueAt
-  }
-
-  #end(entry: EndingEntry): void {
+  end(entry: EndingEntry): void {
     this.record(entry)
     this.#writer.draft.discardInbox = true
     this.#attempts.abandon(`instance "${this.id}" has ended`)
@@ -333,10 +334,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     return rowOf(this.state, {
       now: host.now(),
       worker,
-      dueAt: this.#dueAt(),
+      dueAt: this.#timers.dueAt,
       residentSleepMsMax: settings.residentSleepMsMax,
       hookPending: this.#hooks.pending,
       delayed: this.#delayed,
+      unreleased: !this.#pipeline.isQuiet,
       busy: this.#attempts.count > 0,
     })
   }
@@ -358,7 +360,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   #rest(): void {
     if (!this.#writer.idle || this.#hooks.calling || this.#attempts.count > 0) return
     if (!this.#hooks.pending) {
-      if (this.row().owner === undefined) this.#runtime.onIdle(this)
+      const row = this.row()
+      // The store still has it as due for hooks that the code has no more.
+      if (this.#writer.rowDueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
+        this.record({ type: "hook.completed", hook: "none" })
+      this.#writer.seal()
+      if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)
       return
     }
     const { dueAt } = this.#hooks
@@ -376,7 +383,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** Keeps the timers of the host in line with what is pending. */
   #arm(drained: boolean): void {
     // While replay waits for the code no timer can be acted on.
-    this.#alarm.setTo(drained && !this.#isHeldUp ? this.#dueAt() : undefined)
+    this.#alarm.setTo(drained && !this.#timers.isHeldUp ? this.#timers.dueAt : undefined)
     if (this.#gated) return this.#rest()
     if (!drained) return
     if (!this.#isStuck) return this.#grace.clear()

@@ -77,7 +77,8 @@ export class NestedSteps {
   #abort(waiter: Waiter): void {
     const { id } = waiter.request
     const waiters = this.#waiters.get(id)
-    if (!waiters?.includes(waiter)) return
+    // What it waits for is recorded, and only on its way.
+    if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
     this.#take(id)
     this.#driver.abort(id)
     reject(waiter, (waiter.request as { signal: AbortSignal }).signal.reason)

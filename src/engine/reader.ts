@@ -11,7 +11,7 @@ import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription, InstanceSummary, ListFilter, ListPage, Why } from "./client.ts"
 import { notFound } from "./endings.ts"
-import { instant } from "./instant.ts"
+import { instant } from "../core/instant.ts"
 import { loadRun } from "./loader.ts"
 import { explain, type WhyContext } from "./why.ts"
 

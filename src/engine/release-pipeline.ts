@@ -35,6 +35,12 @@ export class ReleasePipeline {
     return this.execution !== undefined || this.#items.items().some(({ entry }) => isAsk(entry.type))
   }
 
+  /** The code has seen all that is recorded, and asks for nothing more. */
+  get isQuiet(): boolean {
+    const { execution } = this
+    return this.#items.size === 0 && (execution === undefined || (!execution.outcome && execution.fresh.size === 0 && execution.aborted.length === 0))
+  }
+
   /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
   advance(): "released" | "blocked" | "drained" {
     for (let item = this.#items.peek(); item !== undefined; item = this.#items.peek()) {
@@ -74,6 +80,9 @@ export class ReleasePipeline {
         return "releases"
       case "cancel.requested":
         return "releases"
+      case "ask.aborted":
+        this.execution?.recordedAborted(entry.id)
+        return "noted"
       default:
         return "noted"
     }

@@ -46,12 +46,14 @@ export class Residency {
   /** Those that should leave: idle for long, or idle while there is no room for others (`wanted` of them, oldest first). */
   surplus(now: number, wanted: number): readonly InstanceRunner[] {
     const { residentIdleMs, residentBytesMax, residentMax } = this.#settings
-    const idle = [...this.#runners.values()].filter((runner) => runner.idle).toSorted((a, b) => a.activeAt - b.activeAt)
+    const oldest = [...this.#runners.values()].filter((runner) => runner.isAtRest).toSorted((a, b) => a.activeAt - b.activeAt)
     let excess = Math.max(wanted, this.#runners.size - residentMax)
     let text = 0
     for (const runner of this.#runners.values()) text += runner.textLength
-    return idle.filter((runner) => {
-      if (excess <= 0 && text <= residentBytesMax && now - runner.activeAt < residentIdleMs) return false
+    // Those with functions at rest inside a step go only where others need the room: they are to be entered again.
+    return [...oldest.filter((runner) => runner.idle), ...oldest.filter((runner) => !runner.idle)].filter((runner) => {
+      const isLong = runner.idle && now - runner.activeAt >= residentIdleMs
+      if (excess <= 0 && text <= residentBytesMax && !isLong) return false
       excess--
       text -= runner.textLength
       return true

@@ -15,7 +15,7 @@ export function rowOf(state: InstanceState, options: RowOptions): Row {
   if (state.paused && !state.cancel)
     return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
   if (options.delayed) return { ...run, status: "queued", dueAt: state.startedAt }
-  const { status } = state
+  const status = options.unreleased ? "running" : state.status
   const common = { ...run, status, ...(phase ? { phase } : undefined) }
   if (status === "running") return { ...common, owner: worker }
   const due = dueAt === undefined ? undefined : { dueAt }
@@ -35,6 +35,8 @@ export interface RowOptions {
   readonly residentSleepMsMax: number
   /** A hook is to be called yet. */
   readonly hookPending: boolean
+  /** Something is recorded that its code has not seen, or its code asked for something that is not recorded: it has to go on. */
+  readonly unreleased: boolean
   /** Its start is in the future. */
   readonly delayed: boolean
   /** Attempts live in memory. */

@@ -10,7 +10,7 @@ import type { InstanceRow, NewInstance, NewMessage, Turn } from "../ports/journa
 import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
-import { instant } from "./instant.ts"
+import { instant } from "../core/instant.ts"
 import { loadRun } from "./loader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { TurnDraft } from "./turn-draft.ts"

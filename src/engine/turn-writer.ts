@@ -37,6 +37,11 @@ export class TurnWriter {
     this.#durable = position
   }
 
+  /** When the store's row is due. */
+  get rowDueAt(): number | undefined {
+    return this.#row?.dueAt
+  }
+
   isDurable(position: number): boolean {
     return position <= this.#durable
   }

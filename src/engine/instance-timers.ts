@@ -1,0 +1,65 @@
+import type { InstanceState } from "../core/instance-state.ts"
+import type { EntryOf } from "../core/journal.ts"
+import { cancelledEntry, type EndingEntry } from "./ending-entry.ts"
+import type { Runtime } from "./runtime.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
+export class InstanceTimers {
+  readonly #runtime: Runtime
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #driver: TimersDriver
+
+  constructor(runtime: Runtime, state: InstanceState, writer: TurnWriter, driver: TimersDriver) {
+    this.#runtime = runtime
+    this.#state = state
+    this.#writer = writer
+    this.#driver = driver
+  }
+
+  /** When the next of them is due. */
+  get dueAt(): number | undefined {
+    const { cancel, timeoutAt } = this.#state
+    const timerAt = this.#state.nextTimer()?.dueAt ?? Infinity
+    const limitAt = cancel ? cancel.at + this.#runtime.settings.cancelGraceMs : (timeoutAt ?? Infinity)
+    const dueAt = Math.min(timerAt, limitAt)
+    return dueAt === Infinity ? undefined : dueAt
+  }
+
+  /** A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout. */
+  get isHeldUp(): boolean {
+    return this.#writer.isBehind(this.dueAt ?? 0) || (this.#driver.inboxDirty && this.#state.nextTimer()?.kind === "wait")
+  }
+
+  /** Lets one that is due have its effect. False: none is. */
+  fire(): boolean {
+    const state = this.#state
+    const { dueAt } = this
+    if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.isHeldUp) return false
+    const timer = state.nextTimer()
+    if (timer?.dueAt === dueAt) {
+      if (timer.kind === "retry") this.#driver.retry(timer.id)
+      else if (timer.kind === "sleep") this.#driver.settle({ type: "sleep.completed", id: timer.id })
+      else {
+        this.#writer.draft.inboxSeen = this.#driver.inboxSeen
+        this.#driver.settle({ type: "wait.timedOut", id: timer.id })
+      }
+    } else if (state.cancel) this.#driver.end(cancelledEntry(this.#driver.id, state))
+    else this.#driver.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    return true
+  }
+}
+
+/** The runner of the instance, as its timers see it. */
+export interface TimersDriver {
+  readonly id: string
+  /** There may be messages that it has not read; and the newest that it has. */
+  readonly inboxDirty: boolean
+  readonly inboxSeen: number
+  /** Begins the next attempt of a step. */
+  retry(id: string): void
+  settle(entry: EntryOf<"sleep.completed" | "wait.timedOut">): void
+  cancel(entry: EntryOf<"cancel.requested">): void
+  end(entry: EndingEntry): void
+}

@@ -46,14 +46,20 @@ function isPlainObject(object: PlainObject, depth: number, seen: Seen): boolean 
   return Object.getOwnPropertySymbols(object).length === 0
 }
 
-/** The objects met: one that is met twice is not part of a tree. Most values hold few, for which a scan beats a Set. */
+/** The objects met: one that is met twice is not part of a tree. Most values hold one or few, for which a scan beats a Set. */
 class Seen {
-  private readonly few: object[] = []
-  private many: Set<object> | undefined
+  private first: object | undefined = undefined
+  private few: object[] | undefined = undefined
+  private many: Set<object> | undefined = undefined
 
   /** False if it was there. */
   add(value: object): boolean {
     if (this.many !== undefined) return this.many.size !== this.many.add(value).size
+    if (this.first === undefined) {
+      this.first = value
+      return true
+    }
+    this.few ??= [this.first]
     if (this.few.includes(value)) return false
     this.few.push(value)
     if (this.few.length === 16) this.many = new Set(this.few)

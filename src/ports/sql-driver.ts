@@ -9,8 +9,14 @@ export interface SqlDriver {
 export type SqlValue = string | number | bigint | null | Uint8Array
 export type SqlRow = Record<string, SqlValue>
 
+export interface SqlChanges {
+  readonly changes: number
+  /** Of the row inserted last, where the driver tells. */
+  readonly lastInsertRowid?: number | bigint
+}
+
 export interface SqlStatement {
-  run(...values: SqlValue[]): { readonly changes: number }
+  run(...values: SqlValue[]): SqlChanges
   get(...values: SqlValue[]): SqlRow | undefined
   all(...values: SqlValue[]): SqlRow[]
 }

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite"
-import type { SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
+import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { closedStore } from "../closed-store.ts"
 import { sqliteFailure } from "./sqlite-failure.ts"
 
@@ -96,9 +96,9 @@ class NodeSqlStatement implements SqlStatement {
     this.#failure = failure
   }
 
-  run(...values: SqlValue[]): { readonly changes: number } {
+  run(...values: SqlValue[]): SqlChanges {
     try {
-      return this.#statement.run(...values) as { changes: number }
+      return this.#statement.run(...values) as SqlChanges
     } catch (error) {
       throw this.#failure(error)
     }

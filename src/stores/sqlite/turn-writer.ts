@@ -61,7 +61,7 @@ export class TurnWriter {
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
     const { id, incarnation, workflow, version, createdAt, tags } = create
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
-    const { changes } = this.#create.run(
+    const { changes, lastInsertRowid } = this.#create.run(
       toText(id),
       toText(incarnation),
       toText(workflow),
@@ -75,7 +75,7 @@ export class TurnWriter {
       const existing = this.#keys.of(id, incarnation)
       return existing === undefined ? "lost" : this.#outcomeOf(existing, turn)
     }
-    const key = lastKey(this.#createdKey)
+    const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
     this.#keys.remember(id, incarnation, key)
     for (const tag of tags) this.#tag.run(toText(tag), createdAt, key)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")

@@ -187,20 +187,20 @@ describe("instances that sleep inside steps", () => {
 
 function slowCommits(until: () => Promise<unknown> | undefined): StoreProvider {
   return wrapped(memory(), (journal) => {
-    const { commit } = journal
+    const commit = journal.commit.bind(journal)
     journal.commit = async (turns) => {
       await until()
-      return commit.call(journal, turns)
+      return commit(turns)
     }
   })
 }
 
 function countedClaims(count: () => void): StoreProvider {
   return wrapped(memory(), (journal) => {
-    const { claim } = journal
+    const claim = journal.claim.bind(journal)
     journal.claim = (request) => {
       count()
-      return claim.call(journal, request)
+      return claim(request)
     }
   })
 }

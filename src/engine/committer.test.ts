@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest"
+import type { Logger } from "../ports/host.ts"
 import type { JournalStore, Turn } from "../ports/journal-store.ts"
 import { Committer, type CommitResult } from "./committer.ts"
+
+const lines: string[] = []
+const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
+const log: Logger = { debug: note, info: note, warn: note, error: note }
 
 const turn = (instance: string): Turn => ({ turn: `${instance}.1`, instance, incarnation: instance, position: 1, count: 1, run: 1, at: 0, entries: "[]" })
 
@@ -28,7 +33,7 @@ function slowStore() {
 describe("the committer", () => {
   it("writes what is ready together, and lets the next batch gather meanwhile", async () => {
     const { journal, batches, finish } = slowStore()
-    const committer = new Committer(journal, () => undefined)
+    const committer = new Committer(journal, () => undefined, log)
     const results: [string, CommitResult][] = []
     const submit = (id: string) => committer.submit(turn(id), (result) => results.push([id, result]))
     submit("a")
@@ -53,7 +58,7 @@ describe("the committer", () => {
   it("splits a batch that errors until the culprit stands alone", async () => {
     const { journal, batches, finish, refuseIf } = slowStore()
     refuseIf((ids) => ids.includes("bad"))
-    const committer = new Committer(journal, () => undefined)
+    const committer = new Committer(journal, () => undefined, log)
     const results = new Map<string, CommitResult>()
     for (const id of ["a", "b", "bad", "c", "d"]) committer.submit(turn(id), (result) => results.set(id, result))
     committer.flush()
@@ -66,7 +71,7 @@ describe("the committer", () => {
   it("asks for a beat when something is ready and nothing is being written", async () => {
     const { journal, finish } = slowStore()
     let armed = 0
-    const committer = new Committer(journal, () => armed++)
+    const committer = new Committer(journal, () => armed++, log)
     committer.submit(turn("a"), () => undefined)
     expect(armed).toBe(1)
     committer.flush()
@@ -76,9 +81,27 @@ describe("the committer", () => {
     expect(armed).toBe(2)
   })
 
+  it("goes on with the others, and with the next batch, when what follows a turn throws", async () => {
+    const { journal, finish } = slowStore()
+    const committer = new Committer(journal, () => undefined, log)
+    const results: string[] = []
+    committer.submit(turn("a"), () => {
+      throw new Error("a flaw")
+    })
+    committer.submit(turn("b"), () => results.push("b"))
+    committer.flush()
+    await finish()
+    committer.submit(turn("c"), () => results.push("c"))
+    committer.flush()
+    await finish()
+    expect(results).toEqual(["b", "c"])
+    expect(committer.idle).toBe(true)
+    expect(lines).toEqual(['what follows a turn of instance "a" failed: Error: a flaw'])
+  })
+
   it("forgets what was never promised when it is abandoned", async () => {
     const { journal, batches } = slowStore()
-    const committer = new Committer(journal, () => undefined)
+    const committer = new Committer(journal, () => undefined, log)
     const results: CommitResult[] = []
     committer.submit(turn("a"), (result) => results.push(result))
     committer.abandon()

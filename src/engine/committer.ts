@@ -1,3 +1,4 @@
+import type { Logger } from "../ports/host.ts"
 import type { JournalStore, Turn, TurnOutcome } from "../ports/journal-store.ts"
 
 /** What became of a turn; an error means that it is not known to be written. */
@@ -10,6 +11,7 @@ export type CommitResult = TurnOutcome | { readonly error: unknown }
 export class Committer {
   readonly #journal: JournalStore
   readonly #arm: () => void
+  readonly #log: Logger
   #gathering: Submitted[] = []
   #writing = false
   #abandoned = false
@@ -18,9 +20,10 @@ export class Committer {
   commits = 0
   turns = 0
 
-  constructor(journal: JournalStore, arm: () => void) {
+  constructor(journal: JournalStore, arm: () => void, log: Logger) {
     this.#journal = journal
     this.#arm = arm
+    this.#log = log
   }
 
   get idle(): boolean {
@@ -65,12 +68,21 @@ export class Committer {
       this.commits++
       this.turns += batch.length
     } catch (error) {
-      if (batch.length === 1) return batch[0]?.done({ error })
+      if (batch.length === 1) return this.#tell(batch[0], { error })
       const middle = batch.length >> 1
       await this.#write(batch.slice(0, middle))
       return this.#write(batch.slice(middle))
     }
-    batch.forEach(({ done }, index) => done(outcomes[index] ?? { error: new Error("the store answered too few outcomes") }))
+    batch.forEach((submitted, index) => this.#tell(submitted, outcomes[index] ?? { error: new Error("the store answered too few outcomes") }))
+  }
+
+  /** A flaw in what one instance makes of it must not hold up the others of the batch, nor the next batch. */
+  #tell(submitted: Submitted | undefined, result: CommitResult): void {
+    try {
+      submitted?.done(result)
+    } catch (error) {
+      this.#log.error(`what follows a turn of instance "${submitted?.turn.instance}" failed`, { instance: submitted?.turn.instance, error })
+    }
   }
 }
 

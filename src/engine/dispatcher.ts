@@ -70,26 +70,29 @@ export class Dispatcher {
   /** Gives instances back, so that whoever can goes on with them. */
   giveBack(ids: readonly string[]): void {
     for (const id of ids) this.#unreturned.add(id)
-    void this.#return(0)
+    void this.#return()
   }
 
-  async #return(delayMs: number): Promise<void> {
-    const { journal, worker, host, timers } = this.#spec
-    const ids = [...this.#unreturned]
+  async #return(): Promise<void> {
+    const { journal, worker, host, isHeld } = this.#spec
+    // What is in memory again meanwhile is to stay.
+    const ids = [...this.#unreturned].filter((id) => !isHeld(id))
+    this.#unreturned.clear()
     if (ids.length === 0) return
-    if (delayMs > 0) {
-      timers.set(host.now() + delayMs, () => void this.#return(0))
-      return
-    }
-    for (const id of ids) this.#unreturned.delete(id)
     try {
       await journal.release(worker, ids)
       this.wake()
     } catch (error) {
       host.log.error("instances could not be given back; trying again", { error, instances: ids.length })
       for (const id of ids) this.#unreturned.add(id)
-      await this.#return(retryMs)
+      this.#returnLater()
     }
+  }
+
+  #returnLater(): void {
+    if (!this.#running) return
+    const { host, timers } = this.#spec
+    timers.set(host.now() + retryMs, () => void this.#return())
   }
 
   async #claim(): Promise<void> {
@@ -150,6 +153,8 @@ export interface DispatcherSpec {
   readonly leaseMs: number
   /** How often to look without a hint. */
   readonly sweepMs: number
+  /** It is in memory, or on its way there. */
+  readonly isHeld: (id: string) => boolean
   /** How many more instances fit in memory, if need be after idle ones have left it. */
   readonly makeRoom: () => number
   readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>

@@ -48,7 +48,7 @@ export class Engine implements Client, AsyncDisposable {
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
     // Timers are the worker's; endings need them, and the worker tells endings.
     const worker: Worker = new Worker(store, host, registry, settings, { onEnd: (id, entry) => endings.tell(id, entry), onSweep: () => void engine.#look() })
-    const endings = new Endings(store, host, worker.timers)
+    const endings = new Endings(store, host, worker.timers, worker)
     const parts = {
       host,
       store,
@@ -91,7 +91,7 @@ export class Engine implements Client, AsyncDisposable {
     const { worker, endings } = this.parts
     if (this.#closing) return
     await worker.look()
-    await endings.check((id) => worker.residency.get(id) !== undefined)
+    await endings.check()
   }
 
   #standBy(): void {
@@ -99,10 +99,14 @@ export class Engine implements Client, AsyncDisposable {
     worker.timers.set(host.now() + standByMs, () => {
       void (async () => {
         try {
-          if (this.#closing || (await store.standBy()) !== "worker") return this.#closing ? undefined : this.#standBy()
+          const role = this.#closing ? undefined : await store.standBy()
+          // Also if it was closed while the store answered.
+          if (this.#closing) return
+          if (role !== "worker") return this.#standBy()
           host.log.info("this process executes the workflows of this store now")
           await worker.start()
         } catch (error) {
+          if (this.#closing) return
           host.log.error("standing by failed; trying again", { error })
           this.#standBy()
         }
@@ -159,13 +163,15 @@ export class Engine implements Client, AsyncDisposable {
     this.#check()
     const { host, worker, endings } = this.parts
     const scope = host.currentScope()
-    if (scope?.engine === worker && scope.instance === id) {
+    const runner = worker.residency.get(id)
+    const isOurs = runner !== undefined && !runner.state.ended
+    // Its hooks may ask: by then it has one.
+    if (isOurs && scope?.engine === worker && scope.instance === id) {
       throw new PerdureError("SELF_CALL", `instance "${id}" waits for its own result, which can never come; return the value instead`, {
         details: { instance: id, step: scope.step },
       })
     }
-    const runner = worker.residency.get(id)
-    return resultOf(id, await endings.wait(id, timeoutMs, runner !== undefined && !runner.state.ended))
+    return resultOf(id, await endings.wait(id, timeoutMs, isOurs))
   }
 
   async list(filter: ListFilter = {}): Promise<ListPage> {

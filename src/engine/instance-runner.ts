@@ -188,6 +188,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#alarm.setTo(undefined)
     this.#grace.clear()
     this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
+    this.#writer.abandon(reason)
   }
 
   pump(): void {
@@ -368,9 +369,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)
       return
     }
-    const { dueAt } = this.#hooks
-    if (dueAt === undefined || dueAt <= this.#runtime.host.now()) void this.#callHooks()
-    else this.#alarm.setTo(dueAt)
+    if ((this.#hooks.dueAt ?? 0) <= this.#runtime.host.now()) this.#callHooks().catch((bug: unknown) => this.onLost({ error: bug }))
+    else this.#alarm.setTo(this.#hooks.dueAt)
   }
 
   async #callHooks(): Promise<void> {

@@ -1,6 +1,14 @@
+import { PerdureError } from "../core/errors.ts"
 import type { Delivery, Directory } from "../ports/directory.ts"
+import type { Host } from "../ports/host.ts"
 import type { JournalStore, Message, NewMessage } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
+import type { Timers } from "./timers.ts"
+
+const readRetryMs = 100
+/** Some seconds. Then the instance leaves memory, and is loaded again later. */
+const readTriesMax = 6
 
 /**
  * Messages out and in. Those sent at the same moment are delivered in one transaction, and resident instances that may have
@@ -9,15 +17,21 @@ import type { InstanceRunner } from "./instance-runner.ts"
 export class Mailroom {
   readonly #directory: Directory
   readonly #journal: JournalStore
+  readonly #host: Host
+  readonly #timers: Timers
   readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
   #outgoing: Outgoing[] = []
-  #delivering = false
+  #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
-  #reading = false
+  #reading: Promise<void> | undefined
+  /** How often in a row an inbox could not be read. */
+  readonly #failures = new WeakMap<InstanceRunner, number>()
 
-  constructor(journal: JournalStore, directory: Directory, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
-    this.#journal = journal
-    this.#directory = directory
+  constructor(store: Store, host: Host, timers: Timers, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
+    this.#journal = store.journal
+    this.#directory = store.directory
+    this.#host = host
+    this.#timers = timers
     this.#onUnreadable = onUnreadable
   }
 
@@ -25,12 +39,16 @@ export class Mailroom {
     return !this.#delivering && !this.#reading
   }
 
+  /** Resolves when what is under way now is over. */
+  async whenIdle(): Promise<void> {
+    await this.#delivering
+    await this.#reading
+  }
+
   deliver(message: NewMessage): Promise<Delivery> {
     return new Promise((resolve, reject) => {
       this.#outgoing.push({ message, resolve, reject })
-      if (this.#delivering) return
-      this.#delivering = true
-      queueMicrotask(() => void this.#flush())
+      this.#delivering ??= Promise.resolve().then(() => this.#flush())
     })
   }
 
@@ -38,43 +56,74 @@ export class Mailroom {
   read(runner: InstanceRunner): void {
     runner.inboxDirty = true
     this.#readers.add(runner)
-    if (this.#reading) return
-    this.#reading = true
-    queueMicrotask(() => void this.#readAll())
+    this.#reading ??= Promise.resolve().then(() => this.#readAll())
   }
 
   async #flush(): Promise<void> {
     while (this.#outgoing.length > 0) {
       const batch = this.#outgoing
       this.#outgoing = []
-      try {
-        const deliveries = await this.#directory.deliver(batch.map(({ message }) => message))
-        batch.forEach(({ resolve }, index) => resolve(deliveries[index] ?? "absent"))
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+      await this.#deliver(batch)
     }
-    this.#delivering = false
+    this.#delivering = undefined
+  }
+
+  async #deliver(batch: readonly Outgoing[]): Promise<void> {
+    try {
+      const deliveries = await this.#directory.deliver(batch.map(({ message }) => message))
+      batch.forEach(({ resolve }, index) => resolve(deliveries[index] ?? "absent"))
+    } catch (error) {
+      // One of them may be too large for the disk, say. What may have been delivered in spite of the error is not sent twice.
+      if (batch.length > 1 && PerdureError.is(error)) for (const outgoing of batch) await this.#deliver([outgoing])
+      else for (const { reject } of batch) reject(error)
+    }
   }
 
   async #readAll(): Promise<void> {
     while (this.#readers.size > 0) {
       const runners = [...this.#readers]
       this.#readers = new Set()
+      await this.#read(runners)
+    }
+    this.#reading = undefined
+  }
+
+  async #read(runners: readonly InstanceRunner[]): Promise<void> {
+    let messages: readonly Message[]
+    try {
+      messages = await this.#journal.readInbox(runners.map(({ id }) => id))
+    } catch (error) {
+      // One that cannot be read must not keep the others from theirs.
+      if (runners.length > 1) for (const runner of runners) await this.#read([runner])
+      else for (const runner of runners) this.#readLater(runner, error)
+      return
+    }
+    const byInstance = new Map<string, Message[]>()
+    for (const message of messages) {
+      const list = byInstance.get(message.instance)
+      if (list) list.push(message)
+      else byInstance.set(message.instance, [message])
+    }
+    for (const runner of runners) {
+      this.#failures.delete(runner)
       try {
-        const messages = await this.#journal.readInbox(runners.map(({ id }) => id))
-        const byInstance = new Map<string, Message[]>()
-        for (const message of messages) {
-          const list = byInstance.get(message.instance)
-          if (list) list.push(message)
-          else byInstance.set(message.instance, [message])
-        }
-        for (const runner of runners) runner.receive(byInstance.get(runner.id) ?? [])
-      } catch (error) {
-        for (const runner of runners) this.#onUnreadable(runner, error)
+        runner.receive(byInstance.get(runner.id) ?? [])
+      } catch (bug) {
+        this.#onUnreadable(runner, bug)
       }
     }
-    this.#reading = false
+  }
+
+  #readLater(runner: InstanceRunner, error: unknown): void {
+    if (runner.isGone) return
+    const failures = (this.#failures.get(runner) ?? 0) + 1
+    this.#failures.set(runner, failures)
+    if (failures === readTriesMax) return this.#onUnreadable(runner, error)
+    const { id } = runner
+    if (failures === 1) this.#host.log.error(`the inbox of instance "${id}" could not be read; trying again`, { instance: id, error })
+    this.#timers.set(this.#host.now() + readRetryMs * 2 ** (failures - 1), () => {
+      if (!runner.isGone) this.read(runner)
+    })
   }
 }
 

@@ -47,7 +47,11 @@ export class Pulse {
     this.#line = []
     for (const member of line) {
       member.inLine = false
-      member.pump()
+      try {
+        member.pump()
+      } catch (error) {
+        this.#host.log.error("an instance failed to go on; the others do", { error })
+      }
     }
     this.#afterBeat()
   }

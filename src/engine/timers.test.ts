@@ -39,6 +39,42 @@ describe("timers", () => {
     expect(fired).toEqual([10, 15])
   })
 
+  it("fire all, also where what one of them calls throws", async () => {
+    const lines: string[] = []
+    const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
+    const host = new SimulatedHost({ startAt: 0, log: { debug: note, info: note, warn: note, error: note } })
+    const timers = new Timers(host)
+    const fired: number[] = []
+    timers.set(10, () => {
+      throw new Error("a flaw")
+    })
+    timers.set(10, () => fired.push(10))
+    timers.set(20, () => fired.push(20))
+    await host.advanceTo(30, settled)
+    expect(fired).toEqual([10, 20])
+    expect(lines).toEqual(["what a timer called failed: Error: a flaw"])
+  })
+
+  it("do not gather what is cleared long before its time, and keep what is not", async () => {
+    const host = new SimulatedHost({ startAt: 0 })
+    const timers = new Timers(host)
+    const fired: number[] = []
+    for (let at = 1; at <= 10; at++) timers.set(at, () => fired.push(at))
+    for (let i = 0; i < 10_000; i++) timers.clear(timers.set(86_400_000, () => fired.push(0)))
+    expect(timers.size).toBeLessThan(200)
+    await host.advanceTo(20, settled)
+    expect(fired).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  it("take nothing more once they are closed", async () => {
+    const host = new SimulatedHost({ startAt: 0 })
+    const timers = new Timers(host)
+    timers.close()
+    timers.clear(timers.set(10, () => expect.unreachable()))
+    timers.set(20, () => expect.unreachable())
+    expect(host.nextTimerAt()).toBeUndefined()
+  })
+
   it("an alarm is moved, put off and set again after it rang", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const rang: number[] = []

@@ -1,33 +1,51 @@
 import { MinHeap } from "../core/min-heap.ts"
 import type { Host } from "../ports/host.ts"
 
+/** Of the timers in the heap, so many may be cleared ones; beyond, where they are most of it, it is built anew. */
+const clearedMax = 64
+
 /** Any number of volatile timers over one timer of the host. */
 export class Timers {
   readonly #host: Host
-  readonly #heap = new MinHeap<TimerHandle>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
+  #heap = emptyHeap()
+  /** How many in the heap are cleared. */
+  #cleared = 0
   #order = 0
   #armedFor = Infinity
   #disarm: (() => void) | undefined
+  #closed = false
 
   constructor(host: Host) {
     this.#host = host
   }
 
+  /** For tests: how many are in the heap, cleared ones included. */
+  get size(): number {
+    return this.#heap.size
+  }
+
+  /** Nothing is set any more once they are closed. */
   set(at: number, fire: () => void): TimerHandle {
+    if (this.#closed) return { at, order: 0, fire: undefined }
     const handle: TimerHandle = { at, order: this.#order++, fire }
     this.#heap.push(handle)
     if (at < this.#armedFor) this.#arm(at)
     return handle
   }
 
-  /** A cleared timer stays in the heap until its time, without what it would have called. */
+  /** A cleared timer stays in the heap for a while, without what it would have called. */
   clear(handle: TimerHandle | undefined): void {
-    if (handle) handle.fire = undefined
+    if (handle?.fire === undefined) return
+    handle.fire = undefined
+    this.#cleared++
+    if (this.#cleared > clearedMax && this.#cleared > this.#heap.size / 2) this.#rebuild()
   }
 
   close(): void {
+    this.#closed = true
     this.#disarm?.()
-    while (this.#heap.pop() !== undefined);
+    this.#heap = emptyHeap()
+    this.#cleared = 0
     this.#armedFor = Infinity
   }
 
@@ -43,9 +61,32 @@ export class Timers {
     for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
       if (next.fire !== undefined && next.at > now) return this.#arm(next.at)
       this.#heap.pop()
-      next.fire?.()
+      if (next.fire === undefined) this.#cleared--
+      else this.#call(next)
     }
   }
+
+  /** One that throws must not keep the others from firing. */
+  #call(handle: TimerHandle): void {
+    const { fire } = handle
+    handle.fire = undefined
+    try {
+      fire?.()
+    } catch (error) {
+      this.#host.log.error("what a timer called failed", { error })
+    }
+  }
+
+  #rebuild(): void {
+    const live = emptyHeap()
+    for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) if (next.fire !== undefined) live.push(next)
+    this.#heap = live
+    this.#cleared = 0
+  }
+}
+
+function emptyHeap(): MinHeap<TimerHandle> {
+  return new MinHeap((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
 }
 
 /** One timer that is moved about. */
@@ -57,6 +98,10 @@ export class Alarm {
   constructor(timers: Timers, fire: () => void) {
     this.#timers = timers
     this.#fire = fire
+  }
+
+  get isSet(): boolean {
+    return this.#handle !== undefined
   }
 
   /** Undefined: not at all. */

@@ -92,6 +92,14 @@ export class TurnWriter {
     this.#submit({ turn, draft, row, end }, 0)
   }
 
+  /** What has only gathered is never written: whoever waits for it is told. */
+  abandon(reason: unknown): void {
+    const tell = this.#draft?.onResult
+    if (tell === undefined || this.#draft === undefined) return
+    this.#draft.onResult = undefined
+    tell({ error: reason })
+  }
+
   #submit(sealed: Sealed, failures: number): void {
     this.#runtime.committer.submit(sealed.turn, (result) => {
       if (typeof result === "object" && sealed.turn.create === undefined && failures < retriesMax) return this.#submitLater(sealed, failures + 1, result.error)

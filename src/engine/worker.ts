@@ -18,7 +18,6 @@ import { Alarm, Timers } from "./timers.ts"
 
 const unreadMax = 1_000
 const storeRetryMs = 1_000
-const giveBackMs = 50
 const compareMs = 250
 
 /** The part of an engine that executes: claims instances, keeps them in memory, and lets them go. */
@@ -42,8 +41,12 @@ export class Worker implements Runtime {
   /** Ours in the store, but not in memory, when last looked. */
   #absent: ReadonlySet<string> = new Set()
   readonly #nextLook: Alarm
+  /** Claimed, and on their way into memory. */
+  readonly #loading = new Set<string>()
+  /** Claimed while something of their name was in memory: when that leaves, they are given back, and loaded. */
+  readonly #passedOver = new Set<string>()
+  #stopped = false
   draining = false
-  #draining: (() => void) | undefined
 
   constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep }: WorkerListener) {
     this.#store = store
@@ -57,9 +60,9 @@ export class Worker implements Runtime {
     this.timers = new Timers(host)
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
-    this.committer = new Committer(store.journal, () => this.pulse.arm())
+    this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log)
     this.residency = new Residency(settings)
-    this.mailroom = new Mailroom(store.journal, store.directory, (runner, error) => this.onLost(runner, error))
+    this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.#dispatcher = new Dispatcher({
       journal: store.journal,
       host,
@@ -68,6 +71,7 @@ export class Worker implements Runtime {
       offers: registry.offers,
       leaseMs: settings.leaseMs,
       sweepMs: settings.sweepMs,
+      isHeld: (id) => this.holds(id) || this.#loading.has(id),
       makeRoom: () => this.#makeRoom(),
       onClaimed: (claimed) => this.#load(claimed),
       onSweep: () => this.#sweep(),
@@ -83,44 +87,55 @@ export class Worker implements Runtime {
     return this.#active
   }
 
+  /** It is in memory here. */
+  holds(id: string): boolean {
+    return this.residency.get(id) !== undefined
+  }
+
   /** Nothing is under way but attempts and timers. */
   get idle(): boolean {
     return this.pulse.idle && this.committer.idle && this.mailroom.idle && this.#dispatcher.idle
   }
 
   async start(): Promise<void> {
+    if (this.#stopped) return
     this.#active = true
     await this.#dispatcher.start()
   }
 
   /** Drains: attempts may finish, then what is in memory is given back in good order. */
   async stop(): Promise<void> {
-    await this.#dispatcher.stop()
-    this.draining = true
-    if (this.#active) await this.#drain()
-    this.#active = false
-    const reason = new PerdureError("ENGINE_CLOSED", "the engine is closing")
-    const ids: string[] = []
-    for (const runner of [...this.residency.values()]) {
-      runner.drop(reason)
-      this.residency.remove(runner)
-      ids.push(runner.id)
+    this.#stopped = true
+    try {
+      await this.#dispatcher.stop()
+      this.draining = true
+      const wasActive = this.#active
+      if (wasActive) await this.#drain()
+      this.#active = false
+      this.#dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
+      await this.committer.whenIdle()
+      // Not only what was in memory: also what waits to be given back.
+      if (wasActive) await this.#store.journal.release(this.worker, await this.#store.journal.owned(this.worker))
+    } finally {
+      this.timers.close()
     }
-    await this.committer.whenIdle()
-    if (ids.length > 0) await this.#store.journal.release(this.worker, ids)
-    this.timers.close()
   }
 
   /** Drops all live state without a word to the store, as the death of the process would. */
   kill(): void {
+    this.#stopped = true
     void this.#dispatcher.stop()
     this.committer.abandon()
     this.#active = false
-    for (const runner of [...this.residency.values()]) {
-      runner.drop(new PerdureError("ENGINE_CLOSED", "the engine died"))
-      this.residency.remove(runner)
-    }
+    this.#dropAll(new PerdureError("ENGINE_CLOSED", "the engine died"))
     this.timers.close()
+  }
+
+  #dropAll(reason: PerdureError): void {
+    for (const runner of [...this.residency.values()]) {
+      this.residency.remove(runner)
+      runner.drop(reason)
+    }
   }
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
@@ -130,10 +145,10 @@ export class Worker implements Runtime {
     const runner = new InstanceRunner(this, workflow, instance)
     this.residency.add(runner)
     runner.begin(start, (result) => {
-      // A start that is not committed leaves nothing behind. What was written under its id meanwhile was taken for its own.
+      // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
       if (result !== "committed") {
         this.#discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
-        this.#dispatcher.wake([instance.id])
+        this.#dispatcher.giveBack([instance.id])
       }
       onCreated(result)
     })
@@ -214,10 +229,11 @@ export class Worker implements Runtime {
 
   #discard(runner: InstanceRunner, reason?: unknown): void {
     const wasFull = this.residency.room === 0
-    if (!this.residency.remove(runner)) return
+    const wasHere = this.residency.remove(runner)
+    // Also one whose place another has taken: nothing that it still does may have an effect.
     runner.drop(reason)
-    if (wasFull) this.#dispatcher.wake()
-    if (this.#draining && this.residency.attempts === 0) this.#draining()
+    if (wasHere && this.#passedOver.delete(runner.id)) this.#dispatcher.giveBack([runner.id])
+    if (wasHere && wasFull) this.#dispatcher.wake()
   }
 
   async #load(claimed: readonly ClaimedInstance[]): Promise<void> {
@@ -227,14 +243,17 @@ export class Worker implements Runtime {
         const workflow = this.#registry.find(instance.workflow, instance.version)
         if (!workflow) return
         const resident = this.residency.get(instance.id)
-        // A start that is about to lose against it; then it is loaded.
-        if (resident && !resident.isSettledInStore) return this.#giveBackLater(instance.id)
+        // A start that is about to lose against it, or a turn under way, which may win.
+        if (resident && !resident.isSettledInStore) return void this.#passedOver.add(instance.id)
         // It was taken away from us, and is ours again.
         if (resident) this.#discard(resident)
         const runner = new InstanceRunner(this, workflow, instance)
+        this.#loading.add(instance.id)
         try {
           const { recorded, textLength } = await loadRun(this.#store.journal, instance)
           if (!this.#active) return
+          // A start came meanwhile, which is about to lose.
+          if (this.residency.get(instance.id)) return void this.#passedOver.add(instance.id)
           this.residency.add(runner)
           // What nobody was working on when the worker died was not its victim.
           const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
@@ -244,6 +263,8 @@ export class Worker implements Runtime {
           this.mailroom.read(runner)
         } catch (error) {
           this.onLost(runner, error)
+        } finally {
+          this.#loading.delete(instance.id)
         }
       }),
     )
@@ -259,10 +280,6 @@ export class Worker implements Runtime {
     if (this.residency.room > 0) return this.residency.room
     for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
     return this.residency.room
-  }
-
-  #giveBackLater(id: string): void {
-    this.timers.set(this.host.now() + giveBackMs, () => this.#dispatcher.giveBack([id]))
   }
 
   /**
@@ -285,22 +302,25 @@ export class Worker implements Runtime {
     if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
   }
 
-  #drain(): Promise<void> {
-    if (this.residency.attempts === 0) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = this.timers.set(this.host.now() + this.settings.drainMs, () => done())
-      const watch = () => {
-        if (this.residency.attempts === 0 && this.committer.idle) done()
-        else if (this.#draining) this.timers.set(this.host.now() + 5, watch)
-      }
-      const done = () => {
-        this.#draining = undefined
-        this.timers.clear(timer)
+  /** Attempts may finish, and what they and the starts under way lead to is written; but not for ever. */
+  async #drain(): Promise<void> {
+    let isLate = false
+    const late = new Promise<void>((resolve) =>
+      this.timers.set(this.host.now() + this.settings.drainMs, () => {
+        isLate = true
         resolve()
-      }
-      this.#draining = done
-      watch()
-    })
+      }),
+    )
+    const isOver = () => isLate || (this.residency.attempts === 0 && this.pulse.idle && this.committer.idle && this.mailroom.idle)
+    while (!isOver()) await Promise.race([late, this.#whenQuieter()])
+  }
+
+  async #whenQuieter(): Promise<void> {
+    await this.committer.whenIdle()
+    await this.mailroom.whenIdle()
+    // Nobody tells when an attempt is over.
+    if (this.residency.attempts > 0) await new Promise<void>((resolve) => this.timers.set(this.host.now() + 5, resolve))
+    else await new Promise<void>((resolve) => this.host.quiesce(resolve))
   }
 }
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { randomFillSync } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
+import { SafeLogger } from "../safe-logger.ts"
 
 const timerMsMax = 2 ** 31 - 1
 
@@ -13,7 +14,7 @@ export class NodeHost implements Host {
   #poolUsed = this.#pool.length
 
   constructor(log: Logger) {
-    this.log = log
+    this.log = new SafeLogger(log)
   }
 
   now(): number {
@@ -50,11 +51,11 @@ export class NodeHost implements Host {
   }
 
   onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void {
-    if (listeners.size === 0) process.on("unhandledRejection", contain)
+    // For good: what user code forgot may be rejected after its engine is closed, for instance because it was told to stop.
+    if (!process.listeners("unhandledRejection").includes(contain)) process.on("unhandledRejection", contain)
     listeners.add(listener)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0) process.off("unhandledRejection", contain)
     }
   }
 }
@@ -62,7 +63,7 @@ export class NodeHost implements Host {
 const scopes = new AsyncLocalStorage<Scope>()
 const listeners = new Set<(scope: Scope, reason: unknown) => void>()
 
-/** Contains rejections that stem from workflow code; for any other, what Node would have done without us is done. */
+/** Contains rejections that stem from user code of an engine, closed or not; for any other, what Node would have done without us is done. */
 function contain(reason: unknown): void {
   const scope = scopes.getStore()
   if (scope) {

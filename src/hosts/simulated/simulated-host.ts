@@ -1,6 +1,7 @@
 import { MinHeap } from "../../core/min-heap.ts"
 import { SeededRandom } from "../../core/seeded-random.ts"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
+import { SafeLogger } from "../safe-logger.ts"
 
 /** Virtual time and seeded randomness. Time stands still until somebody advances it. */
 export class SimulatedHost implements Host {
@@ -14,7 +15,7 @@ export class SimulatedHost implements Host {
   constructor(options: { readonly startAt?: number; readonly seed?: string; readonly log?: Logger } = {}) {
     this.#now = options.startAt ?? 1_767_225_600_000
     this.#random = new SeededRandom(options.seed ?? "perdure")
-    this.log = options.log ?? silent
+    this.log = options.log ? new SafeLogger(options.log) : silent
   }
 
   now(): number {

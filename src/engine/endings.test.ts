@@ -1,0 +1,39 @@
+import { expect, it } from "vitest"
+import { workflow, type Context } from "../index.ts"
+import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import type { StoreProvider } from "../ports/store.ts"
+import { memory } from "../stores/memory/memory.ts"
+import { Engine } from "./engine.ts"
+
+const moments = async () => {
+  for (let i = 0; i < 10; i++) await new Promise<void>((resolve) => macrotask(resolve))
+}
+
+it("a client that waits for a result keeps a timer, and finds the result without any hint", async () => {
+  const flow = workflow("flow", async (ctx: Context) => ctx.waitForEvent("word"))
+  const shared = memory()
+  const withoutHints: StoreProvider = {
+    name: "without hints",
+    open: async (context) => {
+      const { journal, directory, role } = await shared.open(context)
+      return { journal, directory, role, standBy: async () => role, onHint: () => () => undefined, close: async () => undefined }
+    },
+  }
+  const workerHost = new SimulatedHost()
+  const clientHost = new SimulatedHost()
+  const worker = await Engine.open({ host: workerHost, store: shared, workflows: [flow], options: {} })
+  const client = await Engine.open({ host: clientHost, store: withoutHints, workflows: [flow], options: {}, role: "client" })
+  await worker.start(flow, { id: "i" })
+  expect(clientHost.nextTimerAt()).toBeUndefined()
+  const result = client.get("i").result()
+  await moments()
+  expect(clientHost.nextTimerAt()).toBeDefined()
+  await clientHost.advanceTo(clientHost.now() + 3_500, moments)
+  await worker.get("i").sendEvent("word", "hello")
+  expect(await worker.get("i").result()).toBe("hello")
+  await clientHost.advanceTo(clientHost.now() + 1_000, moments)
+  expect(await result).toBe("hello")
+  expect(clientHost.nextTimerAt()).toBeUndefined()
+  await client.close()
+  await worker.close()
+})

@@ -9,7 +9,7 @@ const forget = (where: string) => {
 }
 const macrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-const flow = workflow("flow", async (ctx: Context) => {
+const flow = workflow("flow", { onCompleted: () => forget("hook") }, async (ctx: Context) => {
   forget("workflow")
   const value = await ctx.do("work", async ({ step }) => {
     forget("step")
@@ -35,6 +35,14 @@ const flow = workflow("flow", async (ctx: Context) => {
   return value
 })
 
+/** Still under way when the engine closes; what it started of its own is told to stop then. */
+const stubborn = workflow("stubborn", (ctx) =>
+  ctx.do("work", ({ signal }) => {
+    void new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error(`forgotten in ${place}`))))
+    return new Promise<never>(() => undefined)
+  }),
+)
+
 const bystander = workflow("bystander", (ctx) => ctx.waitForEvent("word"))
 
 const lines: string[] = []
@@ -46,7 +54,7 @@ const log: Logger = {
   error: (message, data) => void lines.push(`${message} | ${String(data?.["instance"])} | ${String(data?.["error"])}`),
 }
 
-const engine = await Perdure.open({ store: sqlite(":memory:"), workflows: [flow, bystander], log })
+const engine = await Perdure.open({ store: sqlite(":memory:"), workflows: [flow, bystander, stubborn], log, drain: 10 })
 const other = await engine.start(bystander, { id: "bystander" })
 const handle = await engine.start(flow, { id: "i" })
 const result = await handle.result()
@@ -55,5 +63,8 @@ forget("foreign code")
 for (let i = 0; i < 5; i++) await macrotask()
 await other.sendEvent("word", "unharmed")
 console.log(JSON.stringify({ result, other: await other.result(), lines }))
+if (place === "step at the close") await engine.start(stubborn, { id: "stubborn" })
+for (let i = 0; i < 5; i++) await macrotask()
 await engine.close()
+for (let i = 0; i < 5; i++) await macrotask()
 forget("foreign code after the engine closed")

@@ -33,6 +33,25 @@ describe("a rejection that nobody handles", () => {
   )
 
   it(
+    "in a hook is logged, and everybody goes on",
+    async () => {
+      const { code, out, err } = await run("hook")
+      const line = 'a promise of instance "i" was rejected and nobody handled it | i | Error: forgotten in hook'
+      expect({ code, err, ...out }).toEqual({ code: 0, err: "", result: "worked", other: "unharmed", lines: [line] })
+    },
+    30 * seconds,
+  )
+
+  it(
+    "by a step that the closing engine tells to stop does not end the process",
+    async () => {
+      const { code, out, err } = await run("step at the close")
+      expect({ code, err, ...out }).toEqual({ code: 0, err: "", result: "worked", other: "unharmed", lines: [] })
+    },
+    30 * seconds,
+  )
+
+  it(
     "derived from a failed step that nobody awaits is logged, and everybody goes on",
     async () => {
       const { code, out, err } = await run("step that nobody awaits")

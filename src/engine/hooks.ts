@@ -46,26 +46,39 @@ export class EndingHooks {
 
   /** Calls them, and says what to record: if one throws, all are called again after a while. */
   async call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
-    const { host, settings } = this.#runtime
+    const { host } = this.#runtime
     const status = this.#state.status as HookEvent["status"]
     const hook = names[status]
     const ending = this.#ending
     this.calling = true
     try {
       const event = this.#event(status, ending)
-      for (const call of this.#hooks) await call(event)
+      const scope = { engine: this.#runtime.engine, instance: this.#identity.id }
+      for (const call of this.#hooks) await host.runIn(scope, () => call(event))
       this.#done = ending
       return { type: "hook.completed", hook }
     } catch (error) {
       const attempt = this.#state.hook.failures + 1
-      const delayMs = nextRetryMs(mergeRetry(settings.retry, undefined, undefined), { failures: attempt, error, random: () => 0.5 })
       const { id } = this.#identity
+      const delayMs = this.#nextRetryMs(attempt, error)
       host.log.error(`the ${hook} hook of instance "${id}" failed${delayMs === undefined ? " and is given up" : ""}`, { instance: id, error })
       if (delayMs === undefined) this.#done = ending
       const retry = delayMs === undefined ? undefined : { retryAt: host.now() + delayMs }
       return { type: "hook.failed", hook, attempt, value: Payload.of(encodeError(error)), ...retry }
     } finally {
       this.calling = false
+    }
+  }
+
+  /** A policy that throws is none: the hook is given up. */
+  #nextRetryMs(failures: number, error: unknown): number | undefined {
+    const { host, settings } = this.#runtime
+    const { id } = this.#identity
+    try {
+      return nextRetryMs(mergeRetry(settings.retry), { failures, error, random: () => 0.5 })
+    } catch (bad) {
+      host.log.error(`the engine's retry function failed for a hook of instance "${id}"`, { instance: id, error: bad })
+      return undefined
     }
   }
 

@@ -37,8 +37,8 @@ export class StepAttempt {
   }
 
   start(): void {
-    const { runtime, identity } = this.#owner
-    const { id, options } = this.ask
+    const { runtime } = this.#owner
+    const { options } = this.ask
     try {
       if (options?.timeout !== undefined || options?.deadline !== undefined) {
         this.#clock = new AttemptClock(runtime.host, runtime.timers, this.ask, (error) => {
@@ -47,7 +47,7 @@ export class StepAttempt {
         })
         this.#clock.start(this.#step.firstAt)
       }
-      const result = runtime.host.runIn({ engine: runtime.engine, instance: identity.id, step: id }, () => this.#call())
+      const result = this.#inScope(() => this.#call())
       const promise = result instanceof Promise ? (result as Promise<unknown>) : Promise.resolve(result)
       promise.then(
         (value) => this.#end(true, value),
@@ -61,7 +61,8 @@ export class StepAttempt {
   /** Tells the function to stop; its end is still awaited. */
   abort(reason: unknown): void {
     this.#abortReason ??= { reason }
-    this.#abort?.abort(reason)
+    // What the function does when it is told, and forgets, is its own as well.
+    if (this.#abort) this.#inScope(() => this.#abort?.abort(reason))
   }
 
   /** Nobody waits for it any more: whatever it ends with is dropped. */
@@ -105,6 +106,11 @@ export class StepAttempt {
   #close(): void {
     this.#ended = true
     this.#clock?.stop()
+  }
+
+  #inScope<T>(run: () => T): T {
+    const { runtime, identity } = this.#owner
+    return runtime.host.runIn({ engine: runtime.engine, instance: identity.id, step: this.ask.id }, run)
   }
 
   #call(): unknown {

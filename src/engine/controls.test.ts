@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { type Context, workflow } from "../index.ts"
+import { sqlite } from "../sqlite.ts"
 import { createTestEngine } from "../testing.ts"
 
 const waiting = workflow("waiting", async (ctx: Context<{ letter: number }>) => ctx.waitForEvent("letter"))
@@ -26,6 +27,23 @@ describe("controls given one right after the other, before the first is taken in
     expect(await handle.pause()).toMatchObject({ accepted: true })
     await engine.settle()
     expect(await handle.status()).toBe("paused")
+  })
+})
+
+describe("what a caller without types passes", () => {
+  it("is refused before it reaches the store, and what others send at the same time is delivered", async () => {
+    await using engine = await createTestEngine({ workflows: [waiting], store: sqlite(":memory:") })
+    for (const id of ["a", "b"]) await engine.start(waiting, { id })
+    const bad = { eventId: 7 } as never
+    const [good, refused] = await Promise.allSettled([engine.get("b").sendEvent("letter", 1), engine.get("a").sendEvent("letter", 1, bad)])
+    expect(good.status).toBe("fulfilled")
+    expect(refused).toMatchObject({ reason: { code: "BAD_OPTION", message: "eventId must be a string; it is of type number" } })
+    for (const control of ["pause", "cancel", "terminate"] as const)
+      await expect(engine.get("a")[control]({} as never)).rejects.toMatchObject({
+        code: "BAD_OPTION",
+        message: "reason must be a string; it is of type object",
+      })
+    expect(await engine.get("a").status()).toBe("waiting")
   })
 })
 

@@ -40,6 +40,7 @@ export class Controls {
     options: SendOptions,
   ): Promise<NewMessage> {
     checkEventType(type, this.#worker.settings.limits.eventTypeLengthMax)
+    checkText("eventId", options.eventId)
     const schema = workflow && this.#registry.find(workflow.name, workflow.version)?.options.events?.[type]
     const { host, settings } = this.#worker
     const value = schema ? await validate(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"` }) : payload
@@ -64,6 +65,7 @@ export class Controls {
   }
 
   async control(id: string, kind: Exclude<MessageKind, "event">, reason: string | undefined): Promise<ControlResult> {
+    checkText("reason", reason)
     let row = await this.#row(id)
     if (refuse(kind, row) !== undefined && !(await this.#hasUnreadControls(id))) {
       // Read again: what was unread a moment ago is in the row now.
@@ -85,6 +87,7 @@ export class Controls {
   }
 
   async terminate(id: string, reason: string | undefined): Promise<ControlResult> {
+    checkText("reason", reason)
     return this.#seize(id, new TerminatedError(id, reason), (row) => {
       if (isTerminal(row.status)) return { refused: `it is ${row.status}` }
       const entry: Entry = { type: "run.terminated", ...(reason === undefined ? undefined : { reason }) }
@@ -173,6 +176,12 @@ function refuse(kind: MessageKind, row: InstanceRow): string | undefined {
   if (kind === "pause" && row.phase === "cancelling") return "it is being cancelled"
   if (kind === "pause" && (row.status === "paused" || row.phase === "pausing")) return "it is paused already"
   return undefined
+}
+
+/** Callers without types pass anything, and it must not reach the store: it would fail what others send at the same time. */
+function checkText(option: string, value: unknown): void {
+  if (value === undefined || typeof value === "string") return
+  throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })
 }
 
 function isEnding({ entry }: Recorded): boolean {

@@ -10,13 +10,13 @@ import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { toText } from "./odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
-import type { TurnWriter } from "./turn-writer.ts"
+import type { SqliteTurns } from "./sqlite-turns.ts"
 
 export class SqliteDirectory implements Directory {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #inbox: InboxTable
-  readonly #turns: TurnWriter
+  readonly #turns: SqliteTurns
   readonly #remover: InstanceRemover
   readonly #get: SqlStatement
   readonly #status: SqlStatement

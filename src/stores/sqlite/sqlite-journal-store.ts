@@ -6,7 +6,7 @@ import { toInstanceRow } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { integer } from "./sql-columns.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
-import type { TurnWriter } from "./turn-writer.ts"
+import type { SqliteTurns } from "./sqlite-turns.ts"
 
 /** The methods are `async` so that whatever the driver throws is a rejection; the work itself is synchronous. */
 export class SqliteJournalStore implements JournalStore {
@@ -15,7 +15,7 @@ export class SqliteJournalStore implements JournalStore {
   readonly #claims: ClaimTable
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
-  readonly #turns: TurnWriter
+  readonly #turns: SqliteTurns
 
   constructor({ driver, now, claims, journal, inbox, turns }: SqliteTables) {
     this.#driver = driver

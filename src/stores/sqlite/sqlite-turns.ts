@@ -10,7 +10,7 @@ import { integer } from "./sql-columns.ts"
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
 
 /** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
-export class TurnWriter {
+export class SqliteTurns {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
   readonly #keys: InstanceKeys

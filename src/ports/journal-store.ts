@@ -1,8 +1,8 @@
 import type { Phase, Status } from "../core/status.ts"
 
 /**
- * What an engine needs of the instances it holds. Every method is one atomic operation. Safety rests on one fence, the
- * primary key (instance, position) of the journal; leases are hints for liveness only.
+ * What an engine needs of the instances it holds. Every method is one atomic operation. Safety rests on one fence: a turn
+ * begins where the journal ends, and the journal's primary key is (instance, position). Leases are hints for liveness only.
  */
 export interface JournalStore {
   /**
@@ -109,7 +109,7 @@ export interface Turn extends JournalRow {
   readonly discardInbox?: boolean
 }
 
-/** `lost`: the position is taken by another turn, the id exists (create), the incarnation is gone, or `inboxSeen` is overtaken. */
+/** `lost`: the position is not the one after the last of the journal, the id exists (create), the incarnation is gone, or `inboxSeen` is overtaken. */
 export type TurnOutcome = "committed" | "lost"
 
 export type MessageKind = "event" | "pause" | "resume" | "cancel"

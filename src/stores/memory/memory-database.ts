@@ -36,7 +36,7 @@ export class MemoryDatabase {
     }
     if (existing === undefined || existing.row.incarnation !== turn.incarnation) return "lost"
     const last = existing.journal.at(-1)
-    if (last !== undefined && last.position >= turn.position) return isRecorded(existing, turn) ? "committed" : "lost"
+    if (last !== undefined && last.position + last.count !== turn.position) return isRecorded(existing, turn) ? "committed" : "lost"
     const { inboxSeen, consumed } = turn
     if (inboxSeen !== undefined && existing.inbox.some((message) => message.seq > inboxSeen)) return "lost"
 

@@ -1,17 +1,19 @@
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { toText } from "./odd-text.ts"
-import { integer, text } from "./sql-columns.ts"
+import { integer, optionalInteger, text } from "./sql-columns.ts"
 
-interface KnownKey {
+interface KnownInstance {
   readonly incarnation: string
   readonly key: number
+  /** Where its journal goes on. */
+  next: number
 }
 
 /**
- * Finds the integer key of an instance's row, within a transaction. Keys are remembered: looking them up by text, or making sure
- * with each row that the instance is still there, would cost a commit a third of its speed. A key stands for one incarnation for
- * ever, and can only come to point at nothing: where this connection removed the instance, or another wrote to the file at all,
- * all are forgotten.
+ * Finds the integer key of an instance's row and the end of its journal, within a transaction. Both are remembered: looking them
+ * up by text, or making sure with each row that the instance is still there, would cost a commit a third of its speed. A key
+ * stands for one incarnation for ever, and can only come to point at nothing: where this connection removed the instance, or
+ * another wrote to the file at all, all are forgotten. So nobody moves the end of a journal but whoever writes turns here.
  */
 export class InstanceKeys {
   readonly #find: SqlStatement
@@ -19,11 +21,14 @@ export class InstanceKeys {
   readonly #version: SqlStatement
   #lastVersion: unknown
   /** When the recent ones are many, they become the older ones, and those are forgotten: cheaper than to know the oldest. */
-  #recent = new Map<string, KnownKey>()
-  #older = new Map<string, KnownKey>()
+  #recent = new Map<string, KnownInstance>()
+  #older = new Map<string, KnownInstance>()
 
   constructor(driver: SqlDriver, max = 20_000) {
-    this.#find = driver.prepare(`SELECT key, incarnation FROM perdure_instance WHERE id = ?`)
+    this.#find = driver.prepare(
+      `SELECT key, incarnation, (SELECT position + count FROM perdure_journal WHERE instance = i.key ORDER BY position DESC LIMIT 1) AS next
+      FROM perdure_instance i WHERE id = ?`,
+    )
     this.#max = max
     this.#version = driver.prepare("PRAGMA data_version")
   }
@@ -35,21 +40,21 @@ export class InstanceKeys {
     this.#lastVersion = version
   }
 
-  of(id: string, incarnation: string): number | undefined {
+  of(id: string, incarnation: string): KnownInstance | undefined {
     const recent = this.#recent.get(id)
-    if (recent?.incarnation === incarnation) return recent.key
+    if (recent?.incarnation === incarnation) return recent
     const older = this.#older.get(id)
-    const key = older?.incarnation === incarnation ? older.key : this.#look(id, incarnation)
-    if (key !== undefined) this.remember(id, incarnation, key)
-    return key
+    const known = older?.incarnation === incarnation ? older : this.#look(id, incarnation)
+    if (known !== undefined) this.remember(id, known)
+    return known
   }
 
-  remember(id: string, incarnation: string, key: number): void {
+  remember(id: string, known: KnownInstance): void {
     if (this.#recent.size >= this.#max / 2) {
       this.#older = this.#recent
       this.#recent = new Map()
     }
-    this.#recent.set(id, { incarnation, key })
+    this.#recent.set(id, known)
   }
 
   /** After a transaction that removed instances; or that failed: the keys it gave out were never used, and will be given out again. */
@@ -58,8 +63,9 @@ export class InstanceKeys {
     this.#older.clear()
   }
 
-  #look(id: string, incarnation: string): number | undefined {
+  #look(id: string, incarnation: string): KnownInstance | undefined {
     const row = this.#find.get(toText(id))
-    return row === undefined || text(row, "incarnation") !== incarnation ? undefined : integer(row, "key")
+    if (row === undefined || text(row, "incarnation") !== incarnation) return undefined
+    return { incarnation, key: integer(row, "key"), next: optionalInteger(row, "next") ?? 1 }
   }
 }

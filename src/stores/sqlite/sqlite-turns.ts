@@ -38,10 +38,13 @@ export class SqliteTurns {
 
   write(turn: Turn): TurnOutcome {
     if (turn.create !== undefined) return this.#writeCreation(turn, turn.create)
-    const key = this.#keys.of(turn.instance, turn.incarnation)
-    if (key === undefined) return "lost"
+    const known = this.#keys.of(turn.instance, turn.incarnation)
+    if (known === undefined) return "lost"
+    const { key } = known
+    if (turn.position !== known.next) return this.#outcomeOf(key, turn)
     if (turn.inboxSeen !== undefined && this.#inbox.hasNewer(key, turn.inboxSeen)) return this.#outcomeOf(key, turn)
     if (!this.#journal.append(key, turn)) return this.#outcomeOf(key, turn)
+    known.next = turn.position + turn.count
     if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox === true) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setState.run(...stateValues(turn.state), turn.at, key)
@@ -73,10 +76,10 @@ export class SqliteTurns {
     )
     if (changes === 0) {
       const existing = this.#keys.of(id, incarnation)
-      return existing === undefined ? "lost" : this.#outcomeOf(existing, turn)
+      return existing === undefined ? "lost" : this.#outcomeOf(existing.key, turn)
     }
     const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
-    this.#keys.remember(id, incarnation, key)
+    this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count })
     for (const tag of tags) this.#tag.run(toText(tag), createdAt, key)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
     return "committed"

@@ -31,6 +31,20 @@ export function commitCases(bed: CurrentBed): void {
       expect(await journal.readInbox(["i"])).toHaveLength(1)
     })
 
+    it("a turn that does not begin where the journal ends is lost: before, behind, and in what another store wrote", async () => {
+      const { journal, directory } = bed()
+      await journal.commit([creation("i"), turn("i", 3, { count: 4 })])
+      const wrong = [1, 2, 4, 6, 8, 100]
+      for (const position of wrong) expect(await journal.commit([turn("i", position, { state: completed })])).toEqual(["lost"])
+      expect((await directory.get("i"))?.status).toBe("waiting")
+      expect(await journal.commit([turn("i", 7), turn("i", 8), turn("i", 10)])).toEqual(["committed", "committed", "lost"])
+      expect((await journal.readJournal("i", 1)).map((row) => row.position)).toEqual([1, 3, 7, 8])
+      const other = await bed().open()
+      await other.journal.commit([turn("i", 9, { count: 3 })])
+      for (const position of [9, 10, 11, 13]) expect(await journal.commit([turn("i", position)])).toEqual(["lost"])
+      expect(await journal.commit([turn("i", 12)])).toEqual(["committed"])
+    })
+
     it("a lost turn does not hinder the other turns of its batch", async () => {
       const { journal } = bed()
       await journal.commit([creation("a"), creation("b"), creation("c")])

@@ -3,7 +3,7 @@ import type { InstanceRow, NewMessage, Turn } from "./journal-store.ts"
 
 /** What everybody may ask about instances, owner or not. */
 export interface Directory {
-  /** Puts messages into inboxes, in order and in one transaction. */
+  /** Puts messages into inboxes, in order and in one transaction. A PerdureError means that none was; of any other error nothing is known. */
   deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
   /** Creates the instance if its id is free, and delivers the message either way, in one transaction. */
   deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created">

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmdirSync } from "node:fs"
+import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmdirSync } from "node:fs"
 import { PerdureError } from "../../core/errors.ts"
 import type { Store, StoreContext, StoreRole } from "../../ports/store.ts"
 import { closedStore } from "../closed-store.ts"
@@ -18,6 +18,7 @@ interface Opening {
 }
 
 export function openSqliteStore(opening: Opening): Store {
+  refuseUnwritable(opening.path)
   const driver = openDriver(opening)
   try {
     migrate(driver)
@@ -27,6 +28,19 @@ export function openSqliteStore(opening: Opening): Store {
   } catch (error) {
     driver.close()
     throw explained(error, opening.path)
+  }
+}
+
+/**
+ * Before SQLite touches it: it gives the files that it makes beside a read-only database the same permissions, and these would keep
+ * the database from being written even after it was made writable.
+ */
+function refuseUnwritable(path: string): void {
+  if (path === ":memory:" || !existsSync(path)) return
+  try {
+    accessSync(path, constants.W_OK)
+  } catch (cause) {
+    throw new PerdureError("READ_ONLY", `"${path}" cannot be written; make the file and its folder writable for this process`, { details: { path }, cause })
   }
 }
 

@@ -8,6 +8,7 @@ import { type Context, type Engine, type Logger, Perdure, type PerdureOptions, w
 import { sqlite } from "perdure/sqlite"
 import { createTestEngine, type TestEngine, type TestEngineOptions } from "perdure/testing"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { unprivileged } from "./unprivileged.ts"
 
 let folder: string
 let path: string
@@ -64,17 +65,6 @@ const openTestEngine = async (options: Partial<TestEngineOptions> & Pick<TestEng
 
 const closeAll = async () => {
   for (const engine of open.splice(0)) await engine.close()
-}
-
-/** Root may write everything, so permissions are tried out as somebody else. */
-const unprivileged = async (run: () => Promise<void>) => {
-  const root = process.geteuid?.() === 0
-  if (root) process.seteuid?.(65534)
-  try {
-    await run()
-  } finally {
-    if (root) process.seteuid?.(0)
-  }
 }
 
 describe("a file that cannot be used", () => {

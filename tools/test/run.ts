@@ -6,20 +6,14 @@
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { type Suite, suites } from "./suites.ts"
 
-type Outcome = "passed" | "failed" | "absent"
+type Outcome = "passed" | "failed"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
-
-/** A suite of which the subject is not written yet. */
-function isAbsent(suite: Suite): boolean {
-  return (suite.needs ?? []).some((path) => !existsSync(join(root, path)))
-}
 
 async function run(command: string, long: boolean): Promise<boolean> {
   const path = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter)
@@ -30,7 +24,6 @@ async function run(command: string, long: boolean): Promise<boolean> {
 }
 
 async function runSuite(suite: Suite, long: boolean): Promise<Outcome> {
-  if (isAbsent(suite)) return "absent"
   for (const command of suite.commands) {
     console.log(`\n=== ${suite.name}: ${command}\n`)
     if (!(await run(command, long))) return "failed"

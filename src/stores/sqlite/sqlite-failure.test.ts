@@ -7,6 +7,7 @@ import type { Store } from "../../ports/store.ts"
 import { completed, creation, event, turn } from "../../testing/store-conformance/sample.ts"
 import { StoreBed } from "../../testing/store-conformance/store-bed.ts"
 import { sqlite, type SqliteOptions } from "./sqlite.ts"
+import { unprivileged } from "../../../test/unprivileged.ts"
 
 let folder: string
 let path: string
@@ -32,17 +33,6 @@ const open = async (options: SqliteOptions = {}, file = path): Promise<Store> =>
 
 const close = async () => {
   for (const bed of beds.splice(0)) await bed.close()
-}
-
-/** Root may write everything, so permissions are tried out as somebody else. */
-const unprivileged = async (run: () => Promise<void>) => {
-  const root = process.geteuid?.() === 0
-  if (root) process.seteuid?.(65534)
-  try {
-    await run()
-  } finally {
-    if (root) process.seteuid?.(0)
-  }
 }
 
 describe("a file that cannot be used", () => {

@@ -37,7 +37,7 @@ class LogBook implements Logger {
   readonly #readers: { readonly text: string; readonly found: () => void }[] = []
   readonly debug = (message: string) => this.#write(message)
   readonly info = (message: string) => this.#write(message)
-  readonly warn = (message: string) => this.#write(message)
+  readonly warn = (message: string) => this.#write(`warning: ${message}`)
   readonly error = (message: string, data?: Record<string, unknown>) => this.#write(`${message} ${String(data?.["error"])}`)
 
   says(text: string): Promise<void> {
@@ -194,7 +194,7 @@ describe("a second engine on one file", () => {
     const worker = await openEngine()
     const client = await openEngine({ log })
     expect([worker.role, client.role]).toEqual(["worker", "client"])
-    expect(log.lines.join()).toContain("another process executes the workflows of this store; this one is a client and stands by")
+    expect(log.lines.join()).toContain("warning: another process executes the workflows of this store; this one is a client and stands by")
 
     const handle = await client.start(flow, { id: "i", input: 1 })
     const result = handle.result()

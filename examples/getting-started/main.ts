@@ -30,7 +30,6 @@ async function main(): Promise<void> {
   mkdirSync(dirname(database), { recursive: true })
   const engine = await Perdure.open({ store: sqlite(database), workflows: [test, order] })
   console.log(`\n  Perdure, with everything it knows in ${relative(process.cwd(), database)}\n`)
-  if (engine.role === "client") console.log("  Another process executes the workflows of this file; this one watches, and stands by to take over.\n")
   try {
     const ids = (await pickUp(engine)) ?? (await startAnew(engine, positionals[0] ?? "World"))
     const isDone = await follow(engine, ids)

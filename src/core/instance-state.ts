@@ -2,7 +2,7 @@ import type { Payload } from "./codec.ts"
 import type { Entry, EntryOf, Recorded, Release } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
 import { SmallMap } from "./small-map.ts"
-import { parentOf } from "./step-id.ts"
+import { isNested, parentOf } from "./step-id.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
 
 /**
@@ -262,7 +262,7 @@ export class InstanceState {
   }
 
   #keepNested(id: string, recorded: Recorded<Release> | undefined): void {
-    if (recorded !== undefined && id.includes("/")) this.nested.set(id, recorded)
+    if (recorded !== undefined && isNested(id)) this.nested.set(id, recorded)
   }
 
   /** Nothing of what is inside a step outlives it. */

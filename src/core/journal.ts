@@ -66,6 +66,15 @@ export interface Recorded<E extends Entry = Entry> {
   readonly entry: E
 }
 
+export function isAsk(entry: Entry): entry is Ask {
+  return entry.type === "step.started" || entry.type === "sleep.started" || entry.type === "wait.started"
+}
+
+/** It ends a run. */
+export function isEnding(entry: Entry): entry is EntryOf<"run.completed" | "run.failed" | "run.cancelled" | "run.terminated"> {
+  return entry.type !== "run.started" && entry.type.startsWith("run.")
+}
+
 export const entryTypes = [
   "step.started",
   "sleep.started",

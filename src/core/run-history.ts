@@ -1,4 +1,4 @@
-import type { Entry, EntryOf, Kept, Recorded } from "./journal.ts"
+import { isAsk, type Entry, type EntryOf, type Kept, type Recorded } from "./journal.ts"
 
 /**
  * Which entries a run consists of. Usually everything from its `run.started` on; a run restarted from a step begins with
@@ -45,10 +45,6 @@ function runAt(recorded: readonly Recorded[], start: number): readonly Recorded[
   if (kept === undefined || kept.length === 0) return own
   const before = recorded.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))
   return [...own.slice(0, 1), ...before, ...own.slice(1).filter((item) => item.run === run)]
-}
-
-function isAsk(entry: Entry): entry is EntryOf<"step.started" | "sleep.started" | "wait.started"> {
-  return entry.type === "step.started" || entry.type === "sleep.started" || entry.type === "wait.started"
 }
 
 /** Asks, what came of them, and events; not what happened to the earlier run as a whole. */

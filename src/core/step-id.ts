@@ -30,6 +30,11 @@ export function stepName(id: string): string {
   return name.includes("%") ? name.replace(escapes, unescape) : name
 }
 
+/** It is inside another step. */
+export function isNested(id: string): boolean {
+  return id.includes("/")
+}
+
 export function parentOf(id: string): string | undefined {
   const end = id.lastIndexOf("/")
   return end === -1 ? undefined : id.slice(0, end)

@@ -6,7 +6,7 @@ import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
-import { parentOf } from "../core/step-id.ts"
+import { isNested, parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
@@ -84,7 +84,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** Begins again what was under way when the last owner went. */
   recover(): void {
     for (const step of this.#state.steps.values()) {
-      if (step.id.includes("/") || step.retryAt !== undefined) continue
+      if (isNested(step.id) || step.retryAt !== undefined) continue
       const request = this.#request(step.id)
       if (!request) continue
       // The code gets nothing of it but the cancel: there is no point in doing it again.
@@ -125,7 +125,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** A nested result goes to its asker when it is durable. */
   settleNested(recorded: Recorded): void {
     const { entry } = recorded
-    if ("id" in entry && entry.id.includes("/")) this.#writer.whenDurable(() => this.#nested.settle(recorded as Recorded<Release>))
+    if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable(() => this.#nested.settle(recorded as Recorded<Release>))
   }
 
   /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
@@ -135,7 +135,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   #request(id: string): DoAsk | undefined {
-    const request = id.includes("/") ? this.#nested.request(id) : this.#driver.request(id)
+    const request = isNested(id) ? this.#nested.request(id) : this.#driver.request(id)
     return request?.kind === "do" ? request : undefined
   }
 

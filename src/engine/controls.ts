@@ -1,6 +1,6 @@
 import { encodeValue } from "../core/codec.ts"
 import { PerdureError, TerminatedError } from "../core/errors.ts"
-import type { Entry, Recorded } from "../core/journal.ts"
+import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
 import { checkEventType } from "../core/limits.ts"
 import { keptBefore } from "../core/run-history.ts"
 import { validate } from "../core/standard-schema.ts"
@@ -131,7 +131,7 @@ export class Controls {
       const row = await this.#row(id)
       const { recorded } = await loadRun(this.#store.journal, row)
       // It moved on between the two reads: what the row says is over.
-      if (recorded[0]?.run !== row.run || recorded.some(isEnding) !== isTerminal(row.status)) continue
+      if (recorded[0]?.run !== row.run || recorded.some(({ entry }) => isEnding(entry)) !== isTerminal(row.status)) continue
       const decision = decide(row, recorded)
       if ("refused" in decision) return result(row, decision.refused)
       this.#worker.evict(id, reason)
@@ -182,10 +182,6 @@ function refuse(kind: MessageKind, row: InstanceRow): string | undefined {
 function checkText(option: string, value: unknown): void {
   if (value === undefined || typeof value === "string") return
   throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })
-}
-
-function isEnding({ entry }: Recorded): boolean {
-  return entry.type !== "run.started" && entry.type.startsWith("run.")
 }
 
 function result(row: InstanceRow, reason?: string): ControlResult {

@@ -82,7 +82,7 @@ export class Engine implements Client, AsyncDisposable {
     this.#stopHints = store.onHint(() => void this.#look())
     if (wanted === "client") return
     if (store.role === "worker") return worker.start()
-    host.log.info("another process executes the workflows of this store; this one is a client and stands by")
+    host.log.warn("another process executes the workflows of this store; this one is a client and stands by")
     this.#standBy()
   }
 
@@ -128,8 +128,7 @@ export class Engine implements Client, AsyncDisposable {
         try {
           return { id: await this.parts.starter.start(workflow, options), created: true }
         } catch (error) {
-          if (!PerdureError.is(error)) throw error
-          return { id: options.id ?? "", created: false, error }
+          return { id: options.id ?? "", created: false, error: PerdureError.is(error) ? error : notStarted(error) }
         }
       }),
     )
@@ -286,6 +285,11 @@ export interface EngineParts {
   readonly reader: Reader
   readonly starter: Starter
   readonly controls: Controls
+}
+
+/** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */
+function notStarted(cause: unknown): PerdureError {
+  return new PerdureError("BAD_OPTION", `it could not be started: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
 }
 
 function closed(): PerdureError {

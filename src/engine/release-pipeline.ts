@@ -1,7 +1,8 @@
 import { describeAsk, Execution, type ExecutionSpec } from "../core/execution.ts"
 import type { InstanceState } from "../core/instance-state.ts"
-import type { EntryOf, Recorded, Release } from "../core/journal.ts"
+import { isAsk, type EntryOf, type Recorded, type Release } from "../core/journal.ts"
 import { SmallQueue } from "../core/small-queue.ts"
+import { isNested } from "../core/step-id.ts"
 
 /**
  * What is recorded and not yet released to the code. Live it holds an entry for a moment; after a load it holds the whole
@@ -32,7 +33,7 @@ export class ReleasePipeline {
 
   /** Whether the code has run, now or before a load. */
   get begun(): boolean {
-    return this.execution !== undefined || this.#items.items().some(({ entry }) => isAsk(entry.type))
+    return this.execution !== undefined || this.#items.items().some(({ entry }) => isAsk(entry))
   }
 
   /** The code has seen all that is recorded, and asks for nothing more. */
@@ -60,6 +61,7 @@ export class ReleasePipeline {
 
   #take(item: Recorded): "noted" | "blocked" | "releases" {
     const { entry } = item
+    // Nested entries are answered by id, outside the release order.
     switch (entry.type) {
       case "step.started":
       case "sleep.started":
@@ -128,13 +130,4 @@ export interface PipelineDriver {
 function asksFor(execution: Execution): string {
   const asked = [...execution.fresh.values()].map(({ request }) => describeAsk(request))
   return asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`
-}
-
-/** Nested entries are answered by id, outside the release order. */
-function isNested(id: string): boolean {
-  return id.includes("/")
-}
-
-function isAsk(type: string): boolean {
-  return type === "step.started" || type === "sleep.started" || type === "wait.started"
 }

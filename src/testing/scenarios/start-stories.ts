@@ -126,6 +126,23 @@ export function startStories(open: OpenBed): void {
       expect(await engine.get("c").result()).toBe(3)
     })
 
+    it("a schema that breaks fails its own item of a batch, and no other", async () => {
+      const breaks = () => {
+        throw new TypeError("the schema is broken")
+      }
+      const strict = workflow("strict", { input: { "~standard": { version: 1, vendor: "test", validate: breaks } } }, async () => 1)
+      const engine = await open({ workflows: [echo, strict] })
+      const answers = await engine.startBatch([
+        { workflow: strict, id: "a" },
+        { workflow: echo, id: "b", input: 2 },
+      ])
+      expect(answers).toMatchObject([
+        { id: "a", created: false, error: { code: "BAD_OPTION", message: expect.stringContaining("the schema is broken") as string } },
+        { id: "b", created: true },
+      ])
+      expect(await engine.get("b").result()).toBe(2)
+    })
+
     it("a large batch is started, and all of it completes", async () => {
       const engine = await open({ workflows: [echo] })
       const answers = await engine.startBatch(Array.from({ length: 1_000 }, (_, i) => ({ workflow: echo, id: `i${i}`, input: i })))

@@ -36,7 +36,8 @@ describe("processes that stand by", () => {
     expect(await third.reported(isWorker, takeoverMsMax)).toBe(true)
     await bed.load.played()
     expect(await findings(bed, plans)).toEqual([])
-    expect([first, second, third].map(({ output }) => output)).toEqual(["", "", ""])
+    const standing = "perdure: another process executes the workflows of this store; this one is a client and stands by\n"
+    expect([first, second, third].map(({ output }) => output)).toEqual(["", standing, standing])
     expect(await third.kill("SIGTERM")).toEqual({ code: 0, signal: null })
   })
 })

@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { measure, summarise } from "./measurement.ts"
 import { short } from "./report.ts"
+import { workloads } from "./section-list.ts"
 import type { Workload } from "./workload.ts"
-import { workloads } from "./workload-list.ts"
 
 const path = new URL("./baseline.json", import.meta.url)
 

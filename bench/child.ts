@@ -1,13 +1,28 @@
-// The process in which one workload is measured: `node bench/child.ts <id> <folder> <rounds>`, with a channel to its parent.
+// The process in which one workload is measured: `node bench/child.ts <workload> <target> <folder> <rounds>`, with a channel to its parent.
 
 import { TemporaryFolders } from "./folders.ts"
-import { workloads } from "./workload-list.ts"
+import { workloads } from "./section-list.ts"
+import { targetCalled } from "./target.ts"
+import type { Sample } from "./workload.ts"
 
-const [id, folder, rounds] = process.argv.slice(2)
+/** What the parent hears: how far it is, and what a round gave. */
+export type Message = { readonly progress: string } | { readonly sample: Sample }
+
+const send = (message: Message) => process.send?.(message)
+
+const [id, target, folder, rounds] = process.argv.slice(2)
 const workload = workloads.find((candidate) => candidate.id === id)
-if (workload === undefined || folder === undefined || rounds === undefined) throw new Error(`there is no workload ${String(id)}`)
+if (workload === undefined || target === undefined || folder === undefined || rounds === undefined) throw new Error(`there is no workload ${String(id)}`)
 
-const measure = await workload.prepare(new TemporaryFolders(folder))
-if (!workload.processPerRound) await measure()
-for (let round = 0; round < Number(rounds); round++) process.send?.(await measure())
+const progress = (text: string) => send({ progress: text })
+progress("preparing")
+const measure = await workload.prepare(new TemporaryFolders(folder), { target: targetCalled(target), progress })
+if (!workload.processPerRound) {
+  progress("a round that is not counted")
+  await measure()
+}
+for (let round = 1; round <= Number(rounds); round++) {
+  progress(`round ${round} of ${rounds}`)
+  send({ sample: await measure() })
+}
 process.disconnect?.()

@@ -1,31 +1,50 @@
-// docs/performance.md is written by a run of everything: the figures from the run, the words from bench/performance.template.md.
+// docs/performance.md and its charts are written from what the last runs measured (bench/results) and from the words in
+// bench/performance.template.md. A section that was never measured says so.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import type { Machine } from "./machine.ts"
-import { columns, machineLines, type Outcome, rowsOf } from "./report.ts"
+import { type Outcome, outcomeOf } from "./outcome.ts"
+import { columns, machineLines, rowsOf } from "./report.ts"
+import { loadResults } from "./results.ts"
+import type { SectionRun } from "./section.ts"
+import { sections } from "./section-list.ts"
+import type { Workload } from "./workload.ts"
 
-export interface Run {
-  readonly machine: Machine
-  readonly rounds: number
-  readonly outcomes: readonly Outcome[]
-}
+const unmeasured = "Not measured yet."
 
-export function writeDocs(run: Run): void {
+export function writeDocs(): void {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
   const folder = new URL("../docs/", import.meta.url)
   mkdirSync(folder, { recursive: true })
-  writeFileSync(new URL("performance.md", folder), fill(template, run))
+  writeFileSync(new URL("performance.md", folder), fill(template, { ...workloadValues(), ...peerValues() }))
 }
 
-function fill(template: string, { machine, rounds, outcomes }: Run): string {
-  const values: Readonly<Record<string, string>> = {
-    rounds: String(rounds),
-    machine: machineLines(machine)
-      .map((line) => `- ${line}`)
-      .join("\n"),
-    workloads: outcomes.map(({ workload }) => `- **${workload.id}** ${workload.title}`).join("\n"),
-    figures: markdownTable(outcomes.flatMap(rowsOf)),
+type Values = Readonly<Record<string, string>>
+
+function workloadValues(): Values {
+  const run = loadResults("workloads")
+  return {
+    workloads: titles(sections.workloads.workloads),
+    rounds: String(run?.rounds ?? 3),
+    figures: run === undefined ? unmeasured : figures(run.results.map(outcomeOf)),
+    machine: run === undefined ? "" : machine(run),
   }
+}
+
+/** The comparison with other engines. */
+function peerValues(): Values {
+  return { peers: unmeasured }
+}
+
+const titles = (workloads: readonly Workload[]) => workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n")
+
+const machine = (run: SectionRun) =>
+  machineLines(run.machine)
+    .map((line) => `- ${line}`)
+    .join("\n")
+
+const figures = (outcomes: readonly Outcome[]) => markdownTable(columns, outcomes.flatMap(rowsOf))
+
+function fill(template: string, values: Values): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
     const value = values[name]
     if (value === undefined) throw new Error(`the template asks for {{${name}}}, which no run gives`)
@@ -33,7 +52,7 @@ function fill(template: string, { machine, rounds, outcomes }: Run): string {
   })
 }
 
-function markdownTable(rows: readonly (readonly string[])[]): string {
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
-  return [line(columns), line(columns.map(() => "---")), ...rows.map(line)].join("\n")
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n")
 }

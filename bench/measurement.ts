@@ -3,15 +3,20 @@
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
+import type { Message } from "./child.ts"
 import { TemporaryFolders } from "./folders.ts"
 import { median } from "./statistics.ts"
+import type { TargetId } from "./target.ts"
 import type { Figure, Goal, Sample, Workload } from "./workload.ts"
 
 export interface MeasureOptions {
   readonly rounds: number
+  /** Default: SQLite. */
+  readonly target?: TargetId
   /** Where the databases go; default: the system's temporary folder. */
   readonly folder?: string
   readonly onSample?: (sample: Sample) => void
+  readonly onProgress?: (text: string) => void
 }
 
 export interface Measured {
@@ -37,21 +42,23 @@ export async function measure(workload: Workload, options: MeasureOptions): Prom
   const samples: Sample[] = []
   const processes = workload.processPerRound ? options.rounds : 1
   const rounds = workload.processPerRound ? 1 : options.rounds
-  for (let i = 0; i < processes; i++) {
-    await runChild([workload.id, folders.create(), String(rounds)], (sample) => {
-      samples.push(sample)
-      options.onSample?.(sample)
+  for (let i = 1; i <= processes; i++) {
+    const which = processes === 1 ? "" : `process ${i} of ${processes}, `
+    await runChild([workload.id, options.target ?? "sqlite", folders.create(), String(rounds)], (message) => {
+      if ("progress" in message) return options.onProgress?.(`${which}${message.progress}`)
+      samples.push(message.sample)
+      options.onSample?.(message.sample)
     })
   }
   if (samples.length !== options.rounds) throw new Error(`${workload.id} gave ${samples.length} of ${options.rounds} rounds`)
   return samples
 }
 
-async function runChild(args: readonly string[], onSample: (sample: Sample) => void): Promise<void> {
+async function runChild(args: readonly string[], onMessage: (message: Message) => void): Promise<void> {
   const child = fork(script, args, { execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"], stdio: ["ignore", "inherit", "pipe", "ipc"] })
   let complaint = ""
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text))
-  child.on("message", (sample: Sample) => onSample(sample))
+  child.on("message", onMessage)
   const [code, signal] = (await once(child, "close")) as [number | null, string | null]
   if (code !== 0) throw new Error(complaint.trim() || `the process ended with ${signal ?? `code ${String(code)}`}`)
   if (complaint !== "") process.stderr.write(complaint)

@@ -1,16 +1,9 @@
 // Figures as text.
 
 import type { Machine } from "./machine.ts"
-import type { Measured, Spread } from "./measurement.ts"
-import type { Goal, Sample, Workload } from "./workload.ts"
-
-/** What became of a workload: its figures, or why there are none. */
-export interface Outcome {
-  readonly workload: Workload
-  readonly samples?: readonly Sample[]
-  readonly figures?: readonly Measured[]
-  readonly failure?: string
-}
+import type { Spread } from "./measurement.ts"
+import type { Outcome } from "./outcome.ts"
+import type { Goal, Sample } from "./workload.ts"
 
 export const columns = ["", "figure", "measured (spread)", "floor", "ratio (spread)", "goal", ""] as const
 

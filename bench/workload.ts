@@ -1,5 +1,7 @@
 // What a workload is: code that measures one round, and a list of what the numbers of a round mean.
 
+import type { Target, TargetId } from "./target.ts"
+
 /** The numbers of one round, by name. Engine and floor are measured in the same round, so that their ratio is side by side. */
 export type Sample = Readonly<Record<string, number>>
 
@@ -22,12 +24,20 @@ export interface Goal {
 export interface Workload {
   /** As in `--only`; what follows a dash is chosen by what stands before it as well. */
   readonly id: string
+  /** What it runs on; default: SQLite alone. */
+  readonly targets?: readonly TargetId[]
   readonly title: string
   readonly figures: readonly Figure[]
   /** A round needs a heap of its own: each has its own process, and none of them warms up. */
   readonly processPerRound?: true
   /** Called once per process; the function that it gives measures one round per call. The first call is not counted. */
-  readonly prepare: (folders: Folders) => Promise<() => Promise<Sample>>
+  readonly prepare: (folders: Folders, setting: Setting) => Promise<() => Promise<Sample>>
+}
+
+export interface Setting {
+  readonly target: Target
+  /** Tells whoever waits what is under way. */
+  progress(text: string): void
 }
 
 /** Gives new empty folders on the disk that is measured. */

@@ -1,4 +1,4 @@
-import type { Workload } from "./workload.ts"
+import type { Section } from "./section.ts"
 import { crowdedStore } from "./workloads/crowded-store.ts"
 import { throughput } from "./workloads/w1-throughput.ts"
 import { latency } from "./workloads/w2-latency.ts"
@@ -10,4 +10,9 @@ import { memory } from "./workloads/w6-memory.ts"
 import { sleep } from "./workloads/w7-sleep.ts"
 import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
 
-export const workloads: readonly Workload[] = [throughput, latency, sequentialSteps, growth, replay, fanOut, event, memory, sleep, sleepingCrowd, crowdedStore]
+export const sections = {
+  workloads: { name: "workloads", workloads: [throughput, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
+  growth: { name: "growth", workloads: [growth, crowdedStore] },
+} as const satisfies Readonly<Record<string, Section>>
+
+export const workloads = Object.values(sections).flatMap((section) => section.workloads)

@@ -1,0 +1,62 @@
+import { parseArgs } from "node:util"
+import type { Section } from "./section.ts"
+import { sections, workloads } from "./section-list.ts"
+import type { Workload } from "./workload.ts"
+
+export interface Arguments {
+  readonly workloads: readonly Workload[]
+  readonly rounds: number
+  /** Where the databases go; default: the system's temporary folder. */
+  readonly folder?: string
+  /** A file for everything that was measured. */
+  readonly json?: string
+  /** Whose results are kept and written about; default: none. */
+  readonly section?: Section["name"]
+}
+
+export type Command =
+  | { readonly does: "measure"; readonly with: Arguments }
+  | { readonly does: "write-docs-from-results" }
+  | { readonly does: "write-baseline" }
+
+/** A complaint where they make no sense together. */
+export function readCommand(args: readonly string[]): Command | { readonly complaint: string } {
+  let values
+  try {
+    ;({ values } = parseArgs({
+      args: [...args],
+      options: {
+        growth: { type: "boolean", default: false },
+        only: { type: "string" },
+        rounds: { type: "string", default: "3" },
+        folder: { type: "string" },
+        json: { type: "string" },
+        "write-docs": { type: "boolean", default: false },
+        "from-results": { type: "boolean", default: false },
+        "write-baseline": { type: "boolean", default: false },
+      },
+    }))
+  } catch (error) {
+    return { complaint: error instanceof Error ? error.message : String(error) }
+  }
+  const { growth, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
+  if (baseline) return { does: "write-baseline" }
+  if (fromResults && !docs) return { complaint: "--from-results says what --write-docs writes from; give both" }
+  if (fromResults) return { does: "write-docs-from-results" }
+  if (docs && only !== undefined) return { complaint: "--write-docs writes about all workloads of a run; leave --only out" }
+  const rounds = Number(values.rounds)
+  if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
+  const section = sections[growth ? "growth" : "workloads"]
+  const chosen = only === undefined ? section.workloads : pick(only.split(",").map((id) => id.trim()))
+  if ("complaint" in chosen) return chosen
+  const optional = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }), ...(docs ? { section: section.name } : {}) }
+  return { does: "measure", with: { workloads: chosen, rounds, ...optional } }
+}
+
+/** What follows a dash is chosen by what stands before it as well. */
+function pick(ids: readonly string[]): readonly Workload[] | { readonly complaint: string } {
+  const isChosen = (workload: Workload, id: string) => workload.id === id || workload.id.startsWith(`${id}-`)
+  const unknown = ids.filter((id) => !workloads.some((workload) => isChosen(workload, id)))
+  if (unknown.length > 0) return { complaint: `no workload called ${unknown.join(", ")}; there are ${workloads.map(({ id }) => id).join(", ")}` }
+  return workloads.filter((workload) => ids.some((id) => isChosen(workload, id)))
+}

@@ -1,0 +1,49 @@
+// Measures workloads one after another, and says how far it is: a line for each thing that is under way, and one for each round.
+
+import { describeMachine } from "./machine.ts"
+import { measure } from "./measurement.ts"
+import { machineLines, sampleText } from "./report.ts"
+import type { Result, SectionRun } from "./section.ts"
+import { type TargetId, targetCalled } from "./target.ts"
+import type { Workload } from "./workload.ts"
+
+export interface RunOptions {
+  readonly rounds: number
+  readonly folder?: string
+}
+
+/** Whoever waits should see from time to time that it is not in vain. */
+const signOfLifeMs = 15_000
+
+export async function run(workloads: readonly Workload[], options: RunOptions): Promise<SectionRun> {
+  const machine = describeMachine(options.folder)
+  for (const line of machineLines(machine)) console.log(line)
+  const results: Result[] = []
+  for (const workload of workloads) {
+    for (const target of workload.targets ?? (["sqlite"] as const)) results.push(await resultOf(workload, target, options))
+  }
+  return { machine, rounds: options.rounds, results }
+}
+
+async function resultOf(workload: Workload, target: TargetId, options: RunOptions): Promise<Result> {
+  const startedAt = performance.now()
+  const say = (text: string) => console.log(`  ${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${text}`)
+  let underWay = ""
+  const signOfLife = setInterval(() => say(`… ${underWay}`), signOfLifeMs)
+  const onProgress = (text: string) => {
+    underWay = text
+    say(text)
+    signOfLife.refresh()
+  }
+  const onSample = (sample: Parameters<typeof sampleText>[0]) => say(`  ${sampleText(sample)}`)
+  console.log(`\n${workload.id} on ${targetCalled(target).title}: ${workload.title}`)
+  try {
+    return { workload: workload.id, target, samples: await measure(workload, { ...options, target, onSample, onProgress }) }
+  } catch (error) {
+    const failure = error instanceof Error ? error.message : String(error)
+    say(`FAILED: ${failure}`)
+    return { workload: workload.id, target, failure }
+  } finally {
+    clearInterval(signOfLife)
+  }
+}

@@ -2,8 +2,11 @@ import { DatabaseSync } from "node:sqlite"
 import { sequence, sleeper } from "./bench-workflows.ts"
 import { databaseIn, openEngine } from "./engine-on-disk.ts"
 
+/** In one statement; whoever waits hears of each. */
+const copiesAtOnce = 25_000
+
 /** Fills a database with so many rows of instances and journals: half of the instances are completed, half sleep for long. */
-export async function crowd(folder: string, rows: number): Promise<void> {
+export async function crowd(folder: string, rows: number, progress: (text: string) => void): Promise<void> {
   const engine = await openEngine(folder)
   const done = await engine.start(sequence, { id: "done", input: 1 })
   await done.result()
@@ -12,25 +15,48 @@ export async function crowd(folder: string, rows: number): Promise<void> {
   await engine.close()
   const database = new DatabaseSync(databaseIn(folder))
   try {
-    multiply(database, rows)
+    multiply(database, rows, progress)
   } finally {
     database.close()
   }
 }
 
-/** Copies what is there, under other ids, until there are so many rows. The engine's own rows, but written by SQLite alone: it takes seconds, not minutes. */
-function multiply(database: DatabaseSync, rows: number): void {
+/**
+ * Copies what is there, under other ids, until there are so many rows. The engine's own rows, but written by SQLite alone: it
+ * takes seconds, not minutes. Each copy was created, and is due, a millisecond after the one before: lists and claims go by these.
+ */
+function multiply(database: DatabaseSync, rows: number, progress: (text: string) => void): void {
   const numberOf = (sql: string) => Number(database.prepare(sql).get()?.["n"])
   const originals = numberOf("SELECT count(*) + (SELECT count(*) FROM perdure_journal) AS n FROM perdure_instance")
-  const copies = Math.ceil(rows / originals)
+  const copies = Math.ceil(rows / originals) - 1
   const apart = numberOf("SELECT max(key) AS n FROM perdure_instance")
+  const later = `c.n - ${copies + 1}`
+  const instance = {
+    key: `t.key + c.n * ${apart}`,
+    id: "t.id || '-' || c.n",
+    created_at: `t.created_at + ${later}`,
+    updated_at: `t.updated_at + ${later}`,
+    due_at: `t.due_at + c.n`,
+  }
+  const copy = (table: string, changed: Readonly<Record<string, string>>, originalKey: string) => {
+    for (let from = 1; from <= copies; from += copiesAtOnce) {
+      copyRows(database, table, [from, Math.min(copies, from + copiesAtOnce - 1)], `${originalKey} <= ${apart}`, changed)
+      progress(`${table}: copied ${Math.min(copies, from + copiesAtOnce - 1)} of ${copies} times`)
+    }
+  }
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN")
-  copyRows(database, "perdure_instance", copies, { key: `t.key + c.n * ${apart}`, id: "t.id || '-' || c.n" })
-  copyRows(database, "perdure_journal", copies, { instance: `t.instance + c.n * ${apart}` })
+  copy("perdure_instance", instance, "key")
+  copy("perdure_journal", { instance: `t.instance + c.n * ${apart}` }, "instance")
   database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-function copyRows(database: DatabaseSync, table: string, copies: number, changed: Readonly<Record<string, string>>): void {
+function copyRows(
+  database: DatabaseSync,
+  table: string,
+  [from, to]: readonly [number, number],
+  isOriginal: string,
+  changed: Readonly<Record<string, string>>,
+): void {
   // Generated columns are hidden from this list, and `seq` is given by SQLite.
   const columns = database
     .prepare(`SELECT name FROM pragma_table_info('${table}') WHERE name <> 'seq'`)
@@ -38,7 +64,7 @@ function copyRows(database: DatabaseSync, table: string, copies: number, changed
     .map(({ name }) => String(name))
   const values = columns.map((column) => changed[column] ?? `t.${column}`)
   database.exec(
-    `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${copies})
-    INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM c CROSS JOIN (SELECT * FROM ${table}) t`,
+    `WITH RECURSIVE c(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM c WHERE n < ${to})
+    INSERT INTO ${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM c CROSS JOIN (SELECT * FROM ${table} WHERE ${isOriginal}) t`,
   )
 }

@@ -2,20 +2,24 @@
 // bench/performance.template.md. A section that was never measured says so.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import type { Growth } from "./growth.ts"
+import { growthChart } from "./growth-report.ts"
+import { lineChart } from "./line-chart.ts"
 import { type Outcome, outcomeOf } from "./outcome.ts"
-import { columns, machineLines, rowsOf } from "./report.ts"
+import { machineLines } from "./report.ts"
 import { loadResults } from "./results.ts"
-import type { SectionRun } from "./section.ts"
+import type { Section, SectionRun } from "./section.ts"
 import { sections } from "./section-list.ts"
-import type { Workload } from "./workload.ts"
+import { markdownTable, outcomesOf, tablesOf } from "./tables.ts"
 
 const unmeasured = "Not measured yet."
+const docs = new URL("../docs/", import.meta.url)
+const charts = new URL("charts/", docs)
 
 export function writeDocs(): void {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
-  const folder = new URL("../docs/", import.meta.url)
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(new URL("performance.md", folder), fill(template, { ...workloadValues(), ...peerValues() }))
+  mkdirSync(charts, { recursive: true })
+  writeFileSync(new URL("performance.md", docs), fill(template, { ...workloadValues(), ...growthValues(), ...peerValues() }))
 }
 
 type Values = Readonly<Record<string, string>>
@@ -23,10 +27,21 @@ type Values = Readonly<Record<string, string>>
 function workloadValues(): Values {
   const run = loadResults("workloads")
   return {
-    workloads: titles(sections.workloads.workloads),
+    workloads: titles(sections.workloads),
     rounds: String(run?.rounds ?? 3),
-    figures: run === undefined ? unmeasured : figures(run.results.map(outcomeOf)),
+    figures: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
     machine: run === undefined ? "" : machine(run),
+  }
+}
+
+function growthValues(): Values {
+  const run = loadResults("growth")
+  const outcomes = run?.results.map(outcomeOf) ?? []
+  return {
+    growthWorkloads: titles(sections.growth),
+    growth: run === undefined ? unmeasured : sections.growth.workloads.map(({ id, growth }) => growthText(growth, outcomesOf(outcomes, id))).join("\n\n"),
+    growthRounds: String(run?.rounds ?? 3),
+    growthMachine: run === undefined ? "" : machine(run),
   }
 }
 
@@ -35,14 +50,22 @@ function peerValues(): Values {
   return { peers: unmeasured }
 }
 
-const titles = (workloads: readonly Workload[]) => workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n")
+/** The table of one workload, and its charts, which are written to their files. */
+function growthText(growth: Growth | undefined, outcomes: readonly Outcome[]): string {
+  if (growth === undefined || outcomes.length === 0) return unmeasured
+  const images = growth.charts.map((plan) => {
+    writeFileSync(new URL(`${plan.file}.svg`, charts), lineChart(growthChart(growth, plan, outcomes)))
+    return `![${plan.title}](charts/${plan.file}.svg)`
+  })
+  return [...tablesOf(outcomes).map(markdownTable), ...images].join("\n\n")
+}
+
+const titles = (section: Section) => section.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n")
 
 const machine = (run: SectionRun) =>
   machineLines(run.machine)
     .map((line) => `- ${line}`)
     .join("\n")
-
-const figures = (outcomes: readonly Outcome[]) => markdownTable(columns, outcomes.flatMap(rowsOf))
 
 function fill(template: string, values: Values): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
@@ -50,9 +73,4 @@ function fill(template: string, values: Values): string {
     if (value === undefined) throw new Error(`the template asks for {{${name}}}, which no run gives`)
     return value
   })
-}
-
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n")
 }

@@ -15,16 +15,15 @@ import { type Arguments, readCommand } from "./arguments.ts"
 import { writeBaseline } from "./baseline.ts"
 import { writeDocs } from "./docs.ts"
 import { outcomeOf } from "./outcome.ts"
-import { rowsOf, table } from "./report.ts"
 import { saveResults, toText } from "./results.ts"
 import { run } from "./run.ts"
+import { tablesOf, textTable } from "./tables.ts"
 
 async function measureAndReport({ workloads, section, json, ...options }: Arguments): Promise<void> {
   const measured = await run(workloads, options)
   const outcomes = measured.results.map(outcomeOf)
-  console.log(
-    `\nCounted rounds: ${options.rounds}, after one that was not; medians, with the lowest and the highest in brackets.\n\n${table(outcomes.flatMap(rowsOf))}`,
-  )
+  console.log(`\nCounted rounds: ${options.rounds}; medians, with the lowest and the highest in brackets.`)
+  for (const table of tablesOf(outcomes)) console.log(`\n${textTable(table)}`)
   if (json !== undefined) writeFileSync(json, toText(measured))
   const failed = outcomes.some(({ figures }) => figures === undefined)
   if (failed) process.exitCode = 1

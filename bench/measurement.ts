@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import type { Message } from "./child.ts"
 import { TemporaryFolders } from "./folders.ts"
 import { median } from "./statistics.ts"
-import type { TargetId } from "./target.ts"
+import type { Target, TargetId } from "./target.ts"
 import type { Figure, Goal, Sample, Workload } from "./workload.ts"
 
 export interface MeasureOptions {
@@ -64,8 +64,9 @@ async function runChild(args: readonly string[], onMessage: (message: Message) =
   if (complaint !== "") process.stderr.write(complaint)
 }
 
-export function summarise(workload: Workload, samples: readonly Sample[]): readonly Measured[] {
-  return workload.figures.map((figure) => {
+export function summarise(workload: Workload, samples: readonly Sample[], target: Target["id"] = "sqlite"): readonly Measured[] {
+  const figures = workload.figures.filter(({ on }) => on === undefined || on === target)
+  return figures.map((figure) => {
     const values = samples.map((sample) => positive(sample, figure.key))
     const { floor, goal } = figure
     if (floor === undefined) return { figure, value: spreadOf(values), ...verdict(goal, median(values)) }

@@ -5,18 +5,24 @@ import type { Spread } from "./measurement.ts"
 import type { Outcome } from "./outcome.ts"
 import type { Goal, Sample } from "./workload.ts"
 
+export interface Table {
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
 export const columns = ["", "figure", "measured (spread)", "floor", "ratio (spread)", "goal", ""] as const
 
-export function rowsOf({ workload, figures, failure }: Outcome): readonly (readonly string[])[] {
-  if (figures === undefined) return [[workload.id, `FAILED: ${firstLine(failure ?? "no reason was given")}`, "", "", "", "", "FAILED"]]
+export function rowsOf(outcome: Outcome): readonly (readonly string[])[] {
+  const { workload, figures } = outcome
+  if (figures === undefined) return [[workload.id, failureText(outcome), "", "", "", "", "FAILED"]]
   return figures.map(({ figure, value, floor, ratio, met }, index) => [
     index === 0 ? workload.id : "",
     figure.label,
-    withUnit(withSpread(value), figure.unit),
+    withUnit(spreadText(value), figure.unit),
     floor === undefined || figure.floor === undefined ? "" : withUnit(short(floor.median), figure.floor.unit),
-    ratio === undefined ? "" : withSpread(ratio),
+    ratio === undefined ? "" : spreadText(ratio),
     goalText(figure.goal, figure.unit),
-    met === undefined ? "" : met ? "met" : "NOT MET",
+    verdictText(met),
   ])
 }
 
@@ -27,16 +33,6 @@ export function sampleText(sample: Sample): string {
     .join(", ")
 }
 
-export function table(rows: readonly (readonly string[])[]): string {
-  const widths = columns.map((column, at) => Math.max(column.length, ...rows.map((row) => row[at]?.length ?? 0)))
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd()
-  return [line(columns), widths.map((width) => "-".repeat(width)).join("  "), ...rows.map(line)].join("\n")
-}
-
 export function machineLines(machine: Machine): readonly string[] {
   return [
     `Perdure ${machine.perdure}, Node ${machine.node}, SQLite ${machine.sqlite}; ${machine.settings}`,
@@ -45,20 +41,24 @@ export function machineLines(machine: Machine): readonly string[] {
   ]
 }
 
-function goalText(goal: Goal | undefined, unit: string): string {
+export function goalText(goal: Goal | undefined, unit: string): string {
   if (goal === undefined) return ""
   const limit = goal.of === "figure" ? withUnit(String(goal.limit), unit) : String(goal.limit)
   return `${goal.bound === "at least" ? "≥" : "≤"} ${limit}`
 }
 
-const withSpread = ({ median, min, max }: Spread) => `${short(median)} (${short(min)}–${short(max)})`
+export const spreadText = ({ median, min, max }: Spread) => `${short(median)} (${short(min)}–${short(max)})`
 
-const withUnit = (text: string, unit: string) => (unit === "" ? text : `${text} ${unit}`)
+export const withUnit = (text: string, unit: string) => (unit === "" ? text : `${text} ${unit}`)
 
 /** Three digits that count. */
 export function short(value: number): string {
   if (value >= 1_000) return Math.round(value).toLocaleString("en-US")
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value >= 1 ? value.toFixed(2) : value.toFixed(3)
 }
+
+export const verdictText = (met: boolean | undefined) => (met === undefined ? "" : met ? "met" : "NOT MET")
+
+export const failureText = ({ failure = "no reason was given" }: Outcome) => `FAILED: ${firstLine(failure)}`
 
 const firstLine = (text: string) => text.split("\n").find((line) => /^\w*Error\b/.test(line)) ?? text.split("\n")[0] ?? text

@@ -1,9 +1,11 @@
 import type { Section } from "./section.ts"
-import { crowdedStore } from "./workloads/crowded-store.ts"
+import { growthByResident, growthBySleeping } from "./workloads/growth-memory.ts"
+import { growthByRows } from "./workloads/growth-rows.ts"
+import { growthBySteps } from "./workloads/growth-steps.ts"
 import { throughput } from "./workloads/w1-throughput.ts"
 import { latency } from "./workloads/w2-latency.ts"
 import { replay } from "./workloads/w3-replay.ts"
-import { growth, sequentialSteps } from "./workloads/w3-sequence.ts"
+import { sequentialSteps } from "./workloads/w3-sequence.ts"
 import { fanOut } from "./workloads/w4-fan-out.ts"
 import { event } from "./workloads/w5-event.ts"
 import { memory } from "./workloads/w6-memory.ts"
@@ -12,7 +14,7 @@ import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
 
 export const sections = {
   workloads: { name: "workloads", workloads: [throughput, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
-  growth: { name: "growth", workloads: [growth, crowdedStore] },
+  growth: { name: "growth", workloads: [growthBySteps, growthByRows, growthBySleeping, growthByResident] },
 } as const satisfies Readonly<Record<string, Section>>
 
 export const workloads = Object.values(sections).flatMap((section) => section.workloads)

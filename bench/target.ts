@@ -4,6 +4,7 @@
 import { type Engine, Perdure } from "perdure"
 import { memory } from "perdure/testing"
 import { workflows } from "./bench-workflows.ts"
+import { crowd } from "./crowd.ts"
 import { openEngine } from "./engine-on-disk.ts"
 
 export interface Target {
@@ -11,10 +12,12 @@ export interface Target {
   readonly title: string
   /** With all defaults, on what is in the folder. */
   open(folder: string): Promise<Engine>
+  /** Fills what is in the folder with so many rows of instances and journals, faster than engines do it. */
+  crowd?(folder: string, rows: number, progress: (text: string) => void): Promise<void>
 }
 
 export const targets = [
-  { id: "sqlite", title: "SQLite", open: openEngine },
+  { id: "sqlite", title: "SQLite", open: openEngine, crowd },
   { id: "memory", title: "memory", open: () => Perdure.open({ store: memory(), workflows }) },
 ] as const satisfies readonly Target[]
 

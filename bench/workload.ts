@@ -1,5 +1,6 @@
 // What a workload is: code that measures one round, and a list of what the numbers of a round mean.
 
+import type { Growth } from "./growth.ts"
 import type { Target, TargetId } from "./target.ts"
 
 /** The numbers of one round, by name. Engine and floor are measured in the same round, so that their ratio is side by side. */
@@ -13,6 +14,8 @@ export interface Figure {
   /** The number that it is compared with; the ratio is figure ÷ floor. */
   readonly floor?: { readonly key: string; readonly unit: string }
   readonly goal?: Goal
+  /** It can be measured there alone. */
+  readonly on?: TargetId
 }
 
 export interface Goal {
@@ -28,6 +31,8 @@ export interface Workload {
   readonly targets?: readonly TargetId[]
   readonly title: string
   readonly figures: readonly Figure[]
+  /** Where the figures are the same things at several sizes. */
+  readonly growth?: Growth
   /** A round needs a heap of its own: each has its own process, and none of them warms up. */
   readonly processPerRound?: true
   /** Called once per process; the function that it gives measures one round per call. The first call is not counted. */
@@ -37,7 +42,7 @@ export interface Workload {
 export interface Setting {
   readonly target: Target
   /** Tells whoever waits what is under way. */
-  progress(text: string): void
+  readonly progress: (text: string) => void
 }
 
 /** Gives new empty folders on the disk that is measured. */

@@ -1,23 +1,7 @@
-import { fork } from "node:child_process"
-import { once } from "node:events"
-import { fileURLToPath } from "node:url"
-import { sequence } from "../bench-workflows.ts"
-import { openEngine } from "../engine-on-disk.ts"
-import { residentSet } from "../resident-set.ts"
-import type { Sample, Workload } from "../workload.ts"
+import { playScene } from "../memory-scene.ts"
+import type { Workload } from "../workload.ts"
 
 const instances = 100_000
-const script = fileURLToPath(new URL("../sleeping-crowd.ts", import.meta.url))
-
-/** In a process of its own, which is gone when this returns: the one that is started again has a fresh heap. */
-async function putToSleep(folder: string): Promise<Sample> {
-  const child = fork(script, [folder, String(instances)])
-  let sample: Sample | undefined
-  child.on("message", (message: Sample) => (sample = message))
-  await once(child, "close")
-  if (sample === undefined) throw new Error("the instances did not get to sleep")
-  return sample
-}
 
 export const sleepingCrowd: Workload = {
   id: "W8",
@@ -35,18 +19,12 @@ export const sleepingCrowd: Workload = {
     { key: "restartedMb", label: "resident set after the restart", unit: "MB", goal: { of: "figure", bound: "at most", limit: 150 } },
     { key: "asleepPerSecond", label: "instances a second, from start to sleep", unit: "/s" },
   ],
-  async prepare(folders) {
+  async prepare(folders, { target }) {
     return async () => {
       const folder = folders.create()
-      const { asleepMs = Number.NaN, ...crowd } = await putToSleep(folder)
-      const startedAt = performance.now()
-      const engine = await openEngine(folder)
-      const result = await (await engine.start(sequence, { input: 1 })).result()
-      const readyMs = performance.now() - startedAt
-      if (result !== 1) throw new Error(`the result is ${String(result)}`)
-      const restarted = residentSet()
-      await engine.close()
-      return { ...crowd, readyMs, restartedMb: restarted.residentMb, asleepPerSecond: (instances * 1000) / asleepMs }
+      const { asleepMs = Number.NaN, ...crowd } = await playScene("asleep", target, folder, instances)
+      const { readyMs = Number.NaN, residentMb: restartedMb = Number.NaN } = await playScene("restarted", target, folder, instances)
+      return { ...crowd, readyMs, restartedMb, asleepPerSecond: (instances * 1000) / asleepMs }
     }
   },
 }

@@ -1,0 +1,46 @@
+// Brings an engine into a state, sends the memory of its process, and dies without a word:
+// `node bench/memory-process.ts <scene> <target> <folder> <count>`. The parent's side is memory-scene.ts.
+
+import type { Engine } from "perdure"
+import { listener, sequence, sleeper } from "./bench-workflows.ts"
+import type { Scene } from "./memory-scene.ts"
+import { residentSet } from "./resident-set.ts"
+import { targetCalled } from "./target.ts"
+import type { Sample } from "./workload.ts"
+
+const batch = 1_000
+const sleepMs = 30 * 24 * 3_600_000
+
+/** Milliseconds from the first start until so many instances have the status. */
+async function startAll(engine: Engine, item: Parameters<Engine["startBatch"]>[0][number], status: string, count: number): Promise<number> {
+  const startedAt = performance.now()
+  for (let started = 0; started < count; started += batch) {
+    const results = await engine.startBatch(Array.from({ length: Math.min(batch, count - started) }, () => item))
+    if (results.some(({ created }) => !created)) throw new Error("an instance was not created")
+  }
+  while (((await engine.count({}, "status"))[status] ?? 0) < count) await new Promise((resolve) => setTimeout(resolve, 20))
+  return performance.now() - startedAt
+}
+
+const scenes: Readonly<Record<Scene, (engine: Engine, count: number, openedAt: number) => Promise<Sample>>> = {
+  async asleep(engine, count) {
+    return { asleepMs: await startAll(engine, { workflow: sleeper, input: sleepMs }, "sleeping", count) }
+  },
+  async restarted(engine, _count, openedAt) {
+    const result = await (await engine.start(sequence, { input: 1 })).result()
+    if (result !== 1) throw new Error(`the result is ${String(result)}`)
+    return { readyMs: performance.now() - openedAt }
+  },
+  async resident(engine, count) {
+    await startAll(engine, { workflow: listener, input: 1 }, "waiting", count)
+    const { size } = engine.parts.worker.residency
+    if (size !== count) throw new Error(`${size} of ${count} instances are in memory`)
+    return {}
+  },
+}
+
+const [scene = "", target = "", folder = "", count = ""] = process.argv.slice(2)
+const openedAt = performance.now()
+const engine = await targetCalled(target).open(folder)
+const sample = await scenes[scene as Scene](engine, Number(count), openedAt)
+process.send?.({ ...sample, ...residentSet() }, () => process.exit(0))

@@ -1,0 +1,20 @@
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import type { Target } from "./target.ts"
+import type { Sample } from "./workload.ts"
+
+/** So many instances asleep; opened again on what another left; so many instances in memory that wait for an event. */
+export type Scene = "asleep" | "restarted" | "resident"
+
+const script = fileURLToPath(new URL("./memory-process.ts", import.meta.url))
+
+/** In a process of its own, which is gone when this returns: every scene has a fresh heap. */
+export async function playScene(scene: Scene, target: Target, folder: string, count: number): Promise<Sample> {
+  const child = fork(script, [scene, target.id, folder, String(count)])
+  let sample: Sample | undefined
+  child.on("message", (message: Sample) => (sample = message))
+  await once(child, "close")
+  if (sample === undefined) throw new Error(`the process of ${count} ${scene} instances died before it said what it needs`)
+  return sample
+}

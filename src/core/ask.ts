@@ -4,6 +4,7 @@ import { PerdureError } from "./errors.ts"
 import { instant } from "./instant.ts"
 import { checkEventType, type Limits } from "./limits.ts"
 import { checkRetry } from "./retry-policy.ts"
+import { SmallMap } from "./small-map.ts"
 import { checkStepName, stepId } from "./step-id.ts"
 
 /** One thing that workflow code, or a step's function, asks the engine for. */
@@ -43,7 +44,7 @@ export class Asker implements Asks<Record<string, never>> {
   readonly #parent: string | undefined
   readonly #duplicates: "number" | "error"
   readonly #limits: Limits
-  readonly #occurrences = new Map<string, number>()
+  readonly #occurrences = new SmallMap<number>()
 
   constructor(sink: AskSink, parent: string | undefined, duplicates: "number" | "error", limits: Limits) {
     this.#sink = sink

@@ -10,6 +10,7 @@ export type ErrorCode =
   | "BAD_ID"
   | "BAD_NAME"
   | "BAD_OPTION"
+  | "BAD_SCHEDULE"
   | "CANCELLED"
   | "CTX_IN_STEP"
   | "DATABASE_BUSY"

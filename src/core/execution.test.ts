@@ -14,7 +14,7 @@ class Driver {
     const silent = () => undefined
     this.execution = new Execution({
       workflow: code,
-      instance: { id: "i", workflow: code.name, version: "1", run: 1, startedAt: 0, incarnation: "x" },
+      info: { id: "i", workflow: code.name, version: "1", run: 1, startedAt: 0, incarnation: "x" },
       limits: defaultLimits,
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),

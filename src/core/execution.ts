@@ -98,16 +98,16 @@ export class Execution implements ContextSource {
   #begin(input: unknown): void {
     const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number", this.#spec.limits)
     this.#spec.enter(() => {
-      const settle = (outcome: Outcome) => {
-        this.outcome = outcome
-        this.#spec.onActivity()
-      }
-      const done = new Promise((resolve) => resolve(this.#spec.workflow.run(context, input)))
-      done.then(
-        (value) => settle({ ok: true, value }),
-        (error: unknown) => settle({ ok: false, error }),
+      new Promise((resolve) => resolve(this.#spec.workflow.run(context, input))).then(
+        (value) => this.#end({ ok: true, value }),
+        (error: unknown) => this.#end({ ok: false, error }),
       )
     })
+  }
+
+  #end(outcome: Outcome): void {
+    this.outcome = outcome
+    this.#spec.onActivity()
   }
 
   /**
@@ -115,7 +115,7 @@ export class Execution implements ContextSource {
    * code asked for but is not recorded counts as later: sleeps and waits reject at once, steps still work.
    */
   #cancel(position: number, reason: string | undefined): void {
-    const cancelled = new CancelledError(this.#spec.instance.id, reason)
+    const cancelled = new CancelledError(this.#spec.info.id, reason)
     this.#cancelled = cancelled
     for (const ask of [...this.#open.values(), ...this.fresh.values()]) {
       const recordedBefore = ask.position > 0 && ask.position < position
@@ -180,25 +180,25 @@ export class Execution implements ContextSource {
   }
 
   get instance(): InstanceInfo {
-    return this.#spec.instance
+    return this.#spec.info
   }
 
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void {
-    if (!this.replaying) this.#spec.log[level](message, { instance: this.#spec.instance.id, ...data })
+    if (!this.replaying) this.#spec.log[level](message, { instance: this.#spec.info.id, ...data })
   }
 }
 
 export interface ExecutionSpec {
   readonly workflow: AnyWorkflow
-  readonly instance: InstanceInfo
+  readonly info: InstanceInfo
   readonly limits: Limits
   readonly log: WorkflowLog
   /** Runs workflow code in its scope. */
-  readonly enter: (run: () => void) => void
+  enter(run: () => void): void
   /** Throws where asking is wrong, such as inside a step. */
-  readonly guard: () => void
+  guard(): void
   /** Something was asked for, given up or came to its end. */
-  readonly onActivity: () => void
+  onActivity(): void
 }
 
 export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }

@@ -36,7 +36,7 @@ export class InstanceState {
   timeoutAt: number | undefined
   /** Recoveries since the instance last got on. */
   crashes = 0
-  hook: { readonly failures: number; readonly retryAt: number | undefined } = { failures: 0, retryAt: undefined }
+  hook: HookState = untried
 
   #buffered: Map<string, number[]> | undefined = undefined
   readonly #timers = new MinHeap<Timer>(firesBefore)
@@ -137,7 +137,7 @@ export class InstanceState {
         this.dormant = false
         this.stalled = undefined
         this.crashes = 0
-        this.hook = { failures: 0, retryAt: undefined }
+        this.hook = untried
         return
       case "recovered":
         this.crashes++
@@ -148,7 +148,7 @@ export class InstanceState {
         this.stalled = entry
         return
       case "hook.completed":
-        this.hook = { failures: 0, retryAt: undefined }
+        this.hook = untried
         return
       case "hook.failed":
         this.hook = { failures: entry.attempt, retryAt: entry.retryAt }
@@ -299,6 +299,13 @@ export interface OpenStep {
   /** Its function asked for a step inside it while paused, and is at rest until that may begin. Not of the journal. */
   isHeld: boolean
 }
+
+export interface HookState {
+  readonly failures: number
+  readonly retryAt: number | undefined
+}
+
+const untried: HookState = { failures: 0, retryAt: undefined }
 
 export interface Cancel {
   readonly position: number

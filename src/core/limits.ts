@@ -42,9 +42,11 @@ export function checkEventType(type: string, lengthMax = defaultLimits.eventType
 
 const tagLengthMax = 128
 const tagsMax = 32
+const noTags: readonly string[] = []
 
 /** Tags to find instances by, each once. */
-export function checkTags(tags: readonly string[]): readonly string[] {
+export function checkTags(tags: readonly string[] | undefined): readonly string[] {
+  if (tags === undefined) return noTags
   const unique = [...new Set(tags)]
   if (unique.length > tagsMax) throw new PerdureError("BAD_OPTION", `an instance has at most ${tagsMax} tags; ${unique.length} were given`)
   for (const tag of unique) {

@@ -26,16 +26,17 @@ export interface EncodedEntries {
 }
 
 export function encodeEntries(entries: readonly Entry[], blobBytesMin = blobBytesMinDefault): EncodedEntries {
-  const text = new EntriesText(blobBytesMin)
-  for (const entry of entries) text.add(entry)
-  return text.encoded()
+  const encoding = new EntriesText(blobBytesMin)
+  for (const entry of entries) encoding.add(entry)
+  const { text, blobs } = encoding
+  return blobs ? { text, blobs } : { text }
 }
 
 /** The text of a turn, entry by entry as they come: values are text from then on. */
 export class EntriesText {
   count = 0
+  blobs: string[] | undefined = undefined
   #text = ""
-  #blobs: string[] | undefined
   readonly #blobBytesMin: number
 
   constructor(blobBytesMin = blobBytesMinDefault) {
@@ -51,13 +52,12 @@ export class EntriesText {
   field(payload: Payload): string {
     const { text } = payload
     if (text === "") return ""
-    if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) return `,"blob":${(this.#blobs ??= []).push(text) - 1}`
+    if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) return `,"blob":${(this.blobs ??= []).push(text) - 1}`
     return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
   }
 
-  encoded(): EncodedEntries {
-    const text = `[${this.#text}]`
-    return this.#blobs ? { text, blobs: this.#blobs } : { text }
+  get text(): string {
+    return `[${this.#text}]`
   }
 }
 
@@ -82,7 +82,7 @@ export interface EncodedRow {
   readonly run: number
   readonly at: number
   readonly entries: string
-  readonly blobs?: readonly string[]
+  readonly blobs?: readonly string[] | undefined
 }
 
 export function decodeRow(row: EncodedRow): Recorded[] {

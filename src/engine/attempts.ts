@@ -11,7 +11,7 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
-import { StepAttempt, type AttemptOwner } from "./step-attempt.ts"
+import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
@@ -49,11 +49,11 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   submit(request: AskRequest): void {
-    this.#driver.submit(() => this.#takeNested(request))
+    this.#driver.submit({ take: () => this.#takeNested(request) })
   }
 
   abort(id: string): void {
-    this.#driver.submit(() => void this.#driver.record({ type: "ask.aborted", id }))
+    this.#driver.submit({ take: () => void this.#driver.record({ type: "ask.aborted", id }) })
   }
 
   isDurable(position: number): boolean {
@@ -67,7 +67,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** Records that an attempt begins; its function is called when that is durable. */
   begin(request: DoAsk, attempt: number): void {
     this.#driver.record({ type: "step.started", id: request.id, attempt })
-    this.#writer.whenDurable(() => this.#start(request, attempt))
+    const step = this.#state.steps.get(request.id)
+    if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
   }
 
   /** Begins the next attempt of a step whose time to retry has come. */
@@ -107,9 +108,11 @@ export class Attempts implements AttemptOwner, NestedDriver {
     for (const attempt of this.#live.values()) attempt.abort(error)
     const held = this.#held ?? []
     this.#held = undefined
-    this.#writer.whenDurable(() => {
-      this.#nested.cancel(error)
-      for (const { id } of held) this.#nested.refuse(id, error)
+    this.#writer.whenDurable({
+      afterCommit: () => {
+        this.#nested.cancel(error)
+        for (const { id } of held) this.#nested.refuse(id, error)
+      },
     })
   }
 
@@ -125,12 +128,12 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** A nested result goes to its asker when it is durable. */
   settleNested(recorded: Recorded): void {
     const { entry } = recorded
-    if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable(() => this.#nested.settle(recorded as Recorded<Release>))
+    if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable({ afterCommit: () => this.#nested.settle(recorded as Recorded<Release>) })
   }
 
   /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
   #resume(request: DoAsk, step: OpenStep): void {
-    if (step.hasNested) this.#writer.whenDurable(() => this.#start(request, step.attempt))
+    if (step.hasNested) this.#writer.whenDurable(new StepAttempt(this, request, step.attempt, step))
     else this.begin(request, step.attempt + 1)
   }
 
@@ -183,14 +186,13 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return new CancelledError(this.identity.id, this.#state.cancel?.reason)
   }
 
-  #start(request: DoAsk, attempt: number): void {
-    const step = this.#state.steps.get(request.id)
-    if (this.#closed || this.runtime.draining || !step) return
-    const live = new StepAttempt(this, request, attempt, step)
-    this.#live.set(request.id, live)
+  onDurable(attempt: StepAttempt): void {
+    const { ask, open } = attempt
+    if (this.#closed || this.runtime.draining || !this.#state.steps.has(ask.id)) return
+    this.#live.set(ask.id, attempt)
     // A step asked for after a cancel is clean-up: it is not told to stop.
-    if (this.#isCancelled(step)) live.abort(this.#cancelled())
-    live.start()
+    if (this.#isCancelled(open)) attempt.abort(this.#cancelled())
+    attempt.start()
   }
 
   /** An attempt that nobody waits for any more gets no answers. */
@@ -200,33 +202,34 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
-    const encoded = this.#encode(ok, outcome)
-    this.#driver.submit(() => this.#end(attempt, encoded))
+    this.#encode(attempt, ok, outcome)
+    this.#driver.submit(attempt)
   }
 
   /** At once, so that nothing that the function does to the value later is seen. */
-  #encode(ok: boolean, outcome: unknown): EncodedOutcome {
-    if (!ok) return { failed: outcome, final: false }
+  #encode(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
+    if (!ok) return void (attempt.failure = { error: outcome, final: false })
     try {
-      return { value: Payload.of(encodeValue(outcome, { what: "result", bytesMax: this.runtime.settings.limits.payloadBytesMax })) }
+      attempt.result = Payload.of(encodeValue(outcome, this.runtime.settings.resultEncoding))
     } catch (error) {
-      return { failed: error, final: true }
+      attempt.failure = { error, final: true }
     }
   }
 
-  #end(attempt: StepAttempt, outcome: EncodedOutcome): void {
+  takeEnd(attempt: StepAttempt): void {
+    const { result, failure } = attempt
     const { id } = attempt.ask
     if (this.#live.get(id) !== attempt) return
     this.#live.delete(id)
     const step = this.#state.steps.get(id)
     if (!step) return
-    const recorded = this.#driver.record("value" in outcome ? { type: "step.completed", id, value: outcome.value } : this.#failure(step, outcome))
+    const recorded = this.#driver.record(failure ? this.#failure(step, failure) : { type: "step.completed", id, value: result ?? Payload.undefined })
     if (this.#state.steps.has(id)) return
     if (step.hasNested) this.#abandonInside(id)
     this.settleNested(recorded)
   }
 
-  #failure(step: OpenStep, { failed, final }: { failed: unknown; final: boolean }): EntryOf<"step.failed"> {
+  #failure(step: OpenStep, { error: failed, final }: AttemptFailure): EntryOf<"step.failed"> {
     const { id, attempt, firstAt } = step
     const options = this.#request(id)?.options
     const base = { type: "step.failed", id, attempt, value: Payload.of(encodeError(failed)) } as const
@@ -261,8 +264,6 @@ export interface AttemptsDriver {
   recordAsk(request: AskRequest): void
   /** What the code asked for under a top-level id. */
   request(id: string): AskRequest | undefined
-  /** Runs `take` when it is its turn among the inputs. */
-  submit(take: () => void): void
+  /** Takes it in when it is its turn among the inputs. */
+  submit(input: { take(): void }): void
 }
-
-type EncodedOutcome = { readonly value: Payload } | { readonly failed: unknown; readonly final: boolean }

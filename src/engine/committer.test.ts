@@ -35,7 +35,7 @@ describe("the committer", () => {
     const { journal, batches, finish } = slowStore()
     const committer = new Committer(journal, () => undefined, log)
     const results: [string, CommitResult][] = []
-    const submit = (id: string) => committer.submit(turn(id), (result) => results.push([id, result]))
+    const submit = (id: string) => committer.submit(turn(id), { onResult: (result) => void results.push([id, result]) })
     submit("a")
     submit("lost-b")
     committer.flush()
@@ -60,7 +60,7 @@ describe("the committer", () => {
     refuseIf((ids) => ids.includes("bad"))
     const committer = new Committer(journal, () => undefined, log)
     const results = new Map<string, CommitResult>()
-    for (const id of ["a", "b", "bad", "c", "d"]) committer.submit(turn(id), (result) => results.set(id, result))
+    for (const id of ["a", "b", "bad", "c", "d"]) committer.submit(turn(id), { onResult: (result) => void results.set(id, result) })
     committer.flush()
     while (!committer.idle) await finish()
     expect(results.get("bad")).toEqual({ error: expect.objectContaining({ message: "no room for bad" }) as unknown })
@@ -72,10 +72,10 @@ describe("the committer", () => {
     const { journal, finish } = slowStore()
     let armed = 0
     const committer = new Committer(journal, () => armed++, log)
-    committer.submit(turn("a"), () => undefined)
+    committer.submit(turn("a"), { onResult: () => undefined })
     expect(armed).toBe(1)
     committer.flush()
-    committer.submit(turn("b"), () => undefined)
+    committer.submit(turn("b"), { onResult: () => undefined })
     expect(armed).toBe(1)
     await finish()
     expect(armed).toBe(2)
@@ -85,13 +85,15 @@ describe("the committer", () => {
     const { journal, finish } = slowStore()
     const committer = new Committer(journal, () => undefined, log)
     const results: string[] = []
-    committer.submit(turn("a"), () => {
-      throw new Error("a flaw")
+    committer.submit(turn("a"), {
+      onResult: () => {
+        throw new Error("a flaw")
+      },
     })
-    committer.submit(turn("b"), () => results.push("b"))
+    committer.submit(turn("b"), { onResult: () => void results.push("b") })
     committer.flush()
     await finish()
-    committer.submit(turn("c"), () => results.push("c"))
+    committer.submit(turn("c"), { onResult: () => void results.push("c") })
     committer.flush()
     await finish()
     expect(results).toEqual(["b", "c"])
@@ -103,9 +105,9 @@ describe("the committer", () => {
     const { journal, batches } = slowStore()
     const committer = new Committer(journal, () => undefined, log)
     const results: CommitResult[] = []
-    committer.submit(turn("a"), (result) => results.push(result))
+    committer.submit(turn("a"), { onResult: (result) => void results.push(result) })
     committer.abandon()
-    committer.submit(turn("b"), (result) => results.push(result))
+    committer.submit(turn("b"), { onResult: (result) => void results.push(result) })
     committer.flush()
     expect(batches).toEqual([])
     expect(results).toEqual([])

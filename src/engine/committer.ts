@@ -12,7 +12,7 @@ export class Committer {
   readonly #journal: JournalStore
   readonly #arm: () => void
   readonly #log: Logger
-  #gathering: Submitted[] = []
+  #gathering = new Batch([], [])
   #writing = false
   #abandoned = false
   #onIdle: (() => void)[] = []
@@ -27,7 +27,7 @@ export class Committer {
   }
 
   get idle(): boolean {
-    return !this.#writing && this.#gathering.length === 0
+    return !this.#writing && this.#gathering.size === 0
   }
 
   /** Resolves when all that has gathered is written. */
@@ -35,58 +35,78 @@ export class Committer {
     return this.idle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** `done` is called once, after the transaction. */
-  submit(turn: Turn, done: (result: CommitResult) => void): void {
+  /** The listener is told once, after the transaction. */
+  submit(turn: Turn, listener: CommitListener): void {
     if (this.#abandoned) return
-    this.#gathering.push({ turn, done })
+    this.#gathering.turns.push(turn)
+    this.#gathering.listeners.push(listener)
     if (!this.#writing) this.#arm()
   }
 
   /** Forgets what has gathered: it was never promised to anybody. */
   abandon(): void {
-    this.#gathering = []
+    this.#gathering = new Batch([], [])
     this.#abandoned = true
   }
 
   /** Writes what has gathered, unless a write is under way: then it goes next. */
   flush(): void {
-    if (this.#writing || this.#gathering.length === 0) return
+    if (this.#writing || this.#gathering.size === 0) return
     const batch = this.#gathering
-    this.#gathering = []
+    this.#gathering = new Batch([], [])
     this.#writing = true
     void this.#write(batch).then(() => {
       this.#writing = false
-      if (this.#gathering.length > 0) return this.#arm()
+      if (this.#gathering.size > 0) return this.#arm()
       for (const tell of this.#onIdle.splice(0)) tell()
     })
   }
 
-  async #write(batch: readonly Submitted[]): Promise<void> {
+  async #write(batch: Batch): Promise<void> {
     let outcomes: readonly TurnOutcome[]
     try {
-      outcomes = await this.#journal.commit(batch.map(({ turn }) => turn))
+      outcomes = await this.#journal.commit(batch.turns)
       this.commits++
-      this.turns += batch.length
+      this.turns += batch.size
     } catch (error) {
-      if (batch.length === 1) return this.#tell(batch[0], { error })
-      const middle = batch.length >> 1
+      if (batch.size === 1) return this.#tell(batch, 0, { error })
+      const middle = batch.size >> 1
       await this.#write(batch.slice(0, middle))
-      return this.#write(batch.slice(middle))
+      return this.#write(batch.slice(middle, batch.size))
     }
-    batch.forEach((submitted, index) => this.#tell(submitted, outcomes[index] ?? { error: new Error("the store answered too few outcomes") }))
+    for (let at = 0; at < batch.size; at++) this.#tell(batch, at, outcomes[at] ?? { error: new Error("the store answered too few outcomes") })
   }
 
   /** A flaw in what one instance makes of it must not hold up the others of the batch, nor the next batch. */
-  #tell(submitted: Submitted | undefined, result: CommitResult): void {
+  #tell({ turns, listeners }: Batch, at: number, result: CommitResult): void {
     try {
-      submitted?.done(result)
+      listeners[at]?.onResult(result)
     } catch (error) {
-      this.#log.error(`what follows a turn of instance "${submitted?.turn.instance}" failed`, { instance: submitted?.turn.instance, error })
+      const instance = turns[at]?.instance
+      this.#log.error(`what follows a turn of instance "${instance}" failed`, { instance, error })
     }
   }
 }
 
-interface Submitted {
-  readonly turn: Turn
-  readonly done: (result: CommitResult) => void
+export interface CommitListener {
+  onResult(result: CommitResult): void
+}
+
+/** Turns, and at the same places who is told of them: the turns go to the store as they are. */
+class Batch {
+  readonly turns: Turn[]
+  readonly listeners: CommitListener[]
+
+  constructor(turns: Turn[], listeners: CommitListener[]) {
+    this.turns = turns
+    this.listeners = listeners
+  }
+
+  get size(): number {
+    return this.turns.length
+  }
+
+  slice(from: number, to: number): Batch {
+    return new Batch(this.turns.slice(from, to), this.listeners.slice(from, to))
+  }
 }

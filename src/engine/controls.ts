@@ -140,8 +140,8 @@ export class Controls {
       draft.add(decision.entry)
       draft.discardInbox = true
       const state = decision.state(position)
-      const turn = draft.seal(this.#worker.nextTurnId(), id, row.incarnation, decision.run, state)
-      const outcome = await new Promise((resolve) => this.#worker.committer.submit(turn, resolve))
+      const turn = draft.seal(this.#worker.nextTurnId(), row, decision.run, state)
+      const outcome = await new Promise((onResult) => this.#worker.committer.submit(turn, { onResult }))
       if (outcome === "committed") {
         if (isTerminal(state.status)) this.#worker.ended(id, decision.entry)
         return result({ ...row, ...state })

@@ -6,7 +6,7 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import { Alarm, type Timers } from "./timers.ts"
+import { Alarm, type TimerHandle, type Timers } from "./timers.ts"
 
 /** How often whoever does not execute asks the store without a hint; it keeps the process alive, too. */
 const recheckMs = 1_000
@@ -17,7 +17,7 @@ export class Endings {
   readonly #host: Host
   readonly #timers: Timers
   readonly #ours: Ours
-  readonly #waiters = new Map<string, Set<Waiter>>()
+  readonly #waiters = new Map<string, Waiter[]>()
   readonly #recheck: Alarm
 
   constructor(store: Store, host: Host, timers: Timers, ours: Ours) {
@@ -31,28 +31,43 @@ export class Endings {
   /** The entry that ended the instance, as soon as there is one. */
   wait(id: string, timeoutMs: number | undefined, isOurs: boolean): Promise<Entry> {
     return new Promise((resolve, reject) => {
-      const timer =
-        timeoutMs === undefined ? undefined : this.#timers.set(this.#host.now() + timeoutMs, () => settle(() => reject(new ResultTimeoutError(id, timeoutMs))))
-      const settle = (then: () => void) => {
-        this.#timers.clear(timer)
-        const waiters = this.#waiters.get(id)
-        waiters?.delete(waiter)
-        if (waiters?.size === 0) this.#waiters.delete(id)
-        if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
-        then()
-      }
-      const waiter: Waiter = { resolve: (entry) => settle(() => resolve(entry)), reject: (error) => settle(() => reject(error)) }
-      const waiters = this.#waiters.get(id)
-      if (waiters) waiters.add(waiter)
-      else this.#waiters.set(id, new Set([waiter]))
-      if (!isOurs) this.#look(id).catch(waiter.reject)
+      const waiter: Waiter = { resolve, reject, timer: undefined }
+      if (timeoutMs !== undefined)
+        waiter.timer = this.#timers.set(this.#host.now() + timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
+      const others = this.#waiters.get(id)
+      if (others) others.push(waiter)
+      else this.#waiters.set(id, [waiter])
+      if (!isOurs) this.#look(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
       this.#checkLater()
     })
   }
 
   /** The instance has ended. */
   tell(id: string, entry: Entry): void {
-    for (const waiter of this.#waiters.get(id) ?? []) waiter.resolve(entry)
+    for (const waiter of this.#take(id)) waiter.resolve(entry)
+  }
+
+  #fail(id: string, error: unknown): void {
+    for (const waiter of this.#take(id)) waiter.reject(error)
+  }
+
+  #take(id: string): readonly Waiter[] {
+    const waiters = this.#waiters.get(id)
+    if (waiters === undefined) return []
+    this.#waiters.delete(id)
+    if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
+    for (const { timer } of waiters) this.#timers.clear(timer)
+    return waiters
+  }
+
+  /** One of them waits no longer; the others do. */
+  #giveUp(id: string, waiter: Waiter, error: unknown): void {
+    const others = (this.#waiters.get(id) ?? []).filter((other) => other !== waiter)
+    if (others.length > 0) this.#waiters.set(id, others)
+    else this.#waiters.delete(id)
+    if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
+    this.#timers.clear(waiter.timer)
+    waiter.reject(error)
   }
 
   /** Something may have changed in the store: asks for all that somebody waits for and that is not ours. */
@@ -63,14 +78,14 @@ export class Endings {
         await this.#look(id)
       } catch (error) {
         // Whoever waits did not ask for this look: the next one may succeed.
-        if (PerdureError.is(error, "NOT_FOUND")) for (const waiter of this.#waiters.get(id) ?? []) waiter.reject(error)
+        if (PerdureError.is(error, "NOT_FOUND")) this.#fail(id, error)
         else this.#host.log.error(`whether instance "${id}" has ended could not be looked up; trying again`, { instance: id, error })
       }
     }
   }
 
   close(error: unknown): void {
-    for (const waiters of [...this.#waiters.values()]) for (const waiter of [...waiters]) waiter.reject(error)
+    for (const id of [...this.#waiters.keys()]) this.#fail(id, error)
   }
 
   async #look(id: string): Promise<void> {
@@ -94,6 +109,7 @@ interface Ours {
 interface Waiter {
   readonly resolve: (entry: Entry) => void
   readonly reject: (error: unknown) => void
+  timer: TimerHandle | undefined
 }
 
 /** The entry that ended the last run of an ended instance. */

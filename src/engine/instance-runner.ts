@@ -9,9 +9,10 @@ import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.t
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
 import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts"
-import { executionSpec } from "./execution-spec.ts"
+import { ResidentCode } from "./resident-code.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
+import type { Input } from "./input.ts"
 import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
 import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
@@ -48,7 +49,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #timers: InstanceTimers
   readonly #grace: Grace
   readonly #alarm: Alarm
-  readonly #inputs = new SmallQueue<(gated: boolean) => void>()
+  readonly #inputs = new SmallQueue<Input>()
   /** The loop runs, or it made a release whose macrotask has not passed. */
   #settling = false
   #recovering = false
@@ -77,13 +78,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
   }
 
-  #takeMessage(message: Message, gated: boolean): void {
-    this.#intake.take(message, gated && !this.#delayed)
+  #inputOf(message: Message): Input {
+    return { take: (gated) => this.#intake.take(message, gated && !this.#delayed) }
   }
 
   resume(messages: readonly Message[]): void {
     this.#attempts.goOn()
-    this.#inputs.unshift(messages.map((message) => (gated: boolean) => this.#takeMessage(message, gated)))
+    this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
   }
 
   request(id: string): AskRequest | undefined {
@@ -137,9 +138,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     }
     // Its code may be what kills the process: the crash is counted before any of it runs.
     this.#counting = true
-    this.#writer.whenDurable(() => {
-      this.#counting = false
-      if (!this.#gone) this.#runtime.pulse.join(this)
+    this.#writer.whenDurable({
+      afterCommit: () => {
+        this.#counting = false
+        if (!this.#gone) this.#runtime.pulse.join(this)
+      },
     })
     this.#writer.seal()
   }
@@ -176,7 +179,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     for (const message of messages) {
       if (message.seq <= this.#intake.seen) continue
       this.#intake.seen = message.seq
-      this.submit((gated) => this.#takeMessage(message, gated))
+      this.submit(this.#inputOf(message))
     }
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
@@ -217,7 +220,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       if (pipeline === "drained" && this.#goOn()) continue
       const input = this.#inputs.shift()
       if (input) {
-        if (!this.state.ended) input(pipeline === "gated")
+        if (!this.state.ended) input.take(pipeline === "gated")
         continue
       }
       if (pipeline === "gated" || !this.#timers.fire()) break
@@ -241,7 +244,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       return true
     }
     if (execution.fresh.size === 0 && execution.aborted.length === 0) return false
-    for (const id of execution.aborted.splice(0)) this.record({ type: "ask.aborted", id })
+    if (execution.aborted.length > 0) for (const id of execution.aborted.splice(0)) this.record({ type: "ask.aborted", id })
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
     for (const { request } of execution.fresh.values()) if (this.recordAsk(request) === "answered") break
     return true
@@ -259,9 +262,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   executionSpec(): ExecutionSpec {
-    return executionSpec(this.#runtime, this.workflow, this.identity, this.state, () => {
-      if (!this.#gone) this.#runtime.pulse.join(this)
-    })
+    return new ResidentCode(this.#runtime, this)
   }
 
   record(entry: Entry): Recorded {
@@ -292,7 +293,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#attempts.settleNested(this.record(entry))
   }
 
-  submit(input: (gated: boolean) => void): void {
+  submit(input: Input): void {
     if (this.#gone) return
     this.#inputs.push(input)
     // Where the last release is a macrotask ago, this one need not wait for another.
@@ -344,15 +345,16 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     })
   }
 
-  onCommitted(row: Row, draft: TurnDraft, textLength: number): void {
-    this.textLength += textLength
+  onCommitted(draft: TurnDraft): void {
+    this.textLength += draft.entries.length
     if (this.#gone) return
     draft.committed()
     if (this.state.ended && !this.#told && this.#writer.isDurable(this.state.ended.position)) {
       this.#told = true
       this.#runtime.onEnded(this)
     }
-    if (row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
+    const { row } = this.#writer
+    if (row && row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
     else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
     else if (!this.inLine && !this.#settling) this.#runtime.pulse.join(this)
   }
@@ -363,7 +365,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     if (!this.#hooks.pending) {
       const row = this.row()
       // The store still has it as due for hooks that the code has no more.
-      if (this.#writer.rowDueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
+      if (this.#writer.row?.dueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
         this.record({ type: "hook.completed", hook: "none" })
       this.#writer.seal()
       if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)

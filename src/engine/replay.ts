@@ -36,7 +36,7 @@ export async function replay(workflow: AnyWorkflow, journal: JournalExport, quie
   const pipeline = new ReleasePipeline(state, {
     executionSpec: () => ({
       workflow,
-      instance: { id, workflow: workflow.name, version, incarnation, run: state.run, startedAt: state.startedAt },
+      info: { id, workflow: workflow.name, version, incarnation, run: state.run, startedAt: state.startedAt },
       limits: { ...defaultLimits, stepsMax: Infinity },
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),

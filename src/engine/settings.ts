@@ -1,3 +1,4 @@
+import type { EncodeOptions } from "../core/codec.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { defaultLimits, type Limits } from "../core/limits.ts"
@@ -45,6 +46,8 @@ export interface EngineSettings {
   readonly retry: RetryOptions | undefined
   readonly hooks: Hooks
   readonly limits: Limits
+  /** How results of steps are encoded. */
+  readonly resultEncoding: EncodeOptions
   readonly replayGraceMs: number
   readonly cancelGraceMs: number
   readonly recoveriesMax: number
@@ -72,11 +75,13 @@ export function engineSettings(options: EngineOptions): EngineSettings {
   checkCount("maxResidentInstances", options.maxResidentInstances, 1)
   checkCount("maxResidentBytes", options.maxResidentBytes, 0)
   for (const [name, value] of Object.entries(options.limits ?? {})) checkCount(`limits.${name}`, value, 1)
+  const limits = { ...defaultLimits, ...options.limits }
   const ms = (value: Duration | undefined, what: string, fallback: number) => (value === undefined ? fallback : durationMs(value, what))
   return {
     retry: options.retry,
     hooks: options,
-    limits: { ...defaultLimits, ...options.limits },
+    limits,
+    resultEncoding: { what: "result", bytesMax: limits.payloadBytesMax },
     replayGraceMs: ms(options.replayGrace, "replayGrace", 5_000),
     cancelGraceMs: ms(options.cancelGrace, "cancelGrace", 30_000),
     recoveriesMax: options.maxRecoveries ?? 10,

@@ -3,7 +3,7 @@ import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { EntryOf } from "../core/journal.ts"
 import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
-import { validate } from "../core/standard-schema.ts"
+import { validate, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
 import type { InstanceRow, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
@@ -45,19 +45,28 @@ export class Starter {
     return this.#store.directory.deliverOrCreate(message, this.#birthTurn(birth))
   }
 
-  async #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<Birth> {
+  /** A promise only where there is a schema to ask. */
+  #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Birth | Promise<Birth> {
+    const schema = this.#resolve(workflow, options.version).definition?.options.input
+    return schema ? this.#validated(workflow, options, schema) : this.#birth(workflow, options, options.input)
+  }
+
+  async #validated(workflow: AnyWorkflow | string, options: StartOptions<unknown>, schema: StandardSchemaV1): Promise<Birth> {
+    const name = typeof workflow === "string" ? workflow : workflow.name
+    return this.#birth(workflow, options, await validate(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }))
+  }
+
+  #birth(workflow: AnyWorkflow | string, options: StartOptions<unknown>, input: unknown): Birth {
     const { host, settings } = this.#worker
     const id = options.id ?? randomToken(host)
     checkId(id, settings.limits.idLengthMax)
     const { name, version, definition } = this.#resolve(workflow, options.version)
-    const schema = definition?.options.input
-    const input = schema ? await validate(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : options.input
     const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }))
     const now = host.now()
     const startAt = startTime(options, now)
     const timeout = options.timeout ?? definition?.options.timeout
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
-    const tags = checkTags(options.tags ?? [])
+    const tags = checkTags(options.tags)
     return {
       definition,
       instance: { id, incarnation: randomToken(host), workflow: name, version, createdAt: now, tags },
@@ -86,10 +95,11 @@ export class Starter {
     const { definition, instance, start } = birth
     return new Promise((resolve) => {
       if (start.startAt === undefined && definition && this.#worker.begin(definition, instance, start, resolve)) return
-      this.#worker.committer.submit(this.#birthTurn(birth), (result) => {
+      const onResult = (result: CommitResult) => {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)
-      })
+      }
+      this.#worker.committer.submit(this.#birthTurn(birth), { onResult })
     })
   }
 
@@ -99,7 +109,7 @@ export class Starter {
     draft.create = instance
     draft.add(start)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt } as const
-    return draft.seal(this.#worker.nextTurnId(), instance.id, instance.incarnation, 1, state)
+    return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
   }
 
   async #isSame({ instance, start }: Birth): Promise<boolean> {

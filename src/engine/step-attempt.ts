@@ -1,11 +1,15 @@
 import { Asker, type AskRequest, type DoAsk } from "../core/ask.ts"
+import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
 import type { OpenStep } from "../core/instance-state.ts"
 import { sha256 } from "../core/sha256.ts"
 import { stepName } from "../core/step-id.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
+import type { Scope } from "../ports/host.ts"
 import { AttemptClock } from "./attempt-clock.ts"
+import type { Input } from "./input.ts"
 import type { Runtime } from "./runtime.ts"
+import type { AfterCommit } from "./turn-draft.ts"
 
 /** What the attempts of one instance have in common. */
 export interface AttemptOwner {
@@ -14,26 +18,62 @@ export interface AttemptOwner {
   readonly duplicateSteps: "number" | "error"
   /** Takes what the step's function asks for in turn. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
+  /** All that it may depend on is durable: it may start. */
+  onDurable(attempt: StepAttempt): void
   /** Called once, unless the attempt is abandoned first. */
   onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void
+  /** Its end is taken in. */
+  takeEnd(attempt: StepAttempt): void
 }
 
-/** One execution of a step's function: its context, its clock, its end. */
-export class StepAttempt {
+export interface AttemptFailure {
+  readonly error: unknown
+  /** No retry can help. */
+  readonly final: boolean
+}
+
+/**
+ * One execution of a step's function: its context, its clock, its end. It is what waits for the turn to be durable, the scope in
+ * which the function runs, and what is taken in when it has ended, all in one: there is one for every step.
+ */
+export class StepAttempt implements Scope, AfterCommit, Input {
   readonly ask: DoAsk
   readonly number: number
+  readonly open: OpenStep
+  /** What it ended with; neither: it has not. */
+  result: Payload | undefined = undefined
+  failure: AttemptFailure | undefined = undefined
   readonly #owner: AttemptOwner
-  readonly #step: OpenStep
   #ended = false
   #clock: AttemptClock | undefined
   #abort: AbortController | undefined
   #abortReason: { readonly reason: unknown } | undefined
 
-  constructor(owner: AttemptOwner, ask: DoAsk, number: number, step: OpenStep) {
+  constructor(owner: AttemptOwner, ask: DoAsk, number: number, open: OpenStep) {
     this.#owner = owner
     this.ask = ask
     this.number = number
-    this.#step = step
+    this.open = open
+  }
+
+  get engine(): object {
+    return this.#owner.runtime.engine
+  }
+
+  get instance(): string {
+    return this.#owner.identity.id
+  }
+
+  get step(): string {
+    return this.ask.id
+  }
+
+  afterCommit(): void {
+    this.#owner.onDurable(this)
+  }
+
+  take(): void {
+    this.#owner.takeEnd(this)
   }
 
   start(): void {
@@ -45,9 +85,9 @@ export class StepAttempt {
           this.#end(false, error)
           this.abort(error)
         })
-        this.#clock.start(this.#step.firstAt)
+        this.#clock.start(this.open.firstAt)
       }
-      const result = this.#inScope(() => this.#call())
+      const result = runtime.host.runIn(this, call)
       const promise = result instanceof Promise ? (result as Promise<unknown>) : Promise.resolve(result)
       promise.then(
         (value) => this.#end(true, value),
@@ -62,7 +102,7 @@ export class StepAttempt {
   abort(reason: unknown): void {
     this.#abortReason ??= { reason }
     // What the function does when it is told, and forgets, is its own as well.
-    if (this.#abort) this.#inScope(() => this.#abort?.abort(reason))
+    if (this.#abort) this.#owner.runtime.host.runIn(this, () => this.#abort?.abort(reason))
   }
 
   /** Nobody waits for it any more: whatever it ends with is dropped. */
@@ -90,7 +130,7 @@ export class StepAttempt {
   }
 
   get idempotencyKey(): string {
-    return sha256(`${this.#owner.identity.incarnation}\n${this.#step.run}\n${this.ask.id}`)
+    return sha256(`${this.#owner.identity.incarnation}\n${this.open.run}\n${this.ask.id}`)
   }
 
   newAsker(): Asker {
@@ -108,12 +148,7 @@ export class StepAttempt {
     this.#clock?.stop()
   }
 
-  #inScope<T>(run: () => T): T {
-    const { runtime, identity } = this.#owner
-    return runtime.host.runIn({ engine: runtime.engine, instance: identity.id, step: this.ask.id }, run)
-  }
-
-  #call(): unknown {
+  call(): unknown {
     const { runtime, identity } = this.#owner
     const { interceptors } = runtime.settings
     const context = new AttemptContext(this)
@@ -121,13 +156,15 @@ export class StepAttempt {
     if (interceptors.length === 0) return fn(context)
     const { id: instance, workflow, version } = identity
     const step = { instance, workflow, version, id, name: stepName(id), attempt: this.number, context }
-    const call = (index: number): unknown => {
+    const pass = (index: number): unknown => {
       const interceptor = interceptors[index]
-      return interceptor ? interceptor(step, () => call(index + 1)) : fn(context)
+      return interceptor ? interceptor(step, () => pass(index + 1)) : fn(context)
     }
-    return call(0)
+    return pass(0)
   }
 }
+
+const call = (attempt: StepAttempt) => attempt.call()
 
 /** What the function is given. Getters, as the key and the signal cost more than a small step. */
 class AttemptContext implements StepContext {

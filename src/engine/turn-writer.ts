@@ -1,23 +1,27 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
-import type { NewInstance, Turn } from "../ports/journal-store.ts"
-import type { CommitResult } from "./committer.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import type { CommitListener, CommitResult } from "./committer.ts"
 import { sameRow, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
-import { TurnDraft } from "./turn-draft.ts"
+import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
 
 /**
  * Writes the journal of one resident instance: gathers entries into a turn, commits one turn at a time, and runs what had
  * to wait for its turn to be durable. What happens while a turn is being written joins the next.
  */
-export class TurnWriter {
+export class TurnWriter implements CommitListener {
   readonly #runtime: Runtime
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #driver: WriterDriver
   #draft: TurnDraft | undefined
   #inFlight: TurnDraft | undefined
+  /** How often the one in flight could not be written. */
+  #failures = 0
   #row: Row | undefined
+  /** What the row says once the one in flight is written. */
+  #nextRow: Row | undefined
   #durable = 0
 
   constructor(runtime: Runtime, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
@@ -37,9 +41,9 @@ export class TurnWriter {
     this.#durable = position
   }
 
-  /** When the store's row is due. */
-  get rowDueAt(): number | undefined {
-    return this.#row?.dueAt
+  /** What the store says of it. */
+  get row(): Row | undefined {
+    return this.#row
   }
 
   isDurable(position: number): boolean {
@@ -72,10 +76,10 @@ export class TurnWriter {
   }
 
   /** Runs `then` once all that is recorded so far is durable. */
-  whenDurable(then: () => void): void {
+  whenDurable(then: AfterCommit): void {
     const last = this.#draft ?? this.#inFlight
     if (last) last.whenCommitted(then)
-    else then()
+    else then.afterCommit()
   }
 
   /** Hands the turn over, unless there is nothing in it or one is being written. */
@@ -84,12 +88,11 @@ export class TurnWriter {
     if (draft === undefined || this.#inFlight) return
     const row = this.#driver.row(this.#row)
     const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
-    const { id, incarnation } = this.#identity
-    const turn = draft.seal(this.#runtime.nextTurnId(), id, incarnation, this.#state.run, state)
-    const end = this.#state.position
     this.#draft = undefined
-    this.#inFlight = draft
-    this.#submit({ turn, draft, row, end }, 0)
+    this.#inFlight = draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state)
+    this.#nextRow = row
+    this.#failures = 0
+    this.#runtime.committer.submit(draft, this)
   }
 
   /** What has only gathered is never written: whoever waits for it is told. */
@@ -100,31 +103,31 @@ export class TurnWriter {
     tell({ error: reason })
   }
 
-  #submit(sealed: Sealed, failures: number): void {
-    this.#runtime.committer.submit(sealed.turn, (result) => {
-      if (typeof result === "object" && sealed.turn.create === undefined && failures < retriesMax) return this.#submitLater(sealed, failures + 1, result.error)
-      this.#inFlight = undefined
-      sealed.draft.onResult?.(result)
-      if (result !== "committed") return this.#driver.onLost(result)
-      this.#row = sealed.row
-      this.#durable = sealed.end
-      try {
-        this.#driver.onCommitted(sealed.row, sealed.draft, sealed.turn.entries.length)
-      } catch (bug) {
-        // A flaw of ours must not hold up the other instances of the batch.
-        this.#driver.onLost({ error: bug })
-      }
-    })
+  onResult(result: CommitResult): void {
+    const draft = this.#inFlight
+    if (draft === undefined) return
+    if (typeof result === "object" && draft.create === undefined && this.#failures < retriesMax) return this.#submitLater(draft, result.error)
+    this.#inFlight = undefined
+    draft.onResult?.(result)
+    if (result !== "committed") return this.#driver.onLost(result)
+    this.#row = this.#nextRow
+    this.#durable = draft.end
+    try {
+      this.#driver.onCommitted(draft)
+    } catch (bug) {
+      // A flaw of ours must not hold up the other instances of the batch.
+      this.#driver.onLost({ error: bug })
+    }
   }
 
   /** A turn may be sent again: it has a name. What was done for it need not be done again because a disk was full for a while. */
-  #submitLater(sealed: Sealed, failures: number, error: unknown): void {
+  #submitLater(draft: TurnDraft, error: unknown): void {
     const { host, timers } = this.#runtime
     const { id } = this.#identity
-    if (failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
-    timers.set(host.now() + Math.min(retryMs * 2 ** (failures - 1), retryMsMax), () => {
+    if (++this.#failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
+    timers.set(host.now() + Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax), () => {
       if (this.#driver.isGone) this.#inFlight = undefined
-      else this.#submit(sealed, failures)
+      else this.#runtime.committer.submit(draft, this)
     })
   }
 }
@@ -134,20 +137,12 @@ const retryMsMax = 5_000
 /** Some minutes. Then what is in memory is given up, and the instance is loaded again. */
 const retriesMax = 40
 
-/** A turn that is being written, and what it leads to. */
-interface Sealed {
-  readonly turn: Turn
-  readonly draft: TurnDraft
-  readonly row: Row
-  readonly end: number
-}
-
 /** The runner of the instance, as its writer sees it. */
 export interface WriterDriver {
   /** It has left memory: nothing more is to be written. */
   readonly isGone: boolean
   /** What the row should say once all that is recorded is written; the same object if it is what it says. */
   row(previous: Row | undefined): Row
-  onCommitted(row: Row, draft: TurnDraft, textLength: number): void
+  onCommitted(draft: TurnDraft): void
   onLost(result: Exclude<CommitResult, "committed">): void
 }

@@ -6,8 +6,8 @@ export interface Host {
   quiesce(then: () => void): void
   /** Volatile. Returns the way to clear it. */
   setTimer(at: number, fire: () => void): () => void
-  /** Runs user code in a scope that follows it through its awaits. */
-  runIn<T>(scope: Scope, run: () => T): T
+  /** Runs user code in a scope that follows it through its awaits. `run` is given the scope: a function that is made once serves all. */
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T
   currentScope(): Scope | undefined
   /** Told of rejections that nobody handles in user code of a scope. Returns the way to stop. */
   onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void

@@ -90,7 +90,7 @@ export interface JournalRow {
   /** The entries, encoded: JSON text that stores do not look into. */
   readonly entries: string
   /** Large payloads, in the order in which the entries refer to them. A store cuts them into chunks of at most 1 MiB. */
-  readonly blobs?: readonly string[]
+  readonly blobs?: readonly string[] | undefined
 }
 
 /** One atomic advance of one instance. All its effects hang on its journal row being inserted at `position`. */
@@ -98,15 +98,15 @@ export interface Turn extends JournalRow {
   readonly instance: string
   readonly incarnation: string
   /** The turn creates the instance: it is lost if the id exists. `state` is given then. */
-  readonly create?: NewInstance
+  readonly create?: NewInstance | undefined
   /** What the instance's row becomes; without it the row stays as it is. */
-  readonly state?: InstanceState
+  readonly state?: InstanceState | undefined
   /** Messages taken in, by their `seq`. */
-  readonly consumed?: readonly number[]
+  readonly consumed?: readonly number[] | undefined
   /** Commit only while no message newer than this `seq` is unread: a timeout must not win against an acknowledged event. */
-  readonly inboxSeen?: number
+  readonly inboxSeen?: number | undefined
   /** The instance ended, or another run began: what is unread is dropped. */
-  readonly discardInbox?: boolean
+  readonly discardInbox?: boolean | undefined
 }
 
 /** `lost`: the position is not the one after the last of the journal, the id exists (create), the incarnation is gone, or `inboxSeen` is overtaken. */

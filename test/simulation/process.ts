@@ -149,7 +149,7 @@ export class SimulatedProcess implements FaultyProcess, Host {
     return this.#spec.host.setTimer(at, () => this.#enter(fire))
   }
 
-  runIn<T>(scope: Scope, run: () => T): T {
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
     return this.#spec.host.runIn(scope, run)
   }
 

@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from "node:async_hooks"
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks"
 import { randomFillSync } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
@@ -9,6 +9,7 @@ const timerMsMax = 2 ** 31 - 1
 export class NodeHost implements Host {
   readonly log: Logger
   /** The async context in which the engine was opened: user code sees it, whoever wakes the engine. */
+  readonly #context = new AsyncResource("Perdure")
   readonly #inContext: (run: () => void) => void = AsyncLocalStorage.snapshot()
   readonly #pool = new Uint8Array(4_096)
   #poolUsed = this.#pool.length
@@ -42,8 +43,9 @@ export class NodeHost implements Host {
     return () => clearTimeout(timer)
   }
 
-  runIn<T>(scope: Scope, run: () => T): T {
-    return scopes.run(scope, run)
+  /** `AsyncLocalStorage.run` copies the whole context twice, to enter and to leave. Leaving a resource only puts back what was there. */
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
+    return this.#context.runInAsyncScope(enter, undefined, scope, run as (scope: Scope) => unknown) as T
   }
 
   currentScope(): Scope | undefined {
@@ -62,6 +64,11 @@ export class NodeHost implements Host {
 
 const scopes = new AsyncLocalStorage<Scope>()
 const listeners = new Set<(scope: Scope, reason: unknown) => void>()
+
+function enter(scope: Scope, run: (scope: Scope) => unknown): unknown {
+  scopes.enterWith(scope)
+  return run(scope)
+}
 
 /** Contains rejections that stem from user code of an engine, closed or not; for any other, what Node would have done without us is done. */
 function contain(reason: unknown): void {

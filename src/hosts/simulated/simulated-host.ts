@@ -38,8 +38,8 @@ export class SimulatedHost implements Host {
     }
   }
 
-  runIn<T>(scope: Scope, run: () => T): T {
-    return this.#scopes ? this.#scopes.run(scope, run) : run()
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
+    return this.#scopes ? this.#scopes.run(scope, () => run(scope)) : run(scope)
   }
 
   currentScope(): Scope | undefined {

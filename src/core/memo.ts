@@ -1,0 +1,12 @@
+/** A pure function that remembers its answers: at most `keptMax`, and then it forgets them all, which costs time and nothing else. */
+export function memo<Key, Value>(make: (key: Key) => Value, keptMax: number): (key: Key) => Value {
+  const kept = new Map<Key, Value>()
+  return (key) => {
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const made = make(key)
+    if (kept.size >= keptMax) kept.clear()
+    kept.set(key, made)
+    return made
+  }
+}

@@ -1,0 +1,66 @@
+import { PerdureError } from "../core/errors.ts"
+import type { ExecutionSpec } from "../core/execution.ts"
+import type { InstanceInfo, WorkflowLog } from "../core/context.ts"
+import type { InstanceState } from "../core/instance-state.ts"
+import type { Limits } from "../core/limits.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { Scope } from "../ports/host.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import type { Pulsed } from "./pulse.ts"
+import type { Runtime } from "./runtime.ts"
+
+/** How the code of a resident instance is run: in a scope of its own, with the engine's log and limits. */
+export class ResidentCode implements ExecutionSpec, Scope {
+  readonly workflow: AnyWorkflow
+  readonly instance: string
+  readonly info: InstanceInfo
+  readonly #runtime: Runtime
+  readonly #resident: Resident
+
+  constructor(runtime: Runtime, resident: Resident) {
+    this.#runtime = runtime
+    this.#resident = resident
+    this.workflow = resident.workflow
+    const { id, workflow, version, incarnation } = resident.identity
+    const { run, startedAt } = resident.state
+    this.instance = id
+    this.info = { id, workflow, version, incarnation, run, startedAt }
+  }
+
+  get engine(): object {
+    return this.#runtime.engine
+  }
+
+  get limits(): Limits {
+    return this.#runtime.settings.limits
+  }
+
+  get log(): WorkflowLog {
+    return this.#runtime.host.log
+  }
+
+  enter(run: () => void): void {
+    this.#runtime.host.runIn(this, run)
+  }
+
+  /** A step's function runs outside the order that replay repeats: what it asked for through the workflow's own ctx could not be told apart. */
+  guard(): void {
+    const step = this.#runtime.host.currentScope()?.step
+    if (step === undefined) return
+    throw new PerdureError("CTX_IN_STEP", `step "${step}" uses the workflow's ctx; inside a step ask through its own context: async ({ step }) => step.do(…)`, {
+      details: { step },
+    })
+  }
+
+  onActivity(): void {
+    if (!this.#resident.isGone) this.#runtime.pulse.join(this.#resident)
+  }
+}
+
+/** The instance whose code it is. */
+interface Resident extends Pulsed {
+  readonly workflow: AnyWorkflow
+  readonly identity: NewInstance
+  readonly state: InstanceState
+  readonly isGone: boolean
+}

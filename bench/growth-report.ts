@@ -22,7 +22,7 @@ function rowsOfTarget({ axis, curves }: Growth, outcome: Outcome, isNamed: boole
       nameOf(curve, outcome, isNamed),
       ...line.map(({ figure, value }) => withUnit(spreadText(value), figure.unit)),
       last?.ratio === undefined ? "" : spreadText(last.ratio),
-      goalText(curve.goal, curve.unit),
+      goalText(last?.figure.goal, curve.unit),
       verdictText(last?.met),
     ]
   })

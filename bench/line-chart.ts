@@ -89,11 +89,11 @@ interface Horizontal {
   readonly gap?: number
 }
 
-/** Logarithmic where the sizes span more than a decade; zero has a place of its own before the others. */
+/** Logarithmic where the sizes span a decade or more; zero has a place of its own before the others. */
 function horizontal(sizes: readonly number[]): Horizontal {
   const positive = sizes.filter((size) => size > 0)
   const [least = 1, most = 1] = [positive[0], positive.at(-1)]
-  const isLogarithmic = most / least > 10
+  const isLogarithmic = most / least >= 10
   const from = plot.left + inset
   const to = plot.right - inset
   const hasGap = isLogarithmic && sizes[0] === 0

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url"
 import type { Message } from "./child.ts"
 import { TemporaryFolders } from "./folders.ts"
 import { median } from "./statistics.ts"
-import type { Target, TargetId } from "./target.ts"
+import { type Target, targetCalled, type TargetId } from "./target.ts"
 import type { Figure, Goal, Sample, Workload } from "./workload.ts"
 
 export interface MeasureOptions {
@@ -64,11 +64,13 @@ async function runChild(args: readonly string[], onMessage: (message: Message) =
   if (complaint !== "") process.stderr.write(complaint)
 }
 
-export function summarise(workload: Workload, samples: readonly Sample[], target: Target["id"] = "sqlite"): readonly Measured[] {
-  const figures = workload.figures.filter(({ on }) => on === undefined || on === target)
-  return figures.map((figure) => {
+export function summarise(workload: Workload, samples: readonly Sample[], target: Target = targetCalled("sqlite")): readonly Measured[] {
+  const figures = workload.figures.filter(({ on }) => on === undefined || on === target.id)
+  return figures.map(({ goal: wanted, ...measured }) => {
+    const goal = target.hasNoGoals ? undefined : wanted
+    const figure: Figure = goal === undefined ? measured : { ...measured, goal }
     const values = samples.map((sample) => positive(sample, figure.key))
-    const { floor, goal } = figure
+    const { floor } = figure
     if (floor === undefined) return { figure, value: spreadOf(values), ...verdict(goal, median(values)) }
     const floors = samples.map((sample) => positive(sample, floor.key))
     const ratios = values.map((value, round) => value / (floors[round] ?? Number.NaN))

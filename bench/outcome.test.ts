@@ -37,6 +37,11 @@ describe("growth", () => {
     expect(tablesOf([onSqlite([0.3, 0.2, 0.3])])[0]?.rows[0]?.slice(4)).toEqual(["1.50 (1.50–1.50)", "≤ 1.2", "NOT MET"])
   })
 
+  it("is not judged on a target that is there to compare with", () => {
+    const outcome = outcomeOf({ workload: "growth-steps", target: "memory", samples: [stepsAt(0.01, 0.01, 0.02)] })
+    expect(tablesOf([outcome])[0]?.rows[0]?.slice(4)).toEqual(["2.00 (2.00–2.00)", "", ""])
+  })
+
   it("names the targets where there are several, in the table and in the chart", () => {
     const outcomes = [onSqlite([0.3, 0.2, 0.2]), outcomeOf({ workload: "growth-steps", target: "memory", samples: [stepsAt(0.02, 0.01, 0.01)] })]
     expect(tablesOf(outcomes)[0]?.rows.map(([name]) => name)).toEqual(["one step (SQLite)", "one raw commit (SQLite)", "one step (memory)"])

@@ -19,7 +19,7 @@ export function outcomeOf(result: Result): Outcome {
   const target = targetCalled(result.target)
   if ("failure" in result) return { workload, target, failure: result.failure }
   try {
-    return { workload, target, figures: summarise(workload, result.samples, target.id) }
+    return { workload, target, figures: summarise(workload, result.samples, target) }
   } catch (error) {
     return { workload, target, failure: error instanceof Error ? error.message : String(error) }
   }

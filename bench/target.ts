@@ -10,6 +10,8 @@ import { openEngine } from "./engine-on-disk.ts"
 export interface Target {
   readonly id: string
   readonly title: string
+  /** The goals are about stores that keep what they are told; this one is there to compare with. */
+  readonly hasNoGoals?: true
   /** With all defaults, on what is in the folder. */
   open(folder: string): Promise<Engine>
   /** Fills what is in the folder with so many rows of instances and journals, faster than engines do it. */
@@ -18,7 +20,7 @@ export interface Target {
 
 export const targets = [
   { id: "sqlite", title: "SQLite", open: openEngine, crowd },
-  { id: "memory", title: "memory", open: () => Perdure.open({ store: memory(), workflows }) },
+  { id: "memory", title: "memory", hasNoGoals: true, open: () => Perdure.open({ store: memory(), workflows }) },
 ] as const satisfies readonly Target[]
 
 export type TargetId = (typeof targets)[number]["id"]

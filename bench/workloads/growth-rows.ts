@@ -1,5 +1,6 @@
 import { CrowdedOperations } from "../crowded-operations.ts"
 import { type Curve, growing, keyAt, sizeText } from "../growth.ts"
+import { mean } from "../statistics.ts"
 import type { Goal, Sample } from "../workload.ts"
 
 const sizes = [0, 100_000, 1_000_000]
@@ -47,14 +48,16 @@ export const growthByRows = growing({
       stores.set(rows, await CrowdedOperations.on(target, folder))
     }
     return async () => {
-      const sample: Record<string, number> = {}
-      for (const [rows, operations] of stores) {
+      const samples: Sample[] = []
+      // There and back, as the machine's speed drifts.
+      for (const [rows, operations] of [...stores, ...[...stores].toReversed()]) {
         progress(`${sizeText(rows)} rows`)
-        Object.assign(sample, named(await operations.measure(), rows))
+        samples.push(named(await operations.measure(), rows))
       }
-      return sample
+      const keys = new Set(samples.flatMap(Object.keys))
+      return Object.fromEntries(Array.from(keys, (key) => [key, mean(samples.flatMap((sample) => sample[key] ?? []))]))
     }
   },
 })
 
-const named = (sample: Sample, rows: number) => Object.fromEntries(Object.entries(sample).map(([key, value]) => [keyAt(key, rows), value]))
+const named = (sample: Sample, rows: number): Sample => Object.fromEntries(Object.entries(sample).map(([key, value]) => [keyAt(key, rows), value]))

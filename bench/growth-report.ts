@@ -50,8 +50,8 @@ export function growthChart({ axis, curves }: Growth, plan: ChartPlan, all: read
   const floors = outcomes.flatMap((outcome) => curvesOn(outcome, pick(plan.floors ?? [])).map((curve) => floorOf(axis, outcome, curve)))
   const goals = outcomes.slice(0, 1).flatMap((outcome) => shown.flatMap((curve) => goalsOf(axis, plan, outcome, curve)))
   const bounds = [...goals, ...floors].filter((bound, at, list) => list.findIndex(({ label }) => label === bound.label) === at)
-  const unit = plan.shows === "ratios" ? `times that with ${sizeText(axis.reference)} ${axis.label}` : (shown[0]?.unit ?? "")
-  return { title: plan.title, x: { label: axis.label }, y: { label: unit }, series, bounds }
+  const upright = plan.shows === "ratios" ? `times that with ${sizeText(axis.reference)} ${axis.label}` : plan.measure
+  return { title: plan.title, x: { label: axis.label }, y: { label: upright }, series, bounds }
 }
 
 function pointsOf(axis: Axis, plan: ChartPlan, outcome: Outcome, { key }: Curve): readonly Point[] {

@@ -32,6 +32,8 @@ export interface ChartPlan {
   /** In docs/charts, without its ending. */
   readonly file: string
   readonly title: string
+  /** Of the upright axis, with the unit; ratios name themselves. */
+  readonly measure: string
   readonly curves: readonly Curve["key"][]
   /** Whether it shows the curves themselves, or how many times the reference they are; the goals are lines in it. */
   readonly shows: "values" | "ratios"

@@ -18,7 +18,15 @@ export const growthBySleeping = growing({
   growth: {
     axis: { label: "sleeping instances", values: sleeping, reference: 0 },
     curves: sleepingCurves,
-    charts: [{ file: "memory-sleeping", title: "Memory by sleeping instances", curves: sleepingCurves.map(({ key }) => key), shows: "values" }],
+    charts: [
+      {
+        file: "memory-sleeping",
+        title: "Memory by sleeping instances",
+        measure: "resident set, MB",
+        curves: sleepingCurves.map(({ key }) => key),
+        shows: "values",
+      },
+    ],
   },
   async prepare(folders, { target, progress }) {
     return async () => {
@@ -47,7 +55,15 @@ export const growthByResident = growing({
   growth: {
     axis: { label: "instances in memory", values: resident, reference: 0 },
     curves: residentCurves,
-    charts: [{ file: "memory-resident", title: "Memory by instances in memory", curves: residentCurves.map(({ key }) => key), shows: "values" }],
+    charts: [
+      {
+        file: "memory-resident",
+        title: "Memory by instances in memory",
+        measure: "resident set, MB",
+        curves: residentCurves.map(({ key }) => key),
+        shows: "values",
+      },
+    ],
   },
   async prepare(folders, { target, progress }) {
     return async () => {

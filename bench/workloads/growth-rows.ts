@@ -34,9 +34,9 @@ export const growthByRows = growing({
     axis: { label: "rows", values: sizes, reference: 0 },
     curves: [...work, ...lists, ...looks],
     charts: [
-      { file: "growth-work", title: "Start, claim and wake-up by rows in the store", curves: keys(work), shows: "ratios" },
-      { file: "growth-lists", title: "Pages of a list by rows in the store", curves: keys(lists), shows: "values" },
-      { file: "growth-looks", title: "Looking through all instances by rows in the store", curves: keys(looks), shows: "values" },
+      { file: "growth-work", title: "Start, claim and wake-up by rows in the store", measure: "ms", curves: keys(work), shows: "ratios" },
+      { file: "growth-lists", title: "Pages of a list by rows in the store", measure: "ms", curves: keys(lists), shows: "values" },
+      { file: "growth-looks", title: "Looking through all instances by rows in the store", measure: "ms", curves: keys(looks), shows: "values" },
     ],
   },
   async prepare(folders, { target, progress }) {

@@ -1,6 +1,6 @@
 import { sequence } from "../bench-workflows.ts"
 import { Floor, type RawCommits } from "../floor.ts"
-import { growing, keyAt } from "../growth.ts"
+import { growing, keyAt, sizeText } from "../growth.ts"
 import { mean } from "../statistics.ts"
 import type { Target } from "../target.ts"
 import type { Folders } from "../workload.ts"
@@ -32,7 +32,7 @@ const takeHalf = (raw: RawCommits | undefined) => raw?.take(some / 2) ?? []
 
 export const growthBySteps = growing({
   id: "growth-steps",
-  title: `one instance of ${few}, ${some} and ${many} sequential steps: the cost of a step`,
+  title: `one instance of ${[few, some, many].map(sizeText).join(", ")} sequential steps: the cost of a step`,
   targets: ["sqlite", "memory"],
   growth: {
     axis: { label: "steps", values: [few, some, many], reference: some },
@@ -40,7 +40,16 @@ export const growthBySteps = growing({
       { key: "stepMs", label: "one step", unit: "ms", goal: { of: "ratio", bound: "at most", limit: 1.2 } },
       { key: "rawCommitMs", label: "one raw commit", unit: "ms", on: "sqlite" },
     ],
-    charts: [{ file: "growth-steps", title: "Cost of a step by the number of steps", curves: ["stepMs"], floors: ["rawCommitMs"], shows: "values" }],
+    charts: [
+      {
+        file: "growth-steps",
+        title: "Cost of a step by the number of steps",
+        measure: "ms a step",
+        curves: ["stepMs"],
+        floors: ["rawCommitMs"],
+        shows: "values",
+      },
+    ],
   },
   async prepare(folders, { target }) {
     const floor = await floorOf(target, folders)

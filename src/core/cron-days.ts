@@ -68,14 +68,14 @@ function datesOfMonth(dates: DateField, length: number, firstWeekday: number): n
   let days = 0
   for (const date of dates.values) if (date <= length) days |= bit(date)
   if (dates.last) days |= bit(length)
-  for (const date of dates.nearest) if (date <= length) days |= bit(nearestWeekday(date === 0 ? length : date, length, firstWeekday, date === 0))
+  for (const date of dates.nearest) if (date <= length) days |= bit(nearestWeekday(date === 0 ? length : date, length, firstWeekday))
   return days
 }
 
-function nearestWeekday(date: number, length: number, firstWeekday: number, backOnly: boolean): number {
+function nearestWeekday(date: number, length: number, firstWeekday: number): number {
   const weekday = (firstWeekday + date - 1) % 7
   if (weekday === 6) return date > 1 ? date - 1 : date + 2
-  if (weekday === 0) return date < length && !backOnly ? date + 1 : date - 2
+  if (weekday === 0) return date < length ? date + 1 : date - 2
   return date
 }
 

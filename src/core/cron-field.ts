@@ -4,8 +4,6 @@ export interface FieldShape {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** The largest number that `*` stands for, where that is not the largest that can be written. */
-  readonly starMax?: number
   /** The first stands for `min`. */
   readonly names?: readonly string[]
 }
@@ -28,7 +26,7 @@ export const fieldShapes = {
   hour: { name: "hour", min: 0, max: 23 },
   date: { name: "day-of-month", min: 1, max: 31 },
   month: { name: "month", min: 1, max: 12, names: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"] },
-  weekday: { name: "day-of-week", min: 0, max: 7, starMax: 6, names: weekdayNames },
+  weekday: { name: "day-of-week", min: 0, max: 7, names: weekdayNames },
 } satisfies Record<string, FieldShape>
 
 /** `special` takes the parts of the list that it understands. */
@@ -40,7 +38,7 @@ export function parseField(text: string, shape: FieldShape, refuse: Refusal, spe
     const [range = "", stepText, ...rest] = part.split("/")
     if (rest.length > 0) throw refuse(part, "it has two steps")
     const isStar = range === "*" || range === "?"
-    const [from, to] = isStar ? [shape.min, shape.starMax ?? shape.max] : parseRange(range, part, shape, refuse)
+    const [from, to] = isStar ? [shape.min, shape.max] : parseRange(range, part, shape, refuse)
     if (stepText !== undefined && !isStar && !range.includes("-")) throw refuse(part, `a step needs a range: write ${range}-${shape.max}/${stepText}`)
     const step = stepText === undefined ? 1 : parseStep(stepText, part, shape, refuse)
     for (let value = from; value <= to; value += step) values.add(value)
@@ -58,7 +56,7 @@ function parseRange(range: string, part: string, shape: FieldShape, refuse: Refu
   // Sunday is 0 and 7: FRI-SUN ends on the one, 7-2 begins on the other.
   if (shape.max === 7 && to === 0) return [from, 7]
   if (shape.max === 7 && from === 7) return [0, to]
-  const [min = shape.min, max = shape.starMax ?? shape.max] = shape.names?.includes(first) ? [shape.names[0], shape.names.at(-1)] : []
+  const [min = shape.min, max = shape.max] = shape.names?.includes(first) ? [shape.names[0], shape.names.at(-1)] : []
   throw refuse(part, `the range runs backwards: write ${first}-${max},${min}-${last}`)
 }
 
@@ -74,7 +72,7 @@ export function parseValue(text: string, part: string, shape: FieldShape, refuse
 
 function parseStep(text: string, part: string, shape: FieldShape, refuse: Refusal): number {
   const step = /^\d{1,2}$/.test(text) ? Number(text) : 0
-  const max = (shape.starMax ?? shape.max) - shape.min
+  const max = shape.max - shape.min
   if (step < 1 || step > max) throw refuse(part, `the step is ${text === "" ? "missing" : text}, but must be a number in 1-${max}`)
   return step
 }

@@ -139,6 +139,8 @@ const windows: readonly [string, string][] = [
   ["Africa/Cairo", "2024-04-25"],
   ["Atlantic/Azores", "2024-10-26"],
   ["Antarctica/Troll", "2024-03-30"],
+  ["Asia/Baku", "2008-03-29"],
+  ["Asia/Baku", "2008-10-25"],
   ["Asia/Kolkata", "2024-02-28"],
   ["UTC", "2023-12-31"],
 ]

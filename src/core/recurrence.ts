@@ -8,8 +8,9 @@
 // - Back, so that times come twice: an expression with fixed hours fires the first time only, one with a wildcard for its hour
 //   both times.
 //
-// So hourly work goes on hourly, daily work is done once a day, and nothing is left out.
-// A list or a range of all hours (0-23) is fixed hours. Schedules are durable, and these rules with them: they never change.
+// So hourly work goes on hourly, daily work is done once a day, and nothing is left out. All hours as a range (0-23) are fixed
+// hours. Schedules are durable, and these rules with them: they never change. When the clocks of a zone are set is the host's
+// knowledge, and may change for the time ahead with its data.
 
 import { type Cron, nextWallTime, parseCron } from "./cron.ts"
 import { type Duration, durationMs } from "./duration.ts"

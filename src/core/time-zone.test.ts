@@ -43,6 +43,15 @@ test("an offset changes at the millisecond at which the clocks are set", () => {
   expect(zone.changeBetween(spring, at("2025-01-01T00:00Z"))?.at).toBe(at("2024-11-03T06:00Z"))
 })
 
+test("a change at midnight in UTC is found, on whichever day it falls", () => {
+  const zone = timeZone("Asia/Baku")
+  const years = Array.from({ length: 18 }, (_, i) => 1998 + i)
+  const springs = years.map((year) => zone.changeBetween(Date.UTC(year, 0), Date.UTC(year, 6)))
+  expect(springs.map((change) => change && iso(change.at).slice(11))).toEqual(years.map(() => "00:00:00"))
+  expect(springs.map((change) => change && [change.from / hour, change.to / hour])).toEqual(years.map(() => [4, 5]))
+  expect(springs.map((change) => change && zone.changeBetween(change.at - 1, change.at) === change)).toEqual(years.map(() => true))
+})
+
 test("a month without summer time and a week of it are found", () => {
   const changes = (name: string, from: string, to: string) => {
     const found: string[] = []

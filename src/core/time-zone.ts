@@ -37,7 +37,7 @@ export class TimeZone {
 
   /** The first change of the offset later than `after`, and at `until` at the latest. */
   changeBetween(after: number, until: number): OffsetChange | undefined {
-    for (let index = Math.floor(after / block); index * block <= until; index++) {
+    for (let index = Math.floor(after / block); index * block < until; index++) {
       const change = this.#blockAt(index)
       if (change.at > after && change.at <= until) return change
     }
@@ -62,14 +62,13 @@ export class TimeZone {
   }
 }
 
-/** For a block without one, a change that never comes. */
+/** A block owns a change at its end, and none at its start. For a block without one, a change that never comes. */
 function changeWithin(offsetOf: (at: number) => number, start: number, end: number): OffsetChange {
   const from = offsetOf(start)
-  // The last millisecond of the block: a change at its end belongs to the next.
-  const to = offsetOf(end - 1)
+  const to = offsetOf(end)
   if (from === to) return { at: Infinity, from, to }
   let before = start
-  let after = end - 1
+  let after = end
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2)
     if (offsetOf(middle) === from) before = middle

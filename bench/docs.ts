@@ -14,12 +14,18 @@ import { markdownTable, outcomesOf, tablesOf } from "./tables.ts"
 
 const unmeasured = "Not measured yet."
 const docs = new URL("../docs/", import.meta.url)
-const charts = new URL("charts/", docs)
 
 export function writeDocs(): void {
+  mkdirSync(new URL("charts/", docs), { recursive: true })
+  for (const [path, text] of docsFromResults()) writeFileSync(new URL(path, docs), text)
+}
+
+/** Texts by their paths in docs. */
+export function docsFromResults(): ReadonlyMap<string, string> {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
-  mkdirSync(charts, { recursive: true })
-  writeFileSync(new URL("performance.md", docs), fill(template, { ...workloadValues(), ...growthValues(), ...peerValues() }))
+  const files = new Map<string, string>()
+  const page = fill(template, { ...workloadValues(), ...growthValues(files), ...peerValues() })
+  return files.set("performance.md", page)
 }
 
 type Values = Readonly<Record<string, string>>
@@ -34,12 +40,13 @@ function workloadValues(): Values {
   }
 }
 
-function growthValues(): Values {
+function growthValues(files: Map<string, string>): Values {
   const run = loadResults("growth")
   const outcomes = run?.results.map(outcomeOf) ?? []
   return {
     growthWorkloads: titles(sections.growth),
-    growth: run === undefined ? unmeasured : sections.growth.workloads.map(({ id, growth }) => growthText(growth, outcomesOf(outcomes, id))).join("\n\n"),
+    growth:
+      run === undefined ? unmeasured : sections.growth.workloads.map(({ id, growth }) => growthText(files, growth, outcomesOf(outcomes, id))).join("\n\n"),
     growthRounds: String(run?.rounds ?? 3),
     growthMachine: run === undefined ? "" : machine(run),
   }
@@ -50,12 +57,13 @@ function peerValues(): Values {
   return { peers: unmeasured }
 }
 
-/** The table of one workload, and its charts, which are written to their files. */
-function growthText(growth: Growth | undefined, outcomes: readonly Outcome[]): string {
+/** The table of one workload, and its charts, which are files of their own. */
+function growthText(files: Map<string, string>, growth: Growth | undefined, outcomes: readonly Outcome[]): string {
   if (growth === undefined || outcomes.length === 0) return unmeasured
   const images = growth.charts.map((plan) => {
-    writeFileSync(new URL(`${plan.file}.svg`, charts), lineChart(growthChart(growth, plan, outcomes)))
-    return `![${plan.title}](charts/${plan.file}.svg)`
+    const path = `charts/${plan.file}.svg`
+    files.set(path, lineChart(growthChart(growth, plan, outcomes)))
+    return `![${plan.title}](${path})`
   })
   return [...tablesOf(outcomes).map(markdownTable), ...images].join("\n\n")
 }

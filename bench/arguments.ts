@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util"
+import type { PeersArguments } from "./peers.ts"
 import type { Section } from "./section.ts"
 import { sections, workloads } from "./section-list.ts"
 import type { Workload } from "./workload.ts"
@@ -16,6 +17,7 @@ export interface Arguments {
 
 export type Command =
   | { readonly does: "measure"; readonly with: Arguments }
+  | { readonly does: "measure-peers"; readonly with: PeersArguments }
   | { readonly does: "write-docs-from-results" }
   | { readonly does: "write-baseline" }
 
@@ -27,6 +29,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
       args: [...args],
       options: {
         growth: { type: "boolean", default: false },
+        peers: { type: "boolean", default: false },
         only: { type: "string" },
         rounds: { type: "string", default: "3" },
         folder: { type: "string" },
@@ -39,18 +42,20 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   } catch (error) {
     return { complaint: error instanceof Error ? error.message : String(error) }
   }
-  const { growth, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
+  const { growth, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
   if (baseline) return { does: "write-baseline" }
   if (fromResults && !docs) return { complaint: "--from-results says what --write-docs writes from; give both" }
   if (fromResults) return { does: "write-docs-from-results" }
   if (docs && only !== undefined) return { complaint: "--write-docs writes about all workloads of a run; leave --only out" }
   const rounds = Number(values.rounds)
   if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
+  const places = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }) }
+  if (peers && growth) return { complaint: "--peers and --growth are two runs; give one of them" }
+  if (peers) return { does: "measure-peers", with: { rounds, docs, ...places, ...(only === undefined ? {} : { only }) } }
   const section = sections[growth ? "growth" : "workloads"]
   const chosen = only === undefined ? section.workloads : pick(only.split(",").map((id) => id.trim()))
   if ("complaint" in chosen) return chosen
-  const optional = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }), ...(docs ? { section: section.name } : {}) }
-  return { does: "measure", with: { workloads: chosen, rounds, ...optional } }
+  return { does: "measure", with: { workloads: chosen, rounds, ...places, ...(docs ? { section: section.name } : {}) } }
 }
 
 /** What follows a dash is chosen by what stands before it as well. */

@@ -6,6 +6,8 @@ import type { Growth } from "./growth.ts"
 import { growthChart } from "./growth-report.ts"
 import { lineChart } from "./line-chart.ts"
 import { type Outcome, outcomeOf } from "./outcome.ts"
+import { peersMarkdown } from "./peers/peers-report.ts"
+import { loadPeersResults } from "./peers/peers-results.ts"
 import { machineLines } from "./report.ts"
 import { loadResults } from "./results.ts"
 import type { Section, SectionRun } from "./section.ts"
@@ -54,7 +56,8 @@ function growthValues(files: Map<string, string>): Values {
 
 /** The comparison with other engines. */
 function peerValues(): Values {
-  return { peers: unmeasured }
+  const outcome = loadPeersResults()
+  return { peers: outcome === undefined ? unmeasured : peersMarkdown(outcome) }
 }
 
 /** The table of one workload, and its charts, which are files of their own. */

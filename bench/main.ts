@@ -1,8 +1,9 @@
-// Perdure against its own raw floor, and how its costs grow.
+// Perdure against its own raw floor, how its costs grow, and beside other engines.
 //
 //   npm run bench                                    all workloads
 //   npm run bench -- --growth                        how costs grow with steps, rows and instances
-//   npm run bench -- --only W1,W3                    some of either
+//   npm run bench -- --peers                         beside other engines, which it installs in bench/peers at first
+//   npm run bench -- --only W1,W3                    some of them; with --peers also engines, as in --only dbos,W1
 //   npm run bench -- --rounds 5                      measured rounds, after one that is not (default 3)
 //   npm run bench -- --folder /mnt/x                 where the databases go (default: the system's temporary folder)
 //   npm run bench -- --json file                     everything that was measured
@@ -15,6 +16,7 @@ import { type Arguments, readCommand } from "./arguments.ts"
 import { writeBaseline } from "./baseline.ts"
 import { writeDocs } from "./docs.ts"
 import { outcomeOf } from "./outcome.ts"
+import { measurePeers } from "./peers.ts"
 import { saveResults, toText } from "./results.ts"
 import { run } from "./run.ts"
 import { tablesOf, textTable } from "./tables.ts"
@@ -39,6 +41,8 @@ if ("complaint" in command) {
   process.exitCode = 2
 } else if (command.does === "write-baseline") {
   await writeBaseline()
+} else if (command.does === "measure-peers") {
+  await measurePeers(command.with)
 } else if (command.does === "write-docs-from-results") {
   writeDocs()
 } else {

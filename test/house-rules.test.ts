@@ -210,7 +210,7 @@ function readManifest(path: string): Manifest {
 
 describe("dependencies", () => {
   it("every version is exact", () => {
-    const findings = ["package.json", "tools/node/package.json"].flatMap((path) => {
+    const findings = ["package.json", "tools/node/package.json", "bench/peers/package.json"].flatMap((path) => {
       const { dependencies, devDependencies, optionalDependencies } = readManifest(path)
       return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
@@ -219,8 +219,8 @@ describe("dependencies", () => {
     expectNone("an older npm silently picks older versions from a range:", findings)
   })
 
-  it("the lockfile names no registry", () => {
-    const lockfile = readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")
+  it.each(["package-lock.json", "bench/peers/package-lock.json"])("%s names no registry", (path) => {
+    const lockfile = readFileSync(new URL(`../${path}`, import.meta.url), "utf8")
     expectNone("keep `omit-lockfile-registry-resolved` in .npmrc:", lockfile.match(/"resolved": "https?:.*"/g) ?? [])
   })
 })

@@ -1,0 +1,30 @@
+// What became of a run: plain data, as it stands in results.json.
+
+import type { Machine } from "../machine.ts"
+import type { Spread } from "../measurement.ts"
+import type { Setting } from "./adapter.ts"
+
+/** Of one engine in one workload: its figures by key, or why there are none. */
+export type WorkloadOutcome = { readonly figures: Readonly<Record<string, Spread>> } | { readonly reason: string }
+
+export interface EngineOutcome {
+  readonly id: string
+  readonly name: string
+  /** By package. */
+  readonly versions: Readonly<Record<string, string>>
+  readonly settings: Readonly<Record<string, Setting>>
+  readonly remarks: readonly string[]
+  readonly workloads: Readonly<Record<string, WorkloadOutcome>>
+}
+
+export interface PeersOutcome {
+  /** The day of the run. */
+  readonly measuredOn: string
+  readonly machine: Machine
+  /** Which PostgreSQL, if one was needed. */
+  readonly postgres?: string
+  readonly rounds: number
+  readonly workloads: readonly { readonly id: string; readonly title: string }[]
+  /** The first is Perdure. */
+  readonly engines: readonly EngineOutcome[]
+}

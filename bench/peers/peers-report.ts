@@ -1,0 +1,82 @@
+// A run beside other engines as text: for the terminal, and for docs/performance.md.
+
+import { machineLines, short, spreadText, withUnit } from "../report.ts"
+import { markdownTable, textTable } from "../tables.ts"
+import { compare, type Comparison, type Standing } from "./comparison.ts"
+import type { PeerFigure } from "./figures.ts"
+import type { EngineOutcome, PeersOutcome } from "./outcome.ts"
+
+export function peersTable(outcome: PeersOutcome): string {
+  const rows = compare(outcome).flatMap(({ figure, standings }) =>
+    standings.map((standing, index) => [
+      index === 0 ? figure.workload : "",
+      index === 0 ? figure.label : "",
+      standing.engine.name,
+      valueText(figure, standing),
+      leadText(standing),
+    ]),
+  )
+  return [
+    textTable({ head: ["", "figure", "engine", "measured (spread)", "against Perdure"], rows }),
+    "",
+    ...outcome.engines.flatMap(reasonsOf),
+    ...outcome.engines.flatMap((engine) => [engineLine(engine), ...engine.remarks.map((remark) => `  ${remark}`)]),
+    ...(outcome.postgres === undefined ? [] : [outcome.postgres]),
+  ].join("\n")
+}
+
+export function peersMarkdown(outcome: PeersOutcome): string {
+  const comparisons = compare(outcome)
+  const head = ["engine", ...comparisons.map(({ figure }) => `${figure.workload} ${figure.label}`)]
+  const table = (cell: (comparison: Comparison, standing: Standing) => string) =>
+    markdownTable({
+      head,
+      rows: outcome.engines.map((engine) => [
+        engine.name,
+        ...comparisons.map((comparison) => {
+          const standing = comparison.standings.find((candidate) => candidate.engine === engine)
+          return standing === undefined ? "" : cell(comparison, standing)
+        }),
+      ]),
+    })
+  const unmeasured = outcome.engines.flatMap(reasonsOf)
+  return [
+    `Measured on ${outcome.measuredOn} by \`npm run bench -- --peers\`: every engine does the same workloads through the same code, in processes of its own, one after another in the same run. One round is not counted, then come ${outcome.rounds} (memory: ${outcome.rounds} processes); a figure is their median, with the lowest and the highest in brackets.`,
+    `Perdure runs on its defaults, the others on the settings below, which were chosen for speed; nobody's durability is reduced. An engine on PostgreSQL or with a server of its own does more than one in the process with its database, and can do more: several machines can share the work. The memory of PostgreSQL is not counted. An engine that polls for work was measured while busy; it reacts more slowly when it has been idle for long.`,
+    outcome.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n"),
+    "How many times better Perdure is, by the medians; **bold** where the other engine is better:",
+    table((_, standing) => (standing.value === undefined ? "not measured" : standing.lead === undefined ? "" : leadMark(standing.lead))),
+    "The figures:",
+    table(({ figure }, standing) => valueText(figure, standing)),
+    ...(unmeasured.length === 0 ? [] : [unmeasured.map((line) => `- ${line}`).join("\n")]),
+    "Versions and settings:",
+    outcome.engines.map((engine) => [`- ${engineLine(engine)}`, ...engine.remarks.map((remark) => `  - ${remark}`)].join("\n")).join("\n"),
+    [...(outcome.postgres === undefined ? [] : [outcome.postgres]), ...machineLines(outcome.machine)].map((line) => `- ${line}`).join("\n"),
+  ].join("\n\n")
+}
+
+const valueText = ({ unit }: PeerFigure, { value }: Standing) => (value === undefined ? "not measured" : withUnit(spreadText(value), unit))
+
+function leadText({ lead }: Standing): string {
+  if (lead === undefined) return ""
+  return lead >= 1 ? `${short(lead)} × behind` : `${short(1 / lead)} × BETTER`
+}
+
+const leadMark = (lead: number) => (lead >= 1 ? `${short(lead)} ×` : `**${short(lead)} ×**`)
+
+function engineLine({ name, versions, settings }: EngineOutcome): string {
+  const list = (record: Readonly<Record<string, string | number | boolean>>, between: string) =>
+    Object.entries(record)
+      .map(([key, value]) => `${key}${between}${String(value)}`)
+      .join(", ")
+  return [name, list(versions, " "), list(settings, ": ")].filter((part) => part !== "").join("; ")
+}
+
+/** Once, where it is the same for several workloads. */
+function reasonsOf({ name, workloads }: EngineOutcome): readonly string[] {
+  const missing = Object.entries(workloads).flatMap(([id, outcome]) => ("reason" in outcome ? [{ id, reason: outcome.reason }] : []))
+  return [...new Set(missing.map(({ reason }) => reason))].map((reason) => {
+    const ids = missing.filter((entry) => entry.reason === reason).map(({ id }) => id)
+    return `${name}, ${ids.join(", ")}: not measured: ${reason}`
+  })
+}

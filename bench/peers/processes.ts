@@ -1,0 +1,75 @@
+// Everything that a run starts or writes, and that must be gone when it ends: by itself, by a failure or by Ctrl-C.
+
+import type { ChildProcess } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+/** With the signal that ends them at once. */
+const running = new Map<ChildProcess, NodeJS.Signals>()
+const folders = new Set<string>()
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+
+/** Until disposed: a signal ends the process in good order, and its end takes with it what is still there. */
+export function guard(): Disposable {
+  const onSignal = () => process.exit(130)
+  for (const signal of signals) process.on(signal, onSignal)
+  process.on("exit", clear)
+  return {
+    [Symbol.dispose]() {
+      for (const signal of signals) process.off(signal, onSignal)
+      process.off("exit", clear)
+      clear()
+    },
+  }
+}
+
+function clear(): void {
+  for (const [child, signal] of running) child.kill(signal)
+  running.clear()
+  for (const folder of folders) remove(folder)
+}
+
+export function keep<Child extends ChildProcess>(child: Child, lastSignal: NodeJS.Signals = "SIGKILL"): Child {
+  running.set(child, lastSignal)
+  child.once("exit", () => running.delete(child))
+  return child
+}
+
+/** Asks first, and insists after a while. */
+export async function stop(child: ChildProcess, signal: NodeJS.Signals, patienceMs = 10_000): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, "exit")
+  child.kill(signal)
+  const timer = setTimeout(() => child.kill("SIGKILL"), patienceMs)
+  await ended
+  clearTimeout(timer)
+}
+
+/** Others may look into it: a server may have to run as another user. */
+export function temporaryFolder(parent: string = tmpdir()): string {
+  mkdirSync(parent, { recursive: true })
+  const folder = mkdtempSync(join(parent, "perdure-peers-"))
+  chmodSync(folder, 0o755)
+  folders.add(folder)
+  return folder
+}
+
+export function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  folders.delete(folder)
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  if (address === null || typeof address === "string") throw new Error("no port is free")
+  return address.port
+}

@@ -1,0 +1,128 @@
+// W1 to W7 for any engine. They are those of bench/workloads in the words of the adapter, without floors; what they say of Perdure
+// is measured by the same code as what they say of the others.
+
+import { setTimeout as delay } from "node:timers/promises"
+import { residentSet } from "../resident-set.ts"
+import { median, quantile } from "../statistics.ts"
+import type { Sample } from "../workload.ts"
+import { type Peer, sleepMs, type WorkflowKind } from "./adapter.ts"
+import { rungAt } from "./doorbell.ts"
+
+export interface PeerWorkload {
+  readonly id: string
+  readonly title: string
+  /** A round needs a heap of its own, and does not warm up. */
+  readonly processPerRound?: true
+  readonly measure: (peer: Peer) => Promise<Sample>
+}
+
+const instances = 1_000
+const stepsEach = 10
+const longSteps = 1_000
+const parallelSteps = 100
+const sleepers = 100
+
+/** An engine that polls slowly is not measured as often as one that does not: so many times, or as often as fits into this time, but ten times at least. */
+const roundMs = 12_000
+const timesMin = 10
+
+/** Before an event: the wait must be on disk, and a polling engine in any phase of its polling. */
+const beforeEventMs = { min: 100, max: 600 }
+
+let lastNumber = 0
+
+async function resultOf(peer: Peer, kind: WorkflowKind, steps: number): Promise<number> {
+  const startedAt = performance.now()
+  const result = await (await peer.start(kind, steps)).result()
+  const ms = performance.now() - startedAt
+  if (result !== steps) throw new Error(`the result of ${kind} is ${String(result)}, not ${steps}`)
+  return ms
+}
+
+async function repeated(times: number, run: () => Promise<number>): Promise<readonly number[]> {
+  const latencies: number[] = []
+  const startedAt = performance.now()
+  while (latencies.length < times && (latencies.length < timesMin || performance.now() - startedAt < roundMs)) latencies.push(await run())
+  return latencies
+}
+
+/** Milliseconds from the first start to the last result. */
+async function manyAtOnce(peer: Peer): Promise<number> {
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: instances }, () => resultOf(peer, "sequence", stepsEach)))
+  return performance.now() - startedAt
+}
+
+/** Milliseconds from sending an event to the result. */
+async function eventToResult(peer: Peer): Promise<number> {
+  const number = ++lastNumber
+  const started = await peer.start("listener", number)
+  const result = started.result()
+  await rungAt(number)
+  await delay(beforeEventMs.min + Math.random() * (beforeEventMs.max - beforeEventMs.min))
+  const sentAt = performance.now()
+  await peer.sendEvent(number, number)
+  const received = await result
+  if (received !== number) throw new Error(`the listener got ${String(received)}, not ${number}`)
+  return performance.now() - sentAt
+}
+
+/** How much later than asked for the code went on. */
+async function lateness(peer: Peer): Promise<number> {
+  const number = ++lastNumber
+  const started = await peer.start("sleeper", number)
+  const [wokenAt, askedAt] = await Promise.all([started.result(), rungAt(number)])
+  // The clock has whole milliseconds; on average half of one more has passed.
+  return wokenAt - askedAt - sleepMs + 0.5
+}
+
+export const peerWorkloads: readonly PeerWorkload[] = [
+  {
+    id: "W1",
+    title: `${instances} instances of ${stepsEach} sequential steps, started at once`,
+    async measure(peer) {
+      const seconds = (await manyAtOnce(peer)) / 1_000
+      return { workflowsPerSecond: instances / seconds, stepsPerSecond: (instances * stepsEach) / seconds }
+    },
+  },
+  {
+    id: "W2",
+    title: "start an instance of one step and await its result, up to 100 times",
+    async measure(peer) {
+      const latencies = await repeated(100, () => resultOf(peer, "sequence", 1))
+      return { startP50Ms: median(latencies), startP99Ms: quantile(latencies, 0.99) }
+    },
+  },
+  {
+    id: "W3",
+    title: `one instance of ${longSteps} sequential steps`,
+    measure: async (peer) => ({ stepMs: (await resultOf(peer, "sequence", longSteps)) / longSteps }),
+  },
+  {
+    id: "W4",
+    title: `one instance of ${parallelSteps} parallel steps, 10 times`,
+    measure: async (peer) => ({ fanMs: median(await repeated(10, () => resultOf(peer, "fan", parallelSteps))) }),
+  },
+  {
+    id: "W5",
+    title: "send an event to an instance that waits for it, until it is completed, up to 20 times",
+    measure: async (peer) => ({ eventMs: median(await repeated(20, () => eventToResult(peer))) }),
+  },
+  {
+    id: "W6",
+    title: "memory of the process after W1, the engine open",
+    processPerRound: true,
+    async measure(peer) {
+      await manyAtOnce(peer)
+      return { residentMb: residentSet().residentMb }
+    },
+  },
+  {
+    id: "W7",
+    title: `${sleepers} instances that each sleep ${sleepMs} ms: how late their code goes on`,
+    async measure(peer) {
+      const late = await Promise.all(Array.from({ length: sleepers }, () => lateness(peer)))
+      return { lateP50Ms: median(late), lateP99Ms: quantile(late, 0.99) }
+    },
+  },
+]

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util"
 import type { PeersArguments } from "./peers.ts"
+import { choose } from "./peers/choice.ts"
 import type { Section } from "./section.ts"
 import { sections, workloads } from "./section-list.ts"
 import type { Workload } from "./workload.ts"
@@ -51,7 +52,10 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
   const places = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }) }
   if (peers && growth) return { complaint: "--peers and --growth are two runs; give one of them" }
-  if (peers) return { does: "measure-peers", with: { rounds, docs, ...places, ...(only === undefined ? {} : { only }) } }
+  if (peers) {
+    const choice = choose(only)
+    return "complaint" in choice ? choice : { does: "measure-peers", with: { ...choice, rounds, docs, ...places } }
+  }
   const section = sections[growth ? "growth" : "workloads"]
   const chosen = only === undefined ? section.workloads : pick(only.split(",").map((id) => id.trim()))
   if ("complaint" in chosen) return chosen

@@ -2,16 +2,11 @@
 
 import { writeFileSync } from "node:fs"
 import { writeDocs } from "./docs.ts"
-import { choose } from "./peers/choice.ts"
 import { peersTable } from "./peers/peers-report.ts"
 import { savePeersResults, toText } from "./peers/peers-results.ts"
-import { runPeers } from "./peers/peers-run.ts"
+import { type PeersOptions, runPeers } from "./peers/peers-run.ts"
 
-export interface PeersArguments {
-  /** Ids of peers and workloads, with commas between. */
-  readonly only?: string
-  readonly rounds: number
-  readonly folder?: string
+export interface PeersArguments extends PeersOptions {
   /** A file for everything that was measured. */
   readonly json?: string
   /** Keep what was measured, and write about it. */
@@ -20,13 +15,6 @@ export interface PeersArguments {
 
 /** Fails where Perdure could not be measured; where a peer could not, the report says so. */
 export async function measurePeers({ json, docs, ...options }: PeersArguments): Promise<void> {
-  try {
-    choose(options.only)
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error))
-    process.exitCode = 2
-    return
-  }
   const outcome = await runPeers(options)
   console.log(`\nCounted rounds: ${options.rounds}; medians, with the lowest and the highest in brackets.\n\n${peersTable(outcome)}`)
   if (json !== undefined) writeFileSync(json, toText(outcome))

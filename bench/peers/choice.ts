@@ -7,13 +7,13 @@ export interface Choice {
   readonly workloads: readonly PeerWorkload[]
 }
 
-/** Of `--only dbos,W1`: what is named by no engine means all engines, by no workload all workloads. Perdure is always with them. */
-export function choose(only: string | undefined): Choice {
+/** Of `--only dbos,W1`: where no engine is named all are meant, where no workload is named all are meant. Perdure is always among them. */
+export function choose(only: string | undefined): Choice | { readonly complaint: string } {
   const names = only === undefined ? [] : only.split(",").map((name) => name.trim())
   const isPeer = ({ id }: PeerDescription, name: string) => id === name || id.startsWith(`${name}-`)
   const unknown = names.filter((name) => !peers.some((peer) => isPeer(peer, name)) && !peerWorkloads.some(({ id }) => id === name))
   if (unknown.length > 0) {
-    throw new Error(`nothing is called ${unknown.join(", ")}; there are ${[...peers, ...peerWorkloads].map(({ id }) => id).join(", ")}`)
+    return { complaint: `no engine or workload called ${unknown.join(", ")}; there are ${[...peers, ...peerWorkloads].map(({ id }) => id).join(", ")}` }
   }
   const namedPeers = peers.filter((peer) => names.some((name) => isPeer(peer, name)))
   const namedWorkloads = peerWorkloads.filter(({ id }) => names.includes(id))

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { keep } from "./processes.ts"
 
 const folder = new URL("./", import.meta.url)
 const stamp = new URL("node_modules/.installed-lockfile", folder)
@@ -26,7 +27,7 @@ export async function install(): Promise<void> {
   console.log("\nInstalling the peers into bench/peers/node_modules (about 300 MB) …")
   const { npm_execpath: npm, npm_config_local_prefix: _root, ...env } = process.env
   const [command, args] = npm === undefined ? ["npm", ["ci"]] : [process.execPath, [npm, "ci"]]
-  const child = spawn(command, args, { cwd: folder, env, stdio: ["ignore", "inherit", "inherit"] })
+  const child = keep(spawn(command, args, { cwd: folder, env, stdio: ["ignore", "inherit", "inherit"] }))
   const [code] = (await once(child, "close")) as [number | null]
   if (code !== 0) throw new Error(`\`npm ci\` in bench/peers ended with code ${String(code)}`)
   writeFileSync(stamp, lockfile)

@@ -6,7 +6,7 @@ import { sampleText } from "../report.ts"
 import { median } from "../statistics.ts"
 import type { Sample } from "../workload.ts"
 import type { PeerDescription } from "./adapter.ts"
-import { choose } from "./choice.ts"
+import type { Choice } from "./choice.ts"
 import { peerFigures } from "./figures.ts"
 import { install, versionOf } from "./installation.ts"
 import { measureInProcess } from "./measured-process.ts"
@@ -17,16 +17,14 @@ import { guard, remove, temporaryFolder } from "./processes.ts"
 import { startRestate } from "./restate-server.ts"
 import type { PeerWorkload } from "./workloads.ts"
 
-export interface PeersOptions {
-  /** Ids of peers and workloads, with commas between; default: all of them. */
-  readonly only?: string | undefined
+export interface PeersOptions extends Choice {
   readonly rounds: number
   /** Where databases go; default: the system's temporary folder. */
-  readonly folder?: string | undefined
+  readonly folder?: string
 }
 
 export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
-  const { engines, workloads } = choose(options.only)
+  const { engines, workloads } = options
   using _ = guard()
   const machine = describeMachine(options.folder)
   const notInstalled = await reasonOf(install())

@@ -2,7 +2,7 @@
 
 import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -58,8 +58,15 @@ export function temporaryFolder(parent: string = tmpdir()): string {
   return folder
 }
 
+/** Again and again for a while: a server that was just ended may still change what is in it, at which `rmSync` fails or, forced, gives up without a word. */
 export function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  for (let tries = 0; tries < 60 && existsSync(folder); tries++) {
+    // The process may be at its end, where nothing can be awaited any more.
+    if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+    try {
+      rmSync(folder, { recursive: true, force: true })
+    } catch {}
+  }
   folders.delete(folder)
 }
 

@@ -6,6 +6,6 @@ export const openworkflowPostgres = {
   name: "OpenWorkflow, Postgres",
   packages: ["openworkflow", "postgres"],
   needs: "postgres",
-  settings: { concurrency: 50, resultPollMs: 10, poolMax: 20 },
+  settings: { concurrency: 100, resultPollMs: 10, poolMax: 20 },
   remarks: openworkflowRemarks,
 } as const satisfies PeerDescription

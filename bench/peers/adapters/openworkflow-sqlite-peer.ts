@@ -5,6 +5,6 @@ export const openworkflowSqlite = {
   id: "openworkflow-sqlite",
   name: "OpenWorkflow, SQLite",
   packages: ["openworkflow"],
-  settings: { concurrency: 50, resultPollMs: 10, journalMode: "WAL", synchronous: "FULL" },
+  settings: { concurrency: 100, resultPollMs: 10, journalMode: "WAL", synchronous: "FULL" },
   remarks: openworkflowRemarks,
 } as const satisfies PeerDescription

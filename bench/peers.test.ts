@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest"
+import type { EngineOutcome, PeersOutcome, WorkloadOutcome } from "./peers/outcome.ts"
+import { choose } from "./peers/choice.ts"
+import { peersMarkdown, peersTable } from "./peers/peers-report.ts"
+
+const figures = (key: string, median: number): WorkloadOutcome => ({ figures: { [key]: { median, min: median / 2, max: median * 2 } } })
+
+const engine = (name: string, workloads: EngineOutcome["workloads"]): EngineOutcome => ({
+  id: name.toLowerCase(),
+  name,
+  versions: { [name]: "1.2.3" },
+  settings: { poolSize: 20 },
+  remarks: ["polls"],
+  workloads,
+})
+
+const outcome: PeersOutcome = {
+  measuredOn: "2026-11-16",
+  machine: {
+    perdure: "0.1.0",
+    node: "24.0.0",
+    sqlite: "3.0.0",
+    settings: "defaults",
+    system: "Linux",
+    cores: 2,
+    processor: "some",
+    memoryGb: 8,
+    filesystem: "ext4",
+    fdatasyncMs: 0.2,
+    load: 0,
+  },
+  rounds: 3,
+  workloads: [
+    { id: "W1", title: "many" },
+    { id: "W3", title: "long" },
+  ],
+  engines: [
+    engine("Perdure", { W1: figures("workflowsPerSecond", 1_000), W3: figures("stepMs", 0.3) }),
+    engine("Slow", { W1: figures("workflowsPerSecond", 100), W3: { reason: "it takes no more than 10 steps" } }),
+    engine("Quick", { W1: figures("workflowsPerSecond", 2_000), W3: figures("stepMs", 0.9) }),
+  ],
+}
+
+const rowOf = (text: string, name: string) => text.split("\n").filter((line) => line.includes(name))
+
+describe("the report beside other engines", () => {
+  it("says how far a peer is behind, and where it is better", () => {
+    expect(rowOf(peersTable(outcome), "Slow ")[0]).toMatch(/100 \(50\.0–200\) \/s +10\.0 × behind$/)
+    expect(rowOf(peersTable(outcome), "Quick ")[0]).toMatch(/2\.00 × BETTER$/)
+    expect(peersMarkdown(outcome)).toContain("| Quick | **0.500 ×** | 3.00 × |")
+  })
+
+  it("gives what was not measured with its reason, and never as a number", () => {
+    expect(peersMarkdown(outcome)).toContain("| Slow | 10.0 × | not measured |")
+    expect(peersMarkdown(outcome)).toContain("- Slow, W3: not measured: it takes no more than 10 steps")
+    expect(peersTable(outcome)).toContain("Slow, W3: not measured: it takes no more than 10 steps")
+  })
+
+  it("prints versions and settings", () => {
+    for (const text of [peersTable(outcome), peersMarkdown(outcome)]) expect(text).toContain("Slow 1.2.3; poolSize: 20")
+  })
+})
+
+describe("the choice of engines and workloads", () => {
+  const idsOf = (only?: string) => {
+    const choice = choose(only)
+    if ("complaint" in choice) throw new Error(choice.complaint)
+    return { engines: choice.engines.map(({ id }) => id), workloads: choice.workloads.map(({ id }) => id) }
+  }
+
+  it("always measures Perdure, and everything of a kind of which nothing is named", () => {
+    expect(idsOf("dbos, W1")).toEqual({ engines: ["perdure-sqlite", "dbos"], workloads: ["W1"] })
+    expect(idsOf("openworkflow").engines).toEqual(["perdure-sqlite", "openworkflow-sqlite", "openworkflow-postgres"])
+    expect(idsOf("openworkflow").workloads).toEqual(idsOf().workloads)
+    expect(idsOf("W2").engines).toEqual(idsOf().engines)
+  })
+
+  it("complains of a name that nothing has", () => {
+    expect(choose("W1,nobody")).toHaveProperty("complaint", expect.stringContaining("called nobody; there are perdure-sqlite, dbos"))
+  })
+})

@@ -1,7 +1,8 @@
-import type { Asks, SleepOptions, StepContext, StepOptions, WaitOptions } from "./context.ts"
+import type { Asks, Rollback, SleepOptions, StepContext, StepOptions, WaitOptions } from "./context.ts"
 import { durationMs, type Duration } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
 import { instant } from "./instant.ts"
+import type { ChildLink } from "./journal.ts"
 import { checkEventType, type Limits } from "./limits.ts"
 import { checkRetry } from "./retry-policy.ts"
 import { SmallMap } from "./small-map.ts"
@@ -15,6 +16,8 @@ export interface DoAsk {
   readonly id: string
   readonly fn: (context: StepContext) => unknown
   readonly options: StepOptions | undefined
+  /** It starts a child. */
+  readonly child?: ChildLink
 }
 
 export interface SleepAsk {
@@ -53,15 +56,28 @@ export class Asker implements Asks<Record<string, never>> {
     this.#duplicates = duplicates
   }
 
-  do<T>(name: string, fn: (context: StepContext<Record<string, never>>) => T | Promise<T>, options?: StepOptions): Promise<T> {
+  do<T>(name: string, fn: (context: StepContext<Record<string, never>>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T> {
     try {
       const id = this.#id(name)
       if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `step "${name}" has no function; write ctx.do("${name}", async () => …)`)
-      if (options !== undefined) checkStepOptions(name, options)
-      return this.#sink({ kind: "do", id, fn: fn as DoAsk["fn"], options }) as Promise<T>
+      if (options !== undefined) this.#checkOptions(name, options)
+      return this.#sink({ kind: "do", id, fn: fn as DoAsk["fn"], options: options as StepOptions | undefined }) as Promise<T>
     } catch (error) {
       return Promise.reject(error)
     }
+  }
+
+  /** A step of the engine's own making. */
+  protected askFor(name: string, make: (id: string) => AskRequest): Promise<unknown> {
+    return this.#ask(name, make)
+  }
+
+  #checkOptions(name: string, options: StepOptions<never>): void {
+    checkStepOptions(name, options)
+    if (options.rollback === undefined) return
+    if (this.#parent !== undefined)
+      throw new PerdureError("BAD_OPTION", `step "${name}" is inside step "${this.#parent}" and has a rollback; give it to the outermost step`)
+    checkRollback(name, options.rollback)
   }
 
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void> {
@@ -113,8 +129,15 @@ export class Asker implements Asks<Record<string, never>> {
 }
 
 /** Here, where the code can still catch it: an attempt could only fail again and again. */
-function checkStepOptions(name: string, { retry, timeout, deadline }: StepOptions): void {
+function checkStepOptions(name: string, { retry, timeout, deadline }: Omit<StepOptions, "rollback">): void {
   if (timeout !== undefined) durationMs(timeout, `the timeout of step "${name}"`)
   if (deadline !== undefined) durationMs(deadline, `the deadline of step "${name}"`)
   if (retry !== undefined) checkRetry(retry)
+}
+
+function checkRollback(name: string, rollback: Rollback<never>): void {
+  if (typeof rollback === "function") return
+  if (typeof rollback !== "object" || typeof rollback.run !== "function")
+    throw new PerdureError("BAD_OPTION", `the rollback of step "${name}" is no function; write rollback: (result) => … or rollback: { run, retry }`)
+  checkStepOptions(name, rollback)
 }

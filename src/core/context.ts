@@ -1,6 +1,7 @@
 import type { Duration } from "./duration.ts"
 import type { RetryOptions } from "./retry-policy.ts"
-import type { EventMap } from "./workflow.ts"
+import type { OnParentEnd } from "./journal.ts"
+import type { EventMap, Workflow } from "./workflow.ts"
 
 /** What workflow code is given: everything it may ask for. */
 export interface Context<Events = EventMap> extends Asks<Events> {
@@ -18,12 +19,67 @@ export interface Context<Events = EventMap> extends Asks<Events> {
   /** Silent during replay. */
   readonly log: WorkflowLog
   waitForSignal: Asks<Events>["waitForEvent"]
+  /** From now on events of that type that nobody waits for go to the handler, those buffered first. It may use `ctx`; what it throws fails the run. */
+  onEvent<K extends EventType<Events>>(type: K, handler: EventHandler<Events[K]>): void
+  /** Answers `handle.query(name, …)` from what the code knows; at once, and without asking for anything. */
+  setQueryHandler(name: string, handler: QueryHandler): void
+  /** Does what `handle.update(name, …)` asks for, and answers it, once. It may use `ctx`. `validate` throws to refuse a request. */
+  setUpdateHandler(name: string, handler: UpdateHandler): void
+  setUpdateHandler(name: string, options: UpdateOptions, handler: UpdateHandler): void
+  /** Starts another instance, once. Throws where it cannot be started, such as `ID_EXISTS`. */
+  startChild<In, Out, E, Sent>(workflow: Workflow<In, Out, E, Sent>, ...options: ChildArguments<NoInfer<In>>): Promise<Child<Out, Sent>>
+  startChild(workflow: string, options?: ChildOptions<unknown>): Promise<Child>
+  /** Starts another instance and waits for its result. */
+  runChild<In, Out, E, Sent>(workflow: Workflow<In, Out, E, Sent>, ...options: ChildArguments<NoInfer<In>>): Promise<Out>
+  runChild(workflow: string, options?: ChildOptions<unknown>): Promise<unknown>
+  /** Ends this run and begins the next with this input and an empty journal, under the same id. Events that nobody took go along. */
+  continueAsNew(input?: unknown): Promise<never>
+  /** Whether the instance may take the changed path: not while it follows what older code recorded. */
+  patched(id: string): boolean
+}
+
+export type EventHandler<P> = (payload: P) => unknown
+export type QueryHandler = (...args: never[]) => unknown
+export type UpdateHandler = (...args: never[]) => unknown
+
+export interface UpdateOptions {
+  /** Throws to refuse a request before it is accepted. It sees what the workflow knows, and asks for nothing. */
+  readonly validate?: (...args: never[]) => void
+}
+
+export interface ChildOptions<In> {
+  /** Unique in the engine; default: one made of the parent's id and the workflow's name. */
+  readonly id?: string
+  readonly input?: In
+  /** What becomes of the child if it is not over when its parent is; default `"cancel"`. */
+  readonly onParentEnd?: OnParentEnd
+  /** By name: which version; default: the last registered. */
+  readonly version?: string
+  readonly timeout?: Duration
+  readonly tags?: readonly string[]
+}
+
+/** Input may be left out where the workflow takes none. */
+export type ChildArguments<In> = undefined extends In
+  ? [options?: ChildOptions<In>]
+  : [In] extends [void]
+    ? [options?: ChildOptions<In>]
+    : [options: ChildOptions<In> & { readonly input: In }]
+
+/** An instance that the workflow started. */
+export interface Child<Out = unknown, Sent = EventMap> {
+  readonly id: string
+  /** Rejects with what the child failed with, a `CancelledError` or a `TerminatedError`. */
+  result(): Promise<Out>
+  /** Both are steps of the workflow: done once, also across crashes. */
+  sendEvent<K extends keyof Sent & string>(type: K, payload?: Sent[K]): Promise<void>
+  cancel(reason?: string): Promise<void>
 }
 
 /** What both workflow code and a step's function may ask for. */
 export interface Asks<Events = EventMap> {
   /** Runs `fn` and records its result; a recorded result is never computed again. */
-  do<T>(name: string, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions): Promise<T>
+  do<T>(name: string, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
   /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */
@@ -47,13 +103,18 @@ export interface StepContext<Events = EventMap> {
   readonly step: Asks<Events>
 }
 
-export interface StepOptions {
+export interface StepOptions<T = unknown> {
   readonly retry?: RetryOptions
   /** Of one attempt. A result that comes later is dropped. */
   readonly timeout?: Duration
   /** Over all attempts, from the first one's start. */
   readonly deadline?: Duration
+  /** Undoes the completed step if the run fails or is cancelled: newest first, as a durable step of its own. */
+  readonly rollback?: Rollback<T>
 }
+
+export type Rollback<T> = RollbackFunction<T> | (Omit<StepOptions, "rollback"> & { readonly run: RollbackFunction<T> })
+export type RollbackFunction<T> = (result: T, step: StepContext) => unknown
 
 export interface SleepOptions {
   readonly signal?: AbortSignal
@@ -75,6 +136,8 @@ export interface InstanceInfo {
   readonly run: number
   readonly startedAt: number
   readonly incarnation: string
+  /** The instance that started it. */
+  readonly parentId?: string
 }
 
 export interface WorkflowLog {

@@ -1,5 +1,5 @@
 import { CancelledError, PerdureError, TerminatedError } from "./errors.ts"
-import type { Entry } from "./journal.ts"
+import type { Entry, EntryOf } from "./journal.ts"
 
 /** The error that an ended, or stalled, instance shows to whoever asks for its result. */
 export function endingError(instance: string, entry: Entry): unknown {
@@ -15,4 +15,10 @@ export function endingError(instance: string, entry: Entry): unknown {
     default:
       return new PerdureError("STORE_FAILED", `the journal of instance "${instance}" ends with ${entry.type}, which is no ending`, { details: { instance } })
   }
+}
+
+/** The error that a child which did not complete shows to its parent. */
+export function childError({ instance, status, value, reason }: EntryOf<"child.ended">): unknown {
+  if (status === "failed") return value.decode()
+  return status === "cancelled" ? new CancelledError(instance, reason) : new TerminatedError(instance, reason)
 }

@@ -15,10 +15,13 @@ class Driver {
     this.execution = new Execution({
       workflow: code,
       info: { id: "i", workflow: code.name, version: "1", run: 1, startedAt: 0, incarnation: "x" },
+      seed: "x:1",
       limits: defaultLimits,
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),
       guard: silent,
+      startChild: () => silent,
+      reachChild: () => ({ sendEvent: () => silent, cancel: () => silent }),
       onActivity: silent,
     })
   }
@@ -37,9 +40,9 @@ class Driver {
 
   /** Records all that the code asked for. */
   acceptAll(): readonly string[] {
-    const ids = this.execution.fresh.keys()
-    for (const { request } of this.execution.fresh.values()) {
-      this.execution.accept(request.id, request.kind, ++this.#position, request.kind === "wait" ? request.event : undefined)
+    const ids = this.execution.asks.fresh.keys()
+    for (const { request } of this.execution.asks.fresh.values()) {
+      this.execution.asks.accept(request.id, request.kind, ++this.#position, request.kind === "wait" ? request.event : undefined)
     }
     return ids
   }
@@ -88,10 +91,10 @@ describe("an execution", () => {
   it("says when what is recorded was not asked for, or was asked for as something else", async () => {
     const driver = new Driver(workflow("w", (ctx) => Promise.all([ctx.sleep("a", 5), ctx.waitForEvent("b")])))
     await driver.begin()
-    expect(driver.execution.accept("missing", "do", 2)).toBe("missing")
-    expect(driver.execution.accept("a", "do", 2)).toEqual({ asked: 'sleep "a"' })
-    expect(driver.execution.accept("b", "wait", 2, "other")).toEqual({ asked: 'wait "b" for event "b"' })
-    expect(driver.execution.accept("b", "wait", 2, "b")).toBe("accepted")
+    expect(driver.execution.asks.accept("missing", "do", 2)).toBe("missing")
+    expect(driver.execution.asks.accept("a", "do", 2)).toEqual({ asked: 'sleep "a"' })
+    expect(driver.execution.asks.accept("b", "wait", 2, "other")).toEqual({ asked: 'wait "b" for event "b"' })
+    expect(driver.execution.asks.accept("b", "wait", 2, "b")).toBe("accepted")
   })
 
   it("a cancel rejects recorded sleeps and waits at once, attempts when they end, and steps asked for later not at all", async () => {
@@ -131,7 +134,7 @@ describe("an execution", () => {
     const driver = new Driver(workflow("w", (ctx) => ctx.do("d", () => 1)))
     await driver.begin()
     driver.acceptAll()
-    driver.execution.retrying("d")
+    driver.execution.asks.retrying("d")
     await driver.release({ type: "cancel.requested", cause: "request" })
     expect(driver.execution.outcome).toMatchObject({ ok: false, error: { code: "CANCELLED" } })
   })
@@ -149,7 +152,7 @@ describe("an execution", () => {
     await driver.begin()
     expect(driver.acceptAll()).toEqual(["b"])
     second.abort()
-    expect(driver.execution.aborted).toEqual(["b"])
-    expect(driver.execution.accept("a", "sleep", 9)).toBe("accepted")
+    expect(driver.execution.notes).toEqual([{ type: "ask.aborted", id: "b" }])
+    expect(driver.execution.asks.accept("a", "sleep", 9)).toBe("accepted")
   })
 })

@@ -1,86 +1,86 @@
-import type { AskRequest } from "./ask.ts"
-import type { Payload } from "./codec.ts"
+import type { AskRequest, DoAsk } from "./ask.ts"
+import { encodeError, encodeValue, Payload } from "./codec.ts"
+import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
-import { tooManySteps, CancelledError } from "./errors.ts"
-import type { Recorded, Release } from "./journal.ts"
+import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
+import { Handlers } from "./handlers.ts"
+import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import type { Limits } from "./limits.ts"
-import { SmallMap } from "./small-map.ts"
-import { PendingAsk, reject, settle, type Settling } from "./settlement.ts"
+import { Rollbacks } from "./rollback.ts"
+import { OpenAsks, type OpenAsk } from "./open-asks.ts"
+import { settle, type Settling } from "./settlement.ts"
+import { validate } from "./standard-schema.ts"
 import type { AnyWorkflow } from "./workflow.ts"
-import { WorkflowContext, type ContextSource } from "./workflow-context.ts"
+import { WorkflowContext, type ChildStart, type ContextSource } from "./workflow-context.ts"
 
 /**
  * Workflow code and its journal. The code asks; whoever drives the execution records each ask (`accept`), does it, records
  * what came out and releases that entry (`release`), which settles one promise. Live execution and replay are this one path:
- * a driver releases exactly one entry, lets a macrotask pass, and looks at `fresh` and `outcome`.
+ * a driver releases exactly one entry, lets a macrotask pass, and looks at `fresh`, `notes` and `outcome`.
  *
  * Suspension is a promise left pending. Nothing here does I/O, reads a clock or draws a random number.
  */
 export class Execution implements ContextSource {
-  /** Asks that are not recorded yet, in call order. */
-  readonly fresh = new SmallMap<OpenAsk>()
-  /** Recorded asks that the code itself gave up through a signal, to be recorded. */
-  aborted: string[] = []
+  readonly asks = new OpenAsks()
+  /** What the code did that is to be recorded, and that nothing comes of: asks given up, patches, answers to updates. */
+  notes: Note[] = noNotes
   outcome: Outcome | undefined = undefined
   /** Log lines of workflow code are silent while this is set. */
   replaying = false
+  /** Recorded asks that the code has not come to yet. */
+  asksAhead = 0
   /** The time of the last entry seen. */
   now = 0
   lastAsked: string | undefined = undefined
+  /** The code has ended, and what it completed is being undone. */
+  isUnwinding = false
+  /** Handlers were set, which events that are buffered may be for. */
+  hasNewHandlers = false
 
   readonly #spec: ExecutionSpec
-  readonly #open = new SmallMap<OpenAsk>()
-  /** Asks that the code gave up before they were recorded; on replay with other timing they may be recorded all the same. */
-  #withdrawn: Set<string> | undefined = undefined
-  #cancelling: AbortController | undefined
-  #cancelled: CancelledError | undefined
-  #asks = 0
+  #cancelling: AbortController | undefined = undefined
+  #cancelled: CancelledError | undefined = undefined
+  #asked = 0
+  #rollbacks: Rollbacks | undefined = undefined
+  #handlers: Handlers | undefined = undefined
+  #children: ChildResults | undefined = undefined
+  #patches: Map<string, boolean> | undefined = undefined
+  /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
+  #halted = false
+  /** A query or a validation is being answered: nothing may be asked for. */
+  #readOnly: string | undefined = undefined
 
   constructor(spec: ExecutionSpec) {
     this.#spec = spec
   }
 
   get hasOpenAsks(): boolean {
-    return this.#open.size > 0 || this.fresh.size > 0
+    return this.asks.size > 0 || this.#children?.isAwaited === true
   }
 
-  /** Takes note that an ask is recorded at a position. `missing`: the code has not asked for it (yet). */
-  accept(id: string, kind: AskRequest["kind"], position: number, event?: string): "accepted" | "missing" | { readonly asked: string } {
-    const ask = this.fresh.get(id)
-    if (ask === undefined) return this.#again(id)
-    if (ask.request.kind !== kind) return { asked: describeAsk(ask.request) }
-    if (ask.request.kind === "wait" && ask.request.event !== event) return { asked: describeAsk(ask.request) }
-    ask.position = position
-    ask.underWay = true
-    this.fresh.delete(id)
-    this.#open.set(id, ask)
-    return "accepted"
+  /** The code has nothing that is to be recorded. */
+  get isQuiet(): boolean {
+    return !this.outcome && this.asks.fresh.size === 0 && this.notes.length === 0 && !this.hasNewHandlers
   }
 
-  /** A further attempt of an open step, or an ask that the code is through with. */
-  #again(id: string): "accepted" | "missing" {
-    const open = this.#open.get(id)
-    if (open) open.underWay = true
-    return open || this.#withdrawn?.has(id) ? "accepted" : "missing"
-  }
-
-  /** The step's attempt failed and another is to follow: nothing of it is under way until then. */
-  retrying(id: string): void {
-    const open = this.#open.get(id)
-    if (open) open.underWay = false
+  takeNotes(): readonly Note[] {
+    const { notes } = this
+    this.notes = noNotes
+    return notes
   }
 
   /** That the code gave it up is in the journal. */
   recordedAborted(id: string): void {
-    if (this.aborted.includes(id)) this.aborted = this.aborted.filter((other) => other !== id)
+    if (this.notes.length > 0) this.notes = this.notes.filter((note) => note.type !== "ask.aborted" || note.id !== id)
   }
 
-  /** What the code asked for under this id, while it is open. */
-  request(id: string): AskRequest | undefined {
-    return this.#open.get(id)?.request
+  /** The patch is in the journal of this run: the code takes its path again. */
+  recordedPatch(patch: string): void {
+    this.#patches ??= new Map()
+    this.#patches.set(patch, true)
   }
 
-  /** Releases one entry to the code. `payload` is what a completed wait received. */
+  /** Releases one entry to the code. `payload` is what a completed wait received, or what a handled event brought. */
   release({ entry, at, position }: Recorded<Release>, payload?: Payload): void {
     this.now = at
     switch (entry.type) {
@@ -90,6 +90,14 @@ export class Execution implements ContextSource {
         return this.#begin(entry.value.decode())
       case "cancel.requested":
         return this.#cancel(position, entry.reason)
+      case "terminate.requested":
+        return this.#terminate()
+      case "child.ended":
+        return this.#childResults.ended(entry)
+      case "event.handled":
+        return this.#call(() => this.handlers.event(entry.event, payload?.decode()))
+      case "update.accepted":
+        return this.#update(entry)
       default:
         return this.#settle(entry, payload)
     }
@@ -99,75 +107,208 @@ export class Execution implements ContextSource {
     const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number", this.#spec.limits)
     this.#spec.enter(() => {
       new Promise((resolve) => resolve(this.#spec.workflow.run(context, input))).then(
-        (value) => this.#end({ ok: true, value }),
-        (error: unknown) => this.#end({ ok: false, error }),
+        (value) => this.#finish({ ok: true, value }),
+        (error: unknown) => this.#finish({ ok: false, error }),
       )
     })
   }
 
+  /** Runs a handler of the code's; what it throws fails the run. */
+  #call(run: () => unknown): void {
+    this.#spec.enter(() => {
+      new Promise((resolve) => resolve(run())).catch((error: unknown) => this.#finish({ ok: false, error }))
+    })
+  }
+
+  /** The code has ended: what is to be undone is undone first. */
+  #finish(outcome: Outcome): void {
+    if (this.#halted) return
+    this.#halted = true
+    const isUndone = !outcome.ok || this.#cancelled !== undefined
+    if (isUndone && this.#rollbacks && this.#rollbacks.size > 0) this.#unwind(this.#rollbacks, outcome)
+    else this.#end(outcome)
+  }
+
+  #unwind(rollbacks: Rollbacks, outcome: Outcome): void {
+    const { underWay, aborted } = this.asks.giveUpRest()
+    for (const id of aborted) this.#note({ type: "ask.aborted", id })
+    this.isUnwinding = true
+    this.#spec.onActivity()
+    this.#spec.enter(() => {
+      // What is still being done may have to be undone as well.
+      Promise.allSettled(underWay)
+        .then(() => rollbacks.unwind((request) => this.#put(request)))
+        .then(
+          (failed) => this.#end(failed.length === 0 ? outcome : { ...outcome, notRolledBack: failed }),
+          (error: unknown) => this.#end({ ok: false, error }),
+        )
+    })
+  }
+
   #end(outcome: Outcome): void {
-    this.outcome = outcome
+    this.outcome ??= outcome
     this.#spec.onActivity()
   }
 
-  /**
-   * At the position of a cancel, open sleeps and waits reject, and attempts under way will reject when they end. What the
-   * code asked for but is not recorded counts as later: sleeps and waits reject at once, steps still work.
-   */
   #cancel(position: number, reason: string | undefined): void {
     const cancelled = new CancelledError(this.#spec.info.id, reason)
     this.#cancelled = cancelled
-    for (const ask of [...this.#open.values(), ...this.fresh.values()]) {
-      const recordedBefore = ask.position > 0 && ask.position < position
-      if (ask.request.kind === "do") {
-        if (!recordedBefore) continue
-        ask.cancelled = cancelled
-        if (ask.underWay) continue
-      }
-      this.#forget(ask.request.id)
-      reject(ask, cancelled)
-    }
+    this.asks.cancel(position, cancelled)
+    this.#children?.cancel(cancelled)
     this.#cancelling?.abort(cancelled)
   }
 
-  #settle(entry: Settling, payload: Payload | undefined): void {
-    const ask = this.#open.get(entry.id)
-    if (ask === undefined) return
-    this.#forget(entry.id)
-    if (ask.cancelled) reject(ask, ask.cancelled)
-    else settle(ask, entry, payload)
+  /** The code stops where it is; only what it has completed is undone. */
+  #terminate(): void {
+    if (this.#halted) return
+    this.#halted = true
+    this.asks.clear()
+    this.#unwind(this.#rollbacks ?? new Rollbacks(), { ok: true, value: undefined })
   }
 
-  #forget(id: string): void {
-    this.#open.delete(id)
-    this.fresh.delete(id)
+  #settle(entry: Settling, payload: Payload | undefined): void {
+    const ask = this.asks.take(entry.id)
+    if (ask === undefined) return
+    if (entry.type === "step.completed" && ask.request.kind === "do" && ask.request.options?.rollback) {
+      this.#rollbacks ??= new Rollbacks()
+      this.#rollbacks.add(entry.id, entry.value, ask.request.options.rollback)
+    }
+    if (ask.cancelled) ask.reject(ask.cancelled)
+    else settle(ask, entry, payload)
   }
 
   readonly ask = (request: AskRequest): Promise<unknown> => {
     const spec = this.#spec
     spec.guard()
-    if (++this.#asks > spec.limits.stepsMax) throw tooManySteps(spec.limits.stepsMax)
-    this.lastAsked = request.id
+    this.#refuseInHandler()
+    // The code has ended, and what it left running asks for more.
+    if (this.#halted) return new Promise(() => undefined)
+    if (++this.#asked > spec.limits.stepsMax) throw tooManySteps(spec.limits.stepsMax)
     if (request.kind !== "do") {
       if (this.#cancelled) throw this.#cancelled
       if (request.signal?.aborted) throw request.signal.reason
     }
-    const ask = new OpenAsk(request)
-    this.fresh.set(request.id, ask)
+    return this.#put(request)
+  }
+
+  #put(request: AskRequest): Promise<unknown> {
+    this.lastAsked = request.id
+    const ask = this.asks.add(request)
     if (request.kind !== "do") request.signal?.addEventListener("abort", () => this.#abort(ask), { once: true })
-    spec.onActivity()
+    this.#spec.onActivity()
     return ask.promise
   }
 
   #abort(ask: OpenAsk): void {
-    const { id, kind } = ask.request
-    if (kind === "do") return
-    if (this.#open.get(id) === ask) this.aborted.push(id)
-    else if (this.fresh.get(id) === ask) (this.#withdrawn ??= new Set()).add(id)
-    else return
-    this.#forget(id)
-    reject(ask, (ask.request as { signal: AbortSignal }).signal.reason)
+    const { id } = ask.request
+    const withdrawn = this.asks.withdraw(ask)
+    if (!withdrawn) return
+    if (withdrawn.recorded) this.#note({ type: "ask.aborted", id })
+    ask.reject((ask.request as { signal: AbortSignal }).signal.reason)
     this.#spec.onActivity()
+  }
+
+  #note(note: Note): void {
+    if (this.notes.length === 0) this.notes = [note]
+    else this.notes.push(note)
+    this.#spec.onActivity()
+  }
+
+  /** The first answer holds for the whole run: while asks that older code recorded lie ahead, it is no. */
+  patched(patch: string): boolean {
+    this.#patches ??= new Map()
+    const known = this.#patches.get(patch)
+    if (known !== undefined) return known
+    const isPatched = this.asksAhead === 0
+    this.#patches.set(patch, isPatched)
+    if (isPatched) this.#note({ type: "patched", patch })
+    return isPatched
+  }
+
+  /** The input is checked as that of a start is; what is wrong with it is thrown. */
+  async continueAsNew(input: unknown): Promise<void> {
+    this.#refuseInHandler()
+    const { name, options } = this.#spec.workflow
+    const what = `the input of workflow "${name}"`
+    const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what }) : input
+    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }))
+    if (this.#halted) return
+    this.#halted = true
+    this.#end({ ok: true, value: undefined, continues })
+  }
+
+  get handlers(): Handlers {
+    this.#handlers ??= new Handlers()
+    return this.#handlers
+  }
+
+  handlesEvent(type: string): boolean {
+    return this.#handlers?.handlesEvent(type) ?? false
+  }
+
+  newHandler(): void {
+    this.hasNewHandlers = true
+    this.#spec.onActivity()
+  }
+
+  /** Answers a query from what the code knows now. Arguments and answer are encoded. */
+  query(name: string, args: string): string {
+    return this.#readingOnly(`query "${name}"`, () => this.handlers.query(name, args))
+  }
+
+  /** Throws if the code refuses the request. */
+  validateUpdate(name: string, args: string): void {
+    this.#readingOnly(`the validation of update "${name}"`, () => this.handlers.validateUpdate(name, args))
+  }
+
+  #readingOnly<T>(what: string, run: () => T): T {
+    this.#readOnly = what
+    try {
+      return run()
+    } finally {
+      this.#readOnly = undefined
+    }
+  }
+
+  #refuseInHandler(): void {
+    if (this.#readOnly === undefined) return
+    throw new PerdureError("READ_ONLY_HANDLER", `${this.#readOnly} asks for something; it may only read what the workflow knows`)
+  }
+
+  #update({ update, name, value }: EntryOf<"update.accepted">): void {
+    this.#spec.enter(() => {
+      this.handlers.update(name, value.text).then(
+        (result) => this.#answer(update, name, result),
+        (error: unknown) => this.#note({ type: "update.failed", update, value: Payload.of(encodeError(error)) }),
+      )
+    })
+  }
+
+  #answer(update: string, name: string, result: unknown): void {
+    try {
+      const value = encodeValue(result, { what: `answer to update "${name}"`, bytesMax: this.#spec.limits.payloadBytesMax })
+      this.#note({ type: "update.completed", update, value: Payload.of(value) })
+    } catch (error) {
+      this.#note({ type: "update.failed", update, value: Payload.of(encodeError(error)) })
+    }
+  }
+
+  get #childResults(): ChildResults {
+    this.#children ??= new ChildResults()
+    return this.#children
+  }
+
+  startChild(start: ChildStart): DoAsk["fn"] {
+    return this.#spec.startChild(start)
+  }
+
+  reachChild(instance: string): ChildReach {
+    return this.#spec.reachChild(instance)
+  }
+
+  childResult(step: string): Promise<unknown> {
+    if (this.#cancelled) throw this.#cancelled
+    return this.#childResults.of(step)
   }
 
   /** Made when first looked at: most workflows never do. */
@@ -183,35 +324,45 @@ export class Execution implements ContextSource {
     return this.#spec.info
   }
 
+  get seed(): string {
+    return this.#spec.seed
+  }
+
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void {
     if (!this.replaying) this.#spec.log[level](message, { instance: this.#spec.info.id, ...data })
   }
 }
 
+const noNotes: Note[] = []
+
 export interface ExecutionSpec {
   readonly workflow: AnyWorkflow
   readonly info: InstanceInfo
+  /** What its random numbers are drawn from. */
+  readonly seed: string
   readonly limits: Limits
   readonly log: WorkflowLog
   /** Runs workflow code in its scope. */
   enter(run: () => void): void
   /** Throws where asking is wrong, such as inside a step. */
   guard(): void
+  /** The function of the step that starts a child. */
+  startChild(start: ChildStart): DoAsk["fn"]
+  reachChild(instance: string): ChildReach
   /** Something was asked for, given up or came to its end. */
   onActivity(): void
 }
 
-export type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
-
-export class OpenAsk extends PendingAsk {
-  /** 0 until it is recorded. */
-  position = 0
-  /** An attempt was begun and has not ended. */
-  underWay = false
-  cancelled: CancelledError | undefined = undefined
+export type Outcome = (
+  | { readonly ok: true; readonly value: unknown; /** The input of the next run. */ readonly continues?: Payload }
+  | { readonly ok: false; readonly error: unknown }
+) & {
+  /** Steps whose rollback failed. */
+  readonly notRolledBack?: readonly string[]
 }
 
-export function describeAsk(ask: AskRequest): string {
-  if (ask.kind === "do") return `step "${ask.id}"`
-  return ask.kind === "sleep" ? `sleep "${ask.id}"` : `wait "${ask.id}" for event "${ask.event}"`
+/** What workflow code may do to a child; each is the function of a step. */
+export interface ChildReach {
+  readonly sendEvent: (type: string, payload: unknown) => DoAsk["fn"]
+  readonly cancel: (reason: string | undefined) => DoAsk["fn"]
 }

@@ -1,8 +1,8 @@
 import type { Payload } from "./codec.ts"
-import type { Entry, EntryOf, Recorded, Release } from "./journal.ts"
+import type { ChildLink, Entry, EntryOf, ParentLink, Recorded, Release } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
 import { SmallMap } from "./small-map.ts"
-import { isNested, parentOf } from "./step-id.ts"
+import { isNested, isRollback, parentOf } from "./step-id.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
 
 /**
@@ -27,7 +27,18 @@ export class InstanceState {
   /** What events brought, by position, while somebody may ask for it. */
   #received: Map<number, Payload> | undefined = undefined
   #eventIds: Set<string> | undefined = undefined
+  parent: ParentLink | undefined
+  /** Of the run's random numbers, where it is another's. */
+  seed: string | undefined
   cancel: Cancel | undefined
+  /** It is terminated once what it completed is undone. */
+  terminating: { readonly position: number; readonly reason: string | undefined } | undefined
+  /** A step is being undone, or was. */
+  rollingBack = false
+  /** Children that are not over, by the step that started them. */
+  readonly children = new SmallMap<OpenChild>()
+  /** Updates that were accepted and are not answered, and their names. */
+  readonly updates = new SmallMap<string>()
   paused: { readonly position: number; readonly at: number } | undefined
   /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
   dormant = false
@@ -67,6 +78,8 @@ export class InstanceState {
             isHeld: false,
           })
           this.asked++
+          if (entry.child) this.children.set(entry.id, { ...entry.child, run: recorded.run, at })
+          if (isRollback(entry.id)) this.rollingBack = true
         }
         return
       }
@@ -94,8 +107,13 @@ export class InstanceState {
           this.#timers.push({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
           return
         }
+        this.children.delete(entry.id)
         return this.#closeStep(entry.id, recorded as Recorded<Release>)
       }
+      case "child.ended":
+        this.#progress()
+        this.children.delete(entry.id)
+        return
       case "sleep.completed":
         this.#progress()
         this.sleeps.delete(entry.id)
@@ -112,6 +130,24 @@ export class InstanceState {
       case "ask.aborted":
         this.sleeps.delete(entry.id)
         this.waits.delete(entry.id)
+        return this.#closeStep(entry.id, undefined)
+      case "event.handled":
+        this.#progress()
+        return this.#consume(entry.from)
+      case "update.accepted":
+        this.#progress()
+        return this.updates.set(entry.update, entry.name)
+      case "update.completed":
+      case "update.failed":
+        this.updates.delete(entry.update)
+        return
+      case "terminate.requested":
+        this.terminating = { position, reason: entry.reason }
+        this.dormant = false
+        for (const map of [this.steps, this.sleeps, this.waits, this.nested]) map.clear()
+        return
+      case "patched":
+      case "run.continued":
         return
       case "event.received": {
         if (entry.eventId !== undefined) (this.#eventIds ??= new Set()).add(entry.eventId)
@@ -158,6 +194,8 @@ export class InstanceState {
         this.runPosition = position
         this.startedAt = Math.max(at, entry.startAt ?? 0)
         this.timeoutAt = entry.timeoutAt
+        this.parent = entry.parent
+        this.seed = entry.seed
         return
       default:
         this.ended = { status: endings[entry.type], position, entry }
@@ -167,6 +205,11 @@ export class InstanceState {
   /** The oldest buffered event of that type. */
   bufferedEvent(event: string): number | undefined {
     return this.#buffered?.get(event)?.[0]
+  }
+
+  /** Where events lie that nobody has taken, in order. */
+  bufferedPositions(): readonly number[] {
+    return [...(this.#buffered ?? [])].flatMap(([, queue]) => queue).toSorted((a, b) => a - b)
   }
 
   hasEventId(eventId: string): boolean {
@@ -227,20 +270,26 @@ export class InstanceState {
 
   /** Steps are under way, and nothing else is to be said of it. */
   get isPlainlyRunning(): boolean {
-    return !this.ended && !this.stalled && !this.paused && !this.cancel && this.working
+    return !this.ended && !this.stalled && !this.paused && !this.cancel && !this.rollingBack && this.working
+  }
+
+  /** It is paused, and neither a cancel nor a terminate is to have its effect all the same. */
+  get isHeldBack(): boolean {
+    return this.paused !== undefined && this.cancel === undefined && this.terminating === undefined
   }
 
   get status(): Status {
     if (this.ended) return this.ended.status
     if (this.stalled) return "stalled"
-    if (this.paused && !this.cancel) return this.working ? "running" : "paused"
+    if (this.isHeldBack) return this.working ? "running" : "paused"
     if (this.working) return "running"
-    if (this.waits.size > 0) return "waiting"
+    if (this.waits.size > 0 || this.children.size > 0) return "waiting"
     return this.nextTimer() === undefined ? "running" : "sleeping"
   }
 
   get phase(): Phase | undefined {
     if (this.ended || this.stalled) return undefined
+    if (this.rollingBack || this.terminating) return "rollingBack"
     if (this.cancel) return "cancelling"
     return this.paused && this.working ? "pausing" : undefined
   }
@@ -314,6 +363,12 @@ export interface Cancel {
   readonly reason: string | undefined
   /** Steps that it found waiting for their next attempt: they have none. */
   readonly retrying: readonly OpenStep[]
+}
+
+export interface OpenChild extends ChildLink {
+  /** That asked for it. */
+  readonly run: number
+  readonly at: number
 }
 
 export interface OpenWait {

@@ -1,4 +1,5 @@
 import type { Payload } from "./codec.ts"
+import type { TerminalStatus } from "./status.ts"
 
 /**
  * The journal: what an instance went through, as entries at positions 1, 2, 3 … that never restart, also across runs.
@@ -9,10 +10,15 @@ import type { Payload } from "./codec.ts"
  *   releases  what resolves or rejects a promise in workflow code, one at a time and in this order, live and on replay
  *   notes     what happened to the instance as a whole
  */
-export type Entry = Ask | Release | Note
+export type Entry = (Ask | Release | Note) & OwnTime
+
+/** Of an entry that was recorded earlier than the turn that holds it: a fork has those of its original. */
+interface OwnTime {
+  readonly at?: number
+}
 
 export type Ask =
-  | { readonly type: "step.started"; readonly id: string; readonly attempt: number }
+  | { readonly type: "step.started"; readonly id: string; readonly attempt: number; readonly child?: ChildLink }
   | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number }
   | { readonly type: "wait.started"; readonly id: string; readonly event: string; readonly timeoutAt?: number }
 
@@ -26,6 +32,9 @@ export type Release =
       readonly startAt?: number
       readonly timeoutAt?: number
       readonly kept?: readonly Kept[]
+      /** Of the random numbers, where it is not the incarnation and run: a run that keeps what another recorded draws the same ones. */
+      readonly seed?: string
+      readonly parent?: ParentLink
     }
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
   | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
@@ -33,19 +42,34 @@ export type Release =
   | { readonly type: "wait.completed"; readonly id: string; readonly from: number }
   | { readonly type: "wait.timedOut"; readonly id: string }
   | { readonly type: "cancel.requested"; readonly cause: "request" | "timeout"; readonly reason?: string }
+  | { readonly type: "terminate.requested"; readonly reason?: string }
+  | {
+      readonly type: "child.ended"
+      readonly id: string
+      readonly instance: string
+      readonly status: TerminalStatus
+      readonly value: Payload
+      readonly reason?: string
+    }
+  | { readonly type: "event.handled"; readonly event: string; readonly from: number }
+  | { readonly type: "update.accepted"; readonly update: string; readonly name: string; readonly value: Payload }
 
 export type Note =
   | { readonly type: "event.received"; readonly event: string; readonly value: Payload; readonly eventId?: string }
   | { readonly type: "ask.aborted"; readonly id: string }
+  | { readonly type: "patched"; readonly patch: string }
+  | { readonly type: "update.completed"; readonly update: string; readonly value: Payload }
+  | { readonly type: "update.failed"; readonly update: string; readonly value: Payload }
   | { readonly type: "paused"; readonly reason?: string }
   | { readonly type: "resumed" }
   | { readonly type: "recovered"; readonly worker: string }
   | { readonly type: "message.ignored"; readonly kind: string; readonly reason: string }
   | { readonly type: "stalled"; readonly code: string; readonly message: string }
+  | { readonly type: "run.continued" }
   | { readonly type: "run.completed"; readonly value: Payload }
-  | { readonly type: "run.failed"; readonly value: Payload }
-  | { readonly type: "run.cancelled"; readonly reason?: string }
-  | { readonly type: "run.terminated"; readonly reason?: string }
+  | { readonly type: "run.failed"; readonly value: Payload; readonly notRolledBack?: readonly string[] }
+  | { readonly type: "run.cancelled"; readonly reason?: string; readonly notRolledBack?: readonly string[] }
+  | { readonly type: "run.terminated"; readonly reason?: string; readonly notRolledBack?: readonly string[] }
   | { readonly type: "hook.completed"; readonly hook: string }
   | { readonly type: "hook.failed"; readonly hook: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
 
@@ -53,6 +77,23 @@ export type Note =
 export interface Kept {
   readonly from: number
   readonly to: number
+}
+
+/** The step starts a child, which it names. */
+export interface ChildLink {
+  readonly instance: string
+  readonly onParentEnd: OnParentEnd
+}
+
+/** What becomes of a child that is not over when its parent is. */
+export type OnParentEnd = "cancel" | "terminate" | "abandon"
+
+/** Who is told when the instance ends: the step of a run of its parent. */
+export interface ParentLink {
+  readonly instance: string
+  readonly incarnation: string
+  readonly run: number
+  readonly step: string
 }
 
 export type EntryType = Entry["type"]
@@ -72,7 +113,7 @@ export function isAsk(entry: Entry): entry is Ask {
 
 /** It ends a run. */
 export function isEnding(entry: Entry): entry is EntryOf<"run.completed" | "run.failed" | "run.cancelled" | "run.terminated"> {
-  return entry.type !== "run.started" && entry.type.startsWith("run.")
+  return entry.type !== "run.started" && entry.type !== "run.continued" && entry.type.startsWith("run.")
 }
 
 export const entryTypes = [
@@ -86,13 +127,21 @@ export const entryTypes = [
   "wait.completed",
   "wait.timedOut",
   "cancel.requested",
+  "terminate.requested",
+  "child.ended",
+  "event.handled",
+  "update.accepted",
   "event.received",
   "ask.aborted",
+  "patched",
+  "update.completed",
+  "update.failed",
   "paused",
   "resumed",
   "recovered",
   "message.ignored",
   "stalled",
+  "run.continued",
   "run.completed",
   "run.failed",
   "run.cancelled",

@@ -17,6 +17,11 @@ export function runOf(recorded: readonly Recorded[], run: number): readonly Reco
   return start < 0 ? [] : runAt(recorded, start)
 }
 
+/** What the random numbers of a run are drawn from. One that keeps what another recorded draws what that one drew. */
+export function seedOf(incarnation: string, { run, seed }: { readonly run: number; readonly seed?: string | undefined }): string {
+  return seed ?? `${incarnation}:${run}`
+}
+
 /** From which position on a journal must be read to have all of the run that this entry starts. */
 export function firstPosition(start: Recorded<EntryOf<"run.started">>): number {
   return start.entry.kept?.[0]?.from ?? start.position
@@ -47,7 +52,7 @@ function runAt(recorded: readonly Recorded[], start: number): readonly Recorded[
   return [...own.slice(0, 1), ...before, ...own.slice(1).filter((item) => item.run === run)]
 }
 
-/** Asks, what came of them, and events; not what happened to the earlier run as a whole. */
+/** Asks, what came of them, and what came from outside; not what happened to the earlier run as a whole. */
 function isKept(entry: Entry): boolean {
-  return "id" in entry || entry.type === "event.received"
+  return "id" in entry || "update" in entry || "patch" in entry || entry.type === "event.received" || entry.type === "event.handled"
 }

@@ -1,5 +1,6 @@
 import type { AskRequest } from "./ask.ts"
 import type { Payload } from "./codec.ts"
+import { Deferred } from "./deferred.ts"
 import { EventTimeoutError, StepFailedError } from "./errors.ts"
 import type { EntryOf } from "./journal.ts"
 import { stepName } from "./step-id.ts"
@@ -8,18 +9,12 @@ import { stepName } from "./step-id.ts"
 export type Settling = EntryOf<"step.completed" | "step.failed" | "sleep.completed" | "wait.completed" | "wait.timedOut">
 
 /** An ask with the promise that its asker holds. */
-export class PendingAsk {
+export class PendingAsk extends Deferred {
   readonly request: AskRequest
-  readonly promise: Promise<unknown>
-  resolve!: (value: unknown) => void
-  rejectPromise!: (error: unknown) => void
 
   constructor(request: AskRequest) {
+    super()
     this.request = request
-    this.promise = new Promise<unknown>((resolve, rejectPromise) => {
-      this.resolve = resolve
-      this.rejectPromise = rejectPromise
-    })
   }
 }
 
@@ -29,7 +24,7 @@ export function settle(ask: PendingAsk, entry: Settling, payload: Payload | unde
     case "step.completed":
       return ask.resolve(entry.value.decode())
     case "step.failed":
-      return reject(ask, new StepFailedError(stepName(entry.id), entry.attempt, entry.value.decode()))
+      return ask.reject(failureOf(ask.request, entry))
     case "sleep.completed":
       return ask.resolve(undefined)
     case "wait.completed":
@@ -37,12 +32,12 @@ export function settle(ask: PendingAsk, entry: Settling, payload: Payload | unde
     case "wait.timedOut":
       if (ask.request.kind !== "wait") return
       if (ask.request.fallback) return ask.resolve(ask.request.fallback.value)
-      return reject(ask, new EventTimeoutError(stepName(entry.id), ask.request.event))
+      return ask.reject(new EventTimeoutError(stepName(entry.id), ask.request.event))
   }
 }
 
-/** Promises that the engine hands out count as handled: one that nobody looks at must not take the process down. */
-export function reject(ask: PendingAsk, error: unknown): void {
-  ask.promise.catch(() => undefined)
-  ask.rejectPromise(error)
+/** What hinders the start of a child is thrown as it is: the step around it is not the user's. */
+function failureOf(request: AskRequest, { id, attempt, value }: EntryOf<"step.failed">): unknown {
+  const error = value.decode()
+  return request.kind === "do" && request.child ? error : new StepFailedError(stepName(id), attempt, error)
 }

@@ -8,10 +8,12 @@ import { defaultLimits, lengthProblemOf, shown } from "./limits.ts"
  *   charge#2          the second
  *   order/charge      "charge" inside the step "order"
  *   order#2/a%2Fb     "a/b" inside the second "order"
+ *   charge#rollback   what undoes "charge"
  *
  * In names `%`, `/` and `#` are written %25, %2F and %23, so that every id reads one way only. Ids are in journals: this form is durable.
  */
 
+const rollbackMark = "#rollback"
 const special = /[%/#]/
 const specials = /[%/#]/g
 const escapes = /%(25|2F|23)/g
@@ -20,6 +22,15 @@ export function stepId(parent: string | undefined, name: string, occurrence: num
   let id = special.test(name) ? name.replace(specials, escape) : name
   if (occurrence > 1) id = `${id}#${occurrence}`
   return parent === undefined ? id : `${parent}/${id}`
+}
+
+/** The step that undoes a step. No name can make this id: occurrences are numbers. */
+export function rollbackId(id: string): string {
+  return `${id}${rollbackMark}`
+}
+
+export function isRollback(id: string): boolean {
+  return id.endsWith(rollbackMark)
 }
 
 /** The name that the workflow gave to the step. */

@@ -1,11 +1,12 @@
-import type { Recorded } from "./journal.ts"
-import { parentOf, stepName } from "./step-id.ts"
+import { childError } from "./ending.ts"
+import type { EntryOf, Recorded } from "./journal.ts"
+import { isRollback, parentOf, stepName } from "./step-id.ts"
 
 /** A step as people see it. */
 export interface StepInfo {
   readonly id: string
   readonly name: string
-  readonly type: "do" | "sleep" | "wait"
+  readonly type: "do" | "sleep" | "wait" | "child" | "rollback"
   readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
   readonly attempts: number
   readonly result?: unknown
@@ -16,6 +17,8 @@ export interface StepInfo {
   readonly wakeAt?: number
   /** The event that a wait is for. */
   readonly event?: string
+  /** The instance that a child is. */
+  readonly instance?: string
 }
 
 /** The steps of a run, in the order in which they were asked for. */
@@ -30,7 +33,7 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
     switch (entry.type) {
       case "step.started":
         if (steps.has(entry.id)) change(entry.id, { status: "running", attempts: entry.attempt })
-        else steps.set(entry.id, { ...identity(entry.id), type: "do", status: "running", attempts: entry.attempt, startedAt: at })
+        else steps.set(entry.id, { ...identity(entry.id), ...workOf(entry), status: "running", attempts: entry.attempt, startedAt: at })
         break
       case "sleep.started":
         steps.set(entry.id, { ...identity(entry.id), type: "sleep", status: "sleeping", attempts: 1, startedAt: at, wakeAt: entry.wakeAt })
@@ -47,7 +50,16 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         })
         break
       case "step.completed":
-        change(entry.id, { status: "completed", result: entry.value.decode(), completedAt: at })
+        // A child that has started is not over.
+        if (steps.get(entry.id)?.type === "child") change(entry.id, { status: "waiting" })
+        else change(entry.id, { status: "completed", result: entry.value.decode(), completedAt: at })
+        break
+      case "child.ended":
+        change(entry.id, {
+          status: entry.status === "completed" ? "completed" : "failed",
+          ...(entry.status === "completed" ? { result: entry.value.decode() } : { error: childError(entry) }),
+          completedAt: at,
+        })
         break
       case "step.failed":
         change(entry.id, {
@@ -84,6 +96,10 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
     }
   }
   return [...steps.values()]
+}
+
+function workOf({ id, child }: EntryOf<"step.started">): Pick<StepInfo, "type" | "instance"> {
+  return child ? { type: "child", instance: child.instance } : { type: isRollback(id) ? "rollback" : "do" }
 }
 
 function identity(id: string): { id: string; name: string; parentId?: string } {

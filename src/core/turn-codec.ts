@@ -63,18 +63,23 @@ export class EntriesText {
 
 /** The two types that make up most journals are written by hand: this runs once for every step. */
 function encodeEntry(entry: Entry, into: EntriesText): string {
+  if (entry.at !== undefined) return encodeAny(entry, into)
   switch (entry.type) {
     case "step.completed":
       return `{"type":"step.completed","id":${quoted(entry.id)}${into.field(entry.value)}}`
     case "step.started":
+      if (entry.child) return encodeAny(entry, into)
       return `{"type":"step.started","id":${quoted(entry.id)},"attempt":${entry.attempt}}`
-    default: {
-      const { type, ...fields } = entry
-      if (!("value" in fields)) return JSON.stringify({ type, ...fields })
-      const { value, ...others } = fields
-      return `${JSON.stringify({ type, ...others }).slice(0, -1)}${into.field(value)}}`
-    }
+    default:
+      return encodeAny(entry, into)
   }
+}
+
+function encodeAny(entry: Entry, into: EntriesText): string {
+  const { type, ...fields } = entry
+  if (!("value" in fields)) return JSON.stringify({ type, ...fields })
+  const { value, ...others } = fields
+  return `${JSON.stringify({ type, ...others }).slice(0, -1)}${into.field(value)}}`
 }
 
 export interface EncodedRow {
@@ -89,7 +94,9 @@ export function decodeRow(row: EncodedRow): Recorded[] {
   const { position, run, at } = row
   try {
     const entries = new EntryReader(row).readAll() ?? parseEntries(row)
-    return entries.map((entry, index) => ({ position: position + index, run, at, entry }))
+    // What stands before the start of a further run is of the run before.
+    const start = run > 1 ? entries.findIndex(({ type }) => type === "run.started") : -1
+    return entries.map((entry, index) => ({ position: position + index, run: index < start ? run - 1 : run, at: entry.at ?? at, entry }))
   } catch (cause) {
     throw new PerdureError("DATABASE_CORRUPT", `the journal row at position ${position} cannot be read: ${String(cause)}; restore the database from a backup`, {
       details: { position },
@@ -217,6 +224,10 @@ const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> =
   "step.completed": true,
   "step.failed": true,
   "event.received": true,
+  "child.ended": true,
+  "update.accepted": true,
+  "update.completed": true,
+  "update.failed": true,
   "run.completed": true,
   "run.failed": true,
   "hook.failed": true,

@@ -1,7 +1,14 @@
-import { Asker, type AskSink } from "./ask.ts"
-import type { InstanceInfo, WaitOptions, WorkflowLog } from "./context.ts"
-import type { Limits } from "./limits.ts"
+import { Asker, type AskSink, type DoAsk } from "./ask.ts"
+import { encodeValue, Payload } from "./codec.ts"
+import type { Child, ChildOptions, EventHandler, InstanceInfo, QueryHandler, UpdateHandler, UpdateOptions, WaitOptions, WorkflowLog } from "./context.ts"
+import { PerdureError } from "./errors.ts"
+import type { ChildReach } from "./execution.ts"
+import type { Handlers } from "./handlers.ts"
+import type { ChildLink } from "./journal.ts"
+import { checkEventType, checkId, type Limits } from "./limits.ts"
 import { SeededRandom } from "./seeded-random.ts"
+import { childId } from "./child-id.ts"
+import type { AnyWorkflow } from "./workflow.ts"
 
 /** What the context of workflow code needs of its execution. */
 export interface ContextSource {
@@ -10,18 +17,39 @@ export interface ContextSource {
   readonly signal: AbortSignal
   readonly lastAsked: string | undefined
   readonly now: number
+  /** What random numbers are drawn from. */
+  readonly seed: string
+  readonly handlers: Handlers
+  /** A handler was set: events that are buffered may be for it. */
+  newHandler(): void
+  patched(patch: string): boolean
+  continueAsNew(input: unknown): Promise<void>
+  startChild(start: ChildStart): DoAsk["fn"]
+  reachChild(instance: string): ChildReach
+  childResult(step: string): Promise<unknown>
   /** Writes a line of the workflow's log, unless it was written before. */
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
+}
+
+/** A child as its parent wants it. */
+export interface ChildStart {
+  readonly step: string
+  readonly link: ChildLink
+  readonly workflow: AnyWorkflow | string
+  readonly input: Payload
+  readonly options: ChildOptions<unknown>
 }
 
 /** The `ctx` of workflow code. A class, and all that few workflows use made on demand: there is one for every instance in memory. */
 export class WorkflowContext extends Asker {
   readonly #source: ContextSource
+  readonly #limits: Limits
   #random: SeededRandom | undefined
 
   constructor(source: ContextSource, duplicateSteps: "number" | "error", limits: Limits) {
     super(source.ask, undefined, duplicateSteps, limits)
     this.#source = source
+    this.#limits = limits
   }
 
   get instance(): InstanceInfo {
@@ -61,9 +89,97 @@ export class WorkflowContext extends Asker {
     return this.#seeded.uuid()
   }
 
+  onEvent(type: string, handler: EventHandler<never>): void {
+    checkEventType(type, this.#limits.eventTypeLengthMax)
+    checkFunction(`the handler of event "${type}"`, handler)
+    this.#source.handlers.onEvent(type, handler)
+    this.#source.newHandler()
+  }
+
+  setQueryHandler(name: string, handler: QueryHandler): void {
+    checkFunction(`the handler of query "${name}"`, handler)
+    this.#source.handlers.setQuery(name, handler)
+  }
+
+  setUpdateHandler(name: string, first: UpdateOptions | UpdateHandler, second?: UpdateHandler): void {
+    const handler = typeof first === "function" ? first : second
+    checkFunction(`the handler of update "${name}"`, handler)
+    this.#source.handlers.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
+    this.#source.newHandler()
+  }
+
+  patched(id: string): boolean {
+    return this.#source.patched(id)
+  }
+
+  async continueAsNew(input?: unknown): Promise<never> {
+    await this.#source.continueAsNew(input)
+    return new Promise<never>(() => undefined)
+  }
+
+  async startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
+    const name = typeof workflow === "string" ? workflow : workflow.name
+    const input = Payload.of(encodeValue(options.input, { what: `the input of child "${name}"`, bytesMax: this.#limits.payloadBytesMax }))
+    const { onParentEnd = "cancel" } = options
+    if (onParentEnd !== "cancel" && onParentEnd !== "terminate" && onParentEnd !== "abandon")
+      throw new PerdureError("BAD_OPTION", `onParentEnd of child "${name}" is "${String(onParentEnd)}"; use "cancel", "terminate" or "abandon"`)
+    if (options.id !== undefined) checkId(options.id, this.#limits.idLengthMax)
+    let step = ""
+    let instance = ""
+    await this.askFor(options.id ?? name, (id) => {
+      step = id
+      instance = options.id ?? childId(this.#source.instance, id, this.#limits.idLengthMax)
+      const link = { instance, onParentEnd }
+      return { kind: "do", id, fn: this.#source.startChild({ step, link, workflow, input, options }), options: startRetry, child: link }
+    })
+    return new ContextChild(this, this.#source, step, instance)
+  }
+
+  async runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
+    return (await this.startChild(workflow, options)).result()
+  }
+
   get #seeded(): SeededRandom {
-    const { incarnation, run } = this.#source.instance
-    this.#random ??= new SeededRandom(`${incarnation}:${run}`)
+    this.#random ??= new SeededRandom(this.#source.seed)
     return this.#random
   }
+}
+
+/** A child as workflow code sees it. What it does to the child is a step, named after the child's. */
+class ContextChild implements Child {
+  readonly id: string
+  readonly #context: WorkflowContext
+  readonly #source: ContextSource
+  readonly #step: string
+
+  constructor(context: WorkflowContext, source: ContextSource, step: string, instance: string) {
+    this.id = instance
+    this.#context = context
+    this.#source = source
+    this.#step = step
+  }
+
+  // oxlint-disable-next-line require-await -- an error of the call itself rejects, too
+  async result(): Promise<unknown> {
+    return this.#source.childResult(this.#step)
+  }
+
+  async sendEvent(type: string, payload?: unknown): Promise<void> {
+    await this.#context.do(`${this.id} ${type}`, this.#source.reachChild(this.id).sendEvent(type, payload))
+  }
+
+  async cancel(reason?: string): Promise<void> {
+    await this.#context.do(`${this.id} cancel`, this.#source.reachChild(this.id).cancel(reason))
+  }
+}
+
+/** What is wrong with the start itself stays wrong; a store that does not answer may answer later. */
+const startRetry = {
+  retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !transient.has(error.code) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
+}
+
+const transient = new Set(["STORE_FAILED", "DATABASE_BUSY", "DISK_FULL", "ENGINE_CLOSED"])
+
+function checkFunction(what: string, value: unknown): void {
+  if (typeof value !== "function") throw new PerdureError("BAD_OPTION", `${what} is no function`)
 }

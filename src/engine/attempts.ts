@@ -6,7 +6,7 @@ import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
-import { isNested, parentOf } from "../core/step-id.ts"
+import { isNested, isRollback, parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
@@ -29,6 +29,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** Nested asks that came while paused. */
   #held: AskRequest[] | undefined
   #closed = false
+  #stopping = false
 
   constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
     this.runtime = runtime
@@ -66,7 +67,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
   /** Records that an attempt begins; its function is called when that is durable. */
   begin(request: DoAsk, attempt: number): void {
-    this.#driver.record({ type: "step.started", id: request.id, attempt })
+    const { id, child } = request
+    this.#driver.record(child ? { type: "step.started", id, attempt, child } : { type: "step.started", id, attempt })
     const step = this.#state.steps.get(request.id)
     if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
   }
@@ -89,7 +91,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
       const request = this.#request(step.id)
       if (!request) continue
       // The code gets nothing of it but the cancel: there is no point in doing it again.
-      if (this.#isCancelled(step))
+      if (this.#isCancelled(step) || this.#stopping)
         this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.of(encodeError(this.#cancelled())) })
       else this.#resume(request, step)
     }
@@ -101,6 +103,19 @@ export class Attempts implements AttemptOwner, NestedDriver {
     this.#held = undefined
     for (const step of this.#state.steps.values()) step.isHeld = false
     for (const request of held) this.submit(request)
+  }
+
+  /** Running functions are told to stop, and none is tried again; but how they end counts. */
+  stop(reason: string): void {
+    if (this.#stopping) return
+    this.#stopping = true
+    for (const attempt of this.#live.values()) attempt.abort(new PerdureError("INSTANCE_ENDED", reason))
+  }
+
+  /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
+  drop(reason: unknown): void {
+    this.abandon(reason)
+    this.#closed = false
   }
 
   /** A cancel: running functions are told, and what nested steps wait for rejects. */
@@ -150,7 +165,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     if (nested.has(request.id)) return
     // So did a cancel, which rejects it.
     if (this.#nested.isClosed(request)) return
-    if (this.#state.paused && !this.#state.cancel) return this.#hold(request)
+    if (this.#state.isHeldBack) return this.#hold(request)
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)
@@ -180,6 +195,11 @@ export class Attempts implements AttemptOwner, NestedDriver {
   #isCancelled(step: OpenStep): boolean {
     const { cancel } = this.#state
     return cancel !== undefined && step.position < cancel.position
+  }
+
+  /** It may not be tried again. What undoes a step always is. */
+  #isStopped(step: OpenStep): boolean {
+    return this.#isCancelled(step) || (this.#stopping && !isRollback(step.id))
   }
 
   #cancelled(): CancelledError {
@@ -233,7 +253,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const { id, attempt, firstAt } = step
     const options = this.#request(id)?.options
     const base = { type: "step.failed", id, attempt, value: Payload.of(encodeError(failed)) } as const
-    if (final || this.#isCancelled(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
+    if (final || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
     const { host, settings } = this.runtime
     let delayMs: number | undefined
     try {

@@ -26,8 +26,14 @@ export interface Client {
   pause(id: string, reason?: string): Promise<ControlResult>
   resume(id: string): Promise<ControlResult>
   cancel(id: string, reason?: string): Promise<ControlResult>
-  terminate(id: string, reason?: string): Promise<ControlResult>
+  terminate(id: string, options?: string | TerminateOptions): Promise<ControlResult>
   restart(id: string, options?: RestartOptions): Promise<ControlResult>
+  /** A new instance of the same workflow and version, with what this one recorded before a step. */
+  fork(id: string, options: ForkOptions): Promise<Handle>
+  /** What the instance's code answers from what it knows; changes nothing. */
+  query(id: string, name: string, ...args: readonly unknown[]): Promise<unknown>
+  /** Asks the instance's code to do something; durable, and answered once. */
+  update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown>
   delete(id: string): Promise<void>
 }
 
@@ -46,8 +52,11 @@ export interface Handle<Out = unknown, Sent = EventMap> {
   pause(reason?: string): Promise<ControlResult>
   resume(): Promise<ControlResult>
   cancel(reason?: string): Promise<ControlResult>
-  terminate(reason?: string): Promise<ControlResult>
+  terminate(options?: string | TerminateOptions): Promise<ControlResult>
   restart(options?: RestartOptions): Promise<ControlResult>
+  fork(options: ForkOptions): Promise<Handle<Out, Sent>>
+  query<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
+  update<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
   delete(): Promise<void>
 }
 
@@ -101,6 +110,21 @@ export interface RestartOptions {
   readonly from?: string
 }
 
+export interface TerminateOptions {
+  readonly reason?: string
+  /** Undo completed steps first. */
+  readonly rollback?: boolean
+}
+
+export interface ForkOptions {
+  /** Of the new instance. */
+  readonly id: string
+  /** It begins with what was recorded before this step began; default: with nothing but the input. */
+  readonly from?: string
+  /** Default: the same. */
+  readonly input?: unknown
+}
+
 export interface ListFilter {
   readonly workflow?: string
   readonly version?: string
@@ -137,6 +161,10 @@ export interface InstanceDescription extends InstanceSummary {
   readonly input: unknown
   readonly result?: unknown
   readonly error?: unknown
+  /** The instance that started it. */
+  readonly parentId?: string
+  /** Steps that it completed and could not undo. */
+  readonly notRolledBack?: readonly string[]
   readonly steps: readonly StepInfo[]
 }
 

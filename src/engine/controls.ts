@@ -1,20 +1,28 @@
-import { encodeValue } from "../core/codec.ts"
+import { encodeValue, Payload } from "../core/codec.ts"
+import { isControl, type ControlKind } from "../core/control.ts"
 import { PerdureError, TerminatedError } from "../core/errors.ts"
 import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
-import { checkEventType } from "../core/limits.ts"
-import { keptBefore } from "../core/run-history.ts"
+import { InstanceState as State } from "../core/instance-state.ts"
+import { checkEventType, checkId } from "../core/limits.ts"
+import { keptBefore, seedOf } from "../core/run-history.ts"
 import { validate } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
-import type { InstanceRow, InstanceState, MessageKind, NewMessage } from "../ports/journal-store.ts"
+import type { InstanceRow, InstanceState, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { ControlResult, RestartOptions, SendOptions } from "./client.ts"
+import type { ControlResult, ForkOptions, RestartOptions, SendOptions, TerminateOptions } from "./client.ts"
+import type { CommitResult } from "./committer.ts"
+import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./endings.ts"
+import { forkDraft } from "./fork.ts"
 import { loadRun } from "./loader.ts"
+import { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { TurnDraft } from "./turn-draft.ts"
-import type { Worker } from "./worker.ts"
+import { randomToken, type Worker } from "./worker.ts"
 
 const seizeTries = 100
+/** In a message that asks for a terminate. */
+const withRollback = "rollback"
 
 /**
  * What anybody may do to an instance from outside. Events, pause, resume and cancel are messages that its owner takes in.
@@ -64,7 +72,7 @@ export class Controls {
     this.#worker.hint([id])
   }
 
-  async control(id: string, kind: Exclude<MessageKind, "event">, reason: string | undefined): Promise<ControlResult> {
+  async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {
     checkText("reason", reason)
     let row = await this.#row(id)
     if (refuse(kind, row) !== undefined && !(await this.#hasUnreadControls(id))) {
@@ -78,6 +86,7 @@ export class Controls {
       kind,
       at: this.#worker.host.now(),
       ...(reason === undefined ? undefined : { topic: reason }),
+      ...(payload === undefined ? undefined : { payload }),
     })
     if (delivery === "absent") throw notFound(id)
     const now = await this.#row(id)
@@ -86,12 +95,17 @@ export class Controls {
     return result(now)
   }
 
-  async terminate(id: string, reason: string | undefined): Promise<ControlResult> {
+  async terminate(id: string, { reason, rollback = false }: TerminateOptions): Promise<ControlResult> {
     checkText("reason", reason)
+    // Its code has to say what is to be undone: so its owner does it.
+    if (rollback) return this.control(id, "terminate", reason, withRollback)
     return this.#seize(id, new TerminatedError(id, reason), (row) => {
       if (isTerminal(row.status)) return { refused: `it is ${row.status}` }
-      const entry: Entry = { type: "run.terminated", ...(reason === undefined ? undefined : { reason }) }
-      return { entry, run: row.run, state: (position) => ({ status: "terminated", run: row.run, runPosition: row.runPosition, endPosition: position }) }
+      return {
+        entry: terminatedEntry(reason),
+        run: row.run,
+        state: (position) => ({ status: "terminated", run: row.run, runPosition: row.runPosition, endPosition: position }),
+      }
     })
   }
 
@@ -108,12 +122,30 @@ export class Controls {
       const { host } = this.#worker
       const startedAt = Math.max(recorded[0]?.at ?? 0, first.startAt ?? 0)
       const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
-      const { startAt: _, timeoutAt: __, kept: ___, ...start } = first
-      const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...(kept && kept.length > 0 ? { kept } : undefined) }
+      const { startAt: _, timeoutAt: __, kept: ___, seed: ____, ...start } = first
+      // What is kept was recorded with the random numbers of that run.
+      const again = kept && kept.length > 0 ? { kept, seed: seedOf(row.incarnation, first) } : undefined
+      const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       return { entry, run: row.run + 1, state: (position) => ({ status: "running", run: row.run + 1, runPosition: position, dueAt: host.now() }) }
     })
     if (answer.accepted) this.#worker.announce(id, undefined)
     return answer
+  }
+
+  /** A new instance that begins with what this one recorded before the step. */
+  async fork(id: string, options: ForkOptions): Promise<string> {
+    const { host, settings, committer } = this.#worker
+    checkId(options.id, settings.limits.idLengthMax)
+    const row = await this.#row(id)
+    const { recorded } = await loadRun(this.#store.journal, row)
+    const input = "input" in options ? Payload.of(encodeValue(options.input, { what: "input", bytesMax: settings.limits.payloadBytesMax })) : undefined
+    const draft = forkDraft(row, recorded, { ...options, incarnation: randomToken(host), now: host.now(), input })
+    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status: "running", run: 1, runPosition: 1, dueAt: draft.at })
+    const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
+    if (typeof outcome === "object") throw outcome.error
+    if (outcome === "lost") throw new PerdureError("ID_EXISTS", `instance "${options.id}" exists; choose another id`, { details: { instance: options.id } })
+    this.#worker.announce(options.id, undefined)
+    return options.id
   }
 
   async delete(id: string): Promise<void> {
@@ -139,10 +171,12 @@ export class Controls {
       const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
       draft.add(decision.entry)
       draft.discardInbox = true
+      draft.sends = isTerminal(row.status) ? undefined : partingMessages(foldOf(recorded), decision.entry, draft.at)
       const state = decision.state(position)
       const turn = draft.seal(this.#worker.nextTurnId(), row, decision.run, state)
       const outcome = await new Promise((onResult) => this.#worker.committer.submit(turn, { onResult }))
       if (outcome === "committed") {
+        this.#worker.onSent(draft.sends ?? [])
         if (isTerminal(state.status)) this.#worker.ended(id, decision.entry)
         return result({ ...row, ...state })
       }
@@ -153,7 +187,7 @@ export class Controls {
 
   /** A control on its way may change what the row says, so its owner is to judge the next one. */
   async #hasUnreadControls(id: string): Promise<boolean> {
-    return (await this.#store.journal.readInbox([id])).some(({ kind }) => kind !== "event")
+    return (await this.#store.journal.readInbox([id])).some(({ kind }) => isControl(kind))
   }
 
   async #row(id: string): Promise<InstanceRow> {
@@ -163,11 +197,18 @@ export class Controls {
   }
 }
 
+function foldOf(recorded: readonly Recorded[]): State {
+  const state = new State()
+  for (const item of recorded) state.apply(item)
+  return state
+}
+
 type Seizure = { readonly refused: string } | { readonly entry: Entry; readonly run: number; readonly state: (position: number) => InstanceState }
 
 /** Why a control can have no effect on an instance of that status. */
-function refuse(kind: MessageKind, row: InstanceRow): string | undefined {
+function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
   if (isTerminal(row.status)) return `it is ${row.status}`
+  if (kind === "terminate") return row.status === "stalled" ? "it is stalled; terminate it without rollback, or resume it first" : undefined
   if (kind === "resume" && row.status !== "paused" && row.status !== "stalled" && row.phase !== "pausing")
     return `it is ${row.status}, neither paused nor stalled`
   if (kind === "cancel" && row.status === "stalled") return "it is stalled; terminate it, or resume it first"

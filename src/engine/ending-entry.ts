@@ -4,12 +4,14 @@ import type { Outcome } from "../core/execution.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf } from "../core/journal.ts"
 
-export type EndingEntry = EntryOf<"run.completed" | "run.failed" | "run.cancelled">
+export type EndingEntry = EntryOf<"run.completed" | "run.failed" | "run.cancelled" | "run.terminated">
 
 /** How the run ends when its code has. A cancelled one is cancelled, whatever its code returns or throws. */
 export function endingEntry(id: string, state: InstanceState, outcome: Outcome, bytesMax: number): EndingEntry {
-  if (state.cancel) return cancelledEntry(id, state)
-  if (!outcome.ok) return { type: "run.failed", value: Payload.of(encodeError(outcome.error)) }
+  const undone = outcome.notRolledBack === undefined ? undefined : { notRolledBack: outcome.notRolledBack }
+  if (state.terminating) return { ...terminatedEntry(state.terminating.reason), ...undone }
+  if (state.cancel) return { ...cancelledEntry(id, state), ...undone }
+  if (!outcome.ok) return { type: "run.failed", value: Payload.of(encodeError(outcome.error)), ...undone }
   try {
     return { type: "run.completed", value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax })) }
   } catch (error) {
@@ -17,8 +19,12 @@ export function endingEntry(id: string, state: InstanceState, outcome: Outcome, 
   }
 }
 
+export function terminatedEntry(reason: string | undefined): EntryOf<"run.terminated"> {
+  return { type: "run.terminated", ...(reason === undefined ? undefined : { reason }) }
+}
+
 /** How a cancelled run ends: as failed, if it was its own timeout that cancelled it. */
-export function cancelledEntry(id: string, { cancel }: InstanceState): EndingEntry {
+export function cancelledEntry(id: string, { cancel }: InstanceState): EntryOf<"run.failed" | "run.cancelled"> {
   if (cancel?.cause !== "timeout") return { type: "run.cancelled", ...(cancel?.reason === undefined ? undefined : { reason: cancel.reason }) }
   const error = new PerdureError("INSTANCE_TIMEOUT", `instance "${id}" took longer than its timeout`, { details: { instance: id } })
   return { type: "run.failed", value: Payload.of(encodeError(error)) }

@@ -7,6 +7,7 @@ import type {
   BatchResult,
   Client,
   ControlResult,
+  ForkOptions,
   Handle,
   InstanceDescription,
   ListFilter,
@@ -15,11 +16,15 @@ import type {
   SendOrStartOptions,
   StartArguments,
   StartOptions,
+  TerminateOptions,
   Why,
 } from "./client.ts"
+import { Answers } from "./answers.ts"
+import { CodeAsker } from "./code-asker.ts"
 import { Controls } from "./controls.ts"
 import { Endings, resultOf } from "./endings.ts"
 import { InstanceHandle } from "./handle.ts"
+import { Outreach } from "./outreach.ts"
 import { Reader } from "./reader.ts"
 import { WorkflowRegistry } from "./registry.ts"
 import { engineSettings, type EngineOptions, type EngineSettings } from "./settings.ts"
@@ -47,8 +52,16 @@ export class Engine implements Client, AsyncDisposable {
     const role = spec.role ?? "worker"
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
     // Timers are the worker's; endings need them, and the worker tells endings.
-    const worker: Worker = new Worker(store, host, registry, settings, { onEnd: (id, entry) => endings.tell(id, entry), onSweep: () => void engine.#look() })
+    const worker: Worker = new Worker(store, host, registry, settings, {
+      onEnd: (id, entry) => endings.tell(id, entry),
+      onAnswered: (answer) => answers.tell(answer),
+      onSweep: () => void engine.#look(),
+    })
     const endings = new Endings(store, host, worker.timers, worker)
+    const answers = new Answers(store, host, worker.timers)
+    const starter = new Starter(store, registry, worker)
+    const controls = new Controls(store, registry, worker)
+    worker.outreach = new Outreach(starter, controls)
     const parts = {
       host,
       store,
@@ -56,9 +69,11 @@ export class Engine implements Client, AsyncDisposable {
       registry,
       worker,
       endings,
+      answers,
       reader: new Reader(store),
-      starter: new Starter(store, registry, worker),
-      controls: new Controls(store, registry, worker),
+      asker: new CodeAsker(store, registry, worker, answers),
+      starter,
+      controls,
     }
     const engine = new Engine(parts)
     await engine.#begin(role)
@@ -88,10 +103,11 @@ export class Engine implements Client, AsyncDisposable {
 
   /** Somebody else may have changed something: what is run here, and what somebody here waits for. */
   async #look(): Promise<void> {
-    const { worker, endings } = this.parts
+    const { worker, endings, answers } = this.parts
     if (this.#closing) return
     await worker.look()
     await endings.check()
+    await answers.check()
   }
 
   #standBy(): void {
@@ -166,9 +182,7 @@ export class Engine implements Client, AsyncDisposable {
     const isOurs = runner !== undefined && !runner.state.ended
     // Its hooks may ask: by then it has one.
     if (isOurs && scope?.engine === worker && scope.instance === id) {
-      throw new PerdureError("SELF_CALL", `instance "${id}" waits for its own result, which can never come; return the value instead`, {
-        details: { instance: id, step: scope.step },
-      })
+      throw selfCall(id, "waits for its own result, which can never come; return the value instead", scope.step)
     }
     return resultOf(id, await endings.wait(id, timeoutMs, isOurs))
   }
@@ -215,9 +229,27 @@ export class Engine implements Client, AsyncDisposable {
     return this.parts.controls.control(id, "cancel", reason)
   }
 
-  async terminate(id: string, reason?: string): Promise<ControlResult> {
+  async terminate(id: string, options: string | TerminateOptions = {}): Promise<ControlResult> {
     this.#check()
-    return this.parts.controls.terminate(id, reason)
+    return this.parts.controls.terminate(id, typeof options === "object" ? options : { reason: options })
+  }
+
+  async fork(id: string, options: ForkOptions): Promise<Handle> {
+    this.#check()
+    return this.get(await this.parts.controls.fork(id, options))
+  }
+
+  async query(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
+    this.#check()
+    return this.parts.asker.query(id, name, args)
+  }
+
+  async update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
+    this.#check()
+    const { host, worker, asker } = this.parts
+    const scope = host.currentScope()
+    if (scope?.engine === worker && scope.instance === id) throw selfCall(id, "updates itself and waits for its own answer", scope.step)
+    return asker.update(id, name, args)
   }
 
   async restart(id: string, options: RestartOptions = {}): Promise<ControlResult> {
@@ -247,15 +279,17 @@ export class Engine implements Client, AsyncDisposable {
     this.#stopRejections()
     this.parts.worker.kill()
     this.parts.endings.close(closed())
+    this.parts.answers.close(closed())
   }
 
   async #close(): Promise<void> {
-    const { worker, endings, store } = this.parts
+    const { worker, endings, answers, store } = this.parts
     this.#stopHints()
     try {
       await worker.stop()
     } finally {
       endings.close(closed())
+      answers.close(closed())
       this.#stopRejections()
       await store.close()
     }
@@ -282,7 +316,9 @@ export interface EngineParts {
   readonly registry: WorkflowRegistry
   readonly worker: Worker
   readonly endings: Endings
+  readonly answers: Answers
   readonly reader: Reader
+  readonly asker: CodeAsker
   readonly starter: Starter
   readonly controls: Controls
 }
@@ -290,6 +326,10 @@ export interface EngineParts {
 /** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */
 function notStarted(cause: unknown): PerdureError {
   return new PerdureError("BAD_OPTION", `it could not be started: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+}
+
+function selfCall(id: string, what: string, step: string | undefined): PerdureError {
+  return new PerdureError("SELF_CALL", `instance "${id}" ${what}`, { details: { instance: id, step } })
 }
 
 function closed(): PerdureError {

@@ -1,7 +1,18 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import type { Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
-import type { ControlResult, Handle, HistoryOptions, HistoryPage, InstanceDescription, RestartOptions, SendOptions, Why } from "./client.ts"
+import type {
+  ControlResult,
+  ForkOptions,
+  Handle,
+  HistoryOptions,
+  HistoryPage,
+  InstanceDescription,
+  RestartOptions,
+  SendOptions,
+  TerminateOptions,
+  Why,
+} from "./client.ts"
 import type { Engine } from "./engine.ts"
 
 /** One instance, as the engine that knows it. */
@@ -63,8 +74,20 @@ export class InstanceHandle implements Handle<unknown, Record<string, unknown>> 
     return this.#engine.cancel(this.id, reason)
   }
 
-  terminate(reason?: string): Promise<ControlResult> {
-    return this.#engine.terminate(this.id, reason)
+  terminate(options?: string | TerminateOptions): Promise<ControlResult> {
+    return this.#engine.terminate(this.id, options)
+  }
+
+  fork(options: ForkOptions): Promise<Handle<unknown, Record<string, unknown>>> {
+    return this.#engine.fork(this.id, options)
+  }
+
+  query<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer> {
+    return this.#engine.query(this.id, name, ...args) as Promise<Answer>
+  }
+
+  update<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer> {
+    return this.#engine.update(this.id, name, ...args) as Promise<Answer>
   }
 
   restart(options: RestartOptions = {}): Promise<ControlResult> {

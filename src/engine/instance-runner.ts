@@ -1,5 +1,4 @@
 import type { AskRequest } from "../core/ask.ts"
-import { CancelledError } from "../core/errors.ts"
 import type { ExecutionSpec } from "../core/execution.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
@@ -8,7 +7,8 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
-import { cancelledEntry, endingEntry, type EndingEntry } from "./ending-entry.ts"
+import { CodeAnswers } from "./code-answers.ts"
+import { CodeRecorder, type CodeDriver } from "./code-recorder.ts"
 import { ResidentCode } from "./resident-code.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
@@ -17,6 +17,7 @@ import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
 import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
+import { RunEndings } from "./run-endings.ts"
 import { rowOf, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
 import { Alarm } from "./timers.ts"
@@ -28,7 +29,7 @@ import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
  */
-export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver {
+export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -40,10 +41,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** There may be messages that it has not read. */
   inboxDirty = false
 
+  readonly endings: RunEndings
+  readonly answers: CodeAnswers
   readonly #runtime: Runtime
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
   readonly #attempts: Attempts
+  readonly #recorder: CodeRecorder
   readonly #intake: MessageIntake
   readonly #hooks: EndingHooks
   readonly #timers: InstanceTimers
@@ -72,10 +76,14 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
     this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
-    this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#pipeline = new ReleasePipeline(this.state, this)
-    this.#intake = new MessageIntake(this.state, this.#writer, this)
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
+    const record = (entry: Entry) => this.record(entry)
+    this.endings = new RunEndings(identity, this.state, this.#writer, this.#pipeline, this.#attempts, record)
+    this.answers = new CodeAnswers(this.id, runtime, this.#writer, this.#pipeline, record)
+    this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
+    this.#intake = new MessageIntake(this.state, this.#writer, this)
+    this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
   }
 
   #inputOf(message: Message): Input {
@@ -88,7 +96,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   request(id: string): AskRequest | undefined {
-    return this.#pipeline.execution?.request(id)
+    return this.#pipeline.execution?.asks.request(id)
   }
 
   onAccepted(): void {
@@ -130,7 +138,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     if (row.dueAt === undefined) this.#hooks.markDone()
     this.#pipeline.markReplay()
     this.#recovering = true
-    this.state.dormant = this.state.paused !== undefined && this.state.cancel === undefined
+    this.state.dormant = this.state.isHeldBack
     if (!crashed || this.state.ended || this.state.stalled) return this.#runtime.pulse.join(this)
     this.record({ type: "recovered", worker: this.#runtime.worker })
     if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
@@ -239,22 +247,14 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       this.#attempts.recover()
       return true
     }
-    if (execution.outcome) {
-      this.end(endingEntry(this.id, this.state, execution.outcome, this.#runtime.settings.limits.payloadBytesMax))
-      return true
-    }
-    if (execution.fresh.size === 0 && execution.aborted.length === 0) return false
-    if (execution.aborted.length > 0) for (const id of execution.aborted.splice(0)) this.record({ type: "ask.aborted", id })
-    // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
-    for (const { request } of execution.fresh.values()) if (this.recordAsk(request) === "answered") break
-    return true
+    return this.#recorder.record(execution)
   }
 
   /** Nothing is released to the code now: it is paused, stalled, over, its time has not come, or the engine is closing. */
   get #gated(): boolean {
-    const { ended, stalled, paused, cancel } = this.state
-    if (ended !== undefined || stalled !== undefined || (paused !== undefined && cancel === undefined)) return true
-    return this.#spent || this.#runtime.draining || this.#delayed
+    const { ended, stalled, isHeldBack } = this.state
+    if (ended !== undefined || stalled !== undefined || isHeldBack) return true
+    return this.#spent || this.endings.continued || this.#runtime.draining || this.#delayed
   }
 
   get #delayed(): boolean {
@@ -271,22 +271,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     return recorded
   }
 
-  recordAsk(request: AskRequest): "answered" | undefined {
-    const { now } = this.#writer
-    if (request.kind === "do") {
-      this.#attempts.begin(request, 1)
-      return undefined
-    }
-    if (request.kind === "sleep") {
-      this.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now) })
-      return undefined
-    }
-    const { id, event, timeoutMs } = request
-    this.record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }) })
-    const buffered = this.state.bufferedEvent(event)
-    if (buffered === undefined) return undefined
-    this.settle({ type: "wait.completed", id, from: buffered })
-    return "answered"
+  recordAsk(request: AskRequest): void {
+    this.#recorder.ask(request)
   }
 
   settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
@@ -300,25 +286,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     if (!this.inLine && !this.#settling) this.pump()
   }
 
-  cancel(entry: EntryOf<"cancel.requested">): void {
-    const { begun } = this.#pipeline
-    this.record(entry)
-    if (!begun) return this.end(cancelledEntry(this.id, this.state))
-    this.#attempts.cancel(new CancelledError(this.id, entry.reason))
-  }
-
   retry(id: string): void {
     this.#attempts.retry(id)
   }
 
   get inboxSeen(): number {
     return this.#intake.seen
-  }
-
-  end(entry: EndingEntry): void {
-    this.record(entry)
-    this.#writer.draft.discardInbox = true
-    this.#attempts.abandon(`instance "${this.id}" has ended`)
   }
 
   #stall(code: "JOURNAL_MISMATCH" | "TOO_MANY_CRASHES" | "FOREIGN_AWAIT", message: string): void {
@@ -331,6 +304,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   row(previous?: Row): Row {
     const { host, worker, settings } = this.#runtime
+    if (this.endings.continued) return { status: "running", run: this.state.run, runPosition: this.state.runPosition, dueAt: host.now() }
     // Between two steps, which is most turns, nothing changes but the journal.
     if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && this.state.isPlainlyRunning) return previous
     return rowOf(this.state, {

@@ -1,6 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf } from "../core/journal.ts"
-import { cancelledEntry, type EndingEntry } from "./ending-entry.ts"
+import type { RunEndings } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -45,21 +45,19 @@ export class InstanceTimers {
         this.#writer.draft.inboxSeen = this.#driver.inboxSeen
         this.#driver.settle({ type: "wait.timedOut", id: timer.id })
       }
-    } else if (state.cancel) this.#driver.end(cancelledEntry(this.#driver.id, state))
-    else this.#driver.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    } else if (state.cancel) this.#driver.endings.forceCancel()
+    else this.#driver.endings.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
     return true
   }
 }
 
 /** The runner of the instance, as its timers see it. */
 export interface TimersDriver {
-  readonly id: string
   /** There may be messages that it has not read; and the newest that it has. */
   readonly inboxDirty: boolean
   readonly inboxSeen: number
   /** Begins the next attempt of a step. */
   retry(id: string): void
   settle(entry: EntryOf<"sleep.completed" | "wait.timedOut">): void
-  cancel(entry: EntryOf<"cancel.requested">): void
-  end(entry: EndingEntry): void
+  readonly endings: RunEndings
 }

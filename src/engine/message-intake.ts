@@ -1,7 +1,11 @@
-import { Payload } from "../core/codec.ts"
+import { encodeError, Payload } from "../core/codec.ts"
+import { isControl } from "../core/control.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
-import type { Message } from "../ports/journal-store.ts"
+import type { Message, NewInstance } from "../ports/journal-store.ts"
+import type { CodeAnswers } from "./code-answers.ts"
+import type { ChildEnding } from "./parting.ts"
+import type { RunEndings } from "./run-endings.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** Turns messages from the inbox into entries. Each is consumed by the turn that holds what became of it. */
@@ -22,20 +26,49 @@ export class MessageIntake {
 
   /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
   take(message: Message, closed: boolean): void {
-    if (message.kind === "event" && closed) return void this.#held.push(message)
+    if (!isControl(message.kind) && closed) return void this.#held.push(message)
     this.#writer.draft.consume(message.seq)
-    const ignored = ignoreReason(message, this.#state)
+    const ignored = ignoreReason(message, this.#state, this.#driver.identity.incarnation)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
-    if (ignored !== undefined) this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
-    else if (message.kind === "event") this.#takeEvent(message)
-    else if (message.kind === "pause") this.#driver.record({ type: "paused", ...reason })
-    else {
-      if (message.kind === "cancel") this.#driver.cancel({ type: "cancel.requested", cause: "request", ...reason })
-      else this.#driver.record({ type: "resumed" })
-      const held = this.#held
-      this.#held = []
-      this.#driver.resume(held)
+    if (ignored !== undefined) return void this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
+    switch (message.kind) {
+      case "event":
+        return this.#takeEvent(message)
+      case "child":
+        return this.#takeChild(message)
+      case "update":
+        return this.#takeUpdate(message)
+      case "pause":
+        return void this.#driver.record({ type: "paused", ...reason })
+      case "terminate":
+        return this.#driver.endings.terminate(message.topic, message.payload !== undefined)
+      case "cancel":
+        this.#driver.endings.cancel({ type: "cancel.requested", cause: "request", ...reason })
+        return this.#resume()
+      case "resume":
+        this.#driver.record({ type: "resumed" })
+        return this.#resume()
     }
+  }
+
+  #resume(): void {
+    const held = this.#held
+    this.#held = []
+    this.#driver.resume(held)
+  }
+
+  #takeChild({ topic = "", payload = "{}" }: Message): void {
+    const { status, value, reason } = JSON.parse(payload) as ChildEnding
+    const instance = this.#state.children.get(topic)?.instance ?? ""
+    this.#driver.record({ type: "child.ended", id: topic, instance, status, value: Payload.of(value), ...(reason === undefined ? undefined : { reason }) })
+  }
+
+  /** One that the code refuses is answered, and never accepted. */
+  #takeUpdate({ topic = "", payload = "", eventId = "" }: Message): void {
+    const value = Payload.of(payload)
+    const refusal = this.#driver.answers.refuseUpdate(topic, payload)
+    if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
+    else this.#driver.answers.answer({ type: "update.failed", update: eventId, value: Payload.of(encodeError(refusal.error)) })
   }
 
   #takeEvent({ topic = "", payload = "", eventId }: Message): void {
@@ -43,23 +76,32 @@ export class MessageIntake {
     const { position } = this.#driver.record({ type: "event.received", event: topic, value: Payload.of(payload), ...id })
     const wait = this.#state.openWait(topic)
     if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
+    else if (this.#driver.answers.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
   }
 }
 
 /** The runner of the instance, as its intake sees it. */
 export interface IntakeDriver {
-  record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received">): Recorded
+  readonly identity: NewInstance
+  record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
+  readonly endings: RunEndings
+  readonly answers: CodeAnswers
   settle(entry: EntryOf<"wait.completed">): void
-  cancel(entry: EntryOf<"cancel.requested">): void
   /** What was held back may begin; these messages go before all other inputs. */
   resume(messages: readonly Message[]): void
 }
 
 /** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
-function ignoreReason(message: Message, state: InstanceState): string | undefined {
+function ignoreReason(message: Message, state: InstanceState, incarnation: string): string | undefined {
   switch (message.kind) {
     case "event":
       return message.eventId !== undefined && state.hasEventId(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
+    case "child":
+      return isAwaited(message, state, incarnation) ? undefined : "no step of this run waits for that child"
+    case "update":
+      return undefined
+    case "terminate":
+      return state.terminating ? "it is being terminated already" : undefined
     case "pause":
       if (state.stalled) return "it is stalled"
       if (state.cancel) return "it is being cancelled"
@@ -70,4 +112,9 @@ function ignoreReason(message: Message, state: InstanceState): string | undefine
       if (state.stalled) return "it is stalled: terminate it, or resume it first"
       return state.cancel ? "it is being cancelled already" : undefined
   }
+}
+
+function isAwaited({ topic = "", payload = "{}" }: Message, state: InstanceState, incarnation: string): boolean {
+  const ending = JSON.parse(payload) as ChildEnding
+  return ending.incarnation === incarnation && state.children.get(topic)?.run === ending.run
 }

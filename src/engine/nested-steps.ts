@@ -3,7 +3,7 @@ import { CancelledError, PerdureError } from "../core/errors.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Recorded, Release } from "../core/journal.ts"
 import { SmallMap } from "../core/small-map.ts"
-import { PendingAsk, reject, settle, type Settling } from "../core/settlement.ts"
+import { PendingAsk, settle, type Settling } from "../core/settlement.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 
 /**
@@ -59,13 +59,13 @@ export class NestedSteps {
   cancel(error: CancelledError): void {
     for (const id of this.#waiters.keys()) {
       const waiters = this.#waiters.get(id) ?? []
-      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) reject(waiter, error)
+      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) waiter.reject(error)
     }
   }
 
   /** What it asks for will not be done. */
   refuse(id: string, error: unknown): void {
-    for (const waiter of this.#take(id)) reject(waiter, error)
+    for (const waiter of this.#take(id)) waiter.reject(error)
   }
 
   /** By a cancel. Steps go on, but for those that would have been tried again. */
@@ -81,7 +81,7 @@ export class NestedSteps {
     if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
     this.#take(id)
     this.#driver.abort(id)
-    reject(waiter, (waiter.request as { signal: AbortSignal }).signal.reason)
+    waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason)
   }
 
   #take(id: string): readonly Waiter[] {

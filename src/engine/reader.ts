@@ -60,6 +60,8 @@ export class Reader {
       input: start?.type === "run.started" ? start.value.decode() : undefined,
       ...(ending?.type === "run.completed" ? { result: ending.value.decode() } : undefined),
       ...(failure ? { error: endingError(id, failure) } : undefined),
+      ...(start?.type === "run.started" && start.parent ? { parentId: start.parent.instance } : undefined),
+      ...(ending && "notRolledBack" in ending && ending.notRolledBack ? { notRolledBack: ending.notRolledBack } : undefined),
       steps: stepsOf(recorded),
     }
   }

@@ -1,6 +1,7 @@
-import { describeAsk, Execution, type ExecutionSpec } from "../core/execution.ts"
+import { Execution, type ExecutionSpec } from "../core/execution.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isAsk, type EntryOf, type Recorded, type Release } from "../core/journal.ts"
+import { describeAsk } from "../core/open-asks.ts"
 import { SmallQueue } from "../core/small-queue.ts"
 import { isNested } from "../core/step-id.ts"
 
@@ -38,8 +39,7 @@ export class ReleasePipeline {
 
   /** The code has seen all that is recorded, and asks for nothing more. */
   get isQuiet(): boolean {
-    const { execution } = this
-    return this.#items.size === 0 && (execution === undefined || (!execution.outcome && execution.fresh.size === 0 && execution.aborted.length === 0))
+    return this.#items.size === 0 && this.execution?.isQuiet !== false
   }
 
   /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
@@ -75,11 +75,15 @@ export class ReleasePipeline {
       case "step.failed":
         if (isNested(entry.id)) return "noted"
         if (entry.retryAt === undefined) return "releases"
-        this.execution?.retrying(entry.id)
+        this.execution?.asks.retrying(entry.id)
         return "noted"
       case "run.started":
-        this.execution = new Execution(this.#driver.executionSpec())
+        this.execution = this.#newExecution()
         return "releases"
+      case "child.ended":
+      case "event.handled":
+      case "update.accepted":
+      case "terminate.requested":
       case "cancel.requested":
         return "releases"
       case "ask.aborted":
@@ -90,8 +94,19 @@ export class ReleasePipeline {
     }
   }
 
+  /** What the rest of the journal says decides which patches the code takes. */
+  #newExecution(): Execution {
+    const execution = new Execution(this.#driver.executionSpec())
+    if (this.#replayLeft === 0) return execution
+    for (const { entry } of this.#items.items()) {
+      if (entry.type === "patched") execution.recordedPatch(entry.patch)
+      else if (isAsk(entry) && !isNested(entry.id)) execution.asksAhead++
+    }
+    return execution
+  }
+
   #release(execution: Execution, item: Recorded<Release>): void {
-    if (item.entry.type !== "wait.completed") return execution.release(item)
+    if (item.entry.type !== "wait.completed" && item.entry.type !== "event.handled") return execution.release(item)
     const { from } = item.entry
     execution.release(item, this.#state.received(from))
     this.#state.forgetReceived(from)
@@ -102,8 +117,9 @@ export class ReleasePipeline {
     const execution = this.execution as Execution
     const kind = entry.type === "step.started" ? "do" : entry.type === "sleep.started" ? "sleep" : "wait"
     const event = entry.type === "wait.started" ? entry.event : undefined
-    const answer = execution.accept(entry.id, kind, position, event)
+    const answer = execution.asks.accept(entry.id, kind, position, event)
     if (answer === "accepted") {
+      if (this.#replayLeft > 0) execution.asksAhead--
       this.#driver.onAccepted()
       return true
     }
@@ -128,6 +144,6 @@ export interface PipelineDriver {
 }
 
 function asksFor(execution: Execution): string {
-  const asked = [...execution.fresh.values()].map(({ request }) => describeAsk(request))
+  const asked = [...execution.asks.fresh.values()].map(({ request }) => describeAsk(request))
   return asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`
 }

@@ -1,8 +1,11 @@
 import { PerdureError } from "../core/errors.ts"
-import type { ExecutionSpec } from "../core/execution.ts"
+import type { DoAsk } from "../core/ask.ts"
+import type { ChildReach, ExecutionSpec } from "../core/execution.ts"
 import type { InstanceInfo, WorkflowLog } from "../core/context.ts"
 import type { InstanceState } from "../core/instance-state.ts"
+import { seedOf } from "../core/run-history.ts"
 import type { Limits } from "../core/limits.ts"
+import type { ChildStart } from "../core/workflow-context.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Scope } from "../ports/host.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
@@ -14,6 +17,7 @@ export class ResidentCode implements ExecutionSpec, Scope {
   readonly workflow: AnyWorkflow
   readonly instance: string
   readonly info: InstanceInfo
+  readonly seed: string
   readonly #runtime: Runtime
   readonly #resident: Resident
 
@@ -22,9 +26,10 @@ export class ResidentCode implements ExecutionSpec, Scope {
     this.#resident = resident
     this.workflow = resident.workflow
     const { id, workflow, version, incarnation } = resident.identity
-    const { run, startedAt } = resident.state
+    const { run, startedAt, parent, seed } = resident.state
     this.instance = id
-    this.info = { id, workflow, version, incarnation, run, startedAt }
+    this.info = { id, workflow, version, incarnation, run, startedAt, ...(parent ? { parentId: parent.instance } : undefined) }
+    this.seed = seedOf(incarnation, { run, seed })
   }
 
   get engine(): object {
@@ -50,6 +55,16 @@ export class ResidentCode implements ExecutionSpec, Scope {
     throw new PerdureError("CTX_IN_STEP", `step "${step}" uses the workflow's ctx; inside a step ask through its own context: async ({ step }) => step.do(…)`, {
       details: { step },
     })
+  }
+
+  startChild(start: ChildStart): DoAsk["fn"] {
+    const { id: instance, incarnation, run } = this.info
+    return this.#runtime.outreach.startChild(start, { instance, incarnation, run })
+  }
+
+  reachChild(instance: string): ChildReach {
+    const { outreach } = this.#runtime
+    return { sendEvent: (type, payload) => outreach.sendEvent(instance, type, payload), cancel: (reason) => outreach.cancel(instance, reason) }
   }
 
   onActivity(): void {

@@ -12,8 +12,7 @@ export function rowOf(state: InstanceState, options: RowOptions): Row {
     return options.hookPending ? { ...over, owner: worker, dueAt: state.hook.retryAt ?? state.at } : over
   }
   const phase = state.phase
-  if (state.paused && !state.cancel)
-    return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
+  if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
   if (options.delayed) return { ...run, status: "queued", dueAt: state.startedAt }
   const status = options.unreleased ? "running" : state.status
   const common = { ...run, status, ...(phase ? { phase } : undefined) }

@@ -1,6 +1,9 @@
+import type { EntryOf } from "../core/journal.ts"
 import type { Host } from "../ports/host.ts"
+import type { NewMessage } from "../ports/journal-store.ts"
 import type { Committer } from "./committer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
+import type { Outreach } from "./outreach.ts"
 import type { Pulse } from "./pulse.ts"
 import type { EngineSettings } from "./settings.ts"
 import type { Timers } from "./timers.ts"
@@ -18,7 +21,13 @@ export interface Runtime {
   readonly timers: Timers
   /** The engine is closing: attempts may finish, and nothing new begins. */
   readonly draining: boolean
+  /** What instances do to others. */
+  readonly outreach: Outreach
   nextTurnId(): string
+  /** Messages to other instances are durable. */
+  onSent(messages: readonly NewMessage[]): void
+  /** The answer to an update is durable. */
+  onAnswered(answer: EntryOf<"update.completed" | "update.failed">): void
   /** A terminal status is durable. */
   onEnded(runner: InstanceRunner): void
   /** Its last turn gave it up: it ended, sleeps for long, or is paused or stalled. */

@@ -1,7 +1,7 @@
 import { encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import type { EntryOf } from "../core/journal.ts"
+import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
 import { validate, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
@@ -35,8 +35,17 @@ export class Starter {
     if (result === "committed") return birth.instance.id
     if (result !== "lost") throw result.error
     if (options.ifExists === "return" && (await this.#isSame(birth))) return birth.instance.id
-    const { id } = birth.instance
-    throw new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
+    throw idExists(birth.instance.id)
+  }
+
+  /** Starts an instance for another, which gives it its incarnation: a start that is tried again finds what the first did. */
+  async startChild(workflow: AnyWorkflow | string, options: StartOptions<unknown> & { readonly id: string }, origin: Origin): Promise<void> {
+    const birth = await this.#prepare(workflow, options, origin)
+    const result = await this.#create(birth)
+    if (result === "committed") return
+    if (result !== "lost") throw result.error
+    const existing = await this.#store.directory.get(options.id)
+    if (existing?.incarnation !== origin.incarnation) throw idExists(options.id)
   }
 
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
@@ -46,17 +55,18 @@ export class Starter {
   }
 
   /** A promise only where there is a schema to ask. */
-  #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Birth | Promise<Birth> {
+  #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
     const schema = this.#resolve(workflow, options.version).definition?.options.input
-    return schema ? this.#validated(workflow, options, schema) : this.#birth(workflow, options, options.input)
+    return schema ? this.#validated(workflow, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
   }
 
-  async #validated(workflow: AnyWorkflow | string, options: StartOptions<unknown>, schema: StandardSchemaV1): Promise<Birth> {
+  async #validated(workflow: AnyWorkflow | string, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {
     const name = typeof workflow === "string" ? workflow : workflow.name
-    return this.#birth(workflow, options, await validate(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }))
+    const input = await validate(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` })
+    return this.#birth(workflow, options, input, origin)
   }
 
-  #birth(workflow: AnyWorkflow | string, options: StartOptions<unknown>, input: unknown): Birth {
+  #birth(workflow: AnyWorkflow | string, options: StartOptions<unknown>, input: unknown, origin?: Origin): Birth {
     const { host, settings } = this.#worker
     const id = options.id ?? randomToken(host)
     checkId(id, settings.limits.idLengthMax)
@@ -69,7 +79,7 @@ export class Starter {
     const tags = checkTags(options.tags)
     return {
       definition,
-      instance: { id, incarnation: randomToken(host), workflow: name, version, createdAt: now, tags },
+      instance: { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags },
       start: {
         type: "run.started",
         run: 1,
@@ -78,6 +88,7 @@ export class Starter {
         value,
         ...(startAt === undefined ? undefined : { startAt }),
         ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+        ...(origin === undefined ? undefined : { parent: origin.parent }),
       },
     }
   }
@@ -121,6 +132,16 @@ export class Starter {
     const what = row.workflow === instance.workflow ? "another input" : `workflow "${row.workflow}"`
     throw new PerdureError("ID_CONFLICT", `instance "${instance.id}" exists with ${what}; choose another id`, { details: { instance: instance.id } })
   }
+}
+
+/** Where a child comes from. */
+interface Origin {
+  readonly parent: ParentLink
+  readonly incarnation: string
+}
+
+function idExists(id: string): PerdureError {
+  return new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
 }
 
 interface Birth {

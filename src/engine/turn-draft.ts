@@ -1,5 +1,5 @@
 import { EntriesText } from "../core/turn-codec.ts"
-import type { InstanceState as Row, NewInstance, Turn } from "../ports/journal-store.ts"
+import type { InstanceState as Row, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
 import type { CommitResult } from "./committer.ts"
 
 /** Something that may happen only once a turn is durable. */
@@ -25,6 +25,7 @@ export class TurnDraft extends EntriesText implements Turn {
   /** Set by a timeout: it must not win against an event that a sender got acknowledged. */
   inboxSeen: number | undefined = undefined
   discardInbox: boolean | undefined = undefined
+  sends: readonly NewMessage[] | undefined = undefined
   /** Told first what became of the turn. */
   onResult: ((result: CommitResult) => void) | undefined = undefined
   /** Attempts start, nested results are handed out. Most turns have one. */

@@ -112,6 +112,7 @@ export class TurnWriter implements CommitListener {
     if (result !== "committed") return this.#driver.onLost(result)
     this.#row = this.#nextRow
     this.#durable = draft.end
+    if (draft.sends) this.#runtime.onSent(draft.sends)
     try {
       this.#driver.onCommitted(draft)
     } catch (bug) {

@@ -55,6 +55,7 @@ function stepReason(step: StepInfo, now: number): string[] {
     case "sleeping":
       return [`sleep "${step.id}" lasts${until}`]
     case "waiting":
+      if (step.type === "child") return [`child "${step.instance}" is not over, since ${time(step.startedAt)}`]
       return [`wait "${step.id}" is for event "${step.event}" since ${time(step.startedAt)}${step.wakeAt === undefined ? "" : `, at most${until}`}`]
     default:
       return []

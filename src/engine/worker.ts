@@ -2,13 +2,14 @@ import { PerdureError } from "../core/errors.ts"
 import type { Entry, EntryOf } from "../core/journal.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Host } from "../ports/host.ts"
-import type { ClaimedInstance, NewInstance } from "../ports/journal-store.ts"
+import type { ClaimedInstance, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { InstanceRunner } from "./instance-runner.ts"
 import { loadRun } from "./loader.ts"
 import { Mailroom } from "./mailroom.ts"
+import type { Outreach } from "./outreach.ts"
 import { Pulse } from "./pulse.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { Residency } from "./residency.ts"
@@ -35,6 +36,8 @@ export class Worker implements Runtime {
   readonly #dispatcher: Dispatcher
   readonly #onEnd: WorkerListener["onEnd"]
   readonly #onSweep: WorkerListener["onSweep"]
+  readonly onAnswered: WorkerListener["onAnswered"]
+  #outreach: Outreach | undefined
   #turns = 0
   #active = false
   #comparedAt = 0
@@ -48,13 +51,14 @@ export class Worker implements Runtime {
   #stopped = false
   draining = false
 
-  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep }: WorkerListener) {
+  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep, onAnswered }: WorkerListener) {
     this.#store = store
     this.host = host
     this.settings = settings
     this.#registry = registry
     this.#onEnd = onEnd
     this.#onSweep = onSweep
+    this.onAnswered = onAnswered
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
@@ -80,6 +84,20 @@ export class Worker implements Runtime {
 
   get engine(): object {
     return this
+  }
+
+  /** Given later: whoever starts instances needs the worker first. */
+  set outreach(outreach: Outreach) {
+    this.#outreach = outreach
+  }
+
+  get outreach(): Outreach {
+    if (!this.#outreach) throw new Error("a worker reaches out before it was told how")
+    return this.#outreach
+  }
+
+  onSent(messages: readonly NewMessage[]): void {
+    this.hint(messages.map(({ instance }) => instance))
   }
 
   /** It executes; else it only writes for clients. */
@@ -211,8 +229,9 @@ export class Worker implements Runtime {
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
     const { hasInputs } = runner
     this.#discard(runner)
-    if (dueAt !== undefined) this.#dispatcher.dueAt(dueAt)
-    if (hasInputs) this.#dispatcher.wake([runner.id])
+    const isDue = dueAt !== undefined && dueAt <= this.host.now()
+    if (hasInputs || isDue) this.#dispatcher.wake([runner.id])
+    else if (dueAt !== undefined) this.#dispatcher.dueAt(dueAt)
   }
 
   onIdle(runner: InstanceRunner): void {
@@ -327,6 +346,8 @@ export class Worker implements Runtime {
 export interface WorkerListener {
   /** An instance has ended. */
   readonly onEnd: (id: string, entry: Entry) => void
+  /** An update is answered. */
+  readonly onAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
   /** It is time to look whether a hint was lost. */
   readonly onSweep: () => void
 }

@@ -1,3 +1,4 @@
+import type { ControlKind } from "../core/control.ts"
 import type { Phase, Status } from "../core/status.ts"
 
 /**
@@ -105,6 +106,8 @@ export interface Turn extends JournalRow {
   readonly consumed?: readonly number[] | undefined
   /** Commit only while no message newer than this `seq` is unread: a timeout must not win against an acknowledged event. */
   readonly inboxSeen?: number | undefined
+  /** Messages to other instances, delivered in the same transaction; those to one that is over or absent are dropped. */
+  readonly sends?: readonly NewMessage[] | undefined
   /** The instance ended, or another run began: what is unread is dropped. */
   readonly discardInbox?: boolean | undefined
 }
@@ -112,15 +115,16 @@ export interface Turn extends JournalRow {
 /** `lost`: the position is not the one after the last of the journal, the id exists (create), the incarnation is gone, or `inboxSeen` is overtaken. */
 export type TurnOutcome = "committed" | "lost"
 
-export type MessageKind = "event" | "pause" | "resume" | "cancel"
+/** `child`: the end of one, for the step that started it. `update`: a request that is answered once. */
+export type MessageKind = ControlKind | "event" | "child" | "update"
 
 export interface NewMessage {
   readonly instance: string
   readonly kind: MessageKind
   readonly at: number
-  /** The event's type; for controls the reason, if there is one. */
+  /** The event's type, the update's name, the step that started the child; for controls the reason, if there is one. */
   readonly topic?: string
-  /** The event's payload, encoded. */
+  /** The event's payload or the update's arguments, encoded; how the child ended. */
   readonly payload?: string
   /** De-duplicates unread messages of one instance; the owner de-duplicates against its journal. */
   readonly eventId?: string

@@ -45,7 +45,7 @@ export class NodeHost implements Host {
 
   /** `AsyncLocalStorage.run` copies the whole context twice, to enter and to leave. Leaving a resource only puts back what was there. */
   runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
-    return this.#context.runInAsyncScope(enter, undefined, scope, run as (scope: Scope) => unknown) as T
+    return this.#context.runInAsyncScope(enter, undefined, scope, run) as T
   }
 
   currentScope(): Scope | undefined {
@@ -65,7 +65,7 @@ export class NodeHost implements Host {
 const scopes = new AsyncLocalStorage<Scope>()
 const listeners = new Set<(scope: Scope, reason: unknown) => void>()
 
-function enter(scope: Scope, run: (scope: Scope) => unknown): unknown {
+function enter<S extends Scope>(scope: S, run: (scope: S) => unknown): unknown {
   scopes.enterWith(scope)
   return run(scope)
 }

@@ -1,3 +1,4 @@
+import { isControl } from "../../core/control.ts"
 import { isTerminal } from "../../core/status.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
@@ -48,6 +49,7 @@ export class MemoryDatabase {
       existing.crashed = false
       this.replace(existing, { id, incarnation, workflow, version, createdAt, tags, ...turn.state, updatedAt: turn.at })
     } else this.#place(existing)
+    for (const message of turn.sends ?? []) this.deliver(message)
     return "committed"
   }
 
@@ -120,7 +122,7 @@ export class MemoryDatabase {
 /** When an unowned instance wants to be claimed: at its due time, or since its first unread message that may wake it. */
 export function claimableAt({ row, inbox }: MemoryInstance, now: number): number | undefined {
   const onlyControls = row.status === "paused" || row.status === "stalled"
-  const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => !onlyControls || message.kind !== "event")
+  const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => !onlyControls || isControl(message.kind))
   if (wakes === undefined) return row.dueAt
   // A message from a sender whose clock is ahead wakes now, not later.
   return Math.min(wakes.at, now, row.dueAt ?? now)

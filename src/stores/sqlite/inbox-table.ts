@@ -1,3 +1,4 @@
+import { isControl } from "../../core/control.ts"
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { Message, MessageKind, NewMessage } from "../../ports/journal-store.ts"
@@ -33,7 +34,7 @@ export class InboxTable {
     this.#remark = driver.prepare(
       `UPDATE perdure_instance SET
         mail_at = (SELECT min(at, ?) FROM perdure_inbox WHERE instance = key ORDER BY seq LIMIT 1),
-        control_at = (SELECT min(at, ?) FROM perdure_inbox WHERE instance = key AND kind <> 'event' ORDER BY seq LIMIT 1)
+        control_at = (SELECT min(at, ?) FROM perdure_inbox WHERE instance = key AND kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY seq LIMIT 1)
       WHERE key = ?`,
     )
     this.#newer = driver.prepare(`SELECT 1 AS found FROM perdure_inbox WHERE instance = ? AND seq > ? LIMIT 1`)
@@ -66,7 +67,7 @@ export class InboxTable {
     // A message from a sender whose clock is ahead wakes now, not later.
     const at = Math.min(message.at, now)
     this.#mark.run(at, key)
-    if (message.kind !== "event") this.#markControl.run(at, key)
+    if (isControl(message.kind)) this.#markControl.run(at, key)
     return "delivered"
   }
 

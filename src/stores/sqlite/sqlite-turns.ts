@@ -48,6 +48,7 @@ export class SqliteTurns {
     if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox === true) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setState.run(...stateValues(turn.state), turn.at, key)
+    if (turn.sends !== undefined) for (const message of turn.sends) this.#inbox.deliver(message, this.#now())
     return "committed"
   }
 

@@ -1,0 +1,45 @@
+import type { DoAsk } from "./ask.ts"
+import type { Payload } from "./codec.ts"
+import type { Rollback, RollbackFunction, StepOptions } from "./context.ts"
+import { rollbackId } from "./step-id.ts"
+
+/**
+ * What is to be undone if the run fails or is cancelled: the rollbacks of completed steps, in the order in which they completed. Each is
+ * a step of its own, so it is durable, retried, and done once.
+ */
+export class Rollbacks {
+  readonly #completed: Undoing[] = []
+
+  get size(): number {
+    return this.#completed.length
+  }
+
+  add(id: string, result: Payload, rollback: Rollback<never>): void {
+    this.#completed.push({ id, result, rollback })
+  }
+
+  /** Newest first; one that fails does not keep the others from running. Answers the steps that could not be undone. */
+  async unwind(ask: (request: DoAsk) => Promise<unknown>): Promise<readonly string[]> {
+    const failed: string[] = []
+    for (let step = this.#completed.pop(); step !== undefined; step = this.#completed.pop()) {
+      try {
+        await ask(rollbackAsk(step))
+      } catch {
+        failed.push(step.id)
+      }
+    }
+    return failed
+  }
+}
+
+interface Undoing {
+  readonly id: string
+  readonly result: Payload
+  readonly rollback: Rollback<never>
+}
+
+function rollbackAsk({ id, result, rollback }: Undoing): DoAsk {
+  const run: RollbackFunction<never> = typeof rollback === "function" ? rollback : rollback.run
+  const options: StepOptions | undefined = typeof rollback === "function" ? undefined : rollback
+  return { kind: "do", id: rollbackId(id), fn: (step) => run(result.decode() as never, step), options }
+}

@@ -1,0 +1,50 @@
+import { PerdureError } from "../core/errors.ts"
+import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import type { ReleasePipeline } from "./release-pipeline.ts"
+import type { Runtime } from "./runtime.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** What the code of one instance answers to those who ask it: events that it handles, queries and updates. */
+export class CodeAnswers {
+  readonly #id: string
+  readonly #runtime: Runtime
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #record: (entry: Entry) => Recorded
+
+  constructor(id: string, runtime: Runtime, writer: TurnWriter, pipeline: ReleasePipeline, record: (entry: Entry) => Recorded) {
+    this.#id = id
+    this.#runtime = runtime
+    this.#writer = writer
+    this.#pipeline = pipeline
+    this.#record = record
+  }
+
+  handlesEvent(type: string): boolean {
+    return this.#pipeline.execution?.handlesEvent(type) ?? false
+  }
+
+  /** What the code has against an update; undefined: nothing. */
+  refuseUpdate(name: string, args: string): { readonly error: unknown } | undefined {
+    const { execution } = this.#pipeline
+    if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
+    try {
+      execution.validateUpdate(name, args)
+      return undefined
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /** Whoever sent the update is told once it is durable. */
+  answer(entry: EntryOf<"update.completed" | "update.failed">): void {
+    this.#record(entry)
+    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onAnswered(entry) })
+  }
+
+  /** Answers from what the code knows, where all of that is committed. */
+  query(name: string, args: string): string | undefined {
+    const { execution, isQuiet } = this.#pipeline
+    return execution && isQuiet && this.#writer.idle ? execution.query(name, args) : undefined
+  }
+}

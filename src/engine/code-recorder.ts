@@ -1,0 +1,106 @@
+import type { AskRequest } from "../core/ask.ts"
+import type { Execution, Outcome } from "../core/execution.ts"
+import type { InstanceState } from "../core/instance-state.ts"
+import type { Entry, EntryOf, Note, Recorded } from "../core/journal.ts"
+import type { Attempts } from "./attempts.ts"
+import type { CodeAnswers } from "./code-answers.ts"
+import { endingEntry } from "./ending-entry.ts"
+import type { RunEndings } from "./run-endings.ts"
+import type { Runtime } from "./runtime.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** Records what workflow code did since it was last looked at: its end, its asks, and what else it has to say. */
+export class CodeRecorder {
+  readonly #runtime: Runtime
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #attempts: Attempts
+  readonly #driver: CodeDriver
+
+  constructor(runtime: Runtime, state: InstanceState, writer: TurnWriter, attempts: Attempts, driver: CodeDriver) {
+    this.#runtime = runtime
+    this.#state = state
+    this.#writer = writer
+    this.#attempts = attempts
+    this.#driver = driver
+  }
+
+  /** False: there was nothing. */
+  record(execution: Execution): boolean {
+    if (execution.outcome) {
+      this.#end(execution.outcome)
+      return true
+    }
+    if (execution.isQuiet) return false
+    if (execution.isUnwinding) this.#attempts.stop(`instance "${this.#driver.id}" is rolled back`)
+    if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
+    if (execution.hasNewHandlers) {
+      execution.hasNewHandlers = false
+      for (const event of this.#state.bufferedEvents().keys()) if (execution.handlesEvent(event)) this.#handBuffered(event)
+    }
+    // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
+    for (const { request } of execution.asks.fresh.values()) if (this.ask(request) === "answered") break
+    return true
+  }
+
+  ask(request: AskRequest): "answered" | undefined {
+    if (request.kind === "do") {
+      this.#attempts.begin(request, 1)
+      this.#warnOfGrowth()
+      return undefined
+    }
+    const { now } = this.#writer
+    if (request.kind === "sleep") {
+      this.#driver.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now) })
+      return undefined
+    }
+    const { id, event, timeoutMs } = request
+    this.#driver.record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }) })
+    const buffered = this.#state.bufferedEvent(event)
+    if (buffered === undefined) return undefined
+    this.#driver.settle({ type: "wait.completed", id, from: buffered })
+    return "answered"
+  }
+
+  #handBuffered(event: string): void {
+    for (let from = this.#state.bufferedEvent(event); from !== undefined; from = this.#state.bufferedEvent(event))
+      this.#driver.record({ type: "event.handled", event, from })
+  }
+
+  #note(note: Note): void {
+    if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#driver.record(note)
+    // On replay the handler comes to its end again.
+    if (!this.#state.updates.has(note.update)) return
+    this.#driver.answers.answer(note)
+  }
+
+  #end(outcome: Outcome): void {
+    const { limits } = this.#runtime.settings
+    if (outcome.ok && outcome.continues && !this.#state.cancel) this.#driver.endings.continueAsNew(outcome.continues.text)
+    else this.#driver.endings.end(endingEntry(this.#driver.id, this.#state, outcome, limits.payloadBytesMax))
+  }
+
+  /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
+  #warnOfGrowth(): void {
+    const { asked } = this.#state
+    const { stepsMax } = this.#runtime.settings.limits
+    if (asked !== Math.floor(stepsMax * 0.4) && asked !== Math.floor(stepsMax * 0.8)) return
+    const { id } = this.#driver
+    this.#runtime.host.log.warn(
+      `run ${this.#state.run} of instance "${id}" has asked for ${asked} steps of at most ${stepsMax}; end it with ctx.continueAsNew`,
+      {
+        instance: id,
+        steps: asked,
+      },
+    )
+  }
+}
+
+/** The runner of the instance, as its recorder sees it. */
+export interface CodeDriver {
+  readonly id: string
+  record(entry: Entry): Recorded
+  settle(entry: EntryOf<"wait.completed">): void
+  readonly endings: RunEndings
+  readonly answers: CodeAnswers
+}

@@ -1,0 +1,41 @@
+import { decodeValue, encodeValue } from "../core/codec.ts"
+import type { DoAsk } from "../core/ask.ts"
+import type { ParentLink } from "../core/journal.ts"
+import type { ChildStart } from "../core/workflow-context.ts"
+import type { Controls } from "./controls.ts"
+import type { Starter } from "./starter.ts"
+
+/** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
+export class Outreach {
+  readonly #starter: Starter
+  readonly #controls: Controls
+
+  constructor(starter: Starter, controls: Controls) {
+    this.#starter = starter
+    this.#controls = controls
+  }
+
+  /** Each attempt gives the child the same incarnation, so that a later one knows what an earlier one did. */
+  startChild({ step, link, workflow, input, options }: ChildStart, parent: Omit<ParentLink, "step">): DoAsk["fn"] {
+    return async ({ idempotencyKey }) => {
+      const { onParentEnd: _, ...start } = options
+      await this.#starter.startChild(
+        workflow,
+        { ...start, id: link.instance, input: input.decode() },
+        { parent: { ...parent, step }, incarnation: idempotencyKey.slice(0, 24) },
+      )
+    }
+  }
+
+  sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {
+    // Now, so that nothing that the code does to the value later is seen; and refused where the code can still catch it.
+    const encoded = encodeValue(payload, { what: `event "${type}"` })
+    return ({ idempotencyKey }) => this.#controls.sendEvent(instance, type, decodeValue(encoded), { eventId: idempotencyKey })
+  }
+
+  cancel(instance: string, reason: string | undefined): DoAsk["fn"] {
+    return async () => {
+      await this.#controls.control(instance, "cancel", reason)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { InstanceState } from "../core/instance-state.ts"
+import { isEnding, type Entry, type ParentLink } from "../core/journal.ts"
+import type { TerminalStatus } from "../core/status.ts"
+import type { NewMessage } from "../ports/journal-store.ts"
+
+/** What a child's end brings to its parent. */
+export interface ChildEnding {
+  readonly incarnation: string
+  readonly run: number
+  readonly status: TerminalStatus
+  /** Encoded: the result, or what it failed with. */
+  readonly value: string
+  readonly reason?: string
+}
+
+/** What goes out with the turn that ends a run: the news to its parent, and what becomes of its children. */
+export function partingMessages(state: InstanceState, entry: Entry, at: number): readonly NewMessage[] {
+  const messages: NewMessage[] = []
+  if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, at))
+  for (const { instance, onParentEnd } of state.children.values())
+    if (onParentEnd !== "abandon") messages.push({ instance, kind: onParentEnd, topic: "its parent is over", at })
+  return messages
+}
+
+function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number): NewMessage {
+  const ending: ChildEnding = {
+    incarnation,
+    run,
+    status: entry.type.slice("run.".length) as TerminalStatus,
+    value: "value" in entry ? entry.value.text : "",
+    ...("reason" in entry && entry.reason !== undefined ? { reason: entry.reason } : undefined),
+  }
+  return { instance, kind: "child", topic: step, payload: JSON.stringify(ending), at }
+}

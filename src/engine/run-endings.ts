@@ -1,0 +1,92 @@
+import { Payload } from "../core/codec.ts"
+import { CancelledError, TerminatedError } from "../core/errors.ts"
+import type { InstanceState } from "../core/instance-state.ts"
+import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import type { Attempts } from "./attempts.ts"
+import { cancelledEntry, terminatedEntry, type EndingEntry } from "./ending-entry.ts"
+import { partingMessages } from "./parting.ts"
+import type { ReleasePipeline } from "./release-pipeline.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** The ways in which a run of one instance comes to its end: by itself, cancelled, terminated, or continued as new. */
+export class RunEndings {
+  /** Another run has begun, which is to be loaded. */
+  continued = false
+  readonly #identity: NewInstance
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #attempts: Attempts
+  readonly #record: (entry: Entry) => Recorded
+
+  constructor(
+    identity: NewInstance,
+    state: InstanceState,
+    writer: TurnWriter,
+    pipeline: ReleasePipeline,
+    attempts: Attempts,
+    record: (entry: Entry) => Recorded,
+  ) {
+    this.#identity = identity
+    this.#state = state
+    this.#writer = writer
+    this.#pipeline = pipeline
+    this.#attempts = attempts
+    this.#record = record
+  }
+
+  end(entry: EndingEntry): void {
+    this.#record(entry)
+    this.#writer.draft.discardInbox = true
+    this.#part(entry)
+    this.#attempts.abandon(`instance "${this.#identity.id}" has ended`)
+  }
+
+  cancel(entry: EntryOf<"cancel.requested">): void {
+    const { id } = this.#identity
+    const { begun } = this.#pipeline
+    this.#record(entry)
+    if (!begun) return this.end(cancelledEntry(id, this.#state))
+    this.#attempts.cancel(new CancelledError(id, entry.reason))
+  }
+
+  /** The grace of a cancel is over. */
+  forceCancel(): void {
+    this.end(cancelledEntry(this.#identity.id, this.#state))
+  }
+
+  /** With rollback, what the code completed is undone first; the code itself does nothing more. */
+  terminate(reason: string | undefined, rollback: boolean): void {
+    if (!rollback || !this.#pipeline.begun || this.#state.stalled) return this.end(terminatedEntry(reason))
+    this.#record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
+    this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
+  }
+
+  /** The next run begins with this input, encoded. It is loaded from the store, like any other. */
+  continueAsNew(input: string): void {
+    const { id, workflow, version } = this.#identity
+    const { run, timeoutAt, parent } = this.#state
+    const kept = this.#state.bufferedPositions().map((position) => ({ from: position, to: position }))
+    const ending = { type: "run.continued" } as const
+    this.continued = true
+    this.#record(ending)
+    this.#part(ending)
+    this.#record({
+      type: "run.started",
+      run: run + 1,
+      workflow,
+      version,
+      value: Payload.of(input),
+      ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+      ...(parent === undefined ? undefined : { parent }),
+      ...(kept.length === 0 ? undefined : { kept }),
+    })
+    this.#attempts.abandon(`run ${run} of instance "${id}" is over`)
+  }
+
+  #part(entry: Entry): void {
+    const messages = partingMessages(this.#state, entry, this.#writer.draft.at)
+    if (messages.length > 0) this.#writer.draft.sends = messages
+  }
+}

@@ -3,7 +3,7 @@ import type { EngineOutcome, PeersOutcome, WorkloadOutcome } from "./peers/outco
 import { choose } from "./peers/choice.ts"
 import { peersMarkdown, peersTable } from "./peers/peers-report.ts"
 
-const figures = (key: string, median: number): WorkloadOutcome => ({ figures: { [key]: { median, min: median / 2, max: median * 2 } } })
+const measured = (key: string, ...values: readonly number[]): WorkloadOutcome => ({ rounds: values.map((value) => ({ [key]: value })) })
 
 const engine = (name: string, workloads: EngineOutcome["workloads"]): EngineOutcome => ({
   id: name.toLowerCase(),
@@ -35,9 +35,9 @@ const outcome: PeersOutcome = {
     { id: "W3", title: "long" },
   ],
   engines: [
-    engine("Perdure", { W1: figures("workflowsPerSecond", 1_000), W3: figures("stepMs", 0.3) }),
-    engine("Slow", { W1: figures("workflowsPerSecond", 100), W3: { reason: "it takes no more than 10 steps" } }),
-    engine("Quick", { W1: figures("workflowsPerSecond", 2_000), W3: figures("stepMs", 0.9) }),
+    engine("Perdure", { W1: measured("workflowsPerSecond", 1_000, 2_000, 500), W3: measured("stepMs", 0.3, 0.3, 0.3) }),
+    engine("Slow", { W1: measured("workflowsPerSecond", 100, 200, 50), W3: { reason: "it takes no more than 10 steps" } }),
+    engine("Quick", { W1: measured("workflowsPerSecond", 2_000, 2_000, 2_000), W3: measured("stepMs", 0.6, 0.9, 1.2) }),
   ],
 }
 
@@ -45,13 +45,13 @@ const rowOf = (text: string, name: string) => text.split("\n").filter((line) => 
 
 describe("the report beside other engines", () => {
   it("says how far a peer is behind, and where it is better", () => {
-    expect(rowOf(peersTable(outcome), "Slow ")[0]).toMatch(/100 \(50\.0–200\) \/s +10\.0 × behind$/)
-    expect(rowOf(peersTable(outcome), "Quick ")[0]).toMatch(/2\.00 × BETTER$/)
-    expect(peersMarkdown(outcome)).toContain("| Quick | **0.500 ×** | 3.00 × |")
+    expect(rowOf(peersTable(outcome), "Slow ")[0]).toMatch(/100 \(50\.0–200\) \/s +10\.0 \(10\.0–10\.0\) × behind$/)
+    expect(rowOf(peersTable(outcome), "Quick ")[0]).toMatch(/2\.00 \(1\.00–4\.00\) × BETTER$/)
+    expect(peersMarkdown(outcome)).toContain("| Quick | **0.500 (0.250–1.00)** | 3.00 (2.00–4.00) |")
   })
 
   it("gives what was not measured with its reason, and never as a number", () => {
-    expect(peersMarkdown(outcome)).toContain("| Slow | 10.0 × | not measured |")
+    expect(peersMarkdown(outcome)).toContain("| Slow | 10.0 (10.0–10.0) | not measured |")
     expect(peersMarkdown(outcome)).toContain("- Slow, W3: not measured: it takes no more than 10 steps")
     expect(peersTable(outcome)).toContain("Slow, W3: not measured: it takes no more than 10 steps")
   })

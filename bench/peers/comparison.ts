@@ -1,12 +1,13 @@
 import type { Spread } from "../measurement.ts"
+import { median } from "../statistics.ts"
 import { type PeerFigure, peerFigures } from "./figures.ts"
 import type { EngineOutcome, PeersOutcome } from "./outcome.ts"
 
 export interface Standing {
   readonly engine: EngineOutcome
   readonly value?: Spread
-  /** How many times better Perdure is; below 1 the peer is better. None for Perdure itself, and where one of both was not measured. */
-  readonly lead?: number
+  /** How many times better Perdure is, by the ratios of the rounds; below 1 the peer is better. None for Perdure itself, and where one of both was not measured. */
+  readonly lead?: Spread
 }
 
 export interface Comparison {
@@ -19,19 +20,24 @@ export function compare({ engines, workloads }: PeersOutcome): readonly Comparis
   return peerFigures
     .filter(({ workload }) => workloads.some(({ id }) => id === workload))
     .map((figure) => {
-      const base = ours && valueOf(figure, ours)?.median
+      const base = ours && valuesOf(figure, ours)
       const standings = engines.map((engine): Standing => {
-        const value = valueOf(figure, engine)
-        if (value === undefined) return { engine }
-        if (engine === ours || base === undefined) return { engine, value }
-        return { engine, value, lead: figure.better === "more" ? base / value.median : value.median / base }
+        const values = valuesOf(figure, engine)
+        if (values === undefined) return { engine }
+        if (engine === ours || base === undefined) return { engine, value: spreadOf(values) }
+        const ratios = values.map((value, round) => (figure.better === "more" ? (base[round] ?? Number.NaN) / value : value / (base[round] ?? Number.NaN)))
+        return { engine, value: spreadOf(values), lead: spreadOf(ratios) }
       })
       return { figure, standings: figure.optional ? standings.filter(({ value }) => value !== undefined) : standings }
     })
     .filter(({ standings }) => standings.length > 0)
 }
 
-function valueOf({ workload, key }: PeerFigure, engine: EngineOutcome): Spread | undefined {
+function valuesOf({ workload, key }: PeerFigure, engine: EngineOutcome): readonly number[] | undefined {
   const outcome = engine.workloads[workload]
-  return outcome !== undefined && "figures" in outcome ? outcome.figures[key] : undefined
+  if (outcome === undefined || "reason" in outcome) return undefined
+  const values = outcome.rounds.flatMap((sample) => sample[key] ?? [])
+  return values.length === outcome.rounds.length ? values : undefined
 }
+
+const spreadOf = (values: readonly number[]): Spread => ({ median: median(values), min: Math.min(...values), max: Math.max(...values) })

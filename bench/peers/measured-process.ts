@@ -1,4 +1,4 @@
-// One engine, one workload, one process, within a limit of time.
+// One engine, one round of a workload, one process, within a limit of time.
 
 import { fork } from "node:child_process"
 import { once } from "node:events"
@@ -9,46 +9,44 @@ import { keep, stop } from "./processes.ts"
 
 const script = fileURLToPath(new URL("./child.ts", import.meta.url))
 
-const limitMs = 240_000
+const limitMs = 120_000
 /** For closing, once everything is measured. */
 const closeMsMax = 15_000
 
 export interface MeasuredProcess {
   readonly peer: string
   readonly workload: string
-  readonly rounds: number
   readonly place: Place
-  readonly onSample: (sample: Sample) => void
+  /** Called with the sample while the process still holds everything that it holds. */
+  readonly onSample: (sample: Sample) => Sample
 }
 
-/** Throws with the reason when not all rounds could be measured. */
-export async function measureInProcess({ peer, workload, rounds, place, onSample }: MeasuredProcess): Promise<void> {
+/** Throws with the reason when it could not be measured. */
+export async function measureInProcess({ peer, workload, place, onSample }: MeasuredProcess): Promise<Sample> {
   const child = keep(
-    fork(script, [peer, workload, String(rounds), JSON.stringify(place)], {
+    fork(script, [peer, workload, JSON.stringify(place)], {
       execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     }),
   )
   let complaint = ""
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint = (complaint + text).slice(-8_000)))
-  let measured = 0
+  let measured: Sample | undefined
   let isLate = false
   const end = () => {
-    isLate = measured < rounds
+    isLate = true
     void stop(child, "SIGKILL")
   }
   let timer = setTimeout(end, limitMs)
   child.on("message", (sample: Sample) => {
-    measured += 1
-    onSample(sample)
-    if (measured < rounds) return
+    measured = onSample(sample)
     clearTimeout(timer)
     timer = setTimeout(end, closeMsMax)
   })
   const [code, signal] = (await once(child, "close")) as [number | null, string | null]
   clearTimeout(timer)
-  if (measured === rounds) return
-  if (isLate) throw new Error(`stopped after ${limitMs / 1_000} s with ${measured} of ${rounds} rounds measured`)
+  if (measured !== undefined) return measured
+  if (isLate) throw new Error(`stopped after ${limitMs / 1_000} s, before a round was measured`)
   throw new Error(reasonIn(complaint) ?? `the process ended with ${signal ?? `code ${String(code)}`}`)
 }
 

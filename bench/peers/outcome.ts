@@ -1,11 +1,11 @@
 // What became of a run: plain data, as it stands in results.json.
 
 import type { Machine } from "../machine.ts"
-import type { Spread } from "../measurement.ts"
+import type { Sample } from "../workload.ts"
 import type { Setting } from "./adapter.ts"
 
-/** Of one engine in one workload: its figures by key, or why there are none. */
-export type WorkloadOutcome = { readonly figures: Readonly<Record<string, Spread>> } | { readonly reason: string }
+/** Of one engine in one workload: its rounds, or why there are none. */
+export type WorkloadOutcome = { readonly rounds: readonly Sample[] } | { readonly reason: string }
 
 export interface EngineOutcome {
   readonly id: string

@@ -1,6 +1,7 @@
 // A run beside other engines as text: for the terminal, and for docs/performance.md.
 
-import { machineLines, short, spreadText, withUnit } from "../report.ts"
+import type { Spread } from "../measurement.ts"
+import { machineLines, spreadText, withUnit } from "../report.ts"
 import { markdownTable, textTable } from "../tables.ts"
 import { compare, type Comparison, type Standing } from "./comparison.ts"
 import type { PeerFigure } from "./figures.ts"
@@ -41,10 +42,10 @@ export function peersMarkdown(outcome: PeersOutcome): string {
     })
   const unmeasured = outcome.engines.flatMap(reasonsOf)
   return [
-    `Measured on ${outcome.measuredOn} by \`npm run bench -- --peers\`: every engine does the same workloads through the same code, in processes of its own, one after another in the same run. One round is not counted, then come ${outcome.rounds} (memory: ${outcome.rounds} processes); a figure is their median, with the lowest and the highest in brackets.`,
+    `Measured on ${outcome.measuredOn} by \`npm run bench -- --peers\`: every engine does the same workloads through the same code, and they take turns, round by round. A round has a process of its own and an empty database; it comes after one that is not counted, except for memory. A figure is the median of ${outcome.rounds} rounds, with the lowest and the highest in brackets.`,
     `Perdure runs on its defaults, the others on the settings below, which were chosen for speed; nobody's durability is reduced. An engine on PostgreSQL or with a server of its own does more than one in the process with its database, and can do more: several machines can share the work. The memory of PostgreSQL is not counted. An engine that polls for work was measured while busy; it reacts more slowly when it has been idle for long.`,
     outcome.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n"),
-    "How many times better Perdure is, by the medians; **bold** where the other engine is better:",
+    "How many times better Perdure is, by the ratios within the rounds; **bold** where the other engine is better:",
     table((_, standing) => (standing.value === undefined ? "not measured" : standing.lead === undefined ? "" : leadMark(standing.lead))),
     "The figures:",
     table(({ figure }, standing) => valueText(figure, standing)),
@@ -59,10 +60,11 @@ const valueText = ({ unit }: PeerFigure, { value }: Standing) => (value === unde
 
 function leadText({ lead }: Standing): string {
   if (lead === undefined) return ""
-  return lead >= 1 ? `${short(lead)} × behind` : `${short(1 / lead)} × BETTER`
+  const { median, min, max } = lead
+  return median >= 1 ? `${spreadText(lead)} × behind` : `${spreadText({ median: 1 / median, min: 1 / max, max: 1 / min })} × BETTER`
 }
 
-const leadMark = (lead: number) => (lead >= 1 ? `${short(lead)} ×` : `**${short(lead)} ×**`)
+const leadMark = (lead: Spread) => (lead.median >= 1 ? spreadText(lead) : `**${spreadText(lead)}**`)
 
 function engineLine({ name, versions, settings }: EngineOutcome): string {
   const list = (record: Readonly<Record<string, string | number | boolean>>, between: string) =>

@@ -1,9 +1,8 @@
-// Measures the chosen engines with the chosen workloads, workload by workload, so that what is compared was measured at about the same time.
+// Measures the chosen engines with the chosen workloads. They take turns, round by round: what is compared was measured at about the same time,
+// and what else the machine does meets all of them.
 
 import { describeMachine } from "../machine.ts"
-import type { Spread } from "../measurement.ts"
 import { sampleText } from "../report.ts"
-import { median } from "../statistics.ts"
 import type { Sample } from "../workload.ts"
 import type { PeerDescription } from "./adapter.ts"
 import type { Choice } from "./choice.ts"
@@ -31,14 +30,30 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   const wantsPostgres = notInstalled === undefined && engines.some(({ needs }) => needs === "postgres")
   const started = wantsPostgres ? await attempt(startPostgres(options.folder)) : {}
   await using postgres = started.value
+  const servers = { folder: options.folder, postgres }
   const measured = new Map<PeerDescription, Record<string, WorkloadOutcome>>(engines.map((engine) => [engine, {}]))
   for (const workload of workloads) {
     console.log(`\n${workload.id}: ${workload.title}`)
-    for (const [engine, outcomes] of measured) {
-      const reason = engine.cannot?.[workload.id] ?? (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined)
-      const outcome = reason === undefined ? await measure(engine, workload, options, postgres) : { reason }
-      if ("reason" in outcome) console.log(`  ${engine.name}: not measured: ${outcome.reason}`)
-      outcomes[workload.id] = outcome
+    const reasons = new Map<PeerDescription, string | undefined>(
+      engines.map((engine) => [
+        engine,
+        engine.cannot?.[workload.id] ?? (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined),
+      ]),
+    )
+    const samples = new Map<PeerDescription, Sample[]>(engines.map((engine) => [engine, []]))
+    for (let round = 1; round <= options.rounds; round++) {
+      for (const [engine, rounds] of samples) {
+        if (reasons.get(engine) !== undefined) continue
+        const { value, reason } = await attempt(measure(engine, workload, servers))
+        if (value !== undefined) rounds.push(value)
+        reasons.set(engine, reason)
+        console.log(`  ${round} of ${options.rounds}, ${engine.name}: ${value === undefined ? `not measured: ${reason}` : sampleText(value)}`)
+      }
+    }
+    // Half of a measurement is none.
+    for (const [engine, rounds] of samples) {
+      const reason = reasons.get(engine)
+      measured.set(engine, { ...measured.get(engine), [workload.id]: reason === undefined ? { rounds } : { reason } })
     }
   }
   return {
@@ -51,50 +66,31 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   }
 }
 
-/** All rounds, or the reason why not: half of a measurement is none. */
-async function measure(
-  engine: PeerDescription,
-  workload: PeerWorkload,
-  { rounds, folder }: PeersOptions,
-  postgres: PostgresServer | undefined,
-): Promise<WorkloadOutcome> {
-  console.log(`  ${engine.name} …`)
-  const samples: Sample[] = []
-  const processes = workload.processPerRound ? rounds : 1
-  try {
-    for (let i = 0; i < processes; i++) {
-      await using restate = engine.needs === "restate" ? await startRestate(folder) : undefined
-      const place = temporaryFolder(folder)
-      await measureInProcess({
-        peer: engine.id,
-        workload: workload.id,
-        rounds: rounds / processes,
-        place: { folder: place, ...(postgres && { databaseUrl: postgres.url }), ...(restate && { restate: restate.address }) },
-        onSample(sample) {
-          const serverMb = restate?.residentMb()
-          samples.push(serverMb === undefined ? sample : { ...sample, serverMb })
-          console.log(`    ${samples.length} of ${rounds}: ${sampleText(sample)}`)
-        },
-      })
-      remove(place)
-    }
-    return { figures: summarise(workload, samples) }
-  } catch (error) {
-    return { reason: messageOf(error) }
-  }
+interface Servers {
+  readonly folder: string | undefined
+  readonly postgres: PostgresServer | undefined
 }
 
-function summarise(workload: PeerWorkload, samples: readonly Sample[]): Readonly<Record<string, Spread>> {
-  const figures: Record<string, Spread> = {}
+/** One round, in a process and on servers that did nothing before. */
+async function measure(engine: PeerDescription, workload: PeerWorkload, { folder, postgres }: Servers): Promise<Sample> {
+  await using restate = engine.needs === "restate" ? await startRestate(folder) : undefined
+  const place = temporaryFolder(folder)
+  const sample = await measureInProcess({
+    peer: engine.id,
+    workload: workload.id,
+    place: { folder: place, ...(postgres && { databaseUrl: postgres.url }), ...(restate && { restate: restate.address }) },
+    onSample(numbers) {
+      const serverMb = workload.id === "W6" ? restate?.residentMb() : undefined
+      return serverMb === undefined ? numbers : { ...numbers, serverMb }
+    },
+  })
+  remove(place)
   for (const { key, optional } of peerFigures.filter((figure) => figure.workload === workload.id)) {
-    const values = samples.map((sample) => sample[key])
-    if (values.every((value) => value !== undefined && Number.isFinite(value) && value > 0)) figures[key] = spreadOf(values as readonly number[])
-    else if (!optional) throw new Error(`${key} was measured as ${values.join(", ")}`)
+    const value = sample[key] ?? Number.NaN
+    if (!optional && !(Number.isFinite(value) && value > 0)) throw new Error(`${key} was measured as ${value}`)
   }
-  return figures
+  return sample
 }
-
-const spreadOf = (values: readonly number[]): Spread => ({ median: median(values), min: Math.min(...values), max: Math.max(...values) })
 
 function outcomeOf(
   { id, name, packages, settings, remarks = [] }: PeerDescription,

@@ -11,8 +11,8 @@ import { rungAt } from "./doorbell.ts"
 export interface PeerWorkload {
   readonly id: string
   readonly title: string
-  /** A round needs a heap of its own, and does not warm up. */
-  readonly processPerRound?: true
+  /** It is about a process that has not done it before, and so does not warm up. */
+  readonly isCold?: true
   readonly measure: (peer: Peer) => Promise<Sample>
 }
 
@@ -23,7 +23,7 @@ const parallelSteps = 100
 const sleepers = 100
 
 /** An engine that polls slowly is not measured as often as one that does not: so many times, or as often as fits into this time, but ten times at least. */
-const roundMs = 12_000
+const roundMs = 6_000
 const timesMin = 10
 
 /** Before an event: the wait must be on disk, and a polling engine in any phase of its polling. */
@@ -105,13 +105,13 @@ export const peerWorkloads: readonly PeerWorkload[] = [
   },
   {
     id: "W5",
-    title: "send an event to an instance that waits for it, until it is completed, up to 20 times",
-    measure: async (peer) => ({ eventMs: median(await repeated(20, () => eventToResult(peer))) }),
+    title: "send an event to an instance that waits for it, until it is completed, up to 12 times",
+    measure: async (peer) => ({ eventMs: median(await repeated(12, () => eventToResult(peer))) }),
   },
   {
     id: "W6",
     title: "memory of the process after W1, the engine open",
-    processPerRound: true,
+    isCold: true,
     async measure(peer) {
       await manyAtOnce(peer)
       return { residentMb: residentSet().residentMb }

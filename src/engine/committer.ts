@@ -1,8 +1,8 @@
 import type { Logger } from "../ports/host.ts"
 import type { JournalStore, Turn, TurnOutcome } from "../ports/journal-store.ts"
 
-/** What became of a turn; an error means that it is not known to be written. */
-export type CommitResult = TurnOutcome | { readonly error: unknown }
+/** What became of a turn; an error means that it is not known to be written. `unsent`: it never will be. */
+export type CommitResult = TurnOutcome | { readonly error: unknown; readonly unsent?: true }
 
 /**
  * Group commit. Turns of all instances that are ready go into one transaction; while it is being written, the next one

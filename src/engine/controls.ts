@@ -14,6 +14,7 @@ import type { CommitResult } from "./committer.ts"
 import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./endings.ts"
 import { forkDraft } from "./fork.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 import { loadRun } from "./loader.ts"
 import { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
@@ -64,12 +65,23 @@ export class Controls {
   }
 
   async sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
-    const row = await this.#row(id)
-    const message = await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options)
+    const resident = this.#worker.residency.get(id)
+    const { workflow: name, version } = resident?.identity ?? (await this.#row(id))
+    const message = await this.eventMessage(id, { name, version }, type, payload, options)
+    if (await this.#handOver(resident, message)) return
     const delivery = await this.#worker.mailroom.deliver(message)
     if (delivery === "absent") throw notFound(id)
-    if (delivery === "ended") throw ended(row)
+    if (delivery === "ended") throw ended(await this.#row(id))
     this.#worker.hint([id])
+  }
+
+  /** Straight to an instance at rest; but not past another event that is on its way there. */
+  async #handOver(resident: InstanceRunner | undefined, message: NewMessage): Promise<boolean> {
+    if (!resident || !this.#worker.mailroom.idle) return false
+    const { directEvents } = resident
+    if (!directEvents.taking) return directEvents.take(message)
+    await directEvents.taking.catch(() => undefined)
+    return false
   }
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {

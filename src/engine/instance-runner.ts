@@ -10,6 +10,7 @@ import type { CommitResult } from "./committer.ts"
 import { CodeAnswers } from "./code-answers.ts"
 import { CodeRecorder, type CodeDriver } from "./code-recorder.ts"
 import { ResidentCode } from "./resident-code.ts"
+import { DirectEvents, type DirectDriver } from "./direct-events.ts"
 import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
 import type { Input } from "./input.ts"
@@ -29,7 +30,7 @@ import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
  */
-export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver {
+export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -43,6 +44,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   readonly endings: RunEndings
   readonly answers: CodeAnswers
+  readonly directEvents: DirectEvents
   readonly #runtime: Runtime
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
@@ -83,6 +85,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.answers = new CodeAnswers(this.id, runtime, this.#writer, this.#pipeline, record)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this)
+    this.directEvents = new DirectEvents(this.state, this.#writer, this.#intake, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
   }
 
@@ -191,6 +194,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     }
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
+  }
+
+  get takesDirectly(): boolean {
+    return !this.#gone && this.idle && !this.#gated && this.#pipeline.execution !== undefined
   }
 
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */

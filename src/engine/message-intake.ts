@@ -2,7 +2,7 @@ import { encodeError, Payload } from "../core/codec.ts"
 import { isControl } from "../core/control.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
-import type { Message, NewInstance } from "../ports/journal-store.ts"
+import type { Message, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import type { ChildEnding } from "./parting.ts"
 import type { RunEndings } from "./run-endings.ts"
@@ -33,7 +33,7 @@ export class MessageIntake {
     if (ignored !== undefined) return void this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     switch (message.kind) {
       case "event":
-        return this.#takeEvent(message)
+        return this.takeEvent(message)
       case "child":
         return this.#takeChild(message)
       case "update":
@@ -71,7 +71,8 @@ export class MessageIntake {
     else this.#driver.answers.answer({ type: "update.failed", update: eventId, value: Payload.of(encodeError(refusal.error)) })
   }
 
-  #takeEvent({ topic = "", payload = "", eventId }: Message): void {
+  /** Also one that comes without a detour through the inbox. */
+  takeEvent({ topic = "", payload = "", eventId }: NewMessage): void {
     const id = eventId === undefined ? undefined : { eventId }
     const { position } = this.#driver.record({ type: "event.received", event: topic, value: Payload.of(payload), ...id })
     const wait = this.#state.openWait(topic)

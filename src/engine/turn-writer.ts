@@ -100,16 +100,18 @@ export class TurnWriter implements CommitListener {
     const tell = this.#draft?.onResult
     if (tell === undefined || this.#draft === undefined) return
     this.#draft.onResult = undefined
-    tell({ error: reason })
+    tell({ error: reason, unsent: true })
   }
 
   onResult(result: CommitResult): void {
     const draft = this.#inFlight
     if (draft === undefined) return
-    if (typeof result === "object" && draft.create === undefined && this.#failures < retriesMax) return this.#submitLater(draft, result.error)
+    // Somebody who waits for the outcome is told rather than kept waiting.
+    if (typeof result === "object" && draft.onResult === undefined && this.#failures < retriesMax) return this.#submitLater(draft, result.error)
     this.#inFlight = undefined
     draft.onResult?.(result)
-    if (result !== "committed") return this.#driver.onLost(result)
+    // Whoever waited for it deals with the error; for the instance it is as if the turn had never been.
+    if (result !== "committed") return this.#driver.onLost(draft.onResult ? "lost" : result)
     this.#row = this.#nextRow
     this.#durable = draft.end
     if (draft.sends) this.#runtime.onSent(draft.sends)

@@ -120,6 +120,17 @@ export class JournalMirror {
     const entries = JSON.parse(turn.entries) as RawEntry[]
     if (entries.length !== turn.count) wrong(`it says ${turn.count} entries and has ${entries.length}`)
     instance.turns.push(turn)
+    // An event may come without the inbox: then its turn is what acknowledges it, and is guarded against older messages.
+    const [first] = entries
+    if (first?.type === "event.received" && turn.inboxSeen !== undefined && turn.consumed === undefined) {
+      const payload = "value" in first ? JSON.stringify(first["value"]) : "rich" in first ? `~${JSON.stringify(first["rich"])}` : ""
+      this.#delivered(turn.instance, {
+        kind: "event",
+        topic: String(first["event"]),
+        payload,
+        ...("eventId" in first ? { eventId: String(first["eventId"]) } : undefined),
+      })
+    }
     const worker = turn.turn.slice(0, turn.turn.lastIndexOf("."))
     entries.forEach((entry, index) => {
       const mirrored: MirroredEntry = { position: turn.position + index, run: turn.run, at: turn.at, worker, entry }

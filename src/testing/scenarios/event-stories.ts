@@ -218,10 +218,43 @@ export function eventStories(open: OpenBed): void {
       const engine = await open({ workflows: [taker] })
       const handle = await engine.start(taker, { id: "i", input: 1 })
       await engine.settle()
-      await Promise.all([1, 2, 3].map((n) => handle.sendEvent("word", n)))
+      const { store, worker } = engine.current.parts
+      const words = ["1", "2", "3"].map((payload) => ({ instance: "i", kind: "event", topic: "word", payload, at: engine.now() }) as const)
+      expect(await store.directory.deliver(words)).toEqual(["delivered", "delivered", "delivered"])
+      worker.hint(["i"])
       await engine.settle()
       expect(await handle.result()).toEqual([1])
       expect((await entriesSeen(handle)).at(-1)).toBe("run.completed")
+    })
+
+    it("one that finds the instance at rest costs a single commit, and goes behind those that were acknowledged before", async () => {
+      const engine = await open({ workflows: [taker] })
+      const handle = await engine.start(taker, { id: "i", input: 3 })
+      await engine.settle()
+      const { committer } = engine.current.parts.worker
+      const before = committer.commits
+      await handle.sendEvent("word", 1)
+      expect(committer.commits).toBe(before + 1)
+      await engine.settle()
+      expect(await engine.current.parts.store.journal.readInbox(["i"])).toEqual([])
+      const { directory } = engine.current.parts.store
+      await directory.deliver([{ instance: "i", kind: "event", topic: "word", payload: "2", at: engine.now() }])
+      await handle.sendEvent("word", 3)
+      await engine.settle()
+      expect(await handle.result()).toEqual([1, 2, 3])
+    })
+
+    it("of those sent at once to an instance that ends with the first, the others are refused", async () => {
+      const engine = await open({ workflows: [taker] })
+      const handle = await engine.start(taker, { id: "i", input: 1 })
+      await engine.settle()
+      const sent = await Promise.allSettled([1, 2, 3].map((n) => handle.sendEvent("word", n)))
+      expect(sent.map((outcome) => (outcome.status === "fulfilled" ? "taken" : (outcome.reason as { code: string }).code))).toEqual([
+        "taken",
+        "INSTANCE_ENDED",
+        "INSTANCE_ENDED",
+      ])
+      expect(await handle.result()).toEqual([1])
     })
 
     it("sendOrStart starts the instance with its event, and sends to it when it is there", async () => {

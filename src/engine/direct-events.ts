@@ -1,0 +1,54 @@
+import type { InstanceState } from "../core/instance-state.ts"
+import type { NewMessage } from "../ports/journal-store.ts"
+import type { CommitResult } from "./committer.ts"
+import type { MessageIntake } from "./message-intake.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/**
+ * Events that find an instance in memory and at rest go straight into its journal: one commit instead of two. Those in its inbox
+ * were acknowledged before, so the turn is guarded: it is lost if there are any that it has not seen.
+ */
+export class DirectEvents {
+  /** One is being taken. */
+  taking: Promise<boolean> | undefined = undefined
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #intake: MessageIntake
+  readonly #driver: DirectDriver
+
+  constructor(state: InstanceState, writer: TurnWriter, intake: MessageIntake, driver: DirectDriver) {
+    this.#state = state
+    this.#writer = writer
+    this.#intake = intake
+    this.#driver = driver
+  }
+
+  /** False: it was not taken, and has to go through the inbox. An error: nothing is known of it. */
+  take(event: NewMessage): Promise<boolean> {
+    const taking = this.#take(event).finally(() => {
+      if (this.taking === taking) this.taking = undefined
+    })
+    this.taking = taking
+    return taking
+  }
+
+  async #take(event: NewMessage): Promise<boolean> {
+    if (!this.#driver.takesDirectly) return false
+    if (event.eventId !== undefined && this.#state.hasEventId(event.eventId)) return true
+    const { draft } = this.#writer
+    draft.inboxSeen = this.#intake.seen
+    const result = new Promise<CommitResult>((resolve) => (draft.onResult = resolve))
+    this.#intake.takeEvent(event)
+    this.#driver.pump()
+    const outcome = await result
+    if (typeof outcome === "object" && !outcome.unsent) throw outcome.error
+    return outcome === "committed"
+  }
+}
+
+/** The runner of the instance, as it sees it. */
+export interface DirectDriver {
+  /** It is at rest, its code has begun, and nothing holds back what is released to it. */
+  readonly takesDirectly: boolean
+  pump(): void
+}

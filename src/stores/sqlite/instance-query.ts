@@ -10,14 +10,14 @@ export interface Query {
 }
 
 /**
- * Instances of at most one status, one page of them. A unary plus keeps SQLite from an index: a status or an id prefix is
- * taken to be rarer than a workflow, which it cannot know.
+ * Instances of at most one status, one page of them. A unary plus keeps SQLite from an index: an id prefix is taken to be rarer
+ * than a status or a workflow, which it cannot know.
  */
 export function pageQuery(filter: Filter, status: string | undefined, order: PageRequest["order"], place: PagePlace | undefined, limit: number): Query {
   const where = new Where(filter)
   const { created, key } = where
   if (status !== undefined) where.add(`${where.byPrefix ? "+" : ""}i.status = ?`, status)
-  if (filter.workflow !== undefined) where.add(`${status !== undefined || where.byPrefix ? "+" : ""}i.workflow = ?`, toText(filter.workflow))
+  if (filter.workflow !== undefined) where.add(`${where.byPrefix ? "+" : ""}i.workflow = ?`, toText(filter.workflow))
   if (place !== undefined) where.add(`(${created}, ${key}) ${order === "oldest" ? ">" : "<"} (?, ?)`, place.createdAt, place.key)
   const direction = order === "oldest" ? "ASC" : "DESC"
   const sorted = where.byPrefix ? `+${created} ${direction}, +${key} ${direction}` : `${created} ${direction}, ${key} ${direction}`

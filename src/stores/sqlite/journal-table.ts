@@ -1,7 +1,7 @@
 import type { JournalRow } from "../../ports/journal-store.ts"
-import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
+import type { SqlDriver, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { fromText, toText } from "./odd-text.ts"
-import { bytes, integer, optionalInteger, text } from "./sql-columns.ts"
+import { bytes, integer, text } from "./sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "./text-chunks.ts"
 
 /** In the chunk table, the row's own entries are blob 0 if they are too long for it, and its blobs follow from 1. */
@@ -13,7 +13,7 @@ export class JournalTable {
   readonly #insertLarge: SqlStatement
   readonly #insertChunk: SqlStatement
   readonly #recorded: SqlStatement
-  readonly #read: SqlStatement
+  readonly #read: (id: string, from: number) => SqlValue[][]
   readonly #readChunks: SqlStatement
 
   constructor(driver: SqlDriver) {
@@ -25,8 +25,8 @@ export class JournalTable {
     )
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_journal_chunk (instance, position, blob, part, bytes) VALUES (?, ?, ?, ?, ?)`)
     this.#recorded = driver.prepare(`SELECT turn FROM perdure_journal WHERE instance = ? AND position = ?`)
-    this.#read = driver.prepare(
-      `SELECT j.instance, j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks
+    this.#read = driver.prepareReader(
+      `SELECT j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks, j.instance
       FROM perdure_instance i CROSS JOIN perdure_journal j ON j.instance = i.key
       WHERE i.id = ? AND j.position >= ifnull((SELECT max(position) FROM perdure_journal WHERE instance = i.key AND position <= ?), 0)
       ORDER BY j.position`,
@@ -58,7 +58,7 @@ export class JournalTable {
 
   read(id: string, from: number): JournalRow[] {
     for (let attempt = 1; ; attempt++) {
-      const stored = this.#read.all(toText(id), from)
+      const stored = this.#read(toText(id), from)
       const rows: JournalRow[] = []
       for (const row of stored) {
         const whole = this.#whole(row)
@@ -74,18 +74,17 @@ export class JournalTable {
     }
   }
 
-  #whole(row: SqlRow): JournalRow | undefined {
-    const position = integer(row, "position")
-    const journalRow = { turn: text(row, "turn"), position, count: integer(row, "count"), run: integer(row, "run"), at: integer(row, "at") }
-    const count = optionalInteger(row, "chunks")
-    if (count === undefined) return { ...journalRow, entries: text(row, "entries") }
-    const chunks = this.#readChunks.all(integer(row, "instance"), position)
-    if (chunks.length !== count) return undefined
+  /** The table is STRICT: each value has the type of its column. */
+  #whole(row: SqlValue[]): JournalRow | undefined {
+    const [turn, position, count, run, at, entries, chunkCount, instance] = row as [string, number, number, number, number, string, number | null, number]
+    if (chunkCount === null) return { turn: fromText(turn), position, count, run, at, entries: fromText(entries) }
+    const chunks = this.#readChunks.all(instance, position)
+    if (chunks.length !== chunkCount) return undefined
     const large: Uint8Array[][] = []
     for (const chunk of chunks) (large[integer(chunk, "blob")] ??= []).push(bytes(chunk, "bytes"))
     const long = large[entriesBlob]
-    const entries = long === undefined ? text(row, "entries") : fromText(fromChunks(long))
     const blobs = large.slice(1).map((parts) => fromText(fromChunks(parts)))
-    return blobs.length === 0 ? { ...journalRow, entries } : { ...journalRow, entries, blobs }
+    const whole = { turn: fromText(turn), position, count, run, at, entries: fromText(long === undefined ? entries : fromChunks(long)) }
+    return blobs.length === 0 ? whole : { ...whole, blobs }
   }
 }

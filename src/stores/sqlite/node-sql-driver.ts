@@ -39,6 +39,17 @@ export class NodeSqlDriver implements SqlDriver {
     )
   }
 
+  prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][] {
+    const statement = this.#attempt(() => this.#database.prepare(sql))
+    // Not in every Node that we run on.
+    const hasArrays = typeof statement.setReturnArrays === "function"
+    if (hasArrays) statement.setReturnArrays(true)
+    return (...values) => {
+      const rows = this.#attempt(() => statement.all(...values)) as unknown[]
+      return hasArrays ? (rows as SqlValue[][]) : rows.map((row) => Object.values(row as SqlRow))
+    }
+  }
+
   exec(sql: string): void {
     this.#attempt(() => this.#database.exec(sql))
   }

@@ -32,6 +32,10 @@ const preparedBy = (use: (recorder: SqlDriver) => void) => {
       statements.push(sql)
       return driver.prepare(sql)
     },
+    prepareReader: (sql) => {
+      statements.push(sql)
+      return driver.prepareReader(sql)
+    },
     exec: (sql) => driver.exec(sql),
     transaction: (fn) => driver.transaction(fn),
   })
@@ -60,9 +64,9 @@ describe("statements", () => {
   it("lists follow an index in order; only a prefix of ids is sorted", () => {
     const filters: [Filter, string | undefined, RegExp][] = [
       [{}, undefined, /perdure_instance_created/],
-      [{ workflow: "a" }, undefined, /perdure_instance_workflow/],
       [{}, "failed", /perdure_instance_status/],
-      [{ workflow: "a", version: "1" }, "failed", /perdure_instance_status/],
+      [{ workflow: "a" }, "failed", /perdure_instance_workflow \(workflow=\? AND status=\? AND/],
+      [{ workflow: "a", version: "1" }, "failed", /perdure_instance_workflow \(workflow=\? AND status=\? AND/],
       [{ tag: "a", idPrefix: "b" }, "failed", /SEARCH t USING PRIMARY KEY/],
       [{ since: 1, until: 2 }, undefined, /perdure_instance_created \(created_at>\? AND created_at<\?\)/],
       [{ idPrefix: "b", workflow: "a" }, "failed", /\(id>\? AND id<\?\)/],

@@ -55,7 +55,7 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX perdure_instance_owner ON perdure_instance (owner) WHERE owner IS NOT NULL`,
       `CREATE INDEX perdure_instance_unread ON perdure_instance (owner) WHERE owner IS NOT NULL AND mail_at IS NOT NULL`,
       `CREATE INDEX perdure_instance_created ON perdure_instance (created_at)`,
-      `CREATE INDEX perdure_instance_workflow ON perdure_instance (workflow, created_at)`,
+      `CREATE INDEX perdure_instance_workflow ON perdure_instance (workflow, status, created_at)`,
       `CREATE INDEX perdure_instance_status ON perdure_instance (status, created_at)`,
       `CREATE TABLE perdure_tag (
         tag TEXT NOT NULL,

@@ -1,4 +1,4 @@
-import { isTerminal, type Status } from "../../core/status.ts"
+import { isTerminal, statuses, type Status } from "../../core/status.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
@@ -64,9 +64,9 @@ export class SqliteDirectory implements Directory {
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     const place = cursor === undefined ? undefined : fromCursor(cursor)
     // One query per status: each follows its index in order, where one for all would have to sort every row of them.
-    const statuses = filter.status === undefined ? [undefined] : new Set(filter.status)
-    const found = [...statuses].flatMap((status) => this.#all(pageQuery(filter, status, order, place, limit + 1)))
-    if (filter.status !== undefined) found.sort((a, b) => (order === "oldest" ? byCreation(a, b) : byCreation(b, a)))
+    const wanted = statusesOf(filter)
+    const found = wanted.flatMap((status) => this.#all(pageQuery(filter, status, order, place, limit + 1)))
+    if (wanted.length > 1) found.sort((a, b) => (order === "oldest" ? byCreation(a, b) : byCreation(b, a)))
     const rows = found.slice(0, limit)
     const last = rows.at(-1)
     const page = { items: rows.map(toInstanceRow) }
@@ -97,6 +97,12 @@ export class SqliteDirectory implements Directory {
     this.#queries.set(sql, query)
     return query.all(...values)
   }
+}
+
+/** Those of a workflow are in the index by their status. */
+function statusesOf({ status, workflow, tag, idPrefix = "" }: Filter): readonly (Status | undefined)[] {
+  if (status !== undefined) return [...new Set(status)]
+  return workflow !== undefined && tag === undefined && idPrefix === "" ? statuses : [undefined]
 }
 
 function byCreation(a: SqlRow, b: SqlRow): number {

@@ -2,12 +2,13 @@ import type { AskRequest, DoAsk } from "./ask.ts"
 import { encodeError, encodeValue, Payload } from "./codec.ts"
 import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
-import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
+import { tooManySteps, CancelledError, PerdureError, TerminatedError } from "./errors.ts"
 import { Handlers } from "./handlers.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import type { Limits } from "./limits.ts"
-import { Rollbacks } from "./rollback.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
+import { storable, type Outcome } from "./outcome.ts"
+import { Rollbacks } from "./rollback.ts"
 import { settle, type Settling } from "./settlement.ts"
 import { validate } from "./standard-schema.ts"
 import type { AnyWorkflow } from "./workflow.ts"
@@ -121,15 +122,21 @@ export class Execution implements ContextSource {
   }
 
   /** The code has ended: what is to be undone is undone first. */
-  #finish(outcome: Outcome): void {
+  #finish(ended: Outcome): void {
     if (this.#halted) return
     this.#halted = true
-    const isUndone = !outcome.ok || this.#cancelled !== undefined
-    if (isUndone && this.#rollbacks && this.#rollbacks.size > 0) this.#unwind(this.#rollbacks, outcome)
+    const outcome = this.#hasUndoable ? storable(ended, this.#spec.limits.payloadBytesMax) : ended
+    if (this.#hasUndoable && (!outcome.ok || this.#cancelled)) this.#unwind(outcome)
     else this.#end(outcome)
   }
 
-  #unwind(rollbacks: Rollbacks, outcome: Outcome): void {
+  /** Steps have completed that can be undone, or are under way and may complete. */
+  get #hasUndoable(): boolean {
+    return (this.#rollbacks?.size ?? 0) > 0 || this.asks.hasUndoable
+  }
+
+  #unwind(outcome: Outcome): void {
+    const rollbacks = (this.#rollbacks ??= new Rollbacks())
     const { underWay, aborted } = this.asks.giveUpRest()
     for (const id of aborted) this.#note({ type: "ask.aborted", id })
     this.isUnwinding = true
@@ -156,14 +163,28 @@ export class Execution implements ContextSource {
     this.asks.cancel(position, cancelled)
     this.#children?.cancel(cancelled)
     this.#cancelling?.abort(cancelled)
+    // The code ended before it saw this, and that is not recorded.
+    if (this.outcome && !this.isUnwinding && this.#hasUndoable) this.#undo()
   }
 
   /** The code stops where it is; only what it has completed is undone. */
   #terminate(): void {
-    if (this.#halted) return
+    // Nobody waits for what was dropped.
+    if (this.isUnwinding) return this.asks.drop(new TerminatedError(this.#spec.info.id))
     this.#halted = true
     this.asks.clear()
-    this.#unwind(this.#rollbacks ?? new Rollbacks(), { ok: true, value: undefined })
+    this.#undo()
+  }
+
+  /** However the code ended, the run comes to another end. */
+  #undo(): void {
+    this.outcome = undefined
+    this.#unwind({ ok: true, value: undefined })
+  }
+
+  /** Steps that have completed and are not undone. */
+  get notRolledBack(): readonly string[] {
+    return this.#rollbacks?.left ?? []
   }
 
   #settle(entry: Settling, payload: Payload | undefined): void {
@@ -216,9 +237,11 @@ export class Execution implements ContextSource {
 
   /** The first answer holds for the whole run: while asks that older code recorded lie ahead, it is no. */
   patched(patch: string): boolean {
+    this.#spec.guard()
     this.#patches ??= new Map()
     const known = this.#patches.get(patch)
     if (known !== undefined) return known
+    this.#refuseInHandler()
     const isPatched = this.asksAhead === 0
     this.#patches.set(patch, isPatched)
     if (isPatched) this.#note({ type: "patched", patch })
@@ -227,11 +250,13 @@ export class Execution implements ContextSource {
 
   /** The input is checked as that of a start is; what is wrong with it is thrown. */
   async continueAsNew(input: unknown): Promise<void> {
+    this.#spec.guard()
     this.#refuseInHandler()
     const { name, options } = this.#spec.workflow
     const what = `the input of workflow "${name}"`
     const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what }) : input
     const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }))
+    if (this.#cancelled) return this.#finish({ ok: true, value: undefined })
     if (this.#halted) return
     this.#halted = true
     this.#end({ ok: true, value: undefined, continues })
@@ -243,7 +268,7 @@ export class Execution implements ContextSource {
   }
 
   handlesEvent(type: string): boolean {
-    return this.#handlers?.handlesEvent(type) ?? false
+    return !this.#halted && this.#handlers?.handlesEvent(type) === true
   }
 
   newHandler(): void {
@@ -351,14 +376,6 @@ export interface ExecutionSpec {
   reachChild(instance: string): ChildReach
   /** Something was asked for, given up or came to its end. */
   onActivity(): void
-}
-
-export type Outcome = (
-  | { readonly ok: true; readonly value: unknown; /** The input of the next run. */ readonly continues?: Payload }
-  | { readonly ok: false; readonly error: unknown }
-) & {
-  /** Steps whose rollback failed. */
-  readonly notRolledBack?: readonly string[]
 }
 
 /** What workflow code may do to a child; each is the function of a step. */

@@ -33,7 +33,7 @@ export class InstanceState {
   cancel: Cancel | undefined
   /** It is terminated once what it completed is undone. */
   terminating: { readonly position: number; readonly reason: string | undefined } | undefined
-  /** A step is being undone, or was. */
+  /** A step is being undone, or was; or the code has ended and what is under way is waited for, which is not of the journal. */
   rollingBack = false
   /** Children that are not over, by the step that started them. */
   readonly children = new SmallMap<OpenChild>()

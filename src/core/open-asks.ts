@@ -86,6 +86,17 @@ export class OpenAsks {
     }
   }
 
+  /** An attempt is under way of a step that is to be undone if it completes. */
+  get hasUndoable(): boolean {
+    return this.#open.some(({ request, underWay }) => underWay && request.kind === "do" && request.options?.rollback !== undefined)
+  }
+
+  /** Nothing will come of those that are recorded. */
+  drop(error: unknown): void {
+    for (const ask of this.#open.values()) ask.reject(error)
+    this.#open.clear()
+  }
+
   /** None of them settles any more. */
   clear(): void {
     this.#open.clear()

@@ -9,9 +9,15 @@ import { rollbackId } from "./step-id.ts"
  */
 export class Rollbacks {
   readonly #completed: Undoing[] = []
+  readonly #failed: string[] = []
 
   get size(): number {
     return this.#completed.length
+  }
+
+  /** Steps that are not undone: those that could not be, then those whose turn has not come or is not over. */
+  get left(): readonly string[] {
+    return [...this.#failed, ...this.#completed.map(({ id }) => id).toReversed()]
   }
 
   add(id: string, result: Payload, rollback: Rollback<never>): void {
@@ -20,15 +26,15 @@ export class Rollbacks {
 
   /** Newest first; one that fails does not keep the others from running. Answers the steps that could not be undone. */
   async unwind(ask: (request: DoAsk) => Promise<unknown>): Promise<readonly string[]> {
-    const failed: string[] = []
-    for (let step = this.#completed.pop(); step !== undefined; step = this.#completed.pop()) {
+    for (let step = this.#completed.at(-1); step !== undefined; step = this.#completed.at(-1)) {
       try {
         await ask(rollbackAsk(step))
       } catch {
-        failed.push(step.id)
+        this.#failed.push(step.id)
       }
+      this.#completed.pop()
     }
-    return failed
+    return this.#failed
   }
 }
 

@@ -31,7 +31,7 @@ export function firstPosition(start: Recorded<EntryOf<"run.started">>): number {
 export function keptBefore(run: readonly Recorded[], step: string): readonly Kept[] | undefined {
   const end = run.findIndex(({ entry }) => isAsk(entry) && entry.id === step)
   if (end < 0) return undefined
-  const cancelled = run.findIndex(({ entry }) => entry.type === "cancel.requested")
+  const cancelled = run.findIndex(({ entry }) => entry.type === "cancel.requested" || entry.type === "terminate.requested")
   const kept: { from: number; to: number }[] = []
   for (const { position, entry } of run.slice(0, cancelled < 0 ? end : Math.min(end, cancelled))) {
     if (!isKept(entry)) continue

@@ -33,6 +33,11 @@ export function isRollback(id: string): boolean {
   return id.endsWith(rollbackMark)
 }
 
+/** It undoes a step, or is inside what does. */
+export function isOfRollback(id: string): boolean {
+  return id.includes(rollbackMark)
+}
+
 /** The name that the workflow gave to the step. */
 export function stepName(id: string): string {
   const start = id.lastIndexOf("/") + 1

@@ -86,6 +86,7 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         for (const step of steps.values())
           if (step.status === "sleeping" || step.status === "waiting" || step.status === "retrying") change(step.id, { status: "cancelled", completedAt: at })
         break
+      case "terminate.requested":
       case "run.completed":
       case "run.failed":
       case "run.cancelled":

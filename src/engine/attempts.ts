@@ -6,7 +6,7 @@ import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
-import { isNested, isRollback, parentOf } from "../core/step-id.ts"
+import { isNested, isOfRollback, parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
@@ -29,7 +29,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** Nested asks that came while paused. */
   #held: AskRequest[] | undefined
   #closed = false
-  #stopping = false
+  /** What functions are told that are to stop. */
+  #stopping: PerdureError | undefined
 
   constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
     this.runtime = runtime
@@ -90,9 +91,9 @@ export class Attempts implements AttemptOwner, NestedDriver {
       if (isNested(step.id) || step.retryAt !== undefined) continue
       const request = this.#request(step.id)
       if (!request) continue
-      // The code gets nothing of it but the cancel: there is no point in doing it again.
-      if (this.#isCancelled(step) || this.#stopping)
-        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.of(encodeError(this.#cancelled())) })
+      // The code gets nothing of it: there is no point in doing it again.
+      if (this.#isStopped(step))
+        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.of(encodeError(this.#stopping ?? this.#cancelled())) })
       else this.#resume(request, step)
     }
   }
@@ -105,11 +106,12 @@ export class Attempts implements AttemptOwner, NestedDriver {
     for (const request of held) this.submit(request)
   }
 
-  /** Running functions are told to stop, and none is tried again; but how they end counts. */
+  /** Running functions are told to stop, what they wait for rejects, and none is tried again; but how they end counts. */
   stop(reason: string): void {
     if (this.#stopping) return
-    this.#stopping = true
-    for (const attempt of this.#live.values()) attempt.abort(new PerdureError("INSTANCE_ENDED", reason))
+    this.#stopping = new PerdureError("INSTANCE_ENDED", reason)
+    for (const attempt of this.#live.values()) attempt.abort(this.#stopping)
+    this.#nested.stop(this.#stopping, (id) => this.#state.steps.get(id)?.retryAt !== undefined)
   }
 
   /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
@@ -197,9 +199,9 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return cancel !== undefined && step.position < cancel.position
   }
 
-  /** It may not be tried again. What undoes a step always is. */
+  /** It may not be tried again. What undoes a step always may. */
   #isStopped(step: OpenStep): boolean {
-    return this.#isCancelled(step) || (this.#stopping && !isRollback(step.id))
+    return this.#isCancelled(step) || (this.#stopping !== undefined && !isOfRollback(step.id))
   }
 
   #cancelled(): CancelledError {
@@ -218,6 +220,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** An attempt that nobody waits for any more gets no answers. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
     if (this.#live.get(outer.ask.id) !== outer) return new Promise(() => undefined)
+    if (this.#stopping && request.kind !== "do" && !isOfRollback(request.id)) throw this.#stopping
     return this.#nested.ask(outer, request)
   }
 

@@ -1,5 +1,6 @@
 import type { AskRequest } from "../core/ask.ts"
-import type { Execution, Outcome } from "../core/execution.ts"
+import type { Execution } from "../core/execution.ts"
+import type { Outcome } from "../core/outcome.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Note, Recorded } from "../core/journal.ts"
 import type { Attempts } from "./attempts.ts"
@@ -31,8 +32,8 @@ export class CodeRecorder {
       this.#end(execution.outcome)
       return true
     }
+    this.stopIfUnwinding(execution)
     if (execution.isQuiet) return false
-    if (execution.isUnwinding) this.#attempts.stop(`instance "${this.#driver.id}" is rolled back`)
     if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
@@ -43,10 +44,22 @@ export class CodeRecorder {
     return true
   }
 
+  /** The code has ended: what it left under way is told, and nothing but what undoes it is tried again. */
+  stopIfUnwinding(execution: Execution): void {
+    if (!execution.isUnwinding) return
+    this.#state.rollingBack = true
+    this.#attempts.stop(`instance "${this.#driver.id}" is rolled back`)
+  }
+
   ask(request: AskRequest): "answered" | undefined {
+    const answer = this.#record(request)
+    this.#warnOfGrowth()
+    return answer
+  }
+
+  #record(request: AskRequest): "answered" | undefined {
     if (request.kind === "do") {
       this.#attempts.begin(request, 1)
-      this.#warnOfGrowth()
       return undefined
     }
     const { now } = this.#writer
@@ -76,7 +89,7 @@ export class CodeRecorder {
 
   #end(outcome: Outcome): void {
     const { limits } = this.#runtime.settings
-    if (outcome.ok && outcome.continues && !this.#state.cancel) this.#driver.endings.continueAsNew(outcome.continues.text)
+    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.endings.continueAsNew(outcome.continues.text)
     else this.#driver.endings.end(endingEntry(this.#driver.id, this.#state, outcome, limits.payloadBytesMax))
   }
 

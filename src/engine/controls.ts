@@ -220,12 +220,16 @@ type Seizure = { readonly refused: string } | { readonly entry: Entry; readonly 
 /** Why a control can have no effect on an instance of that status. */
 function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
   if (isTerminal(row.status)) return `it is ${row.status}`
+  const isUndoing = row.phase === "rollingBack"
+  if (kind === "terminate" && isUndoing) return "it is being rolled back already"
   if (kind === "terminate") return row.status === "stalled" ? "it is stalled; terminate it without rollback, or resume it first" : undefined
   if (kind === "resume" && row.status !== "paused" && row.status !== "stalled" && row.phase !== "pausing")
     return `it is ${row.status}, neither paused nor stalled`
   if (kind === "cancel" && row.status === "stalled") return "it is stalled; terminate it, or resume it first"
+  if (kind === "cancel" && isUndoing) return "it is being rolled back already"
   if (kind === "cancel" && row.phase === "cancelling") return "it is being cancelled already"
   if (kind === "pause" && row.status === "stalled") return "it is stalled"
+  if (kind === "pause" && isUndoing) return "it is being rolled back"
   if (kind === "pause" && row.phase === "cancelling") return "it is being cancelled"
   if (kind === "pause" && (row.status === "paused" || row.phase === "pausing")) return "it is paused already"
   return undefined

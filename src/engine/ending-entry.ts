@@ -1,6 +1,6 @@
 import { encodeError, encodeValue, Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
-import type { Outcome } from "../core/execution.ts"
+import type { Outcome } from "../core/outcome.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf } from "../core/journal.ts"
 

@@ -251,6 +251,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     if (!execution) return false
     if (this.#recovering) {
       this.#recovering = false
+      this.#recorder.stopIfUnwinding(execution)
       this.#attempts.recover()
       return true
     }

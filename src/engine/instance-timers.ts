@@ -1,5 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf } from "../core/journal.ts"
+import { limitAt } from "../core/undoing.ts"
 import type { RunEndings } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -20,10 +21,8 @@ export class InstanceTimers {
 
   /** When the next of them is due. */
   get dueAt(): number | undefined {
-    const { cancel, timeoutAt } = this.#state
     const timerAt = this.#state.nextTimer()?.dueAt ?? Infinity
-    const limitAt = cancel ? cancel.at + this.#runtime.settings.cancelGraceMs : (timeoutAt ?? Infinity)
-    const dueAt = Math.min(timerAt, limitAt)
+    const dueAt = Math.min(timerAt, limitAt(this.#state, this.#runtime.settings.cancelGraceMs))
     return dueAt === Infinity ? undefined : dueAt
   }
 

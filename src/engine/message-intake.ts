@@ -2,6 +2,7 @@ import { encodeError, Payload } from "../core/codec.ts"
 import { isControl } from "../core/control.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
+import { isUndoing } from "../core/undoing.ts"
 import type { Message, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import type { ChildEnding } from "./parting.ts"
@@ -102,15 +103,17 @@ function ignoreReason(message: Message, state: InstanceState, incarnation: strin
     case "update":
       return undefined
     case "terminate":
-      return state.terminating ? "it is being terminated already" : undefined
+      return message.payload !== undefined && isUndoing(state) ? "it is being rolled back already" : undefined
     case "pause":
       if (state.stalled) return "it is stalled"
+      if (isUndoing(state)) return "it is being rolled back"
       if (state.cancel) return "it is being cancelled"
       return state.paused ? "it is paused already" : undefined
     case "resume":
       return state.paused || state.stalled ? undefined : "it is neither paused nor stalled"
     case "cancel":
       if (state.stalled) return "it is stalled: terminate it, or resume it first"
+      if (isUndoing(state)) return "it is being rolled back already"
       return state.cancel ? "it is being cancelled already" : undefined
   }
 }

@@ -63,6 +63,16 @@ export class NestedSteps {
     }
   }
 
+  /** The same where what the outermost steps do is still awaited, but nothing else: what is open is given up. */
+  stop(error: unknown, isRetrying: (id: string) => boolean): void {
+    for (const id of this.#waiters.keys()) {
+      const request = this.#waiters.get(id)?.[0]?.request
+      if (request === undefined || this.#state.nested.has(id) || (request.kind === "do" && !isRetrying(id))) continue
+      this.#driver.abort(id)
+      this.refuse(id, error)
+    }
+  }
+
   /** What it asks for will not be done. */
   refuse(id: string, error: unknown): void {
     for (const waiter of this.#take(id)) waiter.reject(error)

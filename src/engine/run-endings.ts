@@ -53,7 +53,8 @@ export class RunEndings {
 
   /** The grace of a cancel is over. */
   forceCancel(): void {
-    this.end(cancelledEntry(this.#identity.id, this.#state))
+    const notRolledBack = this.#pipeline.execution?.notRolledBack ?? []
+    this.end({ ...cancelledEntry(this.#identity.id, this.#state), ...(notRolledBack.length === 0 ? undefined : { notRolledBack }) })
   }
 
   /** With rollback, what the code completed is undone first; the code itself does nothing more. */

@@ -2,6 +2,7 @@ import { formatDuration } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isTerminal } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
+import { limitAt } from "../core/undoing.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Why } from "./client.ts"
 
@@ -34,6 +35,7 @@ function reasons(row: InstanceRow, state: InstanceState, steps: readonly StepInf
   if (row.phase === "pausing") lines.push("it is pausing: attempts that were running may finish")
   if (row.phase === "cancelling")
     lines.push(`it is being cancelled since ${time(state.cancel?.at ?? row.updatedAt)}${state.cancel?.reason === undefined ? "" : ` (${state.cancel.reason})`}`)
+  if (row.phase === "rollingBack") lines.push("it is being rolled back: what it completed is undone before it ends")
   if (row.status === "queued")
     lines.push(
       row.dueAt !== undefined && row.dueAt > now
@@ -67,12 +69,9 @@ function nextMove(row: InstanceRow, state: InstanceState, { cancelGraceMs, now }
   if (row.status === "queued") return row.dueAt === undefined ? undefined : { what: "it starts", at: Math.max(row.dueAt, now) }
   const timer = state.nextTimer()
   const what = { sleep: "wakes up", retry: "is tried again", wait: "times out" } as const
-  const moves = [
-    timer && { what: `"${timer.id}" ${what[timer.kind]}`, at: timer.dueAt },
-    state.cancel && { what: "its cancel is forced", at: state.cancel.at + cancelGraceMs },
-    !state.cancel && state.timeoutAt !== undefined && { what: "its timeout cancels it", at: state.timeoutAt },
-  ].filter((move) => typeof move === "object")
-  return moves.toSorted((a, b) => a.at - b.at)[0]
+  const limit = { what: state.cancel ? "its cancel is forced" : "its timeout cancels it", at: limitAt(state, cancelGraceMs) }
+  const move = timer && timer.dueAt <= limit.at ? { what: `"${timer.id}" ${what[timer.kind]}`, at: timer.dueAt } : limit
+  return move.at === Infinity ? undefined : move
 }
 
 function time(at: number): string {

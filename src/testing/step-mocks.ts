@@ -1,4 +1,5 @@
 import type { StepContext } from "../core/context.ts"
+import { isRollback } from "../core/step-id.ts"
 import type { InterceptedStep } from "../engine/settings.ts"
 
 /** What a step does instead: an error is thrown, a function is called, any other value is the result. */
@@ -13,11 +14,16 @@ export class StepMocks {
   }
 
   intercept(step: InterceptedStep, next: () => unknown): unknown {
-    const found = this.#mocks.find(({ workflow, step: name, left }) => left > 0 && workflow === step.workflow && (name === step.name || name === step.id))
+    const found = this.#mocks.find(({ workflow, step: name, left }) => left > 0 && workflow === step.workflow && isMeant(name, step))
     if (!found) return next()
     found.left--
     const { mock } = found
     if (mock instanceof Error) throw mock
     return typeof mock === "function" ? (mock as (context: StepContext) => unknown)(step.context) : mock
   }
+}
+
+/** What undoes a step has its name, and is meant only by its id. */
+function isMeant(name: string, step: InterceptedStep): boolean {
+  return name === step.id || (name === step.name && !isRollback(step.id))
 }

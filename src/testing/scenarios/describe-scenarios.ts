@@ -13,6 +13,7 @@ import { recoveryStories } from "./recovery-stories.ts"
 import { residencyStories } from "./residency-stories.ts"
 import { restartStories } from "./restart-stories.ts"
 import { retryStories } from "./retry-stories.ts"
+import { rollbackStories } from "./rollback-stories.ts"
 import type { OpenBed } from "./scenario-bed.ts"
 import { sleepStories } from "./sleep-stories.ts"
 import { startStories } from "./start-stories.ts"
@@ -49,6 +50,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     cancelStories(open)
     terminateStories(open)
     restartStories(open)
+    rollbackStories(open)
     recoveryStories(open)
     disagreementStories(open)
     startStories(open)

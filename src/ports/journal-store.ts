@@ -100,6 +100,8 @@ export interface Turn extends JournalRow {
   readonly incarnation: string
   /** The turn creates the instance: it is lost if the id exists. `state` is given then. */
   readonly create?: NewInstance | undefined
+  /** Of a turn that creates: it is lost unless that run is under way. So no child begins whose parent is over. */
+  readonly within?: RunReference | undefined
   /** What the instance's row becomes; without it the row stays as it is. */
   readonly state?: InstanceState | undefined
   /** Messages taken in, by their `seq`. */
@@ -112,7 +114,14 @@ export interface Turn extends JournalRow {
   readonly discardInbox?: boolean | undefined
 }
 
-/** `lost`: the position is not the one after the last of the journal, the id exists (create), the incarnation is gone, or `inboxSeen` is overtaken. */
+/** One run of one instance. */
+export interface RunReference {
+  readonly instance: string
+  readonly incarnation: string
+  readonly run: number
+}
+
+/** `lost`: the position is not the one after the last of the journal, the id exists (create), the run that it is `within` is over, the incarnation is gone, or `inboxSeen` is overtaken. */
 export type TurnOutcome = "committed" | "lost"
 
 /** `child`: the end of one, for the step that started it. `update`: a request that is answered once. */
@@ -120,6 +129,8 @@ export type MessageKind = ControlKind | "event" | "child" | "update"
 
 export interface NewMessage {
   readonly instance: string
+  /** Whom alone it is for: another that has the id counts as absent. */
+  readonly incarnation?: string
   readonly kind: MessageKind
   readonly at: number
   /** The event's type, the update's name, the step that started the child; for controls the reason, if there is one. */
@@ -130,7 +141,7 @@ export interface NewMessage {
   readonly eventId?: string
 }
 
-export interface Message extends NewMessage {
+export interface Message extends Omit<NewMessage, "incarnation"> {
   /** Grows in the order of acknowledgement. */
   readonly seq: number
 }

@@ -1,6 +1,6 @@
 import { isControl } from "../../core/control.ts"
 import { isTerminal } from "../../core/status.ts"
-import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { InstanceRow, JournalRow, Message, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
 
 /** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */
@@ -32,7 +32,9 @@ export class MemoryDatabase {
     const existing = this.instances.get(turn.instance)
     if (turn.create !== undefined) {
       if (existing !== undefined) return isRecorded(existing, turn) ? "committed" : "lost"
+      if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return "lost"
       this.#create(turn)
+      for (const message of turn.sends ?? []) this.deliver(message)
       return "committed"
     }
     if (existing === undefined || existing.row.incarnation !== turn.incarnation) return "lost"
@@ -53,9 +55,9 @@ export class MemoryDatabase {
     return "committed"
   }
 
-  deliver(message: NewMessage): Delivery {
+  deliver({ incarnation, ...message }: NewMessage): Delivery {
     const instance = this.instances.get(message.instance)
-    if (instance === undefined) return "absent"
+    if (instance === undefined || (incarnation !== undefined && incarnation !== instance.row.incarnation)) return "absent"
     if (isTerminal(instance.row.status)) return "ended"
     const { eventId } = message
     if (eventId !== undefined && instance.inbox.some((unread) => unread.eventId === eventId)) return "duplicate"
@@ -89,6 +91,11 @@ export class MemoryDatabase {
     this.#disown(instance)
     this.pending.delete(instance)
     this.instances.delete(instance.row.id)
+  }
+
+  #isUnderWay({ instance, incarnation, run }: RunReference): boolean {
+    const row = this.instances.get(instance)?.row
+    return row?.incarnation === incarnation && row.run === run && !isTerminal(row.status)
   }
 
   #create(turn: Turn): void {

@@ -25,7 +25,7 @@ export class InboxTable {
   readonly #discardChunks: SqlStatement
 
   constructor(driver: SqlDriver) {
-    this.#instance = driver.prepare(`SELECT key, status FROM perdure_instance WHERE id = ?`)
+    this.#instance = driver.prepare(`SELECT key, status, incarnation FROM perdure_instance WHERE id = ?`)
     this.#unreadEvent = driver.prepare(`SELECT 1 AS found FROM perdure_inbox WHERE instance = ? AND event_id = ?`)
     this.#insert = driver.prepare(`INSERT INTO perdure_inbox (instance, kind, at, topic, event_id, payload, chunks) VALUES (?, ?, ?, ?, ?, ?, ?)`)
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_inbox_chunk (message, part, bytes) SELECT max(seq), ?, ? FROM perdure_inbox WHERE instance = ?`)
@@ -53,7 +53,7 @@ export class InboxTable {
 
   deliver(message: NewMessage, now: number): Delivery {
     const row = this.#instance.get(toText(message.instance))
-    if (row === undefined) return "absent"
+    if (row === undefined || (message.incarnation !== undefined && message.incarnation !== text(row, "incarnation"))) return "absent"
     if (isTerminal(text(row, "status") as Status)) return "ended"
     const key = integer(row, "key")
     const eventId = message.eventId === undefined ? null : toText(message.eventId)

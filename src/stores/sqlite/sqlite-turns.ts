@@ -1,11 +1,12 @@
-import type { NewInstance, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { isTerminal, type Status } from "../../core/status.ts"
+import type { NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys } from "./instance-keys.ts"
 import { stateColumns, stateValues, toTags } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { toText } from "./odd-text.ts"
-import { integer } from "./sql-columns.ts"
+import { integer, text } from "./sql-columns.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
 
@@ -19,6 +20,7 @@ export class SqliteTurns {
   readonly #createdKey: SqlStatement
   readonly #tag: SqlStatement
   readonly #setState: SqlStatement
+  readonly #run: SqlStatement
 
   constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, now: () => number) {
     this.#journal = journal
@@ -31,6 +33,7 @@ export class SqliteTurns {
     // Much cheaper than a RETURNING clause.
     this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
     this.#tag = driver.prepare(`INSERT INTO perdure_tag (tag, created_at, instance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
+    this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
     this.#setState = driver.prepare(
       `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0 WHERE key = ?`,
     )
@@ -48,7 +51,7 @@ export class SqliteTurns {
     if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox === true) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setState.run(...stateValues(turn.state), turn.at, key)
-    if (turn.sends !== undefined) for (const message of turn.sends) this.#inbox.deliver(message, this.#now())
+    if (turn.sends !== undefined) this.#send(turn.sends)
     return "committed"
   }
 
@@ -65,6 +68,7 @@ export class SqliteTurns {
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
     const { id, incarnation, workflow, version, createdAt, tags } = create
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
+    if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const { changes, lastInsertRowid } = this.#create.run(
       toText(id),
       toText(incarnation),
@@ -75,15 +79,27 @@ export class SqliteTurns {
       ...stateValues(turn.state),
       turn.at,
     )
-    if (changes === 0) {
-      const existing = this.#keys.of(id, incarnation)
-      return existing === undefined ? "lost" : this.#outcomeOf(existing.key, turn)
-    }
+    if (changes === 0) return this.#outcomeOfCreation(turn)
     const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
     this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count })
     for (const tag of tags) this.#tag.run(toText(tag), createdAt, key)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
+    if (turn.sends !== undefined) this.#send(turn.sends)
     return "committed"
+  }
+
+  #isUnderWay({ instance, incarnation, run }: RunReference): boolean {
+    const row = this.#run.get(toText(instance), toText(incarnation), run)
+    return row !== undefined && !isTerminal(text(row, "status") as Status)
+  }
+
+  #send(messages: readonly NewMessage[]): void {
+    for (const message of messages) this.#inbox.deliver(message, this.#now())
+  }
+
+  #outcomeOfCreation(turn: Turn): TurnOutcome {
+    const existing = this.#keys.of(turn.instance, turn.incarnation)
+    return existing === undefined ? "lost" : this.#outcomeOf(existing.key, turn)
   }
 
   #outcomeOf(key: number, turn: Turn): TurnOutcome {

@@ -8,6 +8,7 @@ import { inboxCases } from "./inbox-cases.ts"
 import { leaseCases } from "./lease-cases.ts"
 import { lifeCycleCases } from "./life-cycle-cases.ts"
 import { payloadCases } from "./payload-cases.ts"
+import { sendCases } from "./send-cases.ts"
 import { StoreBed } from "./store-bed.ts"
 
 /** What every store must do. `provide` gives an empty store for each case. Free of Node imports, so that it runs on every host. */
@@ -30,6 +31,7 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     commitCases(bed)
     createCases(bed)
     inboxCases(bed)
+    sendCases(bed)
     claimCases(bed)
     leaseCases(bed)
     directoryCases(bed)

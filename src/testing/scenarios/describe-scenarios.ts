@@ -13,6 +13,7 @@ import { recoveryStories } from "./recovery-stories.ts"
 import { residencyStories } from "./residency-stories.ts"
 import { restartStories } from "./restart-stories.ts"
 import { retryStories } from "./retry-stories.ts"
+import { rollbackControlStories } from "./rollback-control-stories.ts"
 import { rollbackStories } from "./rollback-stories.ts"
 import type { OpenBed } from "./scenario-bed.ts"
 import { sleepStories } from "./sleep-stories.ts"
@@ -51,6 +52,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     terminateStories(open)
     restartStories(open)
     rollbackStories(open)
+    rollbackControlStories(open)
     recoveryStories(open)
     disagreementStories(open)
     startStories(open)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
-import { PerdureError } from "../../core/errors.ts"
+import type { PerdureError } from "../../core/errors.ts"
 import { workflow } from "../../core/workflow.ts"
 import { Gate } from "./gate.ts"
 import { stepsSeen, type OpenBed } from "./scenario-bed.ts"

@@ -7,13 +7,14 @@ import { Engine } from "../../src/engine/engine.ts"
 import { SeededRandom } from "../../src/core/seeded-random.ts"
 import { macrotask, SimulatedHost } from "../../src/hosts/simulated/simulated-host.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
+import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
 import { PlannedFaults, type FaultPlan } from "./faults.ts"
 import { workflowOf, type Surroundings } from "./interpreter.ts"
 import { JournalMirror } from "./journal-mirror.ts"
 import { Ledger } from "./ledger.ts"
 import { Outside } from "./outside.ts"
 import type { Scenario } from "./program.ts"
-import { SimulatedProcess } from "./process.ts"
+import { ObservedProcess } from "./process.ts"
 import { waitsOf } from "./reference-model.ts"
 import { Statistics } from "./statistics.ts"
 import { judge, type InstanceEnding } from "./verdict.ts"
@@ -72,7 +73,7 @@ export class Simulation {
   readonly #store: StoreProvider
   readonly #faults: PlannedFaults
   readonly #random: SeededRandom
-  readonly #slots: (SimulatedProcess | undefined)[] = []
+  readonly #slots: (ObservedProcess | undefined)[] = []
   readonly #crashListeners: (() => void)[] = []
   readonly #beganAt: number
   #operator: Store | undefined
@@ -80,7 +81,6 @@ export class Simulation {
   #activity = 0
   #settlings = 0
   #settledAt = 0
-  #processes = 0
 
   constructor(spec: SimulationSpec) {
     this.spec = spec
@@ -142,27 +142,23 @@ export class Simulation {
   }
 
   async #open(slot: number): Promise<void> {
-    const process: SimulatedProcess = new SimulatedProcess({
-      name: `process-${++this.#processes}`,
+    const process = new ObservedProcess({
       host: this.host,
       store: this.#store,
       faults: this.#faults,
       options,
-      workflows: (running) => {
-        const surroundings: Surroundings = {
-          ledger: this.ledger,
-          worker: () => running.worker,
-          loaded: (id) => running.loaded(id),
-          cleanUpMs: this.spec.cleanUpMs ?? 0,
-          pass: (ms) => running.work(ms),
-        }
-        return this.spec.scenario.instances.map((instance) => workflowOf(instance, surroundings))
-      },
       onActivity: () => this.#activity++,
       onDeath: (dead) => this.#onDeath(slot, dead),
     })
     this.#slots[slot] = process
-    await process.open()
+    const surroundings: Surroundings = {
+      ledger: this.ledger,
+      worker: () => process.worker,
+      loaded: (id) => process.loaded(id),
+      cleanUpMs: this.spec.cleanUpMs ?? 0,
+      pass: (ms) => process.work(ms),
+    }
+    await process.open(this.spec.scenario.instances.map((instance) => workflowOf(instance, surroundings)))
   }
 
   #onDeath(slot: number, dead: SimulatedProcess): void {
@@ -284,7 +280,7 @@ export class Simulation {
     })
   }
 
-  #pick(): SimulatedProcess | undefined {
+  #pick(): ObservedProcess | undefined {
     const living = this.#slots.filter((process) => process !== undefined && !process.isDead && process.engine !== undefined)
     return living[Math.floor(this.#random.next() * living.length)]
   }

@@ -5,7 +5,7 @@
  */
 import type { Turn } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
-import { overriding } from "./overriding.ts"
+import { overriding } from "../../src/testing/overriding.ts"
 import { RunAudit } from "./run-audit.ts"
 
 export interface MirroredEntry {

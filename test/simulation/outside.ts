@@ -2,8 +2,8 @@
 import { PerdureError } from "perdure"
 import type { Engine } from "../../src/engine/engine.ts"
 import { StoreFaultError } from "../../src/testing/faulty-store.ts"
+import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
 import type { OutsideAction, SentEvent, SimulatedInstance } from "./program.ts"
-import type { SimulatedProcess } from "./process.ts"
 
 export interface OutsideWorld {
   /** A process that seems to live; undefined: there is none now. */

@@ -25,7 +25,7 @@ export class InstanceState {
   /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
   readonly nested = new SmallMap<Recorded<Release>>()
   /** What events brought, by position, while somebody may ask for it. */
-  #received: Map<number, Payload> | undefined = undefined
+  #received: Map<number, Recorded<EntryOf<"event.received">>> | undefined = undefined
   #eventIds: Set<string> | undefined = undefined
   parent: ParentLink | undefined
   /** Of the run's random numbers, where it is another's. */
@@ -151,7 +151,7 @@ export class InstanceState {
         return
       case "event.received": {
         if (entry.eventId !== undefined) (this.#eventIds ??= new Set()).add(entry.eventId)
-        ;(this.#received ??= new Map()).set(position, entry.value)
+        ;(this.#received ??= new Map()).set(position, { ...recorded, entry })
         this.#buffered ??= new Map()
         const queue = this.#buffered.get(entry.event)
         if (queue) queue.push(position)
@@ -207,9 +207,10 @@ export class InstanceState {
     return this.#buffered?.get(event)?.[0]
   }
 
-  /** Where events lie that nobody has taken, in order. */
-  bufferedPositions(): readonly number[] {
-    return [...(this.#buffered ?? [])].flatMap(([, queue]) => queue).toSorted((a, b) => a - b)
+  /** Events that nobody has taken, in order. */
+  buffered(): readonly Recorded<EntryOf<"event.received">>[] {
+    const positions = new Set([...(this.#buffered ?? [])].flatMap(([, queue]) => queue))
+    return [...(this.#received?.values() ?? [])].filter(({ position }) => positions.has(position))
   }
 
   hasEventId(eventId: string): boolean {
@@ -218,7 +219,7 @@ export class InstanceState {
 
   /** What the event at that position brought. */
   received(position: number): Payload | undefined {
-    return this.#received?.get(position)
+    return this.#received?.get(position)?.entry.value
   }
 
   /** Nobody will ask for it again. */

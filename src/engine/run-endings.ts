@@ -68,7 +68,7 @@ export class RunEndings {
   continueAsNew(input: string): void {
     const { id, workflow, version } = this.#identity
     const { run, timeoutAt, parent } = this.#state
-    const kept = this.#state.bufferedPositions().map((position) => ({ from: position, to: position }))
+    const unread = this.#state.buffered()
     const ending = { type: "run.continued" } as const
     this.continued = true
     this.#record(ending)
@@ -81,8 +81,9 @@ export class RunEndings {
       value: Payload.of(input),
       ...(timeoutAt === undefined ? undefined : { timeoutAt }),
       ...(parent === undefined ? undefined : { parent }),
-      ...(kept.length === 0 ? undefined : { kept }),
     })
+    // Copied, not referred to: however often it goes on, only the last run is ever read.
+    for (const { at, entry } of unread) this.#record({ ...entry, at })
     this.#attempts.abandon(`run ${run} of instance "${id}" is over`)
   }
 

@@ -2,12 +2,16 @@ import { expect } from "vitest"
 import { macrotask } from "../../hosts/simulated/simulated-host.ts"
 import type { TestEngine } from "../test-engine.ts"
 
+type Deploy = Parameters<TestEngine["crash"]>[0]
+
 /** Lets the process of an engine die once. */
 export interface Doom {
-  /** From now on writes are counted. */
-  arm(engine: TestEngine): void
+  /** From now on writes are counted. The crash may be a deploy of other workflows. */
+  arm(engine: TestEngine, deploy?: Deploy): void
   /** Settles the engine, also while it is being opened again. */
   rest(): Promise<void>
+  /** Does it and settles; where the process died before it answered, once more. */
+  insist(act: () => Promise<unknown>): Promise<void>
 }
 
 /** Plays the story with a crash before and after every single write that follows `arm`, one crash at a time. Answers how many crashes that were. */
@@ -36,13 +40,17 @@ class OneCrash implements Doom {
   #engine: TestEngine | undefined
   #crash: Promise<void> | undefined
   #commits = 0
+  #tell!: () => void
+  readonly #died = new Promise<void>((resolve) => {
+    this.#tell = resolve
+  })
 
   constructor(commit: number, when: "before" | "after") {
     this.#commit = commit
     this.#when = when
   }
 
-  arm(engine: TestEngine): void {
+  arm(engine: TestEngine, deploy?: Deploy): void {
     this.#engine = engine
     const { journal } = engine.current.parts.store
     const commit = journal.commit.bind(journal)
@@ -50,13 +58,22 @@ class OneCrash implements Doom {
       if (!this.hasHappened && ++this.#commits !== this.#commit) return commit(turns)
       if (!this.hasHappened) {
         this.hasHappened = true
+        this.#tell()
         if (this.#when === "after") await commit(turns)
         macrotask(() => {
-          this.#crash = engine.crash()
+          this.#crash = engine.crash(deploy)
         })
       }
       return new Promise(() => undefined)
     }
+  }
+
+  async insist(act: () => Promise<unknown>): Promise<void> {
+    const isDone = await Promise.race([act().then(() => true), this.hasHappened ? new Promise<never>(() => undefined) : this.#died.then(() => false)])
+    await this.rest()
+    if (isDone) return
+    await act()
+    await this.rest()
   }
 
   async rest(): Promise<void> {

@@ -2,6 +2,7 @@ import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
 import { cancelStories } from "./cancel-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
+import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
@@ -53,6 +54,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     restartStories(open)
     rollbackStories(open)
     rollbackControlStories(open)
+    continueStories(open)
     recoveryStories(open)
     disagreementStories(open)
     startStories(open)

@@ -10,4 +10,6 @@ const folder = mkdtempSync(join(tmpdir(), "perdure-scenarios-"))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 let files = 0
-describeScenarios("sqlite", (options) => createTestEngine({ ...options, store: sqlite(join(folder, `${++files}.db`), { durability: "process" }) }))
+describeScenarios("sqlite", ({ wrap = (store) => store, ...options }) =>
+  createTestEngine({ ...options, store: wrap(sqlite(join(folder, `${++files}.db`), { durability: "process" })) }),
+)

@@ -17,7 +17,14 @@ export interface DoAsk {
   readonly fn: (context: StepContext) => unknown
   readonly options: StepOptions | undefined
   /** It starts a child. */
-  readonly child?: ChildLink
+  readonly child?: ChildAsk
+  /** A step of the engine's own making: what hinders it is thrown as it is. */
+  readonly isOwn?: true
+}
+
+export interface ChildAsk {
+  /** As the journal has it, once it does: a run that keeps the step keeps the child of the run that asked for it. */
+  link: ChildLink
 }
 
 export interface SleepAsk {
@@ -68,8 +75,8 @@ export class Asker implements Asks<Record<string, never>> {
   }
 
   /** A step of the engine's own making. */
-  protected askFor(name: string, make: (id: string) => AskRequest): Promise<unknown> {
-    return this.#ask(name, make)
+  protected askFor(name: string, make: (id: string) => AskRequest, duplicates = this.#duplicates): Promise<unknown> {
+    return this.#ask(name, make, duplicates)
   }
 
   #checkOptions(name: string, options: StepOptions<never>): void {
@@ -105,19 +112,19 @@ export class Asker implements Asks<Record<string, never>> {
   }
 
   /** A wrong argument rejects, like everything else that can go wrong with a step. */
-  #ask(name: string, make: (id: string) => AskRequest): Promise<unknown> {
+  #ask(name: string, make: (id: string) => AskRequest, duplicates = this.#duplicates): Promise<unknown> {
     try {
-      return this.#sink(make(this.#id(name)))
+      return this.#sink(make(this.#id(name, duplicates)))
     } catch (error) {
       return Promise.reject(error)
     }
   }
 
-  #id(name: string): string {
+  #id(name: string, duplicates = this.#duplicates): string {
     checkStepName(name, this.#limits.stepNameLengthMax)
     const occurrence = (this.#occurrences.get(name) ?? 0) + 1
     this.#occurrences.set(name, occurrence)
-    if (occurrence > 1 && this.#duplicates === "error") {
+    if (occurrence > 1 && duplicates === "error") {
       throw new PerdureError(
         "DUPLICATE_STEP",
         `step "${name}" is asked for twice and the workflow says duplicateSteps: "error"; give each step a name of its own`,

@@ -78,7 +78,7 @@ export class InstanceState {
             isHeld: false,
           })
           this.asked++
-          if (entry.child) this.children.set(entry.id, { ...entry.child, run: recorded.run, at })
+          if (entry.child) this.children.set(entry.id, { ...entry.child, run: recorded.run, position, at })
           if (isRollback(entry.id)) this.rollingBack = true
         }
         return
@@ -367,8 +367,9 @@ export interface Cancel {
 }
 
 export interface OpenChild extends ChildLink {
-  /** That asked for it. */
+  /** That asked for it, and where. */
   readonly run: number
+  readonly position: number
   readonly at: number
 }
 

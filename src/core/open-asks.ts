@@ -1,5 +1,6 @@
 import type { AskRequest } from "./ask.ts"
 import type { CancelledError } from "./errors.ts"
+import type { ChildLink } from "./journal.ts"
 import { SmallMap } from "./small-map.ts"
 import { PendingAsk } from "./settlement.ts"
 
@@ -22,11 +23,15 @@ export class OpenAsks {
   }
 
   /** Takes note that an ask is recorded at a position. `missing`: the code has not asked for it (yet). */
-  accept(id: string, kind: AskRequest["kind"], position: number, event?: string): "accepted" | "missing" | { readonly asked: string } {
+  accept(id: string, kind: AskRequest["kind"], position: number, event?: string, child?: ChildLink): "accepted" | "missing" | { readonly asked: string } {
     const ask = this.fresh.get(id)
     if (ask === undefined) return this.#again(id)
     if (ask.request.kind !== kind) return { asked: describeAsk(ask.request) }
     if (ask.request.kind === "wait" && ask.request.event !== event) return { asked: describeAsk(ask.request) }
+    if (ask.request.kind === "do") {
+      if ((ask.request.child === undefined) !== (child === undefined)) return { asked: describeAsk(ask.request) }
+      if (ask.request.child && child) ask.request.child.link = child
+    }
     ask.position = position
     ask.underWay = true
     this.fresh.delete(id)
@@ -126,6 +131,6 @@ export class OpenAsk extends PendingAsk {
 }
 
 export function describeAsk(ask: AskRequest): string {
-  if (ask.kind === "do") return `step "${ask.id}"`
+  if (ask.kind === "do") return `${ask.child ? "child" : "step"} "${ask.id}"`
   return ask.kind === "sleep" ? `sleep "${ask.id}"` : `wait "${ask.id}" for event "${ask.event}"`
 }

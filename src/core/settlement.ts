@@ -36,8 +36,7 @@ export function settle(ask: PendingAsk, entry: Settling, payload: Payload | unde
   }
 }
 
-/** What hinders the start of a child is thrown as it is: the step around it is not the user's. */
 function failureOf(request: AskRequest, { id, attempt, value }: EntryOf<"step.failed">): unknown {
   const error = value.decode()
-  return request.kind === "do" && request.child ? error : new StepFailedError(stepName(id), attempt, error)
+  return request.kind === "do" && request.isOwn ? error : new StepFailedError(stepName(id), attempt, error)
 }

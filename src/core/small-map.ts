@@ -58,6 +58,11 @@ export class SmallMap<V> {
     return this.#key === undefined ? [] : [this.#value as V]
   }
 
+  entries(): readonly (readonly [string, V])[] {
+    if (this.#map) return [...this.#map]
+    return this.#key === undefined ? [] : [[this.#key, this.#value as V]]
+  }
+
   /** Whether a value is like that, without a copy. */
   some(test: (value: V) => boolean): boolean {
     if (!this.#map) return this.#key !== undefined && test(this.#value as V)

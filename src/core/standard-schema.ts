@@ -45,6 +45,17 @@ export function validate(schema: StandardSchemaV1, value: unknown, options: Vali
   return isThenable(result) ? result.then((settled) => accept(settled, options)) : accept(result, options)
 }
 
+/** The same where nobody is there to see a schema fail: what it throws is an error like any other that it finds. */
+export async function validateSafely(schema: StandardSchemaV1, value: unknown, options: ValidateOptions): Promise<unknown> {
+  try {
+    return await validate(schema, value, options)
+  } catch (error) {
+    if (PerdureError.is(error)) throw error
+    const { code, what } = options
+    throw new PerdureError(code, `${what} could not be checked: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
 function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as { then?: unknown }).then === "function"
 }

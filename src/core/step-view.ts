@@ -50,9 +50,9 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         })
         break
       case "step.completed":
-        // A child that has started is not over.
-        if (steps.get(entry.id)?.type === "child") change(entry.id, { status: "waiting" })
-        else change(entry.id, { status: "completed", result: entry.value.decode(), completedAt: at })
+        // A child that has started is not over; but it may have been before its parent heard of the start.
+        if (steps.get(entry.id)?.type !== "child") change(entry.id, { status: "completed", result: entry.value.decode(), completedAt: at })
+        else if (steps.get(entry.id)?.completedAt === undefined) change(entry.id, { status: "waiting" })
         break
       case "child.ended":
         change(entry.id, {

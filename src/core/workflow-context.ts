@@ -1,10 +1,9 @@
-import { Asker, type AskSink, type DoAsk } from "./ask.ts"
+import { Asker, type AskSink, type ChildAsk, type DoAsk } from "./ask.ts"
 import { encodeValue, Payload } from "./codec.ts"
 import type { Child, ChildOptions, EventHandler, InstanceInfo, QueryHandler, UpdateHandler, UpdateOptions, WaitOptions, WorkflowLog } from "./context.ts"
 import { PerdureError } from "./errors.ts"
 import type { ChildReach } from "./execution.ts"
 import type { Handlers } from "./handlers.ts"
-import type { ChildLink } from "./journal.ts"
 import { checkEventType, checkId, type Limits } from "./limits.ts"
 import { SeededRandom } from "./seeded-random.ts"
 import { childId } from "./child-id.ts"
@@ -34,7 +33,7 @@ export interface ContextSource {
 /** A child as its parent wants it. */
 export interface ChildStart {
   readonly step: string
-  readonly link: ChildLink
+  readonly child: ChildAsk
   readonly workflow: AnyWorkflow | string
   readonly input: Payload
   readonly options: ChildOptions<unknown>
@@ -117,26 +116,36 @@ export class WorkflowContext extends Asker {
     return new Promise<never>(() => undefined)
   }
 
-  async startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
+  startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
+    return handled(this.#startChild(workflow, options))
+  }
+
+  runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
+    return handled(this.#startChild(workflow, options).then((child) => child.result()))
+  }
+
+  async #startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown>): Promise<Child> {
     const name = typeof workflow === "string" ? workflow : workflow.name
     const input = Payload.of(encodeValue(options.input, { what: `the input of child "${name}"`, bytesMax: this.#limits.payloadBytesMax }))
     const { onParentEnd = "cancel" } = options
     if (onParentEnd !== "cancel" && onParentEnd !== "terminate" && onParentEnd !== "abandon")
       throw new PerdureError("BAD_OPTION", `onParentEnd of child "${name}" is "${String(onParentEnd)}"; use "cancel", "terminate" or "abandon"`)
     if (options.id !== undefined) checkId(options.id, this.#limits.idLengthMax)
+    const child: ChildAsk = { link: { instance: "", onParentEnd } }
     let step = ""
-    let instance = ""
     await this.askFor(options.id ?? name, (id) => {
       step = id
-      instance = options.id ?? childId(this.#source.instance, id, this.#limits.idLengthMax)
-      const link = { instance, onParentEnd }
-      return { kind: "do", id, fn: this.#source.startChild({ step, link, workflow, input, options }), options: startRetry, child: link }
+      child.link = { instance: options.id ?? childId(this.#source.instance, id, this.#limits.idLengthMax), onParentEnd }
+      return { kind: "do", id, fn: this.#source.startChild({ step, child, workflow, input, options }), options: ownRetry, child, isOwn: true }
     })
-    return new ContextChild(this, this.#source, step, instance)
+    const { instance } = child.link
+    return new ContextChild(this.#source, step, instance, (what, fn) => this.#reach(`${instance} ${what}`, fn))
   }
 
-  async runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
-    return (await this.startChild(workflow, options)).result()
+  /** The name is not the user's, so it is numbered where others may not be; of one that is too long the end says more. */
+  #reach(name: string, fn: DoAsk["fn"]): Promise<unknown> {
+    const make = (id: string): DoAsk => ({ kind: "do", id, fn, options: ownRetry, isOwn: true })
+    return this.askFor(name.slice(-this.#limits.stepNameLengthMax), make, "number")
   }
 
   get #seeded(): SeededRandom {
@@ -145,36 +154,42 @@ export class WorkflowContext extends Asker {
   }
 }
 
-/** A child as workflow code sees it. What it does to the child is a step, named after the child's. */
+/** A child as workflow code sees it. What it does to the child is a step, named after the child. */
 class ContextChild implements Child {
   readonly id: string
-  readonly #context: WorkflowContext
   readonly #source: ContextSource
   readonly #step: string
+  readonly #reach: (what: string, fn: DoAsk["fn"]) => Promise<unknown>
 
-  constructor(context: WorkflowContext, source: ContextSource, step: string, instance: string) {
+  constructor(source: ContextSource, step: string, instance: string, reach: (what: string, fn: DoAsk["fn"]) => Promise<unknown>) {
     this.id = instance
-    this.#context = context
     this.#source = source
     this.#step = step
+    this.#reach = reach
   }
 
-  // oxlint-disable-next-line require-await -- an error of the call itself rejects, too
-  async result(): Promise<unknown> {
-    return this.#source.childResult(this.#step)
+  result(): Promise<unknown> {
+    // An error of the call itself rejects, too.
+    return handled((async () => this.#source.childResult(this.#step))())
   }
 
-  async sendEvent(type: string, payload?: unknown): Promise<void> {
-    await this.#context.do(`${this.id} ${type}`, this.#source.reachChild(this.id).sendEvent(type, payload))
+  sendEvent(type: string, payload?: unknown): Promise<void> {
+    return handled((async () => void (await this.#reach(type, this.#source.reachChild(this.id).sendEvent(type, payload))))())
   }
 
-  async cancel(reason?: string): Promise<void> {
-    await this.#context.do(`${this.id} cancel`, this.#source.reachChild(this.id).cancel(reason))
+  cancel(reason?: string): Promise<void> {
+    return handled((async () => void (await this.#reach("cancel", this.#source.reachChild(this.id).cancel(reason))))())
   }
 }
 
-/** What is wrong with the start itself stays wrong; a store that does not answer may answer later. */
-const startRetry = {
+/** If nobody looks at it, that is the code's business. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
+
+/** What is wrong with the request itself stays wrong; a store that does not answer may answer later. */
+const ownRetry = {
   retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !transient.has(error.code) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
 }
 

@@ -69,7 +69,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** Records that an attempt begins; its function is called when that is durable. */
   begin(request: DoAsk, attempt: number): void {
     const { id, child } = request
-    this.#driver.record(child ? { type: "step.started", id, attempt, child } : { type: "step.started", id, attempt })
+    this.#driver.record(child ? { type: "step.started", id, attempt, child: child.link } : { type: "step.started", id, attempt })
     const step = this.#state.steps.get(request.id)
     if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
   }

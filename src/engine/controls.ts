@@ -5,7 +5,7 @@ import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
 import { InstanceState as State } from "../core/instance-state.ts"
 import { checkEventType, checkId } from "../core/limits.ts"
 import { keptBefore, seedOf } from "../core/run-history.ts"
-import { validate } from "../core/standard-schema.ts"
+import { validateSafely } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
 import type { InstanceRow, InstanceState, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
@@ -52,7 +52,7 @@ export class Controls {
     checkText("eventId", options.eventId)
     const schema = workflow && this.#registry.find(workflow.name, workflow.version)?.options.events?.[type]
     const { host, settings } = this.#worker
-    const value = schema ? await validate(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"` }) : payload
+    const value = schema ? await validateSafely(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"` }) : payload
     const encoded = encodeValue(value, { what: `event "${type}"`, bytesMax: settings.limits.payloadBytesMax })
     return {
       instance: id,
@@ -183,7 +183,7 @@ export class Controls {
       const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
       draft.add(decision.entry)
       draft.discardInbox = true
-      draft.sends = isTerminal(row.status) ? undefined : partingMessages(foldOf(recorded), decision.entry, draft.at)
+      draft.sends = isTerminal(row.status) ? undefined : partingMessages(foldOf(recorded), row.incarnation, decision.entry, draft.at)
       const state = decision.state(position)
       const turn = draft.seal(this.#worker.nextTurnId(), row, decision.run, state)
       const outcome = await new Promise((onResult) => this.#worker.committer.submit(turn, { onResult }))

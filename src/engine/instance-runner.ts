@@ -4,7 +4,7 @@ import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import { SmallQueue } from "../core/small-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
-import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
+import type { InstanceRow, Message, NewInstance, RunReference } from "../ports/journal-store.ts"
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
 import { CodeAnswers } from "./code-answers.ts"
@@ -123,9 +123,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
-  begin(start: EntryOf<"run.started">, onCreated: (result: CommitResult) => void): void {
+  begin({ start, within }: Beginning, onCreated: (result: CommitResult) => void): void {
     this.record(start)
     this.#writer.draft.create = this.identity
+    this.#writer.draft.within = within
     this.#writer.draft.onResult = onCreated
     this.#runtime.pulse.join(this)
   }
@@ -381,4 +382,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     const { execution } = this.#pipeline
     return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0 && this.#writer.idle
   }
+}
+
+/** How an instance comes into being. */
+export interface Beginning {
+  readonly start: EntryOf<"run.started">
+  /** The run that it is a child of. */
+  readonly within: RunReference | undefined
 }

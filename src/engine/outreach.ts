@@ -1,5 +1,6 @@
 import { decodeValue, encodeValue } from "../core/codec.ts"
 import type { DoAsk } from "../core/ask.ts"
+import { childIncarnation } from "../core/idempotency-key.ts"
 import type { ParentLink } from "../core/journal.ts"
 import type { ChildStart } from "../core/workflow-context.ts"
 import type { Controls } from "./controls.ts"
@@ -15,16 +16,14 @@ export class Outreach {
     this.#controls = controls
   }
 
-  /** Each attempt gives the child the same incarnation, so that a later one knows what an earlier one did. */
-  startChild({ step, link, workflow, input, options }: ChildStart, parent: Omit<ParentLink, "step">): DoAsk["fn"] {
-    return async ({ idempotencyKey }) => {
-      const { onParentEnd: _, ...start } = options
-      await this.#starter.startChild(
-        workflow,
-        { ...start, id: link.instance, input: input.decode() },
-        { parent: { ...parent, step }, incarnation: idempotencyKey.slice(0, 24) },
-      )
-    }
+  async startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, run: number): Promise<void> {
+    const { onParentEnd: _, ...start } = options
+    const { instance, incarnation } = parent
+    await this.#starter.startChild(
+      workflow,
+      { ...start, id: child.link.instance, input: input.decode() },
+      { parent, within: { instance, incarnation, run }, incarnation: childIncarnation(incarnation, parent.run, parent.step) },
+    )
   }
 
   sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {

@@ -1,3 +1,4 @@
+import { childIncarnation } from "../core/idempotency-key.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isEnding, type Entry, type ParentLink } from "../core/journal.ts"
 import type { TerminalStatus } from "../core/status.ts"
@@ -13,16 +14,20 @@ export interface ChildEnding {
   readonly reason?: string
 }
 
-/** What goes out with the turn that ends a run: the news to its parent, and what becomes of its children. */
-export function partingMessages(state: InstanceState, entry: Entry, at: number): readonly NewMessage[] {
+/** What goes out with the turn that ends a run: the news to its parent, and what becomes of children that the next run does not keep. */
+export function partingMessages(state: InstanceState, incarnation: string, entry: Entry, at: number): readonly NewMessage[] {
   const messages: NewMessage[] = []
   if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, at))
-  for (const { instance, onParentEnd } of state.children.values())
-    if (onParentEnd !== "abandon") messages.push({ instance, kind: onParentEnd, topic: "its parent is over", at })
+  const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
+  for (const [step, { instance, onParentEnd, run, position }] of state.children.entries()) {
+    if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
+    // By its incarnation: a start that never came to be may have named somebody else.
+    messages.push({ instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at })
+  }
   return messages
 }
 
-function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number): NewMessage {
+export function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number): NewMessage {
   const ending: ChildEnding = {
     incarnation,
     run,

@@ -117,13 +117,15 @@ export class ReleasePipeline {
     const execution = this.execution as Execution
     const kind = entry.type === "step.started" ? "do" : entry.type === "sleep.started" ? "sleep" : "wait"
     const event = entry.type === "wait.started" ? entry.event : undefined
-    const answer = execution.asks.accept(entry.id, kind, position, event)
+    const child = entry.type === "step.started" ? entry.child : undefined
+    const answer = execution.asks.accept(entry.id, kind, position, event, child)
     if (answer === "accepted") {
       if (this.#replayLeft > 0) execution.asksAhead--
       this.#driver.onAccepted()
       return true
     }
-    const expected = event === undefined ? `${kind === "do" ? "step" : kind} "${entry.id}"` : `wait "${entry.id}" for event "${event}"`
+    const what = kind === "do" ? (child ? "child" : "step") : kind
+    const expected = event === undefined ? `${what} "${entry.id}"` : `wait "${entry.id}" for event "${event}"`
     const mismatch = (did: string) => `the journal has ${expected} at position ${position}, but the code ${did}; deploy the code that recorded it, then resume`
     if (answer !== "missing") this.#driver.onMismatch(mismatch(`asks for ${answer.asked}`))
     else if (execution.outcome) this.#driver.onMismatch(mismatch("ends without asking for it"))

@@ -59,7 +59,12 @@ export class ResidentCode implements ExecutionSpec, Scope {
 
   startChild(start: ChildStart): DoAsk["fn"] {
     const { id: instance, incarnation, run } = this.info
-    return this.#runtime.outreach.startChild(start, { instance, incarnation, run })
+    const { step } = start
+    return async () => {
+      const child = this.#resident.state.children.get(step)
+      // Without it the child is over already: an attempt started it of which nobody heard.
+      if (child) await this.#runtime.outreach.startChild(start, { instance, incarnation, run: child.run, step }, run)
+    }
   }
 
   reachChild(instance: string): ChildReach {

@@ -3,10 +3,10 @@ import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
-import { validate, type StandardSchemaV1 } from "../core/standard-schema.ts"
+import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
-import type { InstanceRow, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
+import type { InstanceRow, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
@@ -45,7 +45,9 @@ export class Starter {
     if (result === "committed") return
     if (result !== "lost") throw result.error
     const existing = await this.#store.directory.get(options.id)
-    if (existing?.incarnation !== origin.incarnation) throw idExists(options.id)
+    if (existing === undefined)
+      throw new PerdureError("STORE_FAILED", `child "${options.id}" was not started: its parent is over, or its id was free a moment late`)
+    if (existing.incarnation !== origin.incarnation) throw idExists(options.id)
   }
 
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
@@ -62,7 +64,8 @@ export class Starter {
 
   async #validated(workflow: AnyWorkflow | string, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {
     const name = typeof workflow === "string" ? workflow : workflow.name
-    const input = await validate(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` })
+    const check = origin ? validateSafely : validate
+    const input = await check(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` })
     return this.#birth(workflow, options, input, origin)
   }
 
@@ -79,6 +82,7 @@ export class Starter {
     const tags = checkTags(options.tags)
     return {
       definition,
+      within: origin?.within,
       instance: { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags },
       start: {
         type: "run.started",
@@ -103,9 +107,9 @@ export class Starter {
   }
 
   #create(birth: Birth): Promise<CommitResult> {
-    const { definition, instance, start } = birth
+    const { definition, instance, start, within } = birth
     return new Promise((resolve) => {
-      if (start.startAt === undefined && definition && this.#worker.begin(definition, instance, start, resolve)) return
+      if (start.startAt === undefined && definition && this.#worker.begin(definition, instance, { start, within }, resolve)) return
       const onResult = (result: CommitResult) => {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)
@@ -115,9 +119,10 @@ export class Starter {
   }
 
   /** The turn that creates an instance which nobody owns. */
-  #birthTurn({ instance, start }: Birth): Turn {
+  #birthTurn({ instance, start, within }: Birth): Turn {
     const draft = new TurnDraft(1, instance.createdAt)
     draft.create = instance
+    draft.within = within
     draft.add(start)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
@@ -137,6 +142,8 @@ export class Starter {
 /** Where a child comes from. */
 interface Origin {
   readonly parent: ParentLink
+  /** The run that wants it. Another than `parent.run` where it keeps the step of an earlier one. */
+  readonly within: RunReference
   readonly incarnation: string
 }
 
@@ -148,6 +155,7 @@ interface Birth {
   readonly definition: AnyWorkflow | undefined
   readonly instance: NewInstance
   readonly start: EntryOf<"run.started">
+  readonly within: RunReference | undefined
 }
 
 /** Undefined: at once. */

@@ -2,7 +2,7 @@ import { Asker, type AskRequest, type DoAsk } from "../core/ask.ts"
 import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
 import type { OpenStep } from "../core/instance-state.ts"
-import { sha256 } from "../core/sha256.ts"
+import { idempotencyKey } from "../core/idempotency-key.ts"
 import { stepName } from "../core/step-id.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Scope } from "../ports/host.ts"
@@ -130,7 +130,7 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   }
 
   get idempotencyKey(): string {
-    return sha256(`${this.#owner.identity.incarnation}\n${this.open.run}\n${this.ask.id}`)
+    return idempotencyKey(this.#owner.identity.incarnation, this.open.run, this.ask.id)
   }
 
   newAsker(): Asker {

@@ -1,5 +1,5 @@
 import { EntriesText } from "../core/turn-codec.ts"
-import type { InstanceState as Row, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
+import type { InstanceState as Row, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { CommitResult } from "./committer.ts"
 
 /** Something that may happen only once a turn is durable. */
@@ -20,6 +20,7 @@ export class TurnDraft extends EntriesText implements Turn {
   run = 0
   entries = ""
   create: NewInstance | undefined = undefined
+  within: RunReference | undefined = undefined
   state: Row | undefined = undefined
   consumed: number[] | undefined = undefined
   /** Set by a timeout: it must not win against an event that a sender got acknowledged. */

@@ -6,7 +6,7 @@ import type { ClaimedInstance, NewInstance, NewMessage } from "../ports/journal-
 import type { Store } from "../ports/store.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
-import { InstanceRunner } from "./instance-runner.ts"
+import { InstanceRunner, type Beginning } from "./instance-runner.ts"
 import { loadRun } from "./loader.ts"
 import { Mailroom } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
@@ -157,12 +157,12 @@ export class Worker implements Runtime {
   }
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
-  begin(workflow: AnyWorkflow, instance: NewInstance, start: EntryOf<"run.started">, onCreated: (result: CommitResult) => void): boolean {
+  begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
     if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || this.#registry.find(workflow.name, workflow.version) !== workflow)
       return false
     const runner = new InstanceRunner(this, workflow, instance)
     this.residency.add(runner)
-    runner.begin(start, (result) => {
+    runner.begin(beginning, (result) => {
       // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
       if (result !== "committed") {
         this.#discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))

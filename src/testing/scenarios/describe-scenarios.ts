@@ -1,6 +1,7 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
 import { cancelStories } from "./cancel-stories.ts"
+import { childStories } from "./child-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
 import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
@@ -64,5 +65,6 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     hookStories(open)
     residencyStories(open)
     valueStories(open)
+    childStories(open)
   })
 }

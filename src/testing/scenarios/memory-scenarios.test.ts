@@ -1,4 +1,5 @@
+import { memory } from "../../stores/memory/memory.ts"
 import { createTestEngine } from "../test-engine.ts"
 import { describeScenarios } from "./describe-scenarios.ts"
 
-describeScenarios("memory", (options) => createTestEngine(options))
+describeScenarios("memory", ({ wrap = (store) => store, ...options }) => createTestEngine({ ...options, store: wrap(memory()) }))

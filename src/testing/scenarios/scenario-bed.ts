@@ -1,8 +1,14 @@
 import type { Handle } from "../../engine/client.ts"
+import type { StoreProvider } from "../../ports/store.ts"
 import type { TestEngine, TestEngineOptions } from "../test-engine.ts"
 
 /** Opens an engine in virtual time on an empty store of the kind that is tried out; it is closed when the test is over. */
-export type OpenBed = (options: Omit<TestEngineOptions, "store">) => Promise<TestEngine>
+export type OpenBed = (options: BedOptions) => Promise<TestEngine>
+
+export interface BedOptions extends Omit<TestEngineOptions, "store"> {
+  /** Given the store, and what it answers is used in its place. */
+  readonly wrap?: (store: StoreProvider) => StoreProvider
+}
 
 /** The ids of an instance's steps with what each has come to, in the order in which they were asked for. */
 export async function stepsSeen(handle: Pick<Handle, "steps">): Promise<readonly string[]> {

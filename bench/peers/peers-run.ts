@@ -31,30 +31,13 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   const started = wantsPostgres ? await attempt(startPostgres(options.folder)) : {}
   await using postgres = started.value
   const servers = { folder: options.folder, postgres }
+  const hindrance = (engine: PeerDescription) => (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined)
   const measured = new Map<PeerDescription, Record<string, WorkloadOutcome>>(engines.map((engine) => [engine, {}]))
   for (const workload of workloads) {
     console.log(`\n${workload.id}: ${workload.title}`)
-    const reasons = new Map<PeerDescription, string | undefined>(
-      engines.map((engine) => [
-        engine,
-        engine.cannot?.[workload.id] ?? (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined),
-      ]),
-    )
-    const samples = new Map<PeerDescription, Sample[]>(engines.map((engine) => [engine, []]))
-    for (let round = 1; round <= options.rounds; round++) {
-      for (const [engine, rounds] of samples) {
-        if (reasons.get(engine) !== undefined) continue
-        const { value, reason } = await attempt(measure(engine, workload, servers))
-        if (value !== undefined) rounds.push(value)
-        reasons.set(engine, reason)
-        console.log(`  ${round} of ${options.rounds}, ${engine.name}: ${value === undefined ? `not measured: ${reason}` : sampleText(value)}`)
-      }
-    }
-    // Half of a measurement is none.
-    for (const [engine, rounds] of samples) {
-      const reason = reasons.get(engine)
-      measured.set(engine, { ...measured.get(engine), [workload.id]: reason === undefined ? { rounds } : { reason } })
-    }
+    const turns = engines.map((engine) => new Turn(engine, workload, engine.cannot?.[workload.id] ?? hindrance(engine)))
+    for (let round = 1; round <= options.rounds; round++) for (const turn of turns) await turn.measure(`${round} of ${options.rounds}`, servers)
+    for (const { engine, outcome } of turns) measured.set(engine, { ...measured.get(engine), [workload.id]: outcome })
   }
   return {
     measuredOn: new Date().toISOString().slice(0, "2026-01-01".length),
@@ -69,6 +52,35 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
 interface Servers {
   readonly folder: string | undefined
   readonly postgres: PostgresServer | undefined
+}
+
+/** One engine in one workload: takes its turn in each round, until something is in its way. */
+class Turn {
+  readonly engine: PeerDescription
+  readonly #workload: PeerWorkload
+  readonly #rounds: Sample[] = []
+  #reason: string | undefined
+
+  constructor(engine: PeerDescription, workload: PeerWorkload, reason: string | undefined) {
+    this.engine = engine
+    this.#workload = workload
+    this.#reason = reason
+  }
+
+  /** Half of a measurement is none. */
+  get outcome(): WorkloadOutcome {
+    return this.#reason === undefined ? { rounds: this.#rounds } : { reason: this.#reason }
+  }
+
+  async measure(round: string, servers: Servers): Promise<void> {
+    if (this.#reason === undefined) {
+      const { value, reason } = await attempt(measure(this.engine, this.#workload, servers))
+      if (value !== undefined) this.#rounds.push(value)
+      this.#reason = reason
+    }
+    const text = this.#reason === undefined ? sampleText(this.#rounds.at(-1) ?? {}) : `not measured: ${this.#reason}`
+    console.log(`  ${round}, ${this.engine.name}: ${text}`)
+  }
 }
 
 /** One round, in a process and on servers that did nothing before. */

@@ -9,6 +9,7 @@ import type { Limits } from "./limits.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./outcome.ts"
 import { Rollbacks } from "./rollback.ts"
+import { startOf } from "./run-history.ts"
 import { settle, type Settling } from "./settlement.ts"
 import { validate } from "./standard-schema.ts"
 import type { AnyWorkflow } from "./workflow.ts"
@@ -87,7 +88,7 @@ export class Execution implements ContextSource {
     switch (entry.type) {
       case "run.started":
         // A delayed one was written long before it begins.
-        this.now = Math.max(at, entry.startAt ?? 0)
+        this.now = startOf({ at, entry })
         return this.#begin(entry.value.decode())
       case "cancel.requested":
         return this.#cancel(position, entry.reason)

@@ -1,6 +1,7 @@
 import type { Payload } from "./codec.ts"
 import type { ChildLink, Entry, EntryOf, ParentLink, Recorded, Release } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
+import { startOf } from "./run-history.ts"
 import { SmallMap } from "./small-map.ts"
 import { isNested, isRollback, parentOf } from "./step-id.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
@@ -152,10 +153,9 @@ export class InstanceState {
       case "event.received": {
         if (entry.eventId !== undefined) (this.#eventIds ??= new Set()).add(entry.eventId)
         ;(this.#received ??= new Map()).set(position, { ...recorded, entry })
-        this.#buffered ??= new Map()
-        const queue = this.#buffered.get(entry.event)
+        const queue = this.#buffered?.get(entry.event)
         if (queue) queue.push(position)
-        else this.#buffered.set(entry.event, [position])
+        else (this.#buffered ??= new Map()).set(entry.event, [position])
         return
       }
       case "cancel.requested":
@@ -192,7 +192,7 @@ export class InstanceState {
       case "run.started":
         this.run = entry.run
         this.runPosition = position
-        this.startedAt = Math.max(at, entry.startAt ?? 0)
+        this.startedAt = startOf({ at, entry })
         this.timeoutAt = entry.timeoutAt
         this.parent = entry.parent
         this.seed = entry.seed

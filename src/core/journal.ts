@@ -34,6 +34,8 @@ export type Release =
       readonly kept?: readonly Kept[]
       /** Of the random numbers, where it is not the incarnation and run: a run that keeps what another recorded draws the same ones. */
       readonly seed?: string
+      /** When it began as its code sees it, where that is not the time of this entry: a run that keeps what another recorded began when that one did. */
+      readonly startedAt?: number
       readonly parent?: ParentLink
     }
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }

@@ -22,6 +22,16 @@ export function seedOf(incarnation: string, { run, seed }: { readonly run: numbe
   return seed ?? `${incarnation}:${run}`
 }
 
+/** When a run began, as its code sees it. */
+export function startOf({ at, entry: { startAt = 0, startedAt = Math.max(at, startAt) } }: Pick<Recorded<EntryOf<"run.started">>, "at" | "entry">): number {
+  return startedAt
+}
+
+/** What the start of a run says that keeps what another recorded: time and chance are that one's. */
+export function asBefore(incarnation: string, start: Recorded<EntryOf<"run.started">>): { readonly seed: string; readonly startedAt: number } {
+  return { seed: seedOf(incarnation, start.entry), startedAt: startOf(start) }
+}
+
 /** From which position on a journal must be read to have all of the run that this entry starts. */
 export function firstPosition(start: Recorded<EntryOf<"run.started">>): number {
   return start.entry.kept?.[0]?.from ?? start.position

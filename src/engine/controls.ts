@@ -4,8 +4,9 @@ import { PerdureError, TerminatedError } from "../core/errors.ts"
 import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
 import { InstanceState as State } from "../core/instance-state.ts"
 import { checkEventType, checkId } from "../core/limits.ts"
-import { keptBefore, seedOf } from "../core/run-history.ts"
+import { asBefore, keptBefore } from "../core/run-history.ts"
 import { validateSafely } from "../core/standard-schema.ts"
+import { validate } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
 import type { InstanceRow, InstanceState, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
@@ -123,7 +124,8 @@ export class Controls {
 
   async restart(id: string, options: RestartOptions): Promise<ControlResult> {
     const answer = await this.#seize(id, new TerminatedError(id, "restarted"), (row, recorded) => {
-      const first = recorded[0]?.entry
+      const began = recorded[0]
+      const first = began?.entry
       if (first?.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${id}" has no start`)
       const kept = options.from === undefined ? undefined : keptBefore(recorded, options.from)
       if (options.from !== undefined && kept === undefined) {
@@ -132,11 +134,10 @@ export class Controls {
         })
       }
       const { host } = this.#worker
-      const startedAt = Math.max(recorded[0]?.at ?? 0, first.startAt ?? 0)
+      const startedAt = Math.max(began?.at ?? 0, first.startAt ?? 0)
       const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
-      const { startAt: _, timeoutAt: __, kept: ___, seed: ____, ...start } = first
-      // What is kept was recorded with the random numbers of that run.
-      const again = kept && kept.length > 0 ? { kept, seed: seedOf(row.incarnation, first) } : undefined
+      const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, ...start } = first
+      const again = kept && kept.length > 0 ? { kept, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       return { entry, run: row.run + 1, state: (position) => ({ status: "running", run: row.run + 1, runPosition: position, dueAt: host.now() }) }
     })
@@ -150,7 +151,7 @@ export class Controls {
     checkId(options.id, settings.limits.idLengthMax)
     const row = await this.#row(id)
     const { recorded } = await loadRun(this.#store.journal, row)
-    const input = "input" in options ? Payload.of(encodeValue(options.input, { what: "input", bytesMax: settings.limits.payloadBytesMax })) : undefined
+    const input = "input" in options ? await this.#input(row, options.input) : undefined
     const draft = forkDraft(row, recorded, { ...options, incarnation: randomToken(host), now: host.now(), input })
     const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status: "running", run: 1, runPosition: 1, dueAt: draft.at })
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
@@ -158,6 +159,13 @@ export class Controls {
     if (outcome === "lost") throw new PerdureError("ID_EXISTS", `instance "${options.id}" exists; choose another id`, { details: { instance: options.id } })
     this.#worker.announce(options.id, undefined)
     return options.id
+  }
+
+  /** Checked as that of a start is, by the schema of the version if it is known here. */
+  async #input({ workflow, version }: InstanceRow, input: unknown): Promise<Payload> {
+    const schema = this.#registry.find(workflow, version)?.options.input
+    const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${workflow}"` }) : input
+    return Payload.of(encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }))
   }
 
   async delete(id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
-import { keptBefore, seedOf } from "../core/run-history.ts"
+import { asBefore, keptBefore } from "../core/run-history.ts"
 import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
 import { TurnDraft } from "./turn-draft.ts"
 
@@ -24,16 +24,28 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
       details: { instance: row.id, step: spec.from },
     })
   }
-  const { kept: _, parent: __, startAt: ___, timeoutAt, ...start } = first.entry
+  const { kept: _, parent: __, startAt: ___, seed: ____, startedAt: _____, timeoutAt, ...start } = first.entry
   const timeout = timeoutAt === undefined ? undefined : { timeoutAt: now + (timeoutAt - Math.max(first.at, first.entry.startAt ?? 0)) }
   const draft = new TurnDraft(1, now)
-  draft.add({ ...start, run: 1, seed: seedOf(row.incarnation, first.entry), ...timeout, ...(spec.input ? { value: spec.input } : undefined) })
+  const prefix = run.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))
+  refuseChildren(prefix)
+  const again = prefix.length === 0 ? undefined : asBefore(row.incarnation, first as Recorded<typeof first.entry>)
+  draft.add({ ...start, run: 1, ...timeout, ...again, ...(spec.input ? { value: spec.input } : undefined) })
   const positions = new Map<number, number>()
-  for (const { position, at, entry } of run.filter((item) => kept.some(({ from, to }) => item.position >= from && item.position <= to))) {
+  for (const { position, at, entry } of prefix) {
     positions.set(position, draft.end + 1)
     draft.add(placed(entry, at, positions))
   }
   return Object.assign(draft, { create: { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags: row.tags } })
+}
+
+/** The end of a child is told to the instance that started it, and only that one may end it. */
+function refuseChildren(prefix: readonly Recorded[]): void {
+  const over = new Set(prefix.map(({ entry }) => (entry.type === "child.ended" ? entry.instance : undefined)))
+  for (const { entry } of prefix) {
+    if (entry.type !== "step.started" || entry.child === undefined || over.has(entry.child.instance)) continue
+    throw new PerdureError("BAD_OPTION", `child "${entry.child.instance}" was under way at that step; fork from a step before its start or after its end`)
+  }
 }
 
 /** The entry with its own time, as its turn has another; and what it refers to by position, at its new place. */

@@ -2,7 +2,7 @@ import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import { Engine } from "../engine/engine.ts"
-import type { Client, Handle } from "../engine/client.ts"
+import type { Client, ForkOptions, Handle } from "../engine/client.ts"
 import { InstanceHandle } from "../engine/handle.ts"
 import { replay, type JournalExport, type Replayed } from "../engine/replay.ts"
 import type { EngineOptions } from "../engine/settings.ts"
@@ -193,6 +193,11 @@ class TestHandle extends InstanceHandle {
   constructor(current: () => Engine, id: string) {
     super(current, id)
     this.#engine = current
+  }
+
+  override async fork(options: ForkOptions): Promise<Handle> {
+    await super.fork(options)
+    return new TestHandle(this.#engine, options.id)
   }
 
   override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {

@@ -1,4 +1,5 @@
 import { expect } from "vitest"
+import { PerdureError } from "../../core/errors.ts"
 import { macrotask } from "../../hosts/simulated/simulated-host.ts"
 import type { TestEngine } from "../test-engine.ts"
 
@@ -31,6 +32,11 @@ export async function crashAtEveryCommit(story: (doom: Doom) => Promise<void>): 
   }
   expect(crashes).toBeGreaterThan(4)
   return crashes
+}
+
+/** For an act that may have ended the instance the first time. */
+export function unlessEnded(error: unknown): void {
+  if (!PerdureError.is(error, "INSTANCE_ENDED")) throw error
 }
 
 class OneCrash implements Doom {

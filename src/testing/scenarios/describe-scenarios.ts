@@ -7,6 +7,7 @@ import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
+import { forkStories } from "./fork-stories.ts"
 import { hookStories } from "./hook-stories.ts"
 import { nestedStepStories } from "./nested-step-stories.ts"
 import { pauseStories } from "./pause-stories.ts"
@@ -24,6 +25,7 @@ import { stepContextStories } from "./step-context-stories.ts"
 import { stepStories } from "./step-stories.ts"
 import { terminateStories } from "./terminate-stories.ts"
 import { valueStories } from "./value-stories.ts"
+import { versionStories } from "./version-stories.ts"
 import { whyStories } from "./why-stories.ts"
 
 /**
@@ -56,6 +58,8 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     rollbackStories(open)
     rollbackControlStories(open)
     continueStories(open)
+    versionStories(open)
+    forkStories(open)
     recoveryStories(open)
     disagreementStories(open)
     startStories(open)

@@ -111,7 +111,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     if (this.#stopping) return
     this.#stopping = new PerdureError("INSTANCE_ENDED", reason)
     for (const attempt of this.#live.values()) attempt.abort(this.#stopping)
-    this.#nested.stop(this.#stopping, (id) => this.#state.steps.get(id)?.retryAt !== undefined)
+    this.#nested.stop(this.#stopping)
   }
 
   /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
@@ -167,6 +167,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
     if (nested.has(request.id)) return
     // So did a cancel, which rejects it.
     if (this.#nested.isClosed(request)) return
+    const stopped = this.#stoppedFor(request)
+    if (stopped) return this.#nested.refuse(request.id, stopped)
     if (this.#state.isHeldBack) return this.#hold(request)
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
@@ -199,6 +201,11 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return cancel !== undefined && step.position < cancel.position
   }
 
+  /** Why a function that is to stop gets no more sleeps and waits. */
+  #stoppedFor({ kind, id }: AskRequest): PerdureError | undefined {
+    return kind === "do" || isOfRollback(id) ? undefined : this.#stopping
+  }
+
   /** It may not be tried again. What undoes a step always may. */
   #isStopped(step: OpenStep): boolean {
     return this.#isCancelled(step) || (this.#stopping !== undefined && !isOfRollback(step.id))
@@ -220,7 +227,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** An attempt that nobody waits for any more gets no answers. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
     if (this.#live.get(outer.ask.id) !== outer) return new Promise(() => undefined)
-    if (this.#stopping && request.kind !== "do" && !isOfRollback(request.id)) throw this.#stopping
+    const stopped = this.#stoppedFor(request)
+    if (stopped) throw stopped
     return this.#nested.ask(outer, request)
   }
 

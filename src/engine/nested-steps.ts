@@ -63,11 +63,12 @@ export class NestedSteps {
     }
   }
 
-  /** The same where what the outermost steps do is still awaited, but nothing else: what is open is given up. */
-  stop(error: unknown, isRetrying: (id: string) => boolean): void {
+  /** The same where how the outermost steps end is still awaited, but nothing else: sleeps, waits and retries are given up. */
+  stop(error: unknown): void {
+    const { steps, sleeps, waits } = this.#state
     for (const id of this.#waiters.keys()) {
-      const request = this.#waiters.get(id)?.[0]?.request
-      if (request === undefined || this.#state.nested.has(id) || (request.kind === "do" && !isRetrying(id))) continue
+      const isOpen = sleeps.has(id) || waits.has(id) || steps.get(id)?.retryAt !== undefined
+      if (!isOpen) continue
       this.#driver.abort(id)
       this.refuse(id, error)
     }

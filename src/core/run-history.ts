@@ -37,13 +37,20 @@ export function firstPosition(start: Recorded<EntryOf<"run.started">>): number {
   return start.entry.kept?.[0]?.from ?? start.position
 }
 
-/** What a run keeps that is restarted from a step: all that was recorded before the step began. Undefined: no such step. */
+/**
+ * What a run keeps that is restarted from a step: all that was recorded before the step began, and how children ended that were started
+ * before. Undefined: no such step.
+ */
 export function keptBefore(run: readonly Recorded[], step: string): readonly Kept[] | undefined {
   const end = run.findIndex(({ entry }) => isAsk(entry) && entry.id === step)
   if (end < 0) return undefined
   const cancelled = run.findIndex(({ entry }) => entry.type === "cancel.requested" || entry.type === "terminate.requested")
   const kept: { from: number; to: number }[] = []
-  for (const { position, entry } of run.slice(0, cancelled < 0 ? end : Math.min(end, cancelled))) {
+  const before = cancelled < 0 ? end : Math.min(end, cancelled)
+  const children = new Set<string>()
+  for (const [index, { position, entry }] of run.entries()) {
+    if (index >= before && !(entry.type === "child.ended" && children.has(entry.id))) continue
+    if (entry.type === "step.started" && entry.child) children.add(entry.id)
     if (!isKept(entry)) continue
     const last = kept.at(-1)
     if (last && last.to === position - 1) last.to = position

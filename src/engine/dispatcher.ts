@@ -10,6 +10,8 @@ const retryMs = 1_000
  * time in case a hint was lost. It also keeps the worker's lease, and gives instances back until the store takes them.
  */
 export class Dispatcher {
+  /** There was no room in memory when last looked, and there may be something to claim. */
+  isStarved = false
   readonly #spec: DispatcherSpec
   #running = false
   #ids = new Set<string>()
@@ -104,12 +106,14 @@ export class Dispatcher {
         if (!this.#running || (!all && ids.length === 0)) break
         const limit = Math.min(claimMax, this.#spec.makeRoom())
         if (limit === 0) {
-          // Whoever leaves memory wakes us again; what was named is then found among all.
+          // Whoever leaves memory, or comes to rest there, wakes us again; what was named is then found among all.
           this.#ids.clear()
           this.#all = false
+          this.isStarved = true
           return
         }
         this.#all = false
+        this.isStarved = false
         this.#ids = new Set(ids.slice(claimMax))
         const claimed = await journal.claim({ worker, offers, limit, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
         if (all && claimed.length === limit) this.#all = true

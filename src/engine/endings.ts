@@ -113,7 +113,7 @@ interface Waiter {
 }
 
 /** The entry that ended the last run of an ended instance. */
-async function readEnding(store: Store, row: InstanceRow): Promise<Entry> {
+export async function readEnding(store: Store, row: InstanceRow): Promise<Entry> {
   const position = row.endPosition ?? row.runPosition
   const rows = await store.journal.readJournal(row.id, position)
   const ending = rows.flatMap((item) => decodeRow(item)).find((item) => item.position === position)

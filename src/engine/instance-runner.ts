@@ -217,6 +217,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#settling = true
     try {
       this.#settling = this.#advance()
+      if (this.#runtime.isStarved && this.isAtRest) this.#runtime.onRest()
     } catch (bug) {
       this.#runtime.onLost(this, bug)
     }

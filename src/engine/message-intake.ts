@@ -3,7 +3,7 @@ import { isControl } from "../core/control.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
 import { isUndoing } from "../core/undoing.ts"
-import type { Message, NewInstance, NewMessage } from "../ports/journal-store.ts"
+import type { Message, NewMessage } from "../ports/journal-store.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import type { ChildEnding } from "./parting.ts"
 import type { RunEndings } from "./run-endings.ts"
@@ -29,7 +29,7 @@ export class MessageIntake {
   take(message: Message, closed: boolean): void {
     if (!isControl(message.kind) && closed) return void this.#held.push(message)
     this.#writer.draft.consume(message.seq)
-    const ignored = ignoreReason(message, this.#state, this.#driver.identity.incarnation)
+    const ignored = ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
     if (ignored !== undefined) return void this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     switch (message.kind) {
@@ -84,7 +84,6 @@ export class MessageIntake {
 
 /** The runner of the instance, as its intake sees it. */
 export interface IntakeDriver {
-  readonly identity: NewInstance
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
   readonly endings: RunEndings
   readonly answers: CodeAnswers
@@ -94,12 +93,12 @@ export interface IntakeDriver {
 }
 
 /** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
-function ignoreReason(message: Message, state: InstanceState, incarnation: string): string | undefined {
+function ignoreReason(message: Message, state: InstanceState): string | undefined {
   switch (message.kind) {
     case "event":
       return message.eventId !== undefined && state.hasEventId(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
     case "child":
-      return isAwaited(message, state, incarnation) ? undefined : "no step of this run waits for that child"
+      return isAwaited(message, state) ? undefined : "no step of this run waits for that child"
     case "update":
       return undefined
     case "terminate":
@@ -118,7 +117,7 @@ function ignoreReason(message: Message, state: InstanceState, incarnation: strin
   }
 }
 
-function isAwaited({ topic = "", payload = "{}" }: Message, state: InstanceState, incarnation: string): boolean {
+function isAwaited({ topic = "", payload = "{}" }: Message, state: InstanceState): boolean {
   const ending = JSON.parse(payload) as ChildEnding
-  return ending.incarnation === incarnation && state.children.get(topic)?.run === ending.run
+  return state.children.get(topic)?.run === ending.run
 }

@@ -6,7 +6,6 @@ import type { NewMessage } from "../ports/journal-store.ts"
 
 /** What a child's end brings to its parent. */
 export interface ChildEnding {
-  readonly incarnation: string
   readonly run: number
   readonly status: TerminalStatus
   /** Encoded: the result, or what it failed with. */
@@ -29,11 +28,10 @@ export function partingMessages(state: InstanceState, incarnation: string, entry
 
 export function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number): NewMessage {
   const ending: ChildEnding = {
-    incarnation,
     run,
     status: entry.type.slice("run.".length) as TerminalStatus,
     value: "value" in entry ? entry.value.text : "",
     ...("reason" in entry && entry.reason !== undefined ? { reason: entry.reason } : undefined),
   }
-  return { instance, kind: "child", topic: step, payload: JSON.stringify(ending), at }
+  return { instance, incarnation, kind: "child", topic: step, payload: JSON.stringify(ending), at }
 }

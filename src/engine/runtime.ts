@@ -23,6 +23,10 @@ export interface Runtime {
   readonly draining: boolean
   /** What instances do to others. */
   readonly outreach: Outreach
+  /** There is no room in memory for instances that could go on. */
+  readonly isStarved: boolean
+  /** One is at rest, and could make room. */
+  onRest(): void
   nextTurnId(): string
   /** Messages to other instances are durable. */
   onSent(messages: readonly NewMessage[]): void

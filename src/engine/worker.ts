@@ -173,6 +173,16 @@ export class Worker implements Runtime {
     return true
   }
 
+  /** Others wait for room. */
+  get isStarved(): boolean {
+    return this.#dispatcher.isStarved
+  }
+
+  onRest(): void {
+    this.#dispatcher.isStarved = false
+    this.#dispatcher.wake()
+  }
+
   /** Something was written for these instances, here or elsewhere. */
   hint(ids: readonly string[]): void {
     const others = ids.filter((id) => {

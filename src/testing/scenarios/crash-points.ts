@@ -79,7 +79,7 @@ function replacing<T extends object>(object: T, members: Partial<T>): T {
     get: (target, name) => {
       if (name in members) return members[name as keyof T]
       const value: unknown = Reflect.get(target, name)
-      return typeof value === "function" ? value.bind(target) : value
+      return typeof value === "function" ? (...args: unknown[]): unknown => Reflect.apply(value, target, args) : value
     },
   })
 }

@@ -1,6 +1,8 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
 import { cancelStories } from "./cancel-stories.ts"
+import { childBondStories } from "./child-bond-stories.ts"
+import { childRecoveryStories } from "./child-recovery-stories.ts"
 import { childStories } from "./child-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
 import { continueStories } from "./continue-stories.ts"
@@ -70,5 +72,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     residencyStories(open)
     valueStories(open)
     childStories(open)
+    childBondStories(open)
+    childRecoveryStories(open)
   })
 }

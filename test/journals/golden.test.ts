@@ -4,9 +4,10 @@ import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { entryTypes } from "../../src/core/journal.ts"
 import { decodeRow, encodeEntries } from "../../src/core/turn-codec.ts"
+import type { InstanceState } from "../../src/ports/journal-store.ts"
 import { createTestEngine, expectReplay, memory } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
-import { goldenWorkflows, steered } from "./workflows.ts"
+import { goldenWorkflows } from "./workflows.ts"
 
 const here = new URL("./", import.meta.url)
 
@@ -28,29 +29,38 @@ it("every type of entry is in a golden journal", () => {
 
 it("values in a row, as devalue's text and in blobs are in golden journals", () => {
   const texts = goldens.flatMap(({ golden }) => golden.journal.rows.map(({ entries }) => entries))
-  const keys = ["value", "rich", "blob", "kept", "startAt", "timeoutAt", "retryAt", "eventId", "reason"]
+  const keys = ["value", "rich", "blob", "kept", "startAt", "timeoutAt", "retryAt", "eventId", "reason", "notRolledBack", "seed", "startedAt", "parent", "at"]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })
 
-it("an instance that was not over when its journal was recorded goes on", async () => {
-  const { journal } = goldens.find(({ path }) => path.endsWith("0.1.0/still-waiting.json"))!.golden
-  const { instance, rows } = journal
+/** An engine on a store that holds the instance of a golden journal, a second later. */
+async function reopened(name: string, state: Pick<InstanceState, "status" | "dueAt">) {
+  const { golden } = goldens.find(({ path }) => path.endsWith(`0.1.0/${name}.json`))!
+  const { instance, rows } = golden.journal
   const store = memory()
   const opened = await store.open({ now: () => instance.createdAt, log: console, role: "worker" })
-  const state = { status: "waiting", run: 1, runPosition: 1 } as const
   const turns = rows.map((row) => ({
     ...row,
     instance: instance.id,
     incarnation: instance.incarnation,
-    state,
+    state: { ...state, run: 1, runPosition: 1 },
     ...(row.position === 1 ? { create: instance } : {}),
   }))
   expect(await opened.journal.commit(turns)).toEqual(rows.map(() => "committed"))
   await opened.close()
+  return createTestEngine({ store, workflows: [workflowOf(golden)], startAt: instance.createdAt + 1_000 })
+}
 
-  await using engine = await createTestEngine({ store, workflows: [steered], startAt: instance.createdAt + 1_000 })
-  await engine.sendEvent(instance.id, "letter", { text: "at last" })
-  expect(await engine.get(steered, instance.id).result()).toEqual({ two: 4, text: "at last", run: 1 })
+it("an instance that was not over when its journal was recorded goes on", async () => {
+  await using engine = await reopened("still-waiting", { status: "waiting" })
+  await engine.sendEvent("still-waiting", "letter", { text: "at last" })
+  expect(await engine.get("still-waiting").result()).toEqual({ two: 4, text: "at last", run: 1 })
+})
+
+it("an instance that was being undone when its journal was recorded is undone to the end", async () => {
+  await using engine = await reopened("being-rolled-back", { status: "sleeping", dueAt: 0 })
+  await engine.skip("10s")
+  expect(await engine.get("being-rolled-back").describe()).toMatchObject({ status: "failed", notRolledBack: ["charge"] })
 })
 
 describe.each(goldens)("$path", ({ golden }) => {

@@ -2,11 +2,31 @@
 
 import type { AnyWorkflow } from "../../src/index.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
-import { cancelled, everyday, failed, interrupted, large, mistaken, nested, overdue, parallel, steered } from "./workflows.ts"
+import {
+  forked,
+  fostered,
+  fostering,
+  patched,
+  perpetual,
+  undoable,
+  unpatched,
+  cancelled,
+  everyday,
+  failed,
+  interrupted,
+  large,
+  mistaken,
+  nested,
+  overdue,
+  parallel,
+  steered,
+} from "./workflows.ts"
 
 export interface Scenario {
   readonly name: string
   readonly workflow: AnyWorkflow
+  /** Others that it needs. */
+  readonly beside?: readonly AnyWorkflow[]
   readonly play: (engine: TestEngine) => Promise<void>
 }
 
@@ -149,13 +169,118 @@ export const scenarios: readonly Scenario[] = [
       await engine.settle()
     },
   },
+  {
+    name: "rolled-back",
+    workflow: undoable,
+    play: async (engine) => {
+      await engine.start(undoable, { id: "rolled-back", input: "fail" })
+      await engine.skip("10s")
+    },
+  },
+  {
+    name: "rolled-back-on-cancel",
+    workflow: undoable,
+    play: async (engine) => {
+      const handle = await engine.start(undoable, { id: "rolled-back-on-cancel", input: "wait" })
+      await engine.settle()
+      await handle.cancel("no longer wanted")
+      await engine.settle()
+      await engine.crash()
+      await engine.skip("10s")
+    },
+  },
+  {
+    name: "rolled-back-on-terminate",
+    workflow: undoable,
+    play: async (engine) => {
+      const handle = await engine.start(undoable, { id: "rolled-back-on-terminate", input: "wait" })
+      await engine.settle()
+      await handle.terminate({ reason: "enough", rollback: true })
+      await engine.settle()
+      await engine.crash()
+      await engine.skip("10s")
+    },
+  },
+  {
+    name: "being-rolled-back",
+    workflow: undoable,
+    play: async (engine) => {
+      await engine.start(undoable, { id: "being-rolled-back", input: "fail" })
+      await engine.settle()
+    },
+  },
+  {
+    name: "patched",
+    workflow: patched,
+    play: async (engine) => {
+      await engine.start(patched, { id: "patched" })
+      await engine.sendEvent("patched", "letter", { text: "go on" })
+    },
+  },
+  {
+    name: "patched-on-the-way",
+    workflow: patched,
+    play: async (engine) => {
+      await engine.crash({ workflows: [unpatched] })
+      await engine.start(unpatched, { id: "patched-on-the-way" })
+      await engine.settle()
+      await engine.crash({ workflows: [patched] })
+      await engine.sendEvent("patched-on-the-way", "letter", { text: "go on" })
+    },
+  },
+  {
+    name: "continued",
+    workflow: perpetual,
+    play: async (engine) => {
+      await engine.start(perpetual, { id: "continued", input: { texts: [] }, timeout: "1h" })
+      await engine.sendEvent("continued", "letter", { text: "a" })
+      await engine.skip("1s")
+      await engine.sendEvent("continued", "letter", { text: "b" }, { eventId: "letter-b" })
+      await engine.sendEvent("continued", "letter", { text: "c" })
+      for (let i = 0; i < 3; i++) {
+        await engine.skip("1m")
+        await engine.sendEvent("continued", "go")
+      }
+    },
+  },
+  {
+    name: "forked",
+    workflow: forked,
+    play: async (engine) => {
+      const handle = await engine.start(forked, { id: "original", input: 1 })
+      await engine.sendEvent("original", "letter", { text: "hello" })
+      await engine.skip("2h")
+      await handle.fork({ id: "forked", from: "last", input: 2 })
+      await engine.settle()
+    },
+  },
+  {
+    name: "restarted-with-its-time",
+    workflow: forked,
+    play: async (engine) => {
+      const handle = await engine.start(forked, { id: "restarted-with-its-time", input: 1 })
+      await engine.sendEvent("restarted-with-its-time", "letter", { text: "hello" })
+      await engine.skip("2h")
+      await handle.restart({ from: "last" })
+      await engine.settle()
+    },
+  },
+  {
+    name: "fostered",
+    workflow: fostered,
+    beside: [fostering],
+    play: async (engine) => {
+      await engine.start(fostering, { id: "guardian", input: "fostered" })
+      await engine.settle()
+    },
+  },
 ]
 
 /** Plays a scenario on an engine of its own; what it gives is the instance whose id is the scenario's name. */
-export async function playScenario({ name, workflow, play }: Scenario): Promise<TestEngine> {
+export async function playScenario({ name, workflow, beside = [], play }: Scenario): Promise<TestEngine> {
   hooks.onFailed = 0
   const engine = await createTestEngine({
-    workflows: [workflow],
+    workflows: [workflow, ...beside],
     startAt,
     seed: `golden ${name}`,
     onFailed: () => {

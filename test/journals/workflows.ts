@@ -115,4 +115,91 @@ export const large = workflow("large", async (ctx, input: { readonly times: numb
   return text.length
 })
 
-export const goldenWorkflows = [everyday, parallel, nested, cancelled, failed, overdue, steered, interrupted, large]
+/** Three steps that can be undone, the second of which cannot; then it fails, or waits for somebody to end it. */
+export const undoable = workflow(
+  "undoable",
+  { retry: { maxAttempts: 2, initialInterval: "1s", jitter: 0 } },
+  async (ctx: Context<Letters>, input: "fail" | "wait") => {
+    const reserved = await ctx.do("reserve", () => ({ shelf: "A7" }), { rollback: ({ shelf }) => `${shelf} is free` })
+    await ctx.do("charge", () => 20, {
+      rollback: {
+        run: () => {
+          throw new Error("the bank keeps it")
+        },
+        retry: { maxAttempts: 1 },
+      },
+    })
+    await ctx.do("pack", () => "packed", {
+      rollback: async (_packed, { attempt, step }) => {
+        const opened = await step.do("open the box", () => "open")
+        if (attempt === 1) throw new Error("the tape sticks")
+        return opened
+      },
+    })
+    const parallel = ctx.do("label", ({ step }) => step.sleep("print", "1d"))
+    if (input === "wait") await Promise.race([ctx.waitForEvent("letter"), parallel])
+    await ctx.do("ship", () => Promise.reject(new Error("no ship")), { retry: { maxAttempts: 1 } })
+    return reserved
+  },
+)
+
+/** One path for what began with it, another for what began before it was changed. */
+export const patched = workflow("patched", async (ctx: Context<Letters>) => {
+  const paths: string[] = []
+  for (const part of ["first", "second"]) {
+    const path = ctx.patched(part) ? "new" : "old"
+    paths.push(await ctx.do(`${part} ${path}`, () => path))
+    if (part === "first") await ctx.waitForEvent("letter")
+  }
+  return [...paths, ctx.patched("first"), ctx.patched("second")]
+})
+
+/** `patched` before it was changed. */
+export const unpatched = workflow("patched", async (ctx: Context<Letters>) => {
+  await ctx.do("first old", () => "old")
+  await ctx.waitForEvent("letter")
+})
+
+/** Each run takes one letter, and leaves the others to the next. */
+export const perpetual = workflow(
+  "perpetual",
+  async (ctx: Context<Letters & { go: undefined }>, input: { readonly texts: readonly string[] }): Promise<unknown> => {
+    await ctx.waitForEvent("go")
+    const { text } = await ctx.waitForEvent("letter")
+    const texts = [...input.texts, text]
+    if (texts.length < 3) return ctx.continueAsNew({ texts })
+    return { texts, run: ctx.instance.run, drawn: ctx.random() }
+  },
+)
+
+/** What it drew and when it began is what its steps are named after. */
+export const forked = workflow("forked", async (ctx: Context<Letters>, input: number) => {
+  const drawn = await ctx.do(`begun ${ctx.now()} with ${ctx.random()}`, () => ctx.startTime.toISOString())
+  const { text } = await ctx.waitForEvent("letter")
+  await ctx.sleep("nap", "1h")
+  const last = await ctx.do("last", () => input)
+  return { drawn, text, last, uuid: ctx.uuid() }
+})
+
+/** Knows who started it. */
+export const fostered = workflow("fostered", async (ctx: Context<Letters>) => `from ${String(ctx.instance.parentId)}`)
+
+/** Starts `fostered` under the id that it is given. */
+export const fostering = workflow("fostering", async (ctx: Context<Letters>, id: string) => ctx.runChild(fostered, { id }))
+
+export const goldenWorkflows = [
+  undoable,
+  patched,
+  perpetual,
+  forked,
+  fostered,
+  everyday,
+  parallel,
+  nested,
+  cancelled,
+  failed,
+  overdue,
+  steered,
+  interrupted,
+  large,
+]

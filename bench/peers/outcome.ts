@@ -21,6 +21,8 @@ export interface PeersOutcome {
   /** The day of the run. */
   readonly measuredOn: string
   readonly machine: Machine
+  /** Of the machine in the last minute of the run; the engines themselves are about 2 of it. */
+  readonly loadAfter?: number
   /** Which PostgreSQL, if one was needed. */
   readonly postgres?: string
   readonly rounds: number

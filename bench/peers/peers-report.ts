@@ -22,7 +22,7 @@ export function peersTable(outcome: PeersOutcome): string {
     "",
     ...outcome.engines.flatMap(reasonsOf),
     ...outcome.engines.flatMap((engine) => [engineLine(engine), ...engine.remarks.map((remark) => `  ${remark}`)]),
-    ...(outcome.postgres === undefined ? [] : [outcome.postgres]),
+    ...surroundings(outcome),
   ].join("\n")
 }
 
@@ -52,9 +52,17 @@ export function peersMarkdown(outcome: PeersOutcome): string {
     ...(unmeasured.length === 0 ? [] : [unmeasured.map((line) => `- ${line}`).join("\n")]),
     "Versions and settings:",
     outcome.engines.map((engine) => [`- ${engineLine(engine)}`, ...engine.remarks.map((remark) => `  - ${remark}`)].join("\n")).join("\n"),
-    [...(outcome.postgres === undefined ? [] : [outcome.postgres]), ...machineLines(outcome.machine)].map((line) => `- ${line}`).join("\n"),
+    surroundings(outcome)
+      .map((line) => `- ${line}`)
+      .join("\n"),
   ].join("\n\n")
 }
+
+const surroundings = ({ postgres, machine, loadAfter }: PeersOutcome): readonly string[] => [
+  ...(postgres === undefined ? [] : [postgres]),
+  ...machineLines(machine),
+  ...(loadAfter === undefined ? [] : [`load of the machine at the end of the run, the engines included: ${loadAfter.toFixed(1)}`]),
+]
 
 const valueText = ({ unit }: PeerFigure, { value }: Standing) => (value === undefined ? "not measured" : withUnit(spreadText(value), unit))
 

@@ -1,6 +1,7 @@
 // Measures the chosen engines with the chosen workloads. They take turns, round by round: what is compared was measured at about the same time,
 // and what else the machine does meets all of them.
 
+import { loadavg } from "node:os"
 import { describeMachine } from "../machine.ts"
 import { sampleText } from "../report.ts"
 import type { Sample } from "../workload.ts"
@@ -42,6 +43,7 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   return {
     measuredOn: new Date().toISOString().slice(0, "2026-01-01".length),
     machine,
+    loadAfter: loadavg()[0] ?? Number.NaN,
     ...(postgres === undefined ? {} : { postgres: postgres.description }),
     rounds: options.rounds,
     workloads: workloads.map(({ id, title }) => ({ id, title })),

@@ -19,7 +19,7 @@ const begin = (step: string, undoes?: string, key = step): LedgerEntry => ({
   given: undoes === undefined ? {} : { undoes },
 })
 const end = (step: string, nonce: string): LedgerEntry => ({ what: "end", instance: "i", step, key: step, nonce, value: 0 })
-const ledger = (...entries: readonly LedgerEntry[]) => entries.map((entry, order) => ({ ...entry, life: 1, seq: order, order, at: 0 }) as LedgerLine)
+const ledger = (...entries: readonly LedgerEntry[]): readonly LedgerLine[] => entries.map((entry, order) => ({ ...entry, life: 1, seq: order, order, at: 0 }))
 
 const history = [completed("a", "1", 1), completed("b", "2", 2), completed("b#rollback", "3", 3), completed("a#rollback", "4", 4)]
 const steps = [begin("a"), end("a", "1"), begin("b"), end("b", "2")]

@@ -1,4 +1,16 @@
 export { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "./testing/test-engine.ts"
+export {
+  simulate,
+  type SimulateOptions,
+  type SimulatedAction,
+  type SimulatedEvent,
+  type SimulatedFaults,
+  type SimulationReport,
+  type SimulationSetup,
+} from "./testing/simulate.ts"
+export type { Seed } from "./testing/simulation/fault-plan.ts"
+export type { SimulatedWorld } from "./testing/simulation/simulated-world.ts"
+export { SimulationError } from "./testing/simulation/simulation-error.ts"
 export type { Mock } from "./testing/step-mocks.ts"
 export type { JournalExport, Replayed } from "./engine/replay.ts"
 export { memory } from "./stores/memory/memory.ts"

@@ -74,8 +74,22 @@ const surfaces: Record<string, Surface> = {
   },
   "src/sqlite.ts": { values: ["sqlite"], types: ["SqliteOptions"] },
   "src/testing.ts": {
-    values: ["createTestEngine", "expectReplay", "memory"],
-    types: ["JournalExport", "Mock", "Replayed", "TestEngine", "TestEngineOptions"],
+    values: ["SimulationError", "createTestEngine", "expectReplay", "memory", "simulate"],
+    types: [
+      "JournalExport",
+      "Mock",
+      "Replayed",
+      "Seed",
+      "SimulateOptions",
+      "SimulatedAction",
+      "SimulatedEvent",
+      "SimulatedFaults",
+      "SimulatedWorld",
+      "SimulationReport",
+      "SimulationSetup",
+      "TestEngine",
+      "TestEngineOptions",
+    ],
   },
 }
 

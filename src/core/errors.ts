@@ -42,6 +42,7 @@ export type ErrorCode =
   | "READ_ONLY_HANDLER"
   | "RESULT_TIMEOUT"
   | "SELF_CALL"
+  | "SIMULATION_FAILED"
   | "STALLED"
   | "STEP_FAILED"
   | "STEP_TIMEOUT"

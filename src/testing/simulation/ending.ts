@@ -1,0 +1,26 @@
+import { encodeValue } from "../../core/codec.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { InstanceDescription } from "../../engine/client.ts"
+
+/** How an instance ended, as text that can be compared and shown. */
+export interface Ending {
+  readonly status: string
+  readonly result: unknown
+  readonly text: string
+}
+
+export function endingOf({ status, result, error }: InstanceDescription, comparable: (result: unknown) => unknown): Ending {
+  if (status === "completed") return { status, result, text: `completed with ${shown(comparable(result))}` }
+  return { status, result: undefined, text: error instanceof Error ? `${status} with ${errorText(error)}` : status }
+}
+
+/** How many attempts a step had is no part of it: those that a crash cut off count. */
+function errorText(error: Error): string {
+  if (!PerdureError.is(error, "STEP_FAILED")) return `${error.name}: ${error.message}`
+  const { cause } = error
+  return `${error.name} of step "${String(error.details["step"])}", by ${cause instanceof Error ? `${cause.name}: ${cause.message}` : shown(cause)}`
+}
+
+function shown(value: unknown): string {
+  return encodeValue(value) || "undefined"
+}

@@ -1,0 +1,61 @@
+import { PerdureError } from "../../core/errors.ts"
+import { decodeRow } from "../../core/turn-codec.ts"
+import type { JournalExport } from "../../engine/replay.ts"
+import type { Seed } from "./fault-plan.ts"
+import type { Finding } from "./findings.ts"
+import type { RunRecord } from "./simulated-run.ts"
+
+const entriesMax = 40
+const valueLengthMax = 160
+
+/** A run that did not come out as it should, with everything that is needed to see why. */
+export class SimulationError extends PerdureError {
+  override readonly name = "SimulationError"
+  /** Undefined: it went wrong without any fault. */
+  readonly seed: Seed | undefined
+  readonly kind: Finding["kind"]
+  /** What went wrong around it, in the order in which it did. */
+  readonly faults: readonly string[]
+  readonly expected: string | undefined
+  readonly found: string
+  readonly hints: readonly string[]
+  readonly journal: JournalExport | undefined
+
+  constructor(workflow: string, seed: Seed | undefined, finding: Finding, run: RunRecord) {
+    const { kind, expected, found, hints } = finding
+    const { faults, journal } = run
+    const where = seed === undefined ? "without any fault" : typeof seed === "number" ? `under seed ${seed}` : `under "${seed}"`
+    const lines = [
+      `workflow "${workflow}" is not safe: ${finding.what} (${where})`,
+      ...faults.map((fault) => `  fault:    ${fault}`),
+      ...(expected === undefined ? [`  found:    ${found}`] : [`  without:  ${expected}`, `  with:     ${found}`]),
+      ...hints.map((hint) => `  hint:     ${hint}`),
+      `  again:    ${reproduction(workflow, seed)}`,
+      ...(journal ? ["  journal:", ...journalLines(journal)] : []),
+    ]
+    super("SIMULATION_FAILED", lines.join("\n"), { details: { workflow, seed, kind } })
+    this.seed = seed
+    this.kind = kind
+    this.faults = faults
+    this.expected = expected
+    this.found = found
+    this.hints = hints
+    this.journal = journal
+  }
+}
+
+function reproduction(workflow: string, seed: Seed | undefined): string {
+  const name = workflow.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => next?.toUpperCase() ?? "")
+  return `await simulate(${/^[A-Za-z]/.test(name) ? name : "workflow"}, { …, seeds: [${seed === undefined ? "" : JSON.stringify(seed)}] })`
+}
+
+function journalLines({ instance, rows }: JournalExport): readonly string[] {
+  const entries = rows.flatMap((row) => decodeRow(row))
+  const lines = entries.map(({ position, at, entry }) => {
+    const { type, ...fields } = entry
+    const data = "value" in fields ? { ...fields, value: fields.value.text } : fields
+    const text = Object.entries(data).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    return `    ${position} +${at - instance.createdAt}ms ${type} ${text.join(" ").slice(0, valueLengthMax)}`.trimEnd()
+  })
+  return lines.length <= entriesMax ? lines : [...lines.slice(0, entriesMax / 2), `    … ${lines.length - entriesMax} more …`, ...lines.slice(-entriesMax / 2)]
+}

@@ -1,0 +1,80 @@
+import type { Context } from "../../core/context.ts"
+import type { AnyWorkflow } from "../../core/workflow.ts"
+
+/** Workflow code of a simulation, and what its authors should know: things it asked for that nobody ever looked at. */
+export class WatchedAsks {
+  readonly #unawaited = new Set<string>()
+  readonly #byOriginal = new Map<AnyWorkflow, AnyWorkflow>()
+
+  /** The same workflow, watched. */
+  watch(workflow: AnyWorkflow): AnyWorkflow {
+    const known = this.#byOriginal.get(workflow)
+    if (known) return known
+    const watched: AnyWorkflow = { ...workflow, run: (ctx, input) => this.#run(workflow, ctx, input) }
+    this.#byOriginal.set(workflow, watched)
+    return watched
+  }
+
+  /** In words. */
+  get unawaited(): readonly string[] {
+    return [...this.#unawaited]
+  }
+
+  async #run(workflow: AnyWorkflow, ctx: Context, input: unknown): Promise<unknown> {
+    const asked: Watched[] = []
+    const watched = new Proxy(ctx, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target)
+        if (typeof member !== "function") return member
+        const call = (...args: readonly unknown[]): unknown => Reflect.apply(member, target, args) as unknown
+        if (!asks.has(name)) return call
+        return (first: unknown, ...rest: readonly unknown[]) => {
+          const subject = isWorkflow(first) ? this.watch(first) : first
+          const promise = new WatchedPromise(call(subject, ...rest) as Promise<unknown>)
+          asked.push({ what: `ctx.${String(name)}(${JSON.stringify(isWorkflow(first) ? first.name : first)}, …)`, promise })
+          return promise
+        }
+      },
+    })
+    try {
+      return await workflow.run(watched, input)
+    } finally {
+      for (const { what, promise } of asked) if (!promise.isWatched) this.#unawaited.add(`${what} of workflow "${workflow.name}"`)
+    }
+  }
+}
+
+interface Watched {
+  readonly what: string
+  readonly promise: WatchedPromise
+}
+
+const asks: ReadonlySet<string | symbol> = new Set(["do", "sleep", "sleepUntil", "waitForEvent", "waitForSignal", "startChild", "runChild"])
+
+function isWorkflow(value: unknown): value is AnyWorkflow {
+  return typeof value === "object" && value !== null && "run" in value && "name" in value
+}
+
+/** Knows whether somebody looked at it: `await` and all combinators do that by `then`, as it is not a plain promise. */
+class WatchedPromise extends Promise<unknown> {
+  isWatched = false
+
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  constructor(inner: Promise<unknown>) {
+    super((resolve, reject) => inner.then(resolve, reject))
+    // One that nobody looks at is reported; its rejection must not take the process down before that.
+    super.then(undefined, () => undefined)
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- it is a promise
+  override then<A = unknown, B = never>(
+    onFulfilled?: ((value: unknown) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.isWatched = true
+    return super.then(onFulfilled, onRejected)
+  }
+}

@@ -14,6 +14,10 @@ const sleeping = workflow("sleeping", async (ctx: Context<Events>) => ctx.sleep(
 const waiting = workflow("waiting", async (ctx: Context<Events>) => ctx.waitForEvent("letter"))
 const returning = workflow("returning", async () => "done")
 const throwing = workflow("throwing", async () => Promise.reject(new Error("broken")))
+const undoing = workflow("undoing", async (ctx: Context<Events>) => {
+  await ctx.do("work", () => 1, { rollback: () => endless })
+  throw new Error("broken")
+})
 /** Deployed over `waiting`, whose journal it does not fit. */
 const mistaken = workflow("waiting", async (ctx) => ctx.sleep("letter", "1d"))
 
@@ -31,6 +35,7 @@ const ways: Record<string, (engine: TestEngine) => Promise<unknown>> = {
     await engine.settle()
     await handle.cancel()
   },
+  "running, rollingBack": (engine) => engine.start(undoing, { id: "a" }),
   sleeping: (engine) => engine.start(sleeping, { id: "a" }),
   waiting: (engine) => engine.start(waiting, { id: "a" }),
   paused: async (engine) => {
@@ -44,7 +49,7 @@ const ways: Record<string, (engine: TestEngine) => Promise<unknown>> = {
     await engine.crash({ workflows: [mistaken] })
     await handle.sendEvent("nudge", 0)
     await engine.settle()
-    await engine.crash({ workflows: [working, sleeping, waiting, returning, throwing] })
+    await engine.crash({ workflows: [working, sleeping, waiting, returning, throwing, undoing] })
   },
   completed: (engine) => engine.start(returning, { id: "a" }),
   failed: (engine) => engine.start(throwing, { id: "a" }),
@@ -66,6 +71,7 @@ const controls: Record<string, (handle: Handle) => Promise<ControlResult | void>
   resume: (handle) => handle.resume(),
   cancel: (handle) => handle.cancel(),
   terminate: (handle) => handle.terminate(),
+  rollback: (handle) => handle.terminate({ rollback: true }),
   restart: (handle) => handle.restart(),
   delete: (handle) => handle.delete(),
 }
@@ -116,7 +122,7 @@ async function unlessStill(before: string, handle: Handle): Promise<string> {
 }
 
 it.each(cells)("$control of an instance that is $state: $cell", async ({ state, control, cell }) => {
-  await using engine = await createTestEngine({ workflows: [working, sleeping, waiting, returning, throwing] })
+  await using engine = await createTestEngine({ workflows: [working, sleeping, waiting, returning, throwing, undoing] })
   await ways[state]?.(engine)
   await engine.settle()
   expect(await stateOf(engine.get("a"))).toBe(state)

@@ -208,3 +208,52 @@ exactly<Workflow<"sleep" | "wait", 1 | "two">>()(union)
 const _wrong: typeof plain = order
 const durations: Duration[] = [500, "500ms", "30s", "5m", "24h", "7d", "2w", "1 hour", "5 minutes"]
 void durations
+
+// --- rollback, continueAsNew, patched, fork, terminate -------------------------------------------------------------------------
+
+const undoable = workflow("undoable", async (ctx, input: { round: number }) => {
+  const reserved = await ctx.do("reserve", async () => ({ shelf: "A7" }), {
+    rollback: (result, { attempt, idempotencyKey, signal, step }) => {
+      exactly<{ shelf: string }>()(result)
+      exactly<number>()(attempt)
+      exactly<string>()(idempotencyKey)
+      exactly<AbortSignal>()(signal)
+      return step.do("inside", () => result.shelf)
+    },
+  })
+  // What undoes a step says nothing about what the step gives.
+  exactly<{ shelf: string }>()(reserved)
+  const nothing = await ctx.do("nothing", () => undefined, {
+    rollback: { run: (result) => exactly<undefined>()(result), retry: { maxAttempts: 9 }, timeout: "1m" },
+  })
+  exactly<undefined>()(nothing)
+  // @ts-expect-error the result is a number
+  await ctx.do("number", () => 1, { rollback: (result: string) => result })
+  // @ts-expect-error a rollback has a function to run
+  await ctx.do("number", () => 1, { rollback: { retry: { maxAttempts: 9 } } })
+  // @ts-expect-error a rollback is not undone itself
+  await ctx.do("number", () => 1, { rollback: { run: () => 1, rollback: () => 1 } })
+  exactly<boolean>()(ctx.patched("fees"))
+  // @ts-expect-error a patch has a name
+  ctx.patched()
+  // It does not come back: the result is that of the other ways out.
+  if (input.round < 3) return ctx.continueAsNew({ round: input.round + 1 })
+  return reserved.shelf
+})
+
+const undoableHandle = await engine.start(undoable, { input: { round: 1 } })
+exactly<string>()(await undoableHandle.result())
+exactly<Handle<string, Record<string, unknown>>>()(await undoableHandle.fork({ id: "fork", from: "reserve", input: { round: 2 } }))
+// @ts-expect-error a fork has an id
+await undoableHandle.fork({ from: "reserve" })
+await undoableHandle.terminate("enough")
+await undoableHandle.terminate({ reason: "enough", rollback: true })
+// @ts-expect-error there is no such option
+await undoableHandle.terminate({ undo: true })
+exactly<readonly string[] | undefined>()((await undoableHandle.describe()).notRolledBack)
+
+const endless = workflow("endless", async (ctx, round: number): Promise<never> => {
+  await ctx.sleep("nap", "1h")
+  return ctx.continueAsNew(round + 1)
+})
+exactly<never>()(await (await engine.start(endless, { input: 1 })).result())

@@ -44,7 +44,10 @@ function refuseChildren(prefix: readonly Recorded[]): void {
   const over = new Set(prefix.map(({ entry }) => (entry.type === "child.ended" ? entry.instance : undefined)))
   for (const { entry } of prefix) {
     if (entry.type !== "step.started" || entry.child === undefined || over.has(entry.child.instance)) continue
-    throw new PerdureError("BAD_OPTION", `child "${entry.child.instance}" was under way at that step; fork from a step before its start or after its end`)
+    throw new PerdureError(
+      "BAD_OPTION",
+      `child "${entry.child.instance}" is not over, and tells the original only how it ends; fork from a step before its start, or later`,
+    )
   }
 }
 

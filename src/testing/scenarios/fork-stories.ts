@@ -183,7 +183,7 @@ export function forkStories(open: OpenBed): void {
       expect(await engine.count({}, "status")).toEqual({ waiting: 1 })
     })
 
-    it("while a child is under way is refused: it belongs to the original", async () => {
+    it("while a child is under way is refused: it belongs to the original; how it ended is kept", async () => {
       const child = workflow("child", (ctx: Context) => ctx.waitForEvent("word"))
       const parent = workflow("parent", async (ctx: Context) => {
         const started = await ctx.startChild(child, { id: "child" })
@@ -194,12 +194,15 @@ export function forkStories(open: OpenBed): void {
       const engine = await open({ workflows: [parent, child] })
       const handle = await engine.start(parent, { id: "i" })
       await engine.settle()
+      const refusal = { code: "BAD_OPTION", message: expect.stringContaining('"child"') as string }
+      await expect(handle.fork({ id: "fork", from: "a" })).rejects.toMatchObject(refusal)
       await engine.sendEvent("child", "word", "hello")
       await handle.result()
-      await expect(handle.fork({ id: "fork", from: "a" })).rejects.toMatchObject({ code: "BAD_OPTION", message: expect.stringContaining('"child"') as string })
-      const fork = await handle.fork({ id: "fork", from: "b" })
-      await engine.settle()
-      expect(await fork.result()).toEqual(["hello", 1])
+      for (const from of ["a", "b"]) {
+        const fork = await handle.fork({ id: `from-${from}`, from })
+        await engine.settle()
+        expect(await fork.result()).toEqual(["hello", 1])
+      }
     })
   })
 }

@@ -28,7 +28,7 @@ export const Perdure = {
 
 export { workflow } from "./core/workflow.ts"
 export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
-export type { Context, InstanceInfo, SleepOptions, StepContext, StepOptions, WaitOptions, WorkflowLog } from "./core/context.ts"
+export type { Context, InstanceInfo, Rollback, RollbackFunction, SleepOptions, StepContext, StepOptions, WaitOptions, WorkflowLog } from "./core/context.ts"
 export type { Duration } from "./core/duration.ts"
 export type { ErrorCode } from "./core/errors.ts"
 export type { EntryType } from "./core/journal.ts"
@@ -43,6 +43,7 @@ export type {
   BatchResult,
   Client,
   ControlResult,
+  ForkOptions,
   Handle,
   HistoryEntry,
   HistoryOptions,
@@ -55,6 +56,7 @@ export type {
   SendOptions,
   SendOrStartOptions,
   StartOptions,
+  TerminateOptions,
   Why,
 } from "./engine/client.ts"
 export type { Engine } from "./engine/engine.ts"

@@ -95,11 +95,11 @@ export class Execution implements ContextSource {
       case "terminate.requested":
         return this.#terminate()
       case "child.ended":
-        return this.#childResults.ended(entry)
+        return this.#halted ? undefined : this.#childResults.ended(entry)
       case "event.handled":
-        return this.#call(() => this.handlers.event(entry.event, payload?.decode()))
+        return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, payload?.decode()))
       case "update.accepted":
-        return this.#update(entry)
+        return this.#halted ? undefined : this.#update(entry)
       default:
         return this.#settle(entry, payload)
     }
@@ -284,6 +284,7 @@ export class Execution implements ContextSource {
 
   /** Throws if the code refuses the request. */
   validateUpdate(name: string, args: string): void {
+    if (this.#halted) throw new PerdureError("INSTANCE_ENDED", `the code of instance "${this.#spec.info.id}" has ended, and takes no updates`)
     this.#readingOnly(`the validation of update "${name}"`, () => this.handlers.validateUpdate(name, args))
   }
 

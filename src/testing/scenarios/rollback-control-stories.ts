@@ -260,6 +260,33 @@ export function rollbackControlStories(open: OpenBed): void {
       }
     })
 
+    it("lets nothing reach the code any more: no handler is called, no update is accepted, no child is heard of", async () => {
+      undone = []
+      const seen: string[] = []
+      const undoing = new Gate()
+      const child = workflow("child", (ctx: Context) => ctx.waitForEvent("word"))
+      const parent = workflow("parent", async (ctx: Context) => {
+        ctx.onEvent("note", () => void seen.push("event"))
+        ctx.setUpdateHandler("change", () => void seen.push("update"))
+        await doable(ctx, "a", () => undoing.passed)
+        const started = await ctx.startChild(child, { id: "child", onParentEnd: "abandon" })
+        await started.result().finally(() => seen.push("child"))
+      })
+      const engine = await open({ workflows: [parent, child] })
+      const handle = await engine.start(parent, { id: "i" })
+      await engine.settle()
+      await handle.terminate({ rollback: true })
+      await engine.settle()
+      await engine.sendEvent("i", "note")
+      await engine.sendEvent("child", "word")
+      await expect(handle.update("change")).rejects.toMatchObject({ code: "INSTANCE_ENDED" })
+      await engine.crash()
+      undoing.open()
+      await engine.settle()
+      expect({ status: await handle.status(), seen }).toEqual({ status: "terminated", seen: [] })
+      expect(await engine.get("child").status()).toBe("completed")
+    })
+
     it("of an instance that has not begun has nothing to undo; of a stalled one it is refused", async () => {
       const engine = await open({ workflows: [flow] })
       const queued = await engine.start(flow, { id: "queued", input: "wait", delay: "1h" })

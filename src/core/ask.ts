@@ -70,7 +70,7 @@ export class Asker implements Asks<Record<string, never>> {
       if (options !== undefined) this.#checkOptions(name, options)
       return this.#sink({ kind: "do", id, fn: fn as DoAsk["fn"], options: options as StepOptions | undefined }) as Promise<T>
     } catch (error) {
-      return Promise.reject(error)
+      return rejected(error)
     }
   }
 
@@ -116,7 +116,7 @@ export class Asker implements Asks<Record<string, never>> {
     try {
       return this.#sink(make(this.#id(name, duplicates)))
     } catch (error) {
-      return Promise.reject(error)
+      return rejected(error)
     }
   }
 
@@ -133,6 +133,13 @@ export class Asker implements Asks<Record<string, never>> {
     }
     return stepId(this.#parent, name, occurrence)
   }
+}
+
+/** Counts as handled, like every promise that the engine hands out. */
+function rejected(error: unknown): Promise<never> {
+  const promise = Promise.reject(error)
+  promise.catch(() => undefined)
+  return promise
 }
 
 /** Here, where the code can still catch it: an attempt could only fail again and again. */

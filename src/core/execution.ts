@@ -2,12 +2,13 @@ import type { AskRequest, DoAsk } from "./ask.ts"
 import { encodeError, encodeValue, Payload } from "./codec.ts"
 import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
-import { tooManySteps, CancelledError, PerdureError, TerminatedError } from "./errors.ts"
+import { tooManySteps, CancelledError, TerminatedError } from "./errors.ts"
 import { Handlers } from "./handlers.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import type { Limits } from "./limits.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./outcome.ts"
+import { Reading } from "./reading.ts"
 import { Rollbacks } from "./rollback.ts"
 import { startOf } from "./run-history.ts"
 import { settle, type Settling } from "./settlement.ts"
@@ -49,8 +50,7 @@ export class Execution implements ContextSource {
   #patches: Map<string, boolean> | undefined = undefined
   /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
   #halted = false
-  /** A query or a validation is being answered: nothing may be asked for. */
-  #readOnly: string | undefined = undefined
+  #reading: Reading | undefined = undefined
 
   constructor(spec: ExecutionSpec) {
     this.#spec = spec
@@ -202,7 +202,7 @@ export class Execution implements ContextSource {
   readonly ask = (request: AskRequest): Promise<unknown> => {
     const spec = this.#spec
     spec.guard()
-    this.#refuseInHandler()
+    this.refuseInHandler()
     // The code has ended, and what it left running asks for more.
     if (this.#halted) return new Promise(() => undefined)
     if (++this.#asked > spec.limits.stepsMax) throw tooManySteps(spec.limits.stepsMax)
@@ -242,7 +242,7 @@ export class Execution implements ContextSource {
     this.#patches ??= new Map()
     const known = this.#patches.get(patch)
     if (known !== undefined) return known
-    this.#refuseInHandler()
+    this.refuseInHandler()
     const isPatched = this.asksAhead === 0
     this.#patches.set(patch, isPatched)
     if (isPatched) this.#note({ type: "patched", patch })
@@ -252,7 +252,7 @@ export class Execution implements ContextSource {
   /** The input is checked as that of a start is; what is wrong with it is thrown. */
   async continueAsNew(input: unknown): Promise<void> {
     this.#spec.guard()
-    this.#refuseInHandler()
+    this.refuseInHandler()
     const { name, options } = this.#spec.workflow
     const what = `the input of workflow "${name}"`
     const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what }) : input
@@ -288,18 +288,14 @@ export class Execution implements ContextSource {
     this.#readingOnly(`the validation of update "${name}"`, () => this.handlers.validateUpdate(name, args))
   }
 
-  #readingOnly<T>(what: string, run: () => T): T {
-    this.#readOnly = what
-    try {
-      return run()
-    } finally {
-      this.#readOnly = undefined
-    }
+  #readingOnly<T>(what: string, read: () => T): T {
+    this.#reading ??= new Reading()
+    return this.#reading.run(what, (run) => this.#spec.enter(run), read)
   }
 
-  #refuseInHandler(): void {
-    if (this.#readOnly === undefined) return
-    throw new PerdureError("READ_ONLY_HANDLER", `${this.#readOnly} asks for something; it may only read what the workflow knows`)
+  /** Throws while only reading is allowed. */
+  refuseInHandler(): void {
+    this.#reading?.refuse()
   }
 
   #update({ update, name, value }: EntryOf<"update.accepted">): void {
@@ -334,6 +330,7 @@ export class Execution implements ContextSource {
   }
 
   childResult(step: string): Promise<unknown> {
+    this.refuseInHandler()
     if (this.#cancelled) throw this.#cancelled
     return this.#childResults.of(step)
   }

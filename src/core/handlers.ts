@@ -33,10 +33,7 @@ export class Handlers {
     const handler = this.#queries.get(name)
     if (handler === undefined) throw unknownName("UNKNOWN_QUERY", "query", name, [...this.#queries.keys()])
     const answer = handler(...argumentsOf(args))
-    if (isThenable(answer)) {
-      answer.then(undefined, () => undefined)
-      throw new PerdureError("BAD_QUERY", `the handler of query "${name}" gives a promise; a query answers at once, from what the workflow knows`)
-    }
+    refusePromise(answer, `the handler of query "${name}" gives a promise; a query answers at once, from what the workflow knows`)
     return encodeValue(answer, { what: `answer to query "${name}"` })
   }
 
@@ -44,7 +41,8 @@ export class Handlers {
   validateUpdate(name: string, args: Encoded): void {
     const handler = this.#updates.get(name)
     if (handler === undefined) throw unknownName("UNKNOWN_UPDATE", "update", name, [...this.#updates.keys()])
-    handler.validate?.(...argumentsOf(args))
+    const answer: unknown = handler.validate?.(...argumentsOf(args))
+    refusePromise(answer, `validate of update "${name}" gives a promise; it decides at once, from what the workflow knows`)
   }
 
   async update(name: string, args: Encoded): Promise<unknown> {
@@ -57,6 +55,12 @@ export class Handlers {
 
 function argumentsOf(args: Encoded): never[] {
   return decodeValue(args) as never[]
+}
+
+function refusePromise(answer: unknown, message: string): void {
+  if (!isThenable(answer)) return
+  answer.then(undefined, () => undefined)
+  throw new PerdureError("BAD_QUERY", message)
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -227,11 +227,6 @@ export class InstanceState {
     this.#received?.delete(position)
   }
 
-  /** How many events of each type wait for somebody to ask for them. */
-  bufferedEvents(): ReadonlyMap<string, number> {
-    return new Map([...(this.#buffered ?? [])].filter(([, queue]) => queue.length > 0).map(([event, queue]) => [event, queue.length]))
-  }
-
   /** The open wait for that type that was asked for first. */
   openWait(event: string): OpenWait | undefined {
     for (const wait of this.waits.values()) if (wait.event === event) return wait

@@ -21,6 +21,8 @@ export interface ContextSource {
   readonly handlers: Handlers
   /** A handler was set: events that are buffered may be for it. */
   newHandler(): void
+  /** Throws where nothing may change: while a query is answered. */
+  refuseInHandler(): void
   patched(patch: string): boolean
   continueAsNew(input: unknown): Promise<void>
   startChild(start: ChildStart): DoAsk["fn"]
@@ -91,18 +93,21 @@ export class WorkflowContext extends Asker {
   onEvent(type: string, handler: EventHandler<never>): void {
     checkEventType(type, this.#limits.eventTypeLengthMax)
     checkFunction(`the handler of event "${type}"`, handler)
+    this.#source.refuseInHandler()
     this.#source.handlers.onEvent(type, handler)
     this.#source.newHandler()
   }
 
   setQueryHandler(name: string, handler: QueryHandler): void {
     checkFunction(`the handler of query "${name}"`, handler)
+    this.#source.refuseInHandler()
     this.#source.handlers.setQuery(name, handler)
   }
 
   setUpdateHandler(name: string, first: UpdateOptions | UpdateHandler, second?: UpdateHandler): void {
     const handler = typeof first === "function" ? first : second
     checkFunction(`the handler of update "${name}"`, handler)
+    this.#source.refuseInHandler()
     this.#source.handlers.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
     this.#source.newHandler()
   }
@@ -148,7 +153,9 @@ export class WorkflowContext extends Asker {
     return this.askFor(name.slice(-this.#limits.stepNameLengthMax), make, "number")
   }
 
+  /** What is drawn counts: the next draw is another. */
   get #seeded(): SeededRandom {
+    this.#source.refuseInHandler()
     this.#random ??= new SeededRandom(this.#source.seed)
     return this.#random
   }

@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import type { EntryOf } from "../core/journal.ts"
+import type { EntryOf, Kept } from "../core/journal.ts"
 import { isTerminal } from "../core/status.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
@@ -16,20 +16,35 @@ type Answer = EntryOf<"update.completed" | "update.failed">
 export class Answers {
   readonly #store: Store
   readonly #host: Host
+  readonly #ours: { readonly active: boolean }
   readonly #waiters = new Map<string, Waiter>()
   readonly #recheck: Alarm
 
-  constructor(store: Store, host: Host, timers: Timers) {
+  constructor(store: Store, host: Host, timers: Timers, ours: { readonly active: boolean }) {
     this.#store = store
     this.#host = host
+    this.#ours = ours
     this.#recheck = new Alarm(timers, () => void this.check())
   }
 
   /** Resolves with what the update came to; `from` is a position before which its answer cannot be. */
   wait(instance: string, update: string, from: number): Promise<unknown> {
-    const answer = new Promise<unknown>((resolve, reject) => this.#waiters.set(update, { instance, from, resolve, reject }))
+    const answer = new Promise<unknown>((resolve, reject) =>
+      this.#waiters.set(update, { instance, from, isSent: false, acceptedAt: undefined, resolve, reject }),
+    )
     this.#checkLater()
     return answer
+  }
+
+  /** It was delivered: from now on it is in the inbox or in the journal, or it was dropped. */
+  sent(update: string): void {
+    const waiter = this.#waiters.get(update)
+    if (waiter) waiter.isSent = true
+  }
+
+  /** A run of the instance is over: what it has not answered it never will. */
+  runOver(instance: string): void {
+    for (const [update, waiter] of this.#waiters) if (waiter.instance === instance) void this.#lookSafely(update, waiter)
   }
 
   tell(entry: Answer): void {
@@ -42,14 +57,7 @@ export class Answers {
 
   /** Something may have changed in the store. */
   async check(): Promise<void> {
-    for (const [update, waiter] of this.#waiters) {
-      try {
-        await this.#look(update, waiter)
-      } catch (error) {
-        if (PerdureError.is(error, "NOT_FOUND") || PerdureError.is(error, "INSTANCE_ENDED")) this.giveUp(update, error)
-        else this.#host.log.error(`the answer to an update of instance "${waiter.instance}" could not be looked up; trying again`, { error })
-      }
-    }
+    for (const [update, waiter] of this.#waiters) await this.#lookSafely(update, waiter)
     this.#checkLater()
   }
 
@@ -57,17 +65,32 @@ export class Answers {
     for (const update of [...this.#waiters.keys()]) this.giveUp(update, error)
   }
 
-  /** The row is read first: an answer that comes in between is found in the journal all the same. */
-  async #look(update: string, waiter: Waiter): Promise<void> {
-    const { instance } = waiter
-    const row = await this.#store.directory.get(instance)
-    if (row === undefined) throw notFound(instance)
-    for (const item of (await this.#store.journal.readJournal(instance, waiter.from)).flatMap((journalRow) => decodeRow(journalRow))) {
-      const { entry, position } = item
-      waiter.from = position + 1
-      if ((entry.type === "update.completed" || entry.type === "update.failed") && entry.update === update) return this.tell(entry)
+  async #lookSafely(update: string, waiter: Waiter): Promise<void> {
+    try {
+      await this.#look(update, waiter)
+    } catch (error) {
+      if (PerdureError.is(error, "NOT_FOUND") || PerdureError.is(error, "INSTANCE_ENDED")) this.giveUp(update, error)
+      else if (this.#waiters.has(update))
+        this.#host.log.error(`the answer to an update of instance "${waiter.instance}" could not be looked up; trying again`, { error })
     }
-    if (isTerminal(row.status)) throw endedBefore(instance)
+  }
+
+  /** The row is read first, then the inbox: what happens in between is found in the journal all the same. */
+  async #look(update: string, waiter: Waiter): Promise<void> {
+    const { instance, isSent } = waiter
+    const { journal, directory } = this.#store
+    const row = await directory.get(instance)
+    if (row === undefined) throw notFound(instance)
+    const isUnread = isSent && (await journal.readInbox([instance])).some(({ eventId }) => eventId === update)
+    for (const { entry, position } of (await journal.readJournal(instance, waiter.from)).flatMap((journalRow) => decodeRow(journalRow))) {
+      waiter.from = Math.max(waiter.from, position + 1)
+      if ((entry.type === "update.completed" || entry.type === "update.failed") && entry.update === update) return this.tell(entry)
+      if (entry.type === "update.accepted" && entry.update === update) waiter.acceptedAt = position
+      if (entry.type === "run.started" && isLeftBehind(waiter.acceptedAt, position, entry.kept)) throw endedBefore(instance)
+    }
+    // A restart drops what is unread.
+    const isDropped = isSent && !isUnread && waiter.acceptedAt === undefined
+    if (isTerminal(row.status) || isDropped) throw endedBefore(instance)
   }
 
   giveUp(update: string, error: unknown): void {
@@ -76,18 +99,28 @@ export class Answers {
     waiter?.reject(error)
   }
 
+  /** A worker is told, and sweeps. */
   #checkLater(): void {
-    this.#recheck.setTo(this.#waiters.size > 0 ? this.#host.now() + recheckMs : undefined)
+    this.#recheck.setTo(this.#waiters.size > 0 && !this.#ours.active ? this.#host.now() + recheckMs : undefined)
   }
 }
 
 interface Waiter {
   readonly instance: string
   from: number
+  isSent: boolean
+  acceptedAt: number | undefined
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
+/** It was accepted by a run before the one that begins there, which does not keep it. */
+function isLeftBehind(acceptedAt: number | undefined, position: number, kept: readonly Kept[] = []): boolean {
+  return acceptedAt !== undefined && acceptedAt < position && !kept.some(({ from, to }) => acceptedAt >= from && acceptedAt <= to)
+}
+
 function endedBefore(instance: string): PerdureError {
-  return new PerdureError("INSTANCE_ENDED", `instance "${instance}" ended before it answered the update; look at its result`, { details: { instance } })
+  return new PerdureError("INSTANCE_ENDED", `instance "${instance}" ended, or began anew, before it answered the update; look at its result`, {
+    details: { instance },
+  })
 }

@@ -44,6 +44,7 @@ export class CodeAsker {
       const delivery = await mailroom.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
       if (delivery === "absent") throw notFound(id)
       if (delivery === "ended") throw ended(id)
+      this.#answers.sent(update)
     } catch (error) {
       this.#answers.giveUp(update, error)
     }
@@ -68,13 +69,22 @@ export class CodeAsker {
         { details: { instance: id, workflow: row.workflow, version: row.version } },
       )
     }
+    if (row.status === "queued")
+      throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet`, { details: { instance: id } })
     const { recorded } = await loadRun(this.#store.journal, row)
-    const { host } = this.#worker
+    const { host, settings } = this.#worker
     const { execution } = await replayRun(workflow, row, recorded, {
       quiesce: (then) => host.quiesce(then),
       enter: (run) => host.runIn({ engine: this.#worker, instance: id }, run),
+      patience: (activity) =>
+        new Promise((resolve) => {
+          const stop = host.setTimer(host.now() + settings.replayGraceMs, () => resolve(false))
+          void activity.then(() => {
+            stop()
+            resolve(true)
+          })
+        }),
     })
-    if (!execution) throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet`, { details: { instance: id } })
     return execution.query(name, args)
   }
 }

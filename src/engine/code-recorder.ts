@@ -29,6 +29,8 @@ export class CodeRecorder {
   /** False: there was nothing. */
   record(execution: Execution): boolean {
     if (execution.outcome) {
+      // What it still answered was answered before it ended.
+      for (const note of execution.takeNotes()) if ("update" in note) this.#note(note)
       this.#end(execution.outcome)
       return true
     }
@@ -37,7 +39,8 @@ export class CodeRecorder {
     if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
-      for (const event of this.#state.bufferedEvents().keys()) if (execution.handlesEvent(event)) this.#handBuffered(event)
+      for (const { entry, position } of this.#state.buffered())
+        if (execution.handlesEvent(entry.event)) this.#driver.record({ type: "event.handled", event: entry.event, from: position })
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
     for (const { request } of execution.asks.fresh.values()) if (this.ask(request) === "answered") break
@@ -73,11 +76,6 @@ export class CodeRecorder {
     if (buffered === undefined) return undefined
     this.#driver.settle({ type: "wait.completed", id, from: buffered })
     return "answered"
-  }
-
-  #handBuffered(event: string): void {
-    for (let from = this.#state.bufferedEvent(event); from !== undefined; from = this.#state.bufferedEvent(event))
-      this.#driver.record({ type: "event.handled", event, from })
   }
 
   #note(note: Note): void {

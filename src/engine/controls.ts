@@ -142,7 +142,10 @@ export class Controls {
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       return { entry, run: row.run + 1, state: (position) => ({ status: "running", run: row.run + 1, runPosition: position, dueAt: host.now() }) }
     })
-    if (answer.accepted) this.#worker.announce(id, undefined)
+    if (answer.accepted) {
+      this.#worker.announce(id, undefined)
+      this.#worker.onRunOver(id)
+    }
     return answer
   }
 

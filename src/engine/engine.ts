@@ -53,12 +53,16 @@ export class Engine implements Client, AsyncDisposable {
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
     // Timers are the worker's; endings need them, and the worker tells endings.
     const worker: Worker = new Worker(store, host, registry, settings, {
-      onEnd: (id, entry) => endings.tell(id, entry),
+      onEnd: (id, entry) => {
+        endings.tell(id, entry)
+        answers.runOver(id)
+      },
+      onRunOver: (id) => answers.runOver(id),
       onAnswered: (answer) => answers.tell(answer),
       onSweep: () => void engine.#look(),
     })
     const endings = new Endings(store, host, worker.timers, worker)
-    const answers = new Answers(store, host, worker.timers)
+    const answers = new Answers(store, host, worker.timers, worker)
     const starter = new Starter(store, registry, worker)
     const controls = new Controls(store, registry, worker)
     worker.outreach = new Outreach(starter, controls)

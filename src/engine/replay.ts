@@ -29,11 +29,12 @@ export interface ReplayHost {
   quiesce(then: () => void): void
   /** Runs workflow code in its scope. */
   enter(run: () => void): void
+  /** The code has not come to something that is recorded: it may await something of its own. False: it has had its time, without any activity. */
+  patience(activity: Promise<void>): Promise<boolean>
 }
 
 export interface ReplayedRun {
-  /** Undefined: its code has not begun. */
-  readonly execution: Execution | undefined
+  readonly execution: Execution
   readonly state: InstanceState
 }
 
@@ -42,8 +43,14 @@ const patienceMacrotasks = 50
 /** Runs the code against a journal, without a store and without running any step; throws where the two disagree. */
 export async function replay(workflow: AnyWorkflow, { instance, rows }: JournalExport, quiesce: ReplayHost["quiesce"]): Promise<Replayed> {
   const recorded = lastRun(rows.flatMap((row) => decodeRow(row)))
-  const { execution, state } = await replayRun(workflow, instance, recorded, { quiesce, enter: (run) => run() })
-  return { outcome: execution?.outcome, asked: [...(execution?.asks.fresh.keys() ?? [])], state }
+  const patience = async (activity: Promise<void>) => {
+    let isActive = false
+    void activity.then(() => (isActive = true))
+    for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => quiesce(resolve))
+    return isActive
+  }
+  const { execution, state } = await replayRun(workflow, instance, recorded, { quiesce, enter: (run) => run(), patience })
+  return { outcome: execution.outcome, asked: execution.asks.fresh.keys(), state }
 }
 
 /** The same for the entries of one run; answers the execution as the journal leaves it. */
@@ -51,8 +58,9 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   const state = new InstanceState()
   let stalled: string | undefined
   let describeMissing: (() => string) | undefined
+  let onActivity = () => undefined as void
   const pipeline = new ReleasePipeline(state, {
-    executionSpec: () => readOnlySpec(workflow, instance, state, host),
+    executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
     onAccepted: () => undefined,
     onMissing: (describe) => {
       describeMissing = describe
@@ -66,19 +74,24 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
     pipeline.push(item)
   }
   pipeline.markReplay()
-  for (let blocked = 0; ;) {
+  for (;;) {
     const step = pipeline.advance()
     if (stalled !== undefined) break
-    if (step === "drained") return { execution: pipeline.execution, state }
-    if (step === "blocked" && ++blocked > patienceMacrotasks) break
-    if (step === "released") blocked = 0
+    if (step === "drained" && pipeline.execution) return { execution: pipeline.execution, state }
+    if (step === "drained") break
+    if (step === "blocked" && !(await host.patience(new Promise((resolve) => (onActivity = resolve))))) break
     await new Promise<void>((resolve) => host.quiesce(resolve))
   }
   throw new PerdureError("JOURNAL_MISMATCH", stalled ?? describeMissing?.() ?? "the code does not follow the journal", { details: { instance: instance.id } })
 }
 
 /** The code asks, and nothing comes of it. */
-function readOnlySpec(workflow: AnyWorkflow, { id, incarnation, version }: NewInstance, state: InstanceState, host: ReplayHost): ExecutionSpec {
+function readOnlySpec(
+  workflow: AnyWorkflow,
+  { id, incarnation, version }: NewInstance,
+  state: InstanceState,
+  driver: Pick<ExecutionSpec, "enter" | "onActivity">,
+): ExecutionSpec {
   const silent = () => undefined
   const { run, startedAt, parent, seed } = state
   return {
@@ -87,10 +100,9 @@ function readOnlySpec(workflow: AnyWorkflow, { id, incarnation, version }: NewIn
     seed: seedOf(incarnation, { run, seed }),
     limits: { ...defaultLimits, stepsMax: Infinity },
     log: { debug: silent, info: silent, warn: silent, error: silent },
-    enter: (enter) => host.enter(enter),
+    ...driver,
     guard: silent,
     startChild: () => silent,
     reachChild: () => ({ sendEvent: () => silent, cancel: () => silent }),
-    onActivity: silent,
   }
 }

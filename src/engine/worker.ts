@@ -37,6 +37,7 @@ export class Worker implements Runtime {
   readonly #onEnd: WorkerListener["onEnd"]
   readonly #onSweep: WorkerListener["onSweep"]
   readonly onAnswered: WorkerListener["onAnswered"]
+  readonly onRunOver: WorkerListener["onRunOver"]
   #outreach: Outreach | undefined
   #turns = 0
   #active = false
@@ -51,7 +52,7 @@ export class Worker implements Runtime {
   #stopped = false
   draining = false
 
-  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep, onAnswered }: WorkerListener) {
+  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep, onAnswered, onRunOver }: WorkerListener) {
     this.#store = store
     this.host = host
     this.settings = settings
@@ -59,6 +60,7 @@ export class Worker implements Runtime {
     this.#onEnd = onEnd
     this.#onSweep = onSweep
     this.onAnswered = onAnswered
+    this.onRunOver = onRunOver
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
@@ -237,10 +239,11 @@ export class Worker implements Runtime {
   }
 
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
-    const { hasInputs } = runner
+    const { hasInputs, endings, id } = runner
     this.#discard(runner)
+    if (endings.continued) this.onRunOver(id)
     const isDue = dueAt !== undefined && dueAt <= this.host.now()
-    if (hasInputs || isDue) this.#dispatcher.wake([runner.id])
+    if (hasInputs || isDue) this.#dispatcher.wake([id])
     else if (dueAt !== undefined) this.#dispatcher.dueAt(dueAt)
   }
 
@@ -356,6 +359,8 @@ export class Worker implements Runtime {
 export interface WorkerListener {
   /** An instance has ended. */
   readonly onEnd: (id: string, entry: Entry) => void
+  /** A run is over, and another has begun. */
+  readonly onRunOver: (id: string) => void
   /** An update is answered. */
   readonly onAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
   /** It is time to look whether a hint was lost. */

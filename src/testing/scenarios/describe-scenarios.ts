@@ -4,12 +4,14 @@ import { cancelStories } from "./cancel-stories.ts"
 import { childBondStories } from "./child-bond-stories.ts"
 import { childRecoveryStories } from "./child-recovery-stories.ts"
 import { childStories } from "./child-stories.ts"
+import { codeQueryStories } from "./code-query-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
 import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
 import { forkStories } from "./fork-stories.ts"
+import { handlerStories } from "./handler-stories.ts"
 import { hookStories } from "./hook-stories.ts"
 import { nestedStepStories } from "./nested-step-stories.ts"
 import { pauseStories } from "./pause-stories.ts"
@@ -26,6 +28,7 @@ import { startStories } from "./start-stories.ts"
 import { stepContextStories } from "./step-context-stories.ts"
 import { stepStories } from "./step-stories.ts"
 import { terminateStories } from "./terminate-stories.ts"
+import { updateStories } from "./update-stories.ts"
 import { valueStories } from "./value-stories.ts"
 import { versionStories } from "./version-stories.ts"
 import { whyStories } from "./why-stories.ts"
@@ -74,5 +77,8 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     childStories(open)
     childBondStories(open)
     childRecoveryStories(open)
+    handlerStories(open)
+    codeQueryStories(open)
+    updateStories(open)
   })
 }

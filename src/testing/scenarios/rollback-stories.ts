@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import type { PerdureError } from "../../core/errors.ts"
 import { workflow } from "../../core/workflow.ts"
+import { macrotask } from "../../hosts/simulated/simulated-host.ts"
 import { Gate } from "./gate.ts"
 import { stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
@@ -285,6 +286,36 @@ export function rollbackStories(open: OpenBed): void {
       expect(description).not.toHaveProperty("notRolledBack")
       expect(undone).toEqual(["a done", "b done", "a done"])
     })
+
+    it.each(["cancel", "pause", "terminate"] as const)(
+      "and a %s that come at the same moment: whichever is first, each step is undone once",
+      async (control) => {
+        for (let apart = -5; apart <= 5; apart++) {
+          undone = []
+          const gate = new Gate<never>()
+          const flow = workflow("flow", async (ctx) => {
+            await doable(ctx, "a")
+            await ctx.do("b", () => gate.passed, once)
+          })
+          const engine = await open({ workflows: [flow] })
+          const handle = await engine.start(flow, { id: "i" })
+          await engine.settle()
+          const steer = () => (control === "terminate" ? handle.terminate({ rollback: true }) : handle[control]())
+          const beats = async () => {
+            for (let beat = 0; beat < Math.abs(apart); beat++) await new Promise<void>((resolve) => macrotask(resolve))
+          }
+          const fail = () => gate.fail(new Error("broken"))
+          if (apart >= 0) fail()
+          await (apart < 0 ? Promise.all([steer(), beats().then(fail)]) : beats().then(steer))
+          await engine.skip("1m")
+          if ((await handle.status()) === "paused") await handle.resume()
+          await engine.settle()
+          expect(["failed", "cancelled", "terminated"]).toContain(await handle.status())
+          expect(undone).toEqual(["a done"])
+          expect(await handle.describe()).not.toHaveProperty("notRolledBack")
+        }
+      },
+    )
 
     it("a replaced step is undone by its own rollback, which can be replaced by its id", async () => {
       undone = []

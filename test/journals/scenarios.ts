@@ -3,23 +3,26 @@
 import type { AnyWorkflow } from "../../src/index.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
 import {
-  forked,
-  fostered,
-  fostering,
-  patched,
-  perpetual,
-  undoable,
-  unpatched,
+  attentive,
   cancelled,
   everyday,
   failed,
+  forked,
+  fostered,
+  fostering,
   interrupted,
   large,
   mistaken,
   nested,
+  obedient,
   overdue,
   parallel,
+  patched,
+  perpetual,
+  raising,
   steered,
+  undoable,
+  unpatched,
 } from "./workflows.ts"
 
 export interface Scenario {
@@ -263,6 +266,55 @@ export const scenarios: readonly Scenario[] = [
       await engine.skip("2h")
       await handle.restart({ from: "last" })
       await engine.settle()
+    },
+  },
+  {
+    name: "raising",
+    workflow: raising,
+    beside: [obedient],
+    play: async (engine) => {
+      await engine.start(raising, { id: "raising" })
+      await engine.skip("1s")
+      await engine.crash()
+      await engine.skip("1h")
+    },
+  },
+  {
+    name: "raising-still",
+    workflow: raising,
+    beside: [obedient],
+    play: async (engine) => {
+      await engine.start(raising, { id: "raising-still" })
+      await engine.skip("1s")
+    },
+  },
+  {
+    name: "attentive",
+    workflow: attentive,
+    play: async (engine) => {
+      const handle = await engine.start(attentive, { id: "attentive" })
+      const write = (...args: unknown[]) => handle.update("write", ...args).catch(() => undefined)
+      await engine.sendEvent("attentive", "letter", { text: "early" }, { eventId: "letter-1" })
+      await engine.skip("1s")
+      await engine.sendEvent("attentive", "letter", { text: "in time" })
+      const answers = [write("a line", new Date(startAt)), write(""), write("nonsense")]
+      await engine.settle()
+      await engine.skip("1m")
+      await Promise.all(answers)
+      void write("unfinished", new Date(startAt))
+      await engine.settle()
+      await engine.crash()
+      await engine.sendEvent("attentive", "stop")
+    },
+  },
+  {
+    name: "attentive-still",
+    workflow: attentive,
+    play: async (engine) => {
+      const handle = await engine.start(attentive, { id: "attentive-still" })
+      await engine.skip("1s")
+      void handle.update("write", "unfinished", new Date(startAt)).catch(() => undefined)
+      await engine.sendEvent("attentive-still", "letter", { text: "kept" })
     },
   },
   {

@@ -187,7 +187,61 @@ export const fostered = workflow("fostered", async (ctx: Context<Letters>) => `f
 /** Starts `fostered` under the id that it is given. */
 export const fostering = workflow("fostering", async (ctx: Context<Letters>, id: string) => ctx.runChild(fostered, { id }))
 
+/** Ends as it is told to, or waits for a letter. */
+export const obedient = workflow("obedient", async (ctx: Context<Letters>, input: "return" | "throw" | "wait") => {
+  if (input === "return") return ctx.do("answer", () => new Map([["answer", 42n]]))
+  if (input === "throw") throw Object.assign(new RangeError("as told"), { left: 0 })
+  return (await ctx.waitForEvent("letter")).text
+})
+
+/** Children of each kind: awaited before and after their end, in a race, sent to, cancelled, not to be started, and left alone. */
+export const raising = workflow("raising", async (ctx: Context<Letters>) => {
+  const start = (id: string, input: "return" | "throw" | "wait") => ctx.startChild(obedient, { id, input, tags: ["golden"] })
+  const told = await ctx.runChild(obedient, { input: "return" })
+  const failing = await start("failing", "throw")
+  await ctx.sleep("a while", "1s")
+  const failure = await failing.result().catch((error: unknown) => error)
+  const [reader, stopped] = [await start("reader", "wait"), await start("stopped", "wait")]
+  await reader.sendEvent("letter", { text: "read this" })
+  await stopped.cancel("no longer wanted")
+  const settled = await Promise.allSettled([stopped.result(), reader.result()])
+  const first = await Promise.race([start("late", "wait").then((late) => late.result()), ctx.sleep("patience", "1m").then(() => "nobody")])
+  const taken = await start("reader", "wait").catch((error: unknown) => (error as { code: string }).code)
+  await ctx.startChild(obedient, { id: "left", input: "wait", onParentEnd: "abandon" })
+  await ctx.startChild(obedient, { id: "ended", input: "wait", onParentEnd: "terminate" })
+  return { told, failure, first, taken, settled: settled.map(({ status }) => status) }
+})
+
+/** Handles letters as they come, some before it is ready, and answers updates of which some are refused and some fail. */
+export const attentive = workflow("attentive", async (ctx: Context<Letters & { stop: undefined }>) => {
+  const heard: string[] = []
+  await ctx.sleep("not yet", "1s")
+  ctx.onEvent("letter", async ({ text }) => {
+    heard.push(await ctx.do("read", () => text.toUpperCase()))
+  })
+  ctx.setQueryHandler("heard", () => heard)
+  ctx.setUpdateHandler(
+    "write",
+    {
+      validate: (text: string) => {
+        if (text === "") throw new RangeError("nothing to write")
+      },
+    },
+    async (text: string, at: Date) => {
+      if (text === "nonsense") throw new TypeError("it makes no sense")
+      await ctx.sleep("writing", "1m")
+      heard.push(text)
+      return new Set([text, at])
+    },
+  )
+  await ctx.waitForEvent("stop")
+  return heard
+})
+
 export const goldenWorkflows = [
+  obedient,
+  raising,
+  attentive,
   undoable,
   patched,
   perpetual,

@@ -29,6 +29,7 @@ const troubled = (trouble: Trouble, inner = memory()): StoreProvider => ({
     return {
       journal: wrapped(store.journal),
       directory: wrapped(store.directory),
+      schedules: store.schedules,
       role: store.role,
       standBy: () => store.standBy(),
       onHint: (listener) => store.onHint(listener),

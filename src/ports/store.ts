@@ -1,11 +1,13 @@
 import type { Directory } from "./directory.ts"
 import type { Logger } from "./host.ts"
 import type { JournalStore } from "./journal-store.ts"
+import type { ScheduleStore } from "./schedule-store.ts"
 
 /** An open store. */
 export interface Store {
   readonly journal: JournalStore
   readonly directory: Directory
+  readonly schedules: ScheduleStore
   /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
   readonly role: StoreRole
   /** Tries to become the worker, if there may be only one and another process is it. */

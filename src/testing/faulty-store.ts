@@ -1,5 +1,6 @@
 import type { Directory } from "../ports/directory.ts"
 import type { JournalStore } from "../ports/journal-store.ts"
+import type { ScheduleStore } from "../ports/schedule-store.ts"
 import type { Store, StoreProvider } from "../ports/store.ts"
 
 /**
@@ -13,7 +14,7 @@ import type { Store, StoreProvider } from "../ports/store.ts"
  *
  * A dead process's calls never end. One that was delayed on its way still reaches the store, whatever became of its sender.
  */
-export type StoreOperation = keyof JournalStore | keyof Directory
+export type StoreOperation = keyof JournalStore | keyof Directory | `schedules.${keyof ScheduleStore}`
 
 export type Fault =
   | { readonly kind: "crash"; readonly when: "before" | "after" | "acknowledged" }
@@ -53,6 +54,7 @@ export function faultyStore(inner: StoreProvider, faults: FaultSource, process: 
 class FaultyStore implements Store {
   readonly journal: JournalStore
   readonly directory: Directory
+  readonly schedules: ScheduleStore
   readonly #inner: Store
   readonly #faults: FaultSource
   readonly #process: FaultyProcess
@@ -63,6 +65,7 @@ class FaultyStore implements Store {
     this.#process = process
     this.journal = intercepted(inner.journal, (operation, run) => this.#call(operation, run))
     this.directory = intercepted(inner.directory, (operation, run) => this.#call(operation, run))
+    this.schedules = intercepted(inner.schedules, (operation, run) => this.#call(`schedules.${operation}`, run))
   }
 
   get role() {

@@ -18,6 +18,7 @@ export function markedStore(provider: StoreProvider, marks: StoreMarks): StorePr
       return {
         journal: markedJournal(store.journal, marks),
         directory: markedDirectory(store.directory, marks),
+        schedules: store.schedules,
         get role() {
           return store.role
         },

@@ -72,6 +72,7 @@ export class JournalMirror {
       standBy: () => store.standBy(),
       onHint: (listener) => store.onHint(listener),
       close: () => store.close(),
+      schedules: store.schedules,
       journal: overriding(journal, {
         commit: async (turns) => {
           const outcomes = await journal.commit(turns)

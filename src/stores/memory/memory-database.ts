@@ -2,6 +2,7 @@ import { isControl } from "../../core/control.ts"
 import { isTerminal } from "../../core/status.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
+import type { MemorySchedule } from "./memory-schedule-store.ts"
 
 /** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */
 export interface MemoryInstance {
@@ -23,6 +24,7 @@ export class MemoryDatabase {
   readonly owned = new Map<string, Set<MemoryInstance>>()
   readonly pending = new Set<MemoryInstance>()
   readonly leases = new Map<string, number>()
+  readonly schedules = new Map<string, MemorySchedule>()
   #keys = 0
   #seq = 0
 

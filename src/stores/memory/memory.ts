@@ -3,6 +3,7 @@ import { closedStore } from "../closed-store.ts"
 import { MemoryDatabase } from "./memory-database.ts"
 import { MemoryDirectory } from "./memory-directory.ts"
 import { MemoryJournalStore } from "./memory-journal-store.ts"
+import { MemoryScheduleStore } from "./memory-schedule-store.ts"
 
 /**
  * A store in memory, for tests and for work that need not outlive the process. The data belongs to the provider: closing
@@ -24,6 +25,7 @@ export function memory(): StoreProvider {
 class MemoryStore implements Store {
   readonly journal: MemoryJournalStore
   readonly directory: MemoryDirectory
+  readonly schedules: MemoryScheduleStore
   readonly role
   readonly #siblings: Set<MemoryStore>
   readonly #listeners = new Set<() => void>()
@@ -44,6 +46,7 @@ class MemoryStore implements Store {
     }
     this.journal = new MemoryJournalStore(access)
     this.directory = new MemoryDirectory(access)
+    this.schedules = new MemoryScheduleStore(access)
   }
 
   async standBy() {

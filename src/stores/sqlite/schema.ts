@@ -6,6 +6,7 @@
  *             instances fills the last pages of the table instead of dirtying a thousand. (instance, position) is the fence.
  *   inbox     unread messages. AUTOINCREMENT: a `seq` must never come again although read rows are deleted.
  *   *_chunk   what is too large for one row, UTF-8 in parts of at most 1 MiB
+ *   schedule  one row per schedule; changes with every due time. What never changes, and may be long, is beside it in schedule_input.
  *
  * `claim_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go
  * out of step; with its partial index a claim costs the same whatever the number of instances. It rests on `mail_at` and
@@ -102,6 +103,35 @@ export const migrations: readonly Migration[] = [
         PRIMARY KEY (message, part)
       ) STRICT, WITHOUT ROWID`,
       `CREATE TABLE perdure_lease (worker TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+    ],
+  },
+  // The place of flow control.
+  { version: 2, compatible: 1, statements: [] },
+  {
+    version: 3,
+    compatible: 1,
+    statements: [
+      `CREATE TABLE perdure_schedule (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        incarnation TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        workflow TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        due_at INTEGER,
+        awaits TEXT,
+        state TEXT NOT NULL
+      ) STRICT`,
+      `CREATE INDEX perdure_schedule_due ON perdure_schedule (due_at) WHERE due_at IS NOT NULL`,
+      `CREATE INDEX perdure_schedule_awaits ON perdure_schedule (awaits) WHERE awaits IS NOT NULL`,
+      `CREATE INDEX perdure_schedule_workflow ON perdure_schedule (workflow, id)`,
+      `CREATE TABLE perdure_schedule_input (
+        schedule INTEGER NOT NULL,
+        part INTEGER NOT NULL,
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (schedule, part)
+      ) STRICT, WITHOUT ROWID`,
     ],
   },
 ]

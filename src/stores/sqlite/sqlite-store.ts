@@ -7,6 +7,7 @@ import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
+import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
 import { WorkerLock } from "./worker-lock.ts"
 
@@ -75,6 +76,7 @@ function explained(error: unknown, path: string): unknown {
 class SqliteStore implements Store {
   readonly journal: SqliteJournalStore
   readonly directory: SqliteDirectory
+  readonly schedules: SqliteScheduleStore
   readonly #driver: NodeSqlDriver
   readonly #tables: SqliteTables
   readonly #poll: ChangePoll
@@ -89,6 +91,7 @@ class SqliteStore implements Store {
     this.#tables = sqliteTables(driver, context.now)
     this.journal = new SqliteJournalStore(this.#tables)
     this.directory = new SqliteDirectory(this.#tables)
+    this.schedules = new SqliteScheduleStore(this.#tables)
     this.#poll = new ChangePoll(driver, pollIntervalMs)
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)

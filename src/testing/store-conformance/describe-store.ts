@@ -9,6 +9,7 @@ import { leaseCases } from "./lease-cases.ts"
 import { lifeCycleCases } from "./life-cycle-cases.ts"
 import { payloadCases } from "./payload-cases.ts"
 import { sendCases } from "./send-cases.ts"
+import { scheduleCases } from "./schedule-cases.ts"
 import { StoreBed } from "./store-bed.ts"
 
 /** What every store must do. `provide` gives an empty store for each case. Free of Node imports, so that it runs on every host. */
@@ -36,6 +37,7 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     leaseCases(bed)
     directoryCases(bed)
     payloadCases(bed)
+    scheduleCases(bed)
     lifeCycleCases(bed)
   })
 }

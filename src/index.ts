@@ -34,6 +34,7 @@ export type { ErrorCode } from "./core/errors.ts"
 export type { EntryType } from "./core/journal.ts"
 export type { Limits } from "./core/limits.ts"
 export type { RetryOptions } from "./core/retry-policy.ts"
+export type { Overlap } from "./core/schedule.ts"
 export type { StandardSchemaV1 } from "./core/standard-schema.ts"
 export type { Phase, Status } from "./core/status.ts"
 export type { StepInfo } from "./core/step-view.ts"
@@ -60,6 +61,22 @@ export type {
   Why,
 } from "./engine/client.ts"
 export type { Engine } from "./engine/engine.ts"
+export type {
+  BackfilledFiring,
+  BackfillOptions,
+  ScheduleClient,
+  ScheduleControlResult,
+  ScheduledInstance,
+  ScheduleDescription,
+  ScheduleFilter,
+  ScheduleHandle,
+  ScheduleOptions,
+  SchedulePage,
+  ScheduleSummary,
+  ScheduleTimes,
+  ScheduleUpdate,
+  UnfiredTimes,
+} from "./engine/schedule-client.ts"
 export type { EngineOptions, InterceptedStep, StepInterceptor } from "./engine/settings.ts"
 export type { Logger } from "./ports/host.ts"
 export type { StoreProvider } from "./ports/store.ts"

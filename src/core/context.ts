@@ -138,6 +138,8 @@ export interface InstanceInfo {
   readonly incarnation: string
   /** The instance that started it. */
   readonly parentId?: string
+  /** Where a schedule started it: which one, and for which of its times. */
+  readonly schedule?: { readonly id: string; readonly scheduledAt: number }
 }
 
 export interface WorkflowLog {

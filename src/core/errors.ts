@@ -41,6 +41,8 @@ export type ErrorCode =
   | "READ_ONLY"
   | "READ_ONLY_HANDLER"
   | "RESULT_TIMEOUT"
+  | "SCHEDULE_EXISTS"
+  | "SCHEDULE_NOT_FOUND"
   | "SELF_CALL"
   | "SIMULATION_FAILED"
   | "STALLED"

@@ -1,5 +1,5 @@
 import type { Payload } from "./codec.ts"
-import type { ChildLink, Entry, EntryOf, ParentLink, Recorded, Release } from "./journal.ts"
+import type { ChildLink, Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "./small-map.ts"
@@ -46,6 +46,7 @@ export class InstanceState {
   stalled: EntryOf<"stalled"> | undefined
   ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
   timeoutAt: number | undefined
+  schedule: ScheduledFor | undefined
   /** Recoveries since the instance last got on. */
   crashes = 0
   hook: HookState = untried
@@ -196,6 +197,7 @@ export class InstanceState {
         this.timeoutAt = entry.timeoutAt
         this.parent = entry.parent
         this.seed = entry.seed
+        this.schedule = entry.schedule
         return
       default:
         this.ended = { status: endings[entry.type], position, entry }

@@ -37,6 +37,7 @@ export type Release =
       /** When it began as its code sees it, where that is not the time of this entry: a run that keeps what another recorded began when that one did. */
       readonly startedAt?: number
       readonly parent?: ParentLink
+      readonly schedule?: ScheduledFor
     }
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
   | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
@@ -96,6 +97,12 @@ export interface ParentLink {
   readonly incarnation: string
   readonly run: number
   readonly step: string
+}
+
+/** Which schedule started the instance, and for which of its times. */
+export interface ScheduledFor {
+  readonly id: string
+  readonly scheduledAt: number
 }
 
 export type EntryType = Entry["type"]

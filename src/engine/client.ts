@@ -4,6 +4,7 @@ import type { EntryType } from "../core/journal.ts"
 import type { Phase, Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
+import type { ScheduleClient } from "./schedule-client.ts"
 
 /** What every client can do: the embedded engine, and whatever speaks to one from elsewhere. */
 export interface Client {
@@ -35,6 +36,7 @@ export interface Client {
   /** Asks the instance's code to do something; durable, and answered once. */
   update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown>
   delete(id: string): Promise<void>
+  readonly schedules: ScheduleClient
 }
 
 /** One instance. */
@@ -163,6 +165,8 @@ export interface InstanceDescription extends InstanceSummary {
   readonly error?: unknown
   /** The instance that started it. */
   readonly parentId?: string
+  /** Where a schedule started it: which one, and for which of its times. */
+  readonly schedule?: { readonly id: string; readonly scheduledAt: number }
   /** Steps that it completed and could not undo. */
   readonly notRolledBack?: readonly string[]
   readonly steps: readonly StepInfo[]

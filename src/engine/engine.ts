@@ -27,6 +27,9 @@ import { InstanceHandle } from "./handle.ts"
 import { Outreach } from "./outreach.ts"
 import { Reader } from "./reader.ts"
 import { WorkflowRegistry } from "./registry.ts"
+import { Scheduler } from "./scheduler.ts"
+import { Schedules } from "./schedules.ts"
+import { ScheduleWriter } from "./schedule-writer.ts"
 import { engineSettings, type EngineOptions, type EngineSettings } from "./settings.ts"
 import { Starter } from "./starter.ts"
 import { Worker } from "./worker.ts"
@@ -37,6 +40,10 @@ const standByMs = 250
 export class Engine implements Client, AsyncDisposable {
   /** What the engine is made of, for its own handles and for tests. */
   readonly parts: EngineParts
+  readonly schedules: Schedules = new Schedules(
+    () => this,
+    (id) => this.get(id),
+  )
   #closing: Promise<void> | undefined
   #stopHints: () => void = () => undefined
   #stopRejections: () => void = () => undefined
@@ -56,6 +63,7 @@ export class Engine implements Client, AsyncDisposable {
       onEnd: (id, entry) => {
         endings.tell(id, entry)
         answers.runOver(id)
+        scheduler.ended(id)
       },
       onRunOver: (id) => answers.runOver(id),
       onAnswered: (answer) => answers.tell(answer),
@@ -66,6 +74,8 @@ export class Engine implements Client, AsyncDisposable {
     const starter = new Starter(store, registry, worker)
     const controls = new Controls(store, registry, worker)
     worker.outreach = new Outreach(starter, controls)
+    const scheduleWriter = new ScheduleWriter(store, starter, worker)
+    const scheduler = new Scheduler(store, host, worker.timers, registry, scheduleWriter)
     const parts = {
       host,
       store,
@@ -78,6 +88,8 @@ export class Engine implements Client, AsyncDisposable {
       asker: new CodeAsker(store, registry, worker, answers),
       starter,
       controls,
+      scheduleWriter,
+      scheduler,
     }
     const engine = new Engine(parts)
     await engine.#begin(role)
@@ -100,15 +112,21 @@ export class Engine implements Client, AsyncDisposable {
     })
     this.#stopHints = store.onHint(() => void this.#look())
     if (wanted === "client") return
-    if (store.role === "worker") return worker.start()
+    if (store.role === "worker") return this.#execute()
     host.log.warn("another process executes the workflows of this store; this one is a client and stands by")
     this.#standBy()
   }
 
+  async #execute(): Promise<void> {
+    await this.parts.worker.start()
+    if (!this.#closing) this.parts.scheduler.start()
+  }
+
   /** Somebody else may have changed something: what is run here, and what somebody here waits for. */
   async #look(): Promise<void> {
-    const { worker, endings, answers } = this.parts
+    const { worker, endings, answers, scheduler } = this.parts
     if (this.#closing) return
+    scheduler.wake()
     await worker.look()
     await endings.check()
     await answers.check()
@@ -124,7 +142,7 @@ export class Engine implements Client, AsyncDisposable {
           if (this.#closing) return
           if (role !== "worker") return this.#standBy()
           host.log.info("this process executes the workflows of this store now")
-          await worker.start()
+          await this.#execute()
         } catch (error) {
           if (this.#closing) return
           host.log.error("standing by failed; trying again", { error })
@@ -281,15 +299,17 @@ export class Engine implements Client, AsyncDisposable {
     this.#closing ??= Promise.resolve()
     this.#stopHints()
     this.#stopRejections()
+    void this.parts.scheduler.stop()
     this.parts.worker.kill()
     this.parts.endings.close(closed())
     this.parts.answers.close(closed())
   }
 
   async #close(): Promise<void> {
-    const { worker, endings, answers, store } = this.parts
+    const { worker, endings, answers, store, scheduler } = this.parts
     this.#stopHints()
     try {
+      await scheduler.stop()
       await worker.stop()
     } finally {
       endings.close(closed())
@@ -325,6 +345,8 @@ export interface EngineParts {
   readonly asker: CodeAsker
   readonly starter: Starter
   readonly controls: Controls
+  readonly scheduleWriter: ScheduleWriter
+  readonly scheduler: Scheduler
 }
 
 /** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */

@@ -61,6 +61,7 @@ export class Reader {
       ...(ending?.type === "run.completed" ? { result: ending.value.decode() } : undefined),
       ...(failure ? { error: endingError(id, failure) } : undefined),
       ...(start?.type === "run.started" && start.parent ? { parentId: start.parent.instance } : undefined),
+      ...(start?.type === "run.started" && start.schedule ? { schedule: start.schedule } : undefined),
       ...(ending && "notRolledBack" in ending && ending.notRolledBack ? { notRolledBack: ending.notRolledBack } : undefined),
       steps: stepsOf(recorded),
     }
@@ -105,7 +106,7 @@ function historyEntry({ position, run, at, entry }: Recorded): HistoryEntry {
   return { position, run, at, type, data }
 }
 
-function pageLimit(limit = limitDefault): number {
+export function pageLimit(limit = limitDefault): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= limitMax) return limit
   throw new PerdureError("BAD_OPTION", `limit is ${limit}; give a whole number from 1 to ${limitMax}`)
 }

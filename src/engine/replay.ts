@@ -93,10 +93,11 @@ function readOnlySpec(
   driver: Pick<ExecutionSpec, "enter" | "onActivity">,
 ): ExecutionSpec {
   const silent = () => undefined
-  const { run, startedAt, parent, seed } = state
+  const { run, startedAt, parent, seed, schedule } = state
+  const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
   return {
     workflow,
-    info: { id, workflow: workflow.name, version, incarnation, run, startedAt, ...(parent ? { parentId: parent.instance } : undefined) },
+    info: { id, workflow: workflow.name, version, incarnation, run, startedAt, ...origin },
     seed: seedOf(incarnation, { run, seed }),
     limits: { ...defaultLimits, stepsMax: Infinity },
     log: { debug: silent, info: silent, warn: silent, error: silent },

@@ -26,9 +26,10 @@ export class ResidentCode implements ExecutionSpec, Scope {
     this.#resident = resident
     this.workflow = resident.workflow
     const { id, workflow, version, incarnation } = resident.identity
-    const { run, startedAt, parent, seed } = resident.state
+    const { run, startedAt, parent, seed, schedule } = resident.state
     this.instance = id
-    this.info = { id, workflow, version, incarnation, run, startedAt, ...(parent ? { parentId: parent.instance } : undefined) }
+    const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
+    this.info = { id, workflow, version, incarnation, run, startedAt, ...origin }
     this.seed = seedOf(incarnation, { run, seed })
   }
 

@@ -67,7 +67,7 @@ export class RunEndings {
   /** The next run begins with this input, encoded. It is loaded from the store, like any other. */
   continueAsNew(input: string): void {
     const { id, workflow, version } = this.#identity
-    const { run, timeoutAt, parent } = this.#state
+    const { run, timeoutAt, parent, schedule } = this.#state
     const unread = this.#state.buffered()
     const ending = { type: "run.continued" } as const
     this.continued = true
@@ -81,6 +81,7 @@ export class RunEndings {
       value: Payload.of(input),
       ...(timeoutAt === undefined ? undefined : { timeoutAt }),
       ...(parent === undefined ? undefined : { parent }),
+      ...(schedule === undefined ? undefined : { schedule }),
     })
     // Copied, not referred to: however often it goes on, only the last run is ever read.
     for (const { at, entry } of unread) this.#record({ ...entry, at })

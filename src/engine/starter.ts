@@ -1,8 +1,9 @@
-import { encodeValue, Payload } from "../core/codec.ts"
+import { type Encoded, encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
+import type { Schedule } from "../core/schedule.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
@@ -54,6 +55,39 @@ export class Starter {
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const birth = await this.#prepare(workflow, options)
     return this.#store.directory.deliverOrCreate(message, this.#birthTurn(birth))
+  }
+
+  /** The input of the instances that a schedule starts, as it keeps it: what the schema makes of it. */
+  async scheduledInput(
+    workflow: AnyWorkflow | string,
+    input: unknown,
+  ): Promise<{ readonly workflow: string; readonly version: string; readonly input: Encoded }> {
+    const { name, version, definition } = this.#resolve(workflow, undefined)
+    const schema = definition?.options.input
+    const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
+    return { workflow: name, version, input: encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }) }
+  }
+
+  /** The turn that creates an instance of a schedule: of the last version registered here, else of the one known when the schedule was written. */
+  scheduledTurn({ id, workflow, input, definition: { version: known, tags = [], timeoutMs }, schedule }: ScheduledStart): Turn {
+    const { version, definition } = this.#resolve(workflow, this.#registry.versions(workflow).length > 0 ? undefined : known)
+    const { host } = this.#worker
+    const timeout = timeoutMs ?? definition?.options.timeout
+    const now = host.now()
+    return this.#birthTurn({
+      definition,
+      instance: { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags },
+      start: {
+        type: "run.started",
+        run: 1,
+        workflow,
+        version,
+        ...(timeout === undefined ? undefined : { timeoutAt: now + durationMs(timeout, "timeout") }),
+        schedule,
+        value: Payload.of(input),
+      },
+      within: undefined,
+    })
   }
 
   /** A promise only where there is a schema to ask. */
@@ -156,6 +190,14 @@ interface Birth {
   readonly instance: NewInstance
   readonly start: EntryOf<"run.started">
   readonly within: RunReference | undefined
+}
+
+interface ScheduledStart {
+  readonly id: string
+  readonly workflow: string
+  readonly input: Encoded
+  readonly definition: Schedule
+  readonly schedule: { readonly id: string; readonly scheduledAt: number }
 }
 
 /** Undefined: at once. */

@@ -4,6 +4,7 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import { Engine } from "../engine/engine.ts"
 import type { Client, ForkOptions, Handle } from "../engine/client.ts"
 import { InstanceHandle } from "../engine/handle.ts"
+import { Schedules } from "../engine/schedules.ts"
 import { replay, type JournalExport, type Replayed } from "../engine/replay.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
@@ -42,6 +43,11 @@ export class TestEngine implements AsyncDisposable {
   readonly #options: TestEngineOptions
   readonly #store: StoreProvider
   readonly #mocks = new StepMocks()
+  /** They and their handles outlive crashes. */
+  readonly schedules: Schedules = new Schedules(
+    () => this.current,
+    (id) => this.#handle(id),
+  )
   #workflows: readonly AnyWorkflow[]
   #engine: Engine | undefined
 
@@ -125,8 +131,12 @@ export class TestEngine implements AsyncDisposable {
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < quietMacrotasks;) {
       await new Promise<void>((resolve) => macrotask(resolve))
-      quiet = !this.#engine || this.#engine.parts.worker.idle ? quiet + 1 : 0
+      quiet = this.#isIdle ? quiet + 1 : 0
     }
+  }
+
+  get #isIdle(): boolean {
+    return !this.#engine || (this.#engine.parts.worker.idle && this.#engine.parts.scheduler.idle)
   }
 
   /** From now on a step of that name gives this value, throws this error, or runs this function instead of its own. */

@@ -23,6 +23,10 @@ import { retryStories } from "./retry-stories.ts"
 import { rollbackControlStories } from "./rollback-control-stories.ts"
 import { rollbackStories } from "./rollback-stories.ts"
 import type { OpenBed } from "./scenario-bed.ts"
+import { scheduleControlStories } from "./schedule-control-stories.ts"
+import { scheduleOverlapStories } from "./schedule-overlap-stories.ts"
+import { scheduleOutageStories } from "./schedule-outage-stories.ts"
+import { scheduleStories } from "./schedule-stories.ts"
 import { sleepStories } from "./sleep-stories.ts"
 import { startStories } from "./start-stories.ts"
 import { stepContextStories } from "./step-context-stories.ts"
@@ -80,5 +84,9 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     handlerStories(open)
     codeQueryStories(open)
     updateStories(open)
+    scheduleStories(open)
+    scheduleOverlapStories(open)
+    scheduleOutageStories(open)
+    scheduleControlStories(open)
   })
 }

@@ -1,0 +1,90 @@
+import { PerdureError } from "../core/errors.ts"
+import { decodeSchedule, encodeSchedule, instanceIdOf, type Schedule } from "../core/schedule.ts"
+import type { Turn } from "../ports/journal-store.ts"
+import type { ScheduleRow } from "../ports/schedule-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { Starter } from "./starter.ts"
+import type { Worker } from "./worker.ts"
+
+const triesMax = 100
+
+/** What is to become of a schedule, and the instances that hang on it. */
+export interface ScheduleEdit {
+  readonly schedule: Schedule
+  readonly workflow?: string
+  readonly dueAt: number | undefined
+  readonly awaits: string | undefined
+  /** The input of its instances from now on, encoded. */
+  readonly input?: string
+  /** Times to start an instance for; with an input of their own, or else the schedule's. */
+  readonly starts?: readonly number[]
+  readonly startInput?: string
+  /** Instances to cancel. */
+  readonly cancels?: readonly string[]
+  readonly ended?: readonly string[]
+  readonly live?: readonly string[]
+}
+
+/** Changes schedules under the fence of their revision, and lets the instances that they start be found. */
+export class ScheduleWriter {
+  readonly #store: Store
+  readonly #starter: Starter
+  readonly #worker: Worker
+
+  constructor(store: Store, starter: Starter, worker: Worker) {
+    this.#store = store
+    this.#starter = starter
+    this.#worker = worker
+  }
+
+  /** Decides on what is there now, again where somebody else was first. Undefined: nothing is to be changed. */
+  async change(id: string, decide: (schedule: Schedule, row: ScheduleRow) => ScheduleEdit | undefined | Promise<ScheduleEdit | undefined>): Promise<boolean> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      const row = await this.#store.schedules.get(id)
+      if (row === undefined) throw scheduleNotFound(id)
+      const edit = await decide(decodeSchedule(row.state), row)
+      if (edit === undefined) return false
+      if ((await this.write(row, edit)) === "written") return true
+    }
+    throw new PerdureError("STORE_FAILED", `schedule "${id}" changes too fast: ${triesMax} attempts to change it were overtaken; pause it first`)
+  }
+
+  async write(row: ScheduleRow, edit: ScheduleEdit): Promise<"written" | "lost"> {
+    const { starts = [], cancels = [], dueAt, awaits, input, ended, live } = edit
+    const now = this.#worker.host.now()
+    const { id, incarnation, createdAt } = row
+    const creates = await this.#births(row, edit)
+    const outcome = await this.#store.schedules.write({
+      row: {
+        id,
+        incarnation,
+        revision: row.revision + 1,
+        workflow: edit.workflow ?? row.workflow,
+        createdAt,
+        updatedAt: now,
+        ...(dueAt === undefined ? undefined : { dueAt }),
+        ...(awaits === undefined ? undefined : { awaits }),
+        state: encodeSchedule(edit.schedule),
+      },
+      creates,
+      messages: cancels.map((instance) => ({ instance, kind: "cancel", at: now, topic: `schedule "${id}" is due again` })),
+      ...(input === undefined ? undefined : { input }),
+      ...(ended === undefined ? undefined : { ended }),
+      ...(live === undefined ? undefined : { live }),
+    })
+    if (outcome === "written") this.#worker.hint([...starts.map((at) => instanceIdOf(id, at)), ...cancels])
+    return outcome
+  }
+
+  async #births({ id, workflow }: ScheduleRow, { schedule, starts = [], startInput }: ScheduleEdit): Promise<readonly Turn[]> {
+    if (starts.length === 0) return []
+    const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""
+    return starts.map((at) =>
+      this.#starter.scheduledTurn({ id: instanceIdOf(id, at), workflow, input, definition: schedule, schedule: { id, scheduledAt: at } }),
+    )
+  }
+}
+
+export function scheduleNotFound(id: string): PerdureError {
+  return new PerdureError("SCHEDULE_NOT_FOUND", `there is no schedule "${id}"; it was never created, or is deleted`, { details: { schedule: id } })
+}

@@ -1,0 +1,149 @@
+import { decodeSchedule, instanceIdOf, isScheduledId, type Schedule } from "../core/schedule.ts"
+import { decide } from "../core/schedule-decision.ts"
+import { isTerminal } from "../core/status.ts"
+import type { Host } from "../ports/host.ts"
+import type { InstanceRow } from "../ports/journal-store.ts"
+import type { ScheduleRow } from "../ports/schedule-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { WorkflowRegistry } from "./registry.ts"
+import type { ScheduleWriter } from "./schedule-writer.ts"
+import { Alarm, type Timers } from "./timers.ts"
+
+const lookMax = 100
+const retryMs = 1_000
+const retryMsMax = 60_000
+
+/**
+ * Fires the schedules of the workflows that this worker has. One alarm is set for the earliest due time of all. It also looks when
+ * an instance of a schedule ends here, when another process may have changed something, and from time to time. Whoever looks, and
+ * however often: a decision counts only if nobody else has made one since the schedule was read.
+ */
+export class Scheduler {
+  readonly #store: Store
+  readonly #host: Host
+  readonly #workflows: readonly string[]
+  readonly #writer: ScheduleWriter
+  readonly #alarm: Alarm
+  /** Schedules that could not be fired, and when to try again. */
+  readonly #failed = new Map<string, { readonly at: number; readonly delayMs: number }>()
+  #running = false
+  #wanted = false
+  #looking: Promise<void> | undefined
+
+  constructor(store: Store, host: Host, timers: Timers, registry: WorkflowRegistry, writer: ScheduleWriter) {
+    this.#store = store
+    this.#host = host
+    this.#workflows = registry.names
+    this.#writer = writer
+    this.#alarm = new Alarm(timers, () => this.wake())
+  }
+
+  get idle(): boolean {
+    return this.#looking === undefined
+  }
+
+  start(): void {
+    this.#running = true
+    this.wake()
+  }
+
+  /** Fires nothing more; what is under way is finished. */
+  async stop(): Promise<void> {
+    this.#running = false
+    this.#alarm.setTo(undefined)
+    await this.#looking
+  }
+
+  /** Something may be due, or have changed. */
+  wake(): void {
+    if (!this.#running || this.#workflows.length === 0) return
+    this.#wanted = true
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+      if (this.#wanted) this.wake()
+    })
+  }
+
+  /** An instance is over: a schedule may have waited for it. */
+  ended(id: string): void {
+    if (isScheduledId(id)) this.wake()
+  }
+
+  async #look(): Promise<void> {
+    try {
+      while (this.#wanted && this.#running) {
+        this.#wanted = false
+        while (this.#running && (await this.#pass()));
+      }
+      if (!this.#running) return
+      const now = this.#host.now()
+      const next = await this.#store.schedules.nextDueAt(this.#workflows)
+      // What failed is due all the time, and hides when the others are.
+      const retryAt = this.#failed.size > 0 ? now + retryMs : undefined
+      this.#alarm.setTo(retryAt ?? (next === undefined ? undefined : Math.max(next, now + 1)))
+    } catch (error) {
+      if (!this.#running) return
+      this.#host.log.error("the store did not answer which schedules are due; trying again", { error })
+      this.#alarm.setTo(this.#host.now() + retryMs)
+    }
+  }
+
+  /** One decision for each schedule that wants one. False: none is left. */
+  async #pass(): Promise<boolean> {
+    const now = this.#host.now()
+    const rows = await this.#store.schedules.due(this.#workflows, lookMax + this.#failed.size)
+    for (const id of this.#failed.keys()) if (!rows.some((row) => row.id === id)) this.#failed.delete(id)
+    const wanting = rows.filter(({ id }) => (this.#failed.get(id)?.at ?? 0) <= now)
+    for (const row of wanting) {
+      if (!this.#running) return false
+      await this.#try(row)
+    }
+    return wanting.some(({ id }) => !this.#failed.has(id))
+  }
+
+  /** One that cannot be fired does not keep the others from it. */
+  async #try(row: ScheduleRow): Promise<void> {
+    try {
+      await this.#advance(row)
+      this.#failed.delete(row.id)
+    } catch (error) {
+      if (!this.#running) return
+      const delayMs = Math.min((this.#failed.get(row.id)?.delayMs ?? retryMs / 2) * 2, retryMsMax)
+      this.#failed.set(row.id, { at: this.#host.now() + delayMs, delayMs })
+      this.#host.log.error(`schedule "${row.id}" could not be fired; trying again`, { schedule: row.id, error })
+    }
+  }
+
+  async #advance(row: ScheduleRow): Promise<void> {
+    const schedule = decodeSchedule(row.state)
+    const live = await this.#live(schedule)
+    const taken = new Set<number>()
+    for (;;) {
+      const {
+        start,
+        cancels = [],
+        ...decision
+      } = decide(schedule, {
+        id: row.id,
+        now: this.#host.now(),
+        dueAt: row.dueAt,
+        live: live.map(({ id }) => id),
+        taken,
+      })
+      if (start !== undefined && (await this.#store.directory.get(instanceIdOf(row.id, start)))) {
+        taken.add(start)
+        continue
+      }
+      const cancellable = live.filter(({ id, status, phase }) => cancels.includes(id) && status !== "stalled" && phase !== "cancelling")
+      await this.#writer.write(row, { ...decision, starts: start === undefined ? [] : [start], cancels: cancellable.map(({ id }) => id) })
+      return
+    }
+  }
+
+  /** Of its instances, those that are not over. Where nothing depends on it, nobody asks. */
+  async #live({ overlap, waiting, running }: Schedule): Promise<readonly InstanceRow[]> {
+    if (overlap === "allow" && waiting.length === 0) return []
+    const rows = await Promise.all(running.map((id) => this.#store.directory.get(id)))
+    return rows.filter((row) => row !== undefined && !isTerminal(row.status)) as InstanceRow[]
+  }
+}

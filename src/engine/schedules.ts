@@ -1,0 +1,123 @@
+import { PerdureError } from "../core/errors.ts"
+import { encodeSchedule, hasSameTimes, nextDue, type Schedule } from "../core/schedule.ts"
+import { awaited } from "../core/schedule-decision.ts"
+import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
+import type { ScheduleRow } from "../ports/schedule-store.ts"
+import type { Handle } from "./client.ts"
+import type { Engine, EngineParts } from "./engine.ts"
+import { pageLimit } from "./reader.ts"
+import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleOptions, SchedulePage } from "./schedule-client.ts"
+import { StoredScheduleHandle } from "./schedule-handle.ts"
+import { checkScheduleId, definitionOf, type GivenOptions } from "./schedule-options.ts"
+import { summaryOf } from "./schedule-view.ts"
+import { randomToken } from "./worker.ts"
+
+const fresh = { waiting: [], running: [], counts: { started: 0, skipped: 0, missed: 0 }, log: [] } as const
+
+/** The schedules of an engine. */
+export class Schedules implements ScheduleClient {
+  readonly #current: () => Pick<Engine, "parts">
+  readonly #handle: (id: string) => Handle
+
+  /** The engine may be another one at each call: in tests it is, after a crash. */
+  constructor(current: () => Pick<Engine, "parts">, handle: (id: string) => Handle) {
+    this.#current = current
+    this.#handle = handle
+  }
+
+  create<In, Out, Events, Sent>(
+    id: string,
+    options: ScheduleOptions<NoInfer<In>> & { readonly workflow: Workflow<In, Out, Events, Sent> },
+  ): Promise<ScheduleHandle<In, Out, Sent>>
+  create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
+  async create(id: string, options: CreateOptions): Promise<ScheduleHandle> {
+    const { store, host, settings, starter, scheduler } = this.#parts
+    checkScheduleId(id, settings.limits.idLengthMax)
+    const { ifExists = "error", paused, workflow: definition, input: value } = options
+    if (ifExists !== "error" && ifExists !== "update")
+      throw new PerdureError("BAD_OPTION", `ifExists is "error" or "update", not ${JSON.stringify(ifExists)}`, { details: { option: "ifExists" } })
+    const { workflow, version, input } = await starter.scheduledInput(workflowOf(definition), value)
+    const now = host.now()
+    const schedule: Schedule = { ...definitionOf(options), version, ...(paused === true ? { paused: { at: now } } : undefined), ...fresh }
+    const dueAt = schedule.paused ? undefined : nextDue(schedule, now)
+    const row: ScheduleRow = {
+      id,
+      incarnation: randomToken(host),
+      revision: 1,
+      workflow,
+      createdAt: now,
+      updatedAt: now,
+      ...(dueAt === undefined ? undefined : { dueAt }),
+      state: encodeSchedule(schedule),
+    }
+    if ((await store.schedules.write({ row, input })) === "lost") {
+      if (ifExists === "error")
+        throw new PerdureError("SCHEDULE_EXISTS", `schedule "${id}" exists; choose another id, or say ifExists: "update" to change it`, {
+          details: { schedule: id },
+        })
+      await this.#redeclare(id, { ...schedule, workflow, input, wantsPause: paused })
+    }
+    scheduler.wake()
+    return this.get(id)
+  }
+
+  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): ScheduleHandle<In, Out, Sent>
+  get(id: string): ScheduleHandle
+  get(first: AnyWorkflow | string, second?: string): ScheduleHandle {
+    return new StoredScheduleHandle(() => this.#parts, this.#handle, typeof first === "string" ? first : (second ?? ""))
+  }
+
+  async list(filter: ScheduleFilter = {}): Promise<SchedulePage> {
+    const { workflow, cursor, limit } = filter
+    const page = await this.#parts.store.schedules.list(workflow === undefined ? {} : { workflow }, {
+      limit: pageLimit(limit),
+      ...(cursor === undefined ? undefined : { after: cursor }),
+    })
+    return { schedules: page.items.map(summaryOf), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+  }
+
+  get #parts(): EngineParts {
+    return this.#current().parts
+  }
+
+  /** What is declared again at every deploy changes only by what is said otherwise now. */
+  async #redeclare(id: string, { workflow, input, wantsPause, ...declared }: Declared): Promise<void> {
+    const { store, host, scheduleWriter } = this.#parts
+    await scheduleWriter.change(id, async (before, row) => {
+      const { waiting, running, counts, log } = before
+      const now = host.now()
+      const paused = wantsPause === undefined ? before.paused : wantsPause ? (before.paused ?? { at: now }) : undefined
+      const { paused: _, ...rest } = declared
+      const schedule: Schedule = { ...rest, waiting, running, counts, log, ...(paused ? { paused } : undefined) }
+      const isSameInput = (await store.schedules.input(id)) === input
+      if (isSameInput && row.workflow === workflow && isSameDefinition(schedule, before)) return undefined
+      const keepsDue = hasSameTimes(schedule, before) && before.paused === undefined
+      const dueAt = paused ? undefined : keepsDue ? row.dueAt : nextDue(schedule, now)
+      return { schedule, workflow, dueAt, awaits: awaited(id, schedule), ...(isSameInput ? undefined : { input }) }
+    })
+  }
+}
+
+type CreateOptions = GivenOptions & {
+  readonly workflow: AnyWorkflow | string
+  readonly input?: unknown
+  readonly paused?: boolean
+  readonly ifExists?: "error" | "update"
+}
+
+interface Declared extends Schedule {
+  readonly workflow: string
+  readonly input: string
+  readonly wantsPause: boolean | undefined
+}
+
+function isSameDefinition(a: Schedule, b: Schedule): boolean {
+  const text = (schedule: Schedule) => JSON.stringify(Object.entries(schedule).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+  return hasSameTimes(a, b) && text({ ...a, recurrence: b.recurrence }) === text(b)
+}
+
+/** Callers without types leave it out, or misspell it. */
+function workflowOf(workflow: AnyWorkflow | string | undefined): AnyWorkflow | string {
+  if (typeof workflow === "string" || (typeof workflow === "object" && workflow !== null)) return workflow
+  throw new PerdureError("BAD_OPTION", "a schedule needs a workflow: the definition, or the name of one", { details: { option: "workflow" } })
+}

@@ -1,7 +1,7 @@
 import { PerdureError } from "../core/errors.ts"
 import { decodeSchedule, encodeSchedule, instanceIdOf, type Schedule } from "../core/schedule.ts"
 import type { Turn } from "../ports/journal-store.ts"
-import type { ScheduleRow } from "../ports/schedule-store.ts"
+import type { ScheduleChange, ScheduleRow } from "../ports/schedule-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { Starter } from "./starter.ts"
 import type { Worker } from "./worker.ts"
@@ -54,7 +54,7 @@ export class ScheduleWriter {
     const now = this.#worker.host.now()
     const { id, incarnation, createdAt } = row
     const creates = await this.#births(row, edit)
-    const outcome = await this.#store.schedules.write({
+    const change: ScheduleChange = {
       row: {
         id,
         incarnation,
@@ -71,9 +71,13 @@ export class ScheduleWriter {
       ...(input === undefined ? undefined : { input }),
       ...(ended === undefined ? undefined : { ended }),
       ...(live === undefined ? undefined : { live }),
-    })
-    if (outcome === "written") this.#worker.hint([...starts.map((at) => instanceIdOf(id, at)), ...cancels])
-    return outcome
+    }
+    try {
+      return await this.#store.schedules.write(change)
+    } finally {
+      // Also where nobody knows whether it is written.
+      this.#worker.hint([...starts.map((at) => instanceIdOf(id, at)), ...cancels])
+    }
   }
 
   async #births({ id, workflow }: ScheduleRow, { schedule, starts = [], startInput }: ScheduleEdit): Promise<readonly Turn[]> {

@@ -39,7 +39,7 @@ export class Scheduler {
   }
 
   get idle(): boolean {
-    return this.#looking === undefined
+    return !this.#running || this.#looking === undefined
   }
 
   start(): void {

@@ -1,6 +1,16 @@
 // What compiles and what does not. Checked by `npm run typecheck`; nothing here runs.
 
-import { type Client, type Context, type Duration, type Handle, type InstanceDescription, type Workflow, workflow } from "perdure"
+import {
+  type Client,
+  type Context,
+  type Duration,
+  type Handle,
+  type InstanceDescription,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  type Workflow,
+  workflow,
+} from "perdure"
 import * as z from "zod"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -200,6 +210,42 @@ for (const answer of await engine.startBatch([{ workflow: order, input: 1 }, { w
 // @ts-expect-error there is no such status
 await engine.list({ status: "happy" })
 await engine.list({ status: ["failed", "stalled"], since: new Date(), order: "oldest", limit: 5 })
+
+// --- schedules ----------------------------------------------------------------------------------------------------------
+
+const nightly = await engine.schedules.create("nightly", { workflow: plain, input: { id: "a" }, cron: "0 2 * * *", timeZone: "Europe/Berlin", catchUp: "1h" })
+exactly<{ doubled: number; text: "inner" }>()(await (await nightly.trigger()).result())
+exactly<ScheduleDescription>()(await nightly.describe())
+await nightly.trigger({ input: { id: "b", count: 1 } })
+await nightly.update({ input: { id: "c" }, overlap: "cancel-previous", catchUp: null })
+await nightly.update({ every: "5m" })
+await engine.schedules.create("often", { workflow: bare, every: "5m", overlap: "queue", tags: ["x"], timeout: "1h", paused: true, ifExists: "update" })
+await engine.schedules.create("often", { workflow: "by name", input: "anything", every: 500, startAt: new Date(), endAt: "2027-01-01" })
+await engine.schedules.create("schema", { workflow: order, input: { id: "1", at: "2026-01-01" }, cron: "@daily" })
+// @ts-expect-error the input is missing
+await engine.schedules.create("nightly", { workflow: plain, cron: "0 2 * * *" })
+// @ts-expect-error id is a string
+await engine.schedules.create("nightly", { workflow: plain, input: { id: 1 }, cron: "0 2 * * *" })
+// @ts-expect-error the workflow takes no input
+await engine.schedules.create("nightly", { workflow: bare, input: 5, cron: "0 2 * * *" })
+// @ts-expect-error neither cron nor every
+await engine.schedules.create("nightly", { workflow: bare })
+// @ts-expect-error both
+await engine.schedules.create("nightly", { workflow: bare, cron: "0 2 * * *", every: "5m" })
+// @ts-expect-error an interval has no time zone
+await engine.schedules.create("nightly", { workflow: bare, every: "5m", timeZone: "Europe/Berlin" })
+// @ts-expect-error there is no such policy
+await engine.schedules.create("nightly", { workflow: bare, every: "5m", overlap: "wait" })
+// @ts-expect-error there is no such option
+await engine.schedules.create("nightly", { workflow: bare, cron: "0 2 * * *", timezone: "Europe/Berlin" })
+// @ts-expect-error id is a string
+await nightly.trigger({ input: { id: 1 } })
+// @ts-expect-error id is a string
+await nightly.update({ input: { id: 1 } })
+exactly<ScheduleHandle<"sleep" | "wait", 1 | "two">>()(engine.schedules.get(union, "s"))
+await engine.schedules.get("s").backfill({ from: new Date(), to: 5, overlap: "queue" })
+// @ts-expect-error there is no such choice
+await engine.schedules.get("s").backfill({ from: new Date(), to: 5, overlap: "skip" })
 
 // --- definitions are values -----------------------------------------------------------------------------------------------
 

@@ -122,10 +122,17 @@ function isSame(a: FiringRecord, b: FiringRecord): boolean {
   return a.outcome === "skipped" && b.outcome === "skipped" ? a.because === b.because : a.outcome === b.outcome
 }
 
-/** Whether two say the same about when they are due. */
-export function hasSameTimes(a: Schedule, b: Schedule): boolean {
-  const times = ({ recurrence, startAt, endAt }: Schedule) => JSON.stringify([Object.entries(recurrence).toSorted(), startAt, endAt])
-  return times(a) === times(b)
+/** Whether two come again at the same times, whenever they begin and end. */
+export function hasSameRecurrence(a: Schedule, b: Schedule): boolean {
+  const text = ({ recurrence }: Schedule) => JSON.stringify(Object.entries(recurrence).toSorted())
+  return text(a) === text(b)
+}
+
+/** The first time to decide on after a change: a due time that was not decided on yet is not lost, unless the times are others now. */
+export function dueAfterChange(before: Schedule, dueAt: number | undefined, after: Schedule, now: number): number | undefined {
+  if (after.paused) return undefined
+  const from = dueAt !== undefined && hasSameRecurrence(before, after) ? Math.min(dueAt - 1, now) : now
+  return nextDue(after, from)
 }
 
 /** An instant that an instance's id can name. */

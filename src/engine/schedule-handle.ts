@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import { dueTimes, hasSameTimes, instanceIdOf, nextDue, type Schedule, scheduleInstant, withStarted } from "../core/schedule.ts"
+import { dueAfterChange, dueTimes, instanceIdOf, nextDue, type Schedule, scheduleInstant, withStarted } from "../core/schedule.ts"
 import { awaited } from "../core/schedule-decision.ts"
 import { checkText } from "./controls.ts"
 import type { Handle } from "./client.ts"
@@ -46,7 +46,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
       const { version, paused, waiting, running, counts, log } = before
       const kept = { ...(version === undefined ? undefined : { version }), ...(paused ? { paused } : undefined), waiting, running, counts, log }
       const schedule: Schedule = { ...changedDefinition(changes, before), ...kept }
-      const dueAt = hasSameTimes(schedule, before) ? row.dueAt : paused ? undefined : nextDue(schedule, host.now())
+      const dueAt = dueAfterChange(before, row.dueAt, schedule, host.now())
       const input = "input" in changes ? { input: (await starter.scheduledInput(row.workflow, changes.input)).input } : undefined
       return { schedule, dueAt, awaits: awaited(this.id, schedule), ...input }
     })

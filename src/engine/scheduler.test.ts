@@ -150,6 +150,27 @@ describe("random schedules in a world where processes die", () => {
   })
 })
 
+describe("many times that are caught up", () => {
+  it("leave room between any two for what else goes on in the process", async () => {
+    await using engine = await createTestEngine({ workflows: [work], startAt })
+    const handle = await engine.schedules.create("s", { workflow: work, input: 1, every: "1s", catchUp: "1h", overlap: "allow" })
+    engine.current.kill()
+    await engine.host.advanceTo(startAt + 300_000, () => Promise.resolve())
+    let macrotasks = 0
+    const beat = () => {
+      if (engine.current.parts.scheduler.idle) return
+      macrotasks++
+      macrotask(beat)
+    }
+    const crashing = engine.crash()
+    while (engine.current.parts.scheduler.idle) await Promise.resolve()
+    beat()
+    await crashing
+    expect((await handle.describe()).counts.started).toBe(300)
+    expect(macrotasks).toBeGreaterThanOrEqual(300)
+  })
+})
+
 describe("a schedule that cannot be fired", () => {
   it("does not keep others from it, is tried again ever more rarely, and fires when it can", async () => {
     const errors: number[] = []

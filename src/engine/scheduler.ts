@@ -97,6 +97,8 @@ export class Scheduler {
     for (const row of wanting) {
       if (!this.#running) return false
       await this.#try(row)
+      // A store may answer at once: what else goes on in this process has its turn between any two.
+      await new Promise<void>((resolve) => this.#host.quiesce(resolve))
     }
     return wanting.some(({ id }) => !this.#failed.has(id))
   }

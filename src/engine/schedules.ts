@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import { encodeSchedule, hasSameTimes, nextDue, type Schedule } from "../core/schedule.ts"
+import { dueAfterChange, encodeSchedule, hasSameRecurrence, nextDue, type Schedule } from "../core/schedule.ts"
 import { awaited } from "../core/schedule-decision.ts"
 import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
 import type { ScheduleRow } from "../ports/schedule-store.ts"
@@ -91,8 +91,7 @@ export class Schedules implements ScheduleClient {
       const schedule: Schedule = { ...rest, waiting, running, counts, log, ...(paused ? { paused } : undefined) }
       const isSameInput = (await store.schedules.input(id)) === input
       if (isSameInput && row.workflow === workflow && isSameDefinition(schedule, before)) return undefined
-      const keepsDue = hasSameTimes(schedule, before) && before.paused === undefined
-      const dueAt = paused ? undefined : keepsDue ? row.dueAt : nextDue(schedule, now)
+      const dueAt = dueAfterChange(before, row.dueAt, schedule, now)
       return { schedule, workflow, dueAt, awaits: awaited(id, schedule), ...(isSameInput ? undefined : { input }) }
     })
   }
@@ -113,7 +112,7 @@ interface Declared extends Schedule {
 
 function isSameDefinition(a: Schedule, b: Schedule): boolean {
   const text = (schedule: Schedule) => JSON.stringify(Object.entries(schedule).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-  return hasSameTimes(a, b) && text({ ...a, recurrence: b.recurrence }) === text(b)
+  return hasSameRecurrence(a, b) && text({ ...a, recurrence: b.recurrence }) === text(b)
 }
 
 /** Callers without types leave it out, or misspell it. */

@@ -10,6 +10,7 @@ import { markedStore } from "./marked-store.ts"
 import { PhaseMarks } from "./phases.ts"
 import { undoingWorkflows } from "./undoing-workflows.ts"
 import type { WorkerOptions, WorkerReport } from "./worker-process.ts"
+import { scheduled } from "./scheduled-workflow.ts"
 import { sceneWorkflows } from "./workflows.ts"
 
 const { folder, life, maxRecoveries } = JSON.parse(process.argv[2] ?? "{}") as WorkerOptions
@@ -47,7 +48,7 @@ let worked = false
 marks.enter("recovery")
 const engine = await Perdure.open({
   store,
-  workflows: [...sceneWorkflows(ledger, marks), ...lethalWorkflows(folder, ledger, marks), ...undoingWorkflows(ledger, marks)],
+  workflows: [...sceneWorkflows(ledger, marks), ...lethalWorkflows(folder, ledger, marks), ...undoingWorkflows(ledger, marks), scheduled],
   // However often it is killed, nothing is forced.
   cancelGrace: "1h",
   ...(maxRecoveries === undefined ? undefined : { maxRecoveries }),

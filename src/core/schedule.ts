@@ -124,7 +124,8 @@ function isSame(a: FiringRecord, b: FiringRecord): boolean {
 
 /** Whether two come again at the same times, whenever they begin and end. */
 export function hasSameRecurrence(a: Schedule, b: Schedule): boolean {
-  const text = ({ recurrence }: Schedule) => JSON.stringify(Object.entries(recurrence).toSorted())
+  const text = ({ recurrence }: Schedule) =>
+    JSON.stringify("cron" in recurrence ? [recurrence.cron, recurrence.timeZone] : [recurrence.every, recurrence.anchor])
   return text(a) === text(b)
 }
 

@@ -43,7 +43,8 @@ async function expectAccounted(engine: Pick<TestEngine, "list" | "now">, store: 
   // What is in the log says it time by time.
   const unfired = schedule.log.flatMap((record) => (record.outcome === "started" ? [] : dueTimes(schedule, record.from, record.to, 100_000)))
   const seen = [...fired, ...unfired, ...schedule.waiting]
-  if (schedule.log.length < 50) expect(due.filter((at) => !seen.includes(at))).toEqual([])
+  const isWhole = schedule.log.length < 50
+  expect(due.filter((at) => isWhole && !seen.includes(at))).toEqual([])
   expect(row.dueAt).toBeGreaterThan(engine.now())
 }
 

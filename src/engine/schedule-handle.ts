@@ -47,7 +47,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
       const kept = { ...(version === undefined ? undefined : { version }), ...(paused ? { paused } : undefined), waiting, running, counts, log }
       const schedule: Schedule = { ...changedDefinition(changes, before), ...kept }
       const dueAt = dueAfterChange(before, row.dueAt, schedule, host.now())
-      const input = "input" in changes ? { input: (await starter.scheduledInput(row.workflow, changes.input)).input } : undefined
+      const input = "input" in changes ? { input: (await starter.scheduledInput(row.workflow, changes.input, version)).input } : undefined
       return { schedule, dueAt, awaits: awaited(this.id, schedule), ...input }
     })
     scheduler.wake()
@@ -83,7 +83,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
       // Two in one millisecond, or one at a due time that has been fired.
       while (await store.directory.get(instanceIdOf(this.id, at))) at++
       instance = instanceIdOf(this.id, at)
-      const startInput = "input" in options ? { startInput: (await starter.scheduledInput(row.workflow, options.input)).input } : undefined
+      const startInput = "input" in options ? { startInput: (await starter.scheduledInput(row.workflow, options.input, before.version)).input } : undefined
       const schedule = withStarted(before, this.id, at, now, "trigger")
       return { schedule, dueAt: row.dueAt, awaits: row.awaits, starts: [at], ...startInput }
     })

@@ -97,6 +97,43 @@ describe("a process that dies at any change of a schedule", () => {
   })
 })
 
+async function settled(engines: readonly Engine[]): Promise<void> {
+  for (let quiet = 0; quiet < 3;) {
+    await new Promise<void>((resolve) => macrotask(resolve))
+    quiet = engines.every(({ parts }) => parts.worker.idle && parts.scheduler.idle) ? quiet + 1 : 0
+  }
+}
+
+describe("a client and a worker on one store", () => {
+  it("what the client does to a schedule, and to an instance that it waits for, the worker takes up by a hint", async () => {
+    const host = new SimulatedHost({ startAt })
+    const store = memory()
+    const options = { lease: "52w", sweep: "52w" } as const
+    const worker = await Engine.open({ host, store, workflows: [work], options })
+    const client = await Engine.open({ host, store, workflows: [], options, role: "client" })
+    const pass = (ms: number) => host.advanceTo(host.now() + ms, () => settled([worker, client]))
+    const statuses = async () => (await client.list({ order: "oldest" })).instances.map(({ id, status }) => `${id.slice(-10)} ${status}`)
+
+    const schedule = await client.schedules.create("s", { workflow: work, input: 600_000, every: "10s", overlap: "queue" })
+    await pass(20_000)
+    expect(await statuses()).toEqual(["T00:00:10Z sleeping"])
+    await client.get("s:2026-01-01T00:00:10Z").terminate()
+    await pass(0)
+    expect(await statuses()).toEqual(["T00:00:10Z terminated", "T00:00:20Z sleeping"])
+    await schedule.pause()
+    await pass(30_000)
+    await client.get("s:2026-01-01T00:00:20Z").cancel()
+    await schedule.resume()
+    await pass(10_000)
+    const handle = await schedule.trigger({ input: 0 })
+    await pass(0)
+    expect(await handle.status()).toBe("completed")
+    expect((await statuses()).slice(1)).toEqual(["T00:00:20Z cancelled", "T00:01:00Z sleeping", "01:00.001Z completed"])
+    client.kill()
+    worker.kill()
+  })
+})
+
 describe("two workers on one store", () => {
   it.each(overlaps)("fire every time once, with `%s`", async (overlap) => {
     const host = new SimulatedHost({ startAt })
@@ -106,13 +143,7 @@ describe("two workers on one store", () => {
     const [first] = engines as [Engine]
     await first.schedules.create("s", { workflow: work, input: 25_000, every: "10s", overlap })
     await first.schedules.create("t", { workflow: work, input: 1_000, cron: "*/7 * * * * *", overlap })
-    const settle = async () => {
-      for (let quiet = 0; quiet < 3;) {
-        await new Promise<void>((resolve) => macrotask(resolve))
-        quiet = engines.every(({ parts }) => parts.worker.idle && parts.scheduler.idle) ? quiet + 1 : 0
-      }
-    }
-    await host.advanceTo(startAt + 120_000, settle)
+    await host.advanceTo(startAt + 120_000, () => settled(engines))
     const view = { list: first.list.bind(first), now: () => host.now() }
     for (const id of ["s", "t"]) await expectAccounted(view, first.parts.store.schedules, id)
     expect((await first.schedules.get("t").describe()).counts).toMatchObject({ started: 18, skipped: 0 })

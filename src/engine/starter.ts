@@ -61,16 +61,17 @@ export class Starter {
   async scheduledInput(
     workflow: AnyWorkflow | string,
     input: unknown,
+    known?: string,
   ): Promise<{ readonly workflow: string; readonly version: string; readonly input: Encoded }> {
-    const { name, version, definition } = this.#resolve(workflow, undefined)
+    const { name, version, definition } = this.#resolveScheduled(workflow, known)
     const schema = definition?.options.input
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
     return { workflow: name, version, input: encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }) }
   }
 
-  /** The turn that creates an instance of a schedule: of the last version registered here, else of the one known when the schedule was written. */
+  /** The turn that creates an instance of a schedule. */
   scheduledTurn({ id, workflow, input, definition: { version: known, tags = [], timeoutMs }, schedule }: ScheduledStart): Turn {
-    const { version, definition } = this.#resolve(workflow, this.#registry.versions(workflow).length > 0 ? undefined : known)
+    const { version, definition } = this.#resolveScheduled(workflow, known)
     const { host } = this.#worker
     const timeout = timeoutMs ?? definition?.options.timeout
     const now = host.now()
@@ -132,12 +133,18 @@ export class Starter {
   }
 
   /** A version may be named that only other workers have: then nothing is known of its input. */
-  #resolve(workflow: AnyWorkflow | string, version: string | undefined): { name: string; version: string; definition: AnyWorkflow | undefined } {
+  #resolve(workflow: AnyWorkflow | string, version: string | undefined): Resolved {
     if (typeof workflow !== "string") return { name: workflow.name, version: workflow.version, definition: workflow }
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
     if (version !== undefined && !this.#registry.find(workflow, version)) return { name: workflow, version, definition: undefined }
     const definition = this.#registry.resolve(workflow, version)
     return { name: workflow, version: definition.version, definition }
+  }
+
+  /** The last version registered here, else the one that was known when the schedule was written. */
+  #resolveScheduled(workflow: AnyWorkflow | string, known: string | undefined): Resolved {
+    const isHere = typeof workflow !== "string" || this.#registry.versions(workflow).length > 0
+    return this.#resolve(workflow, isHere ? undefined : known)
   }
 
   #create(birth: Birth): Promise<CommitResult> {
@@ -190,6 +197,12 @@ interface Birth {
   readonly instance: NewInstance
   readonly start: EntryOf<"run.started">
   readonly within: RunReference | undefined
+}
+
+interface Resolved {
+  readonly name: string
+  readonly version: string
+  readonly definition: AnyWorkflow | undefined
 }
 
 interface ScheduledStart {

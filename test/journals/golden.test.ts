@@ -29,7 +29,23 @@ it("every type of entry is in a golden journal", () => {
 
 it("values in a row, as devalue's text and in blobs are in golden journals", () => {
   const texts = goldens.flatMap(({ golden }) => golden.journal.rows.map(({ entries }) => entries))
-  const keys = ["value", "rich", "blob", "kept", "startAt", "timeoutAt", "retryAt", "eventId", "reason", "notRolledBack", "seed", "startedAt", "parent", "at"]
+  const keys = [
+    "value",
+    "rich",
+    "blob",
+    "kept",
+    "startAt",
+    "timeoutAt",
+    "retryAt",
+    "eventId",
+    "reason",
+    "notRolledBack",
+    "seed",
+    "startedAt",
+    "parent",
+    "at",
+    "schedule",
+  ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })
 

@@ -26,7 +26,7 @@ for (const scenario of scenarios) {
     continue
   }
   const engine = await playScenario(scenario)
-  const journal = await engine.journal(scenario.name)
+  const journal = await engine.journal(scenario.instance ?? scenario.name)
   const golden: GoldenJournal = { recordedBy: version, journal, replays: outcomeOf(await expectReplay(journal, scenario.workflow)) }
   await engine.close()
   writeFileSync(file, `${JSON.stringify(golden, undefined, 2)}\n`, { flag: "wx" })

@@ -20,6 +20,7 @@ import {
   patched,
   perpetual,
   raising,
+  scheduled,
   steered,
   undoable,
   unpatched,
@@ -27,6 +28,8 @@ import {
 
 export interface Scenario {
   readonly name: string
+  /** Default: the name. */
+  readonly instance?: string
   readonly workflow: AnyWorkflow
   /** Others that it needs. */
   readonly beside?: readonly AnyWorkflow[]
@@ -162,6 +165,17 @@ export const scenarios: readonly Scenario[] = [
       await engine.start(interrupted, { id: "interrupted" })
       await engine.settle()
       await engine.crash()
+    },
+  },
+  {
+    name: "scheduled",
+    instance: "nightly:2026-01-01T02:00:00Z",
+    workflow: scheduled,
+    play: async (engine) => {
+      await engine.schedules.create("nightly", { workflow: scheduled, input: { region: "north" }, cron: "0 2 * * *", timeout: "1h" })
+      await engine.skip("3h")
+      await engine.get("nightly:2026-01-01T02:00:00Z").restart()
+      await engine.settle()
     },
   },
   {

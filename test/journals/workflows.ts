@@ -109,6 +109,12 @@ export const interrupted = workflow("interrupted", async (ctx) => {
   return ctx.do("hang", ({ attempt }) => (attempt === 1 ? new Promise<string>(() => undefined) : `done at attempt ${attempt}`))
 })
 
+/** Started by a schedule, and restarted. */
+export const scheduled = workflow("scheduled", async (ctx, input: { readonly region: string }) => {
+  const region = await ctx.do("region", () => input.region)
+  return { region, ...ctx.instance.schedule }
+})
+
 /** A payload too long for the row of its turn. */
 export const large = workflow("large", async (ctx, input: { readonly times: number }) => {
   const text = await ctx.do("repeat", () => "0123456789abcdef".repeat(input.times))
@@ -255,5 +261,6 @@ export const goldenWorkflows = [
   overdue,
   steered,
   interrupted,
+  scheduled,
   large,
 ]

@@ -47,6 +47,7 @@ describe("create", () => {
     [{ every: "5m", startAt: "2026-02-01", endAt: "2026-01-01" }, "BAD_OPTION", /endAt is before startAt; give a later endAt/],
     [{ every: "5m", tags: [""] }, "BAD_NAME", /tag "" is empty/],
     [{ every: "5m", ifExists: "replace" }, "BAD_OPTION", /ifExists is "error" or "update", not "replace"/],
+    [{ every: "5m", paused: "yes" }, "BAD_OPTION", /paused is true or false, not "yes"/],
     [{ cron: "0 2 * * *", timezone: "Europe/Berlin" }, "BAD_OPTION", /there is no option "timezone" of a schedule; there are cron, timeZone, /],
     [{ every: "5m", workflow: undefined }, "BAD_OPTION", /a schedule needs a workflow: the definition, or the name of one/],
     [{ every: "5m", workflow: "nothing" }, "UNKNOWN_WORKFLOW", /this engine has no workflow "nothing"; it knows "echo", "order"/],
@@ -153,7 +154,8 @@ describe("backfill", () => {
 })
 
 describe("list", () => {
-  it("with a limit that is none is refused", async () => {
+  it("with a limit, a cursor or a workflow that is none is refused", async () => {
+    for (const filter of [{ cursor: 5 }, { workflow: echo }]) expect((await refusal(engine.schedules.list(filter as never))).code).toBe("BAD_OPTION")
     for (const limit of [0, -1, 1.5, 1_001, "5"]) expect((await refusal(engine.schedules.list({ limit: limit as number }))).code).toBe("BAD_OPTION")
   })
 })

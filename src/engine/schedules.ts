@@ -4,6 +4,7 @@ import { awaited } from "../core/schedule-decision.ts"
 import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
 import type { ScheduleRow } from "../ports/schedule-store.ts"
 import type { Handle } from "./client.ts"
+import { checkText } from "./controls.ts"
 import type { Engine, EngineParts } from "./engine.ts"
 import { pageLimit } from "./reader.ts"
 import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleOptions, SchedulePage } from "./schedule-client.ts"
@@ -36,6 +37,8 @@ export class Schedules implements ScheduleClient {
     const { ifExists = "error", paused, workflow: definition, input: value } = options
     if (ifExists !== "error" && ifExists !== "update")
       throw new PerdureError("BAD_OPTION", `ifExists is "error" or "update", not ${JSON.stringify(ifExists)}`, { details: { option: "ifExists" } })
+    if (paused !== undefined && typeof paused !== "boolean")
+      throw new PerdureError("BAD_OPTION", `paused is true or false, not ${JSON.stringify(paused)}`, { details: { option: "paused" } })
     const { workflow, version, input } = await starter.scheduledInput(workflowOf(definition), value)
     const now = host.now()
     const schedule: Schedule = { ...definitionOf(options), version, ...(paused === true ? { paused: { at: now } } : undefined), ...fresh }
@@ -69,6 +72,8 @@ export class Schedules implements ScheduleClient {
 
   async list(filter: ScheduleFilter = {}): Promise<SchedulePage> {
     const { workflow, cursor, limit } = filter
+    checkText("workflow", workflow)
+    checkText("cursor", cursor)
     const page = await this.#parts.store.schedules.list(workflow === undefined ? {} : { workflow }, {
       limit: pageLimit(limit),
       ...(cursor === undefined ? undefined : { after: cursor }),

@@ -8,7 +8,7 @@ import type { InstanceSummary, Overlap } from "../../src/index.ts"
 import { CrashBed } from "./crash-bed.ts"
 import { scheduled } from "./scheduled-workflow.ts"
 import { until } from "./until.ts"
-import { isWorker } from "./worker-process.ts"
+import { isStandingBy, isWorker } from "./worker-process.ts"
 
 const long = process.env["LONG"] === "1"
 const kills = long ? 150 : 8
@@ -49,14 +49,17 @@ describe("schedules of processes that are killed", () => {
     const { engine } = bed.load
     for (const { id, ms } of schedules) await engine.schedules.create(id, { workflow: scheduled, input: { ms }, every: everyMs, overlap: id, catchUp })
 
-    for (let kill = 0; kill < kills; kill++) {
-      const worker = bed.spawn()
+    let worker = bed.spawn()
+    for (let kill = 1; kill <= kills; kill++) {
       expect(await worker.reported(isWorker, 20_000)).toBe(true)
+      // Now and then another one stands by, and takes over at once.
+      const next = kill % 3 === 0 ? bed.spawn() : undefined
+      expect(next === undefined || (await next.reported(isStandingBy, 20_000))).toBe(true)
       await delay(random.next() * 250)
       expect((await worker.kill()).signal).toBe("SIGKILL")
+      worker = next ?? bed.spawn()
     }
-    const last = bed.spawn()
-    expect(await last.reported(isWorker, 20_000)).toBe(true)
+    expect(await worker.reported(isWorker, 20_000)).toBe(true)
     // Not paused: then nothing that waits would start.
     for (const { id } of schedules) await engine.schedules.get(id).update({ endAt: Math.ceil(Date.now() / everyMs) * everyMs + 1_000 })
     const isOver = ({ status }: InstanceSummary) => status === "completed" || status === "cancelled"
@@ -82,7 +85,7 @@ describe("schedules of processes that are killed", () => {
       expect(counts.skipped > 0).toBe(id !== "allow")
     }
     expect(bed.integrity()).toEqual(["ok"])
-    expect(last.output).toBe("")
-    expect(await last.kill("SIGTERM")).toEqual({ code: 0, signal: null })
+    expect(worker.output).toBe("")
+    expect(await worker.kill("SIGTERM")).toEqual({ code: 0, signal: null })
   })
 })

@@ -194,10 +194,7 @@ export class InstanceState {
         this.run = entry.run
         this.runPosition = position
         this.startedAt = startOf({ at, entry })
-        this.timeoutAt = entry.timeoutAt
-        this.parent = entry.parent
-        this.seed = entry.seed
-        this.schedule = entry.schedule
+        ;({ timeoutAt: this.timeoutAt, parent: this.parent, seed: this.seed, schedule: this.schedule } = entry)
         return
       default:
         this.ended = { status: endings[entry.type], position, entry }

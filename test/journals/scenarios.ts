@@ -342,7 +342,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
-/** Plays a scenario on an engine of its own; what it gives is the instance whose id is the scenario's name. */
+/** Plays a scenario on an engine of its own; what it gives is the scenario's instance. */
 export async function playScenario({ name, workflow, beside = [], play }: Scenario): Promise<TestEngine> {
   hooks.onFailed = 0
   const engine = await createTestEngine({

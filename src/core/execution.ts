@@ -2,7 +2,7 @@ import type { AskRequest, DoAsk } from "./ask.ts"
 import { encodeError, encodeValue, Payload } from "./codec.ts"
 import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
-import { tooManySteps, CancelledError, PerdureError, TerminatedError } from "./errors.ts"
+import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
 import { Handlers } from "./handlers.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import type { Limits } from "./limits.ts"
@@ -144,7 +144,7 @@ export class Execution implements ContextSource {
     this.#spec.onActivity()
     this.#spec.enter(() => {
       // What is still being done may have to be undone as well.
-      Promise.allSettled(underWay)
+      Promise.all(underWay)
         .then(() => rollbacks.unwind((request) => this.#put(request)))
         .then(
           (failed) => this.#end(failed.length === 0 ? outcome : { ...outcome, notRolledBack: failed }),
@@ -171,7 +171,7 @@ export class Execution implements ContextSource {
   /** The code stops where it is; only what it has completed is undone. */
   #terminate(): void {
     // Nobody waits for what was dropped.
-    if (this.isUnwinding) return this.asks.drop(new TerminatedError(this.#spec.info.id))
+    if (this.isUnwinding) return this.asks.drop()
     this.#halted = true
     this.asks.clear()
     this.#undo()
@@ -195,7 +195,8 @@ export class Execution implements ContextSource {
       this.#rollbacks ??= new Rollbacks()
       this.#rollbacks.add(entry.id, entry.value, ask.request.options.rollback)
     }
-    if (ask.cancelled) ask.reject(ask.cancelled)
+    if (ask.over) ask.over.resolve(undefined)
+    else if (ask.cancelled) ask.reject(ask.cancelled)
     else settle(ask, entry, payload)
   }
 

@@ -1,4 +1,5 @@
 import type { AskRequest } from "./ask.ts"
+import { Deferred } from "./deferred.ts"
 import type { CancelledError } from "./errors.ts"
 import type { ChildLink } from "./journal.ts"
 import { SmallMap } from "./small-map.ts"
@@ -96,9 +97,9 @@ export class OpenAsks {
     return this.#open.some(({ request, underWay }) => underWay && request.kind === "do" && request.options?.rollback !== undefined)
   }
 
-  /** Nothing will come of those that are recorded. */
-  drop(error: unknown): void {
-    for (const ask of this.#open.values()) ask.reject(error)
+  /** Nothing will come of those that are recorded, and nobody need wait for them. */
+  drop(): void {
+    for (const ask of this.#open.values()) ask.over?.resolve(undefined)
     this.#open.clear()
   }
 
@@ -113,7 +114,8 @@ export class OpenAsks {
     for (const ask of this.fresh.values()) this.withdraw(ask)
     const rest = this.#open.values().filter((ask) => ask.request.kind !== "do" || !ask.underWay)
     for (const { request } of rest) this.#open.delete(request.id)
-    return { underWay: this.#open.values().map(({ promise }) => promise), aborted: rest.map(({ request }) => request.id) }
+    const underWay = this.#open.values().map((ask) => (ask.over = new Deferred()).promise)
+    return { underWay, aborted: rest.map(({ request }) => request.id) }
   }
 
   #forget(id: string): void {
@@ -128,6 +130,8 @@ export class OpenAsk extends PendingAsk {
   /** An attempt was begun and has not ended. */
   underWay = false
   cancelled: CancelledError | undefined = undefined
+  /** Of one that the code left behind when it ended: its own promise is left pending, and whoever undoes the run waits for this. */
+  over: Deferred | undefined = undefined
 }
 
 export function describeAsk(ask: AskRequest): string {

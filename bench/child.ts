@@ -1,4 +1,4 @@
-// The process in which one workload is measured: `node bench/child.ts <workload> <target> <folder> <rounds>`, with a channel to its parent.
+// The process in which one workload is measured: `node child.js <workload> <target> <folder> <rounds>`, with a channel to its parent.
 
 import { TemporaryFolders } from "./folders.ts"
 import { workloads } from "./section-list.ts"

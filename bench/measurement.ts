@@ -34,7 +34,7 @@ export interface Spread {
   readonly max: number
 }
 
-const script = fileURLToPath(new URL("./child.ts", import.meta.url))
+const script = fileURLToPath(new URL("./.build/child.js", import.meta.url))
 
 /** Every round, or an error: half of a measurement is none. */
 export async function measure(workload: Workload, options: MeasureOptions): Promise<readonly Sample[]> {

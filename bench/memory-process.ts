@@ -1,5 +1,5 @@
 // Brings an engine into a state, sends the memory of its process, and dies without a word:
-// `node bench/memory-process.ts <scene> <target> <folder> <count>`. The parent's side is memory-scene.ts.
+// `node memory-process.js <scene> <target> <folder> <count>`. The parent's side is memory-scene.ts.
 
 import type { Engine } from "perdure"
 import { listener, sequence, sleeper } from "./bench-workflows.ts"

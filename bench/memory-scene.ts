@@ -7,7 +7,8 @@ import type { Sample } from "./workload.ts"
 /** So many instances asleep; opened again on what another left; so many instances in memory that wait for an event. */
 export type Scene = "asleep" | "restarted" | "resident"
 
-const script = fileURLToPath(new URL("./memory-process.ts", import.meta.url))
+/** This runs as JavaScript, and so does that. */
+const script = fileURLToPath(new URL("./memory-process.js", import.meta.url))
 
 /** In a process of its own, which is gone when this returns: every scene has a fresh heap. */
 export async function playScene(scene: Scene, target: Target, folder: string, count: number): Promise<Sample> {

@@ -25,5 +25,5 @@ export const suites: readonly Suite[] = [
     long: true,
   },
   { name: "knip", commands: ["npm run --silent knip"] },
-  { name: "bench", commands: ["node bench/smoke.ts"] },
+  { name: "bench", commands: ["npm run --silent bench:build", "node bench/smoke.ts"] },
 ]

@@ -28,13 +28,25 @@ export const Perdure = {
 
 export { workflow } from "./core/workflow.ts"
 export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
-export type { Context, InstanceInfo, Rollback, RollbackFunction, SleepOptions, StepContext, StepOptions, WaitOptions, WorkflowLog } from "./core/context.ts"
+export type {
+  Context,
+  InstanceInfo,
+  Rollback,
+  RollbackFunction,
+  SleepOptions,
+  StepContext,
+  StepOptions,
+  TransactionContext,
+  WaitOptions,
+  WorkflowLog,
+} from "./core/context.ts"
 export type { Duration } from "./core/duration.ts"
 export type { ErrorCode } from "./core/errors.ts"
 export type { EntryType } from "./core/journal.ts"
 export type { Limits } from "./core/limits.ts"
 export type { RetryOptions } from "./core/retry-policy.ts"
 export type { Overlap } from "./core/schedule.ts"
+export type { Sql, SqlResult, SqlRow, SqlValue } from "./core/sql.ts"
 export type { StandardSchemaV1 } from "./core/standard-schema.ts"
 export type { Phase, Status } from "./core/status.ts"
 export type { StepInfo } from "./core/step-view.ts"

@@ -1,4 +1,4 @@
-import type { Asks, Rollback, SleepOptions, StepContext, StepOptions, WaitOptions } from "./context.ts"
+import type { Asks, Rollback, SleepOptions, StepContext, StepOptions, TransactionContext, WaitOptions } from "./context.ts"
 import { durationMs, type Duration } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
 import { instant } from "./instant.ts"
@@ -6,11 +6,13 @@ import type { ChildLink } from "./journal.ts"
 import { checkEventType, type Limits } from "./limits.ts"
 import { checkRetry } from "./retry-policy.ts"
 import { SmallMap } from "./small-map.ts"
+import type { Sql, Synchronous } from "./sql.ts"
 import { checkStepName, stepId } from "./step-id.ts"
 
 /** One thing that workflow code, or a step's function, asks the engine for. */
 export type AskRequest = DoAsk | SleepAsk | WaitAsk
 
+/** A step. Whether its function runs in a transaction of the store is no part of what it is: the one may become the other. */
 export interface DoAsk {
   readonly kind: "do"
   readonly id: string
@@ -18,6 +20,8 @@ export interface DoAsk {
   readonly options: StepOptions | undefined
   /** It starts a child. */
   readonly child?: ChildAsk
+  /** Runs in the place of `fn`. */
+  readonly transaction?: (sql: Sql, context: TransactionContext) => unknown
   /** A step of the engine's own making: what hinders it is thrown as it is. */
   readonly isOwn?: true
 }
@@ -72,6 +76,14 @@ export class Asker implements Asks<Record<string, never>> {
     } catch (error) {
       return rejected(error)
     }
+  }
+
+  transaction<T>(name: string, fn: (sql: Sql, context: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T> {
+    return this.#ask(name, (id) => {
+      if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `transaction "${name}" has no function; write ctx.transaction("${name}", (sql) => …)`)
+      if (options !== undefined) this.#checkOptions(name, options)
+      return { kind: "do", id, fn: onlyInStore, options: options as StepOptions | undefined, transaction: fn }
+    }) as Promise<T>
   }
 
   /** A step of the engine's own making. */
@@ -140,6 +152,10 @@ function rejected(error: unknown): Promise<never> {
   const promise = Promise.reject(error)
   promise.catch(() => undefined)
   return promise
+}
+
+function onlyInStore(): never {
+  throw new Error("the function of a transaction is called by the store")
 }
 
 /** Here, where the code can still catch it: an attempt could only fail again and again. */

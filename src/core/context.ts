@@ -1,6 +1,7 @@
 import type { Duration } from "./duration.ts"
 import type { RetryOptions } from "./retry-policy.ts"
 import type { OnParentEnd } from "./journal.ts"
+import type { Sql, Synchronous } from "./sql.ts"
 import type { EventMap, Workflow } from "./workflow.ts"
 
 /** What workflow code is given: everything it may ask for. */
@@ -80,6 +81,11 @@ export interface Child<Out = unknown, Sent = EventMap> {
 export interface Asks<Events = EventMap> {
   /** Runs `fn` and records its result; a recorded result is never computed again. */
   do<T>(name: string, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
+  /**
+   * A step whose function writes to tables of your own in the store's database: what it writes and the record that it is done are
+   * committed together, or neither is. The function is synchronous; what it throws rolls its writes back.
+   */
+  transaction<T>(name: string, fn: (sql: Sql, step: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
   /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */
@@ -102,6 +108,9 @@ export interface StepContext<Events = EventMap> {
   /** Nested steps, recorded under this one. */
   readonly step: Asks<Events>
 }
+
+/** What the function of a transaction is given beside the SQL. */
+export type TransactionContext = Pick<StepContext, "attempt" | "idempotencyKey" | "signal">
 
 export interface StepOptions<T = unknown> {
   readonly retry?: RetryOptions

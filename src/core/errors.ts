@@ -6,6 +6,7 @@
 const brand = Symbol.for("perdure.error")
 
 export type ErrorCode =
+  | "ASYNC_TRANSACTION"
   | "BAD_DURATION"
   | "BAD_ID"
   | "BAD_NAME"
@@ -34,6 +35,7 @@ export type ErrorCode =
   | "LIMIT_EXCEEDED"
   | "NO_WORKER"
   | "NON_RETRYABLE"
+  | "NO_TRANSACTIONS"
   | "NOT_ENDED"
   | "NOT_FOUND"
   | "NOT_STARTED"
@@ -45,6 +47,8 @@ export type ErrorCode =
   | "SCHEDULE_NOT_FOUND"
   | "SELF_CALL"
   | "SIMULATION_FAILED"
+  | "SQL_FAILED"
+  | "SQL_REFUSED"
   | "STALLED"
   | "STEP_FAILED"
   | "STEP_TIMEOUT"

@@ -180,6 +180,7 @@ export class InstanceState {
         this.crashes++
         return
       case "message.ignored":
+      case "rested":
         return
       case "stalled":
         this.stalled = entry

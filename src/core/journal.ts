@@ -18,7 +18,7 @@ interface OwnTime {
 }
 
 export type Ask =
-  | { readonly type: "step.started"; readonly id: string; readonly attempt: number; readonly child?: ChildLink }
+  | { readonly type: "step.started"; readonly id: string; readonly attempt: number; readonly child?: ChildLink; readonly kind?: "transaction" }
   | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number }
   | { readonly type: "wait.started"; readonly id: string; readonly event: string; readonly timeoutAt?: number }
 
@@ -67,6 +67,7 @@ export type Note =
   | { readonly type: "resumed" }
   | { readonly type: "recovered"; readonly worker: string }
   | { readonly type: "message.ignored"; readonly kind: string; readonly reason: string }
+  | { readonly type: "rested" }
   | { readonly type: "stalled"; readonly code: string; readonly message: string }
   | { readonly type: "run.continued" }
   | { readonly type: "run.completed"; readonly value: Payload }
@@ -149,6 +150,7 @@ export const entryTypes = [
   "resumed",
   "recovered",
   "message.ignored",
+  "rested",
   "stalled",
   "run.continued",
   "run.completed",

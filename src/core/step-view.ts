@@ -6,7 +6,7 @@ import { isRollback, parentOf, stepName } from "./step-id.ts"
 export interface StepInfo {
   readonly id: string
   readonly name: string
-  readonly type: "do" | "sleep" | "wait" | "child" | "rollback"
+  readonly type: "do" | "transaction" | "sleep" | "wait" | "child" | "rollback"
   readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
   readonly attempts: number
   readonly result?: unknown
@@ -99,8 +99,8 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
   return [...steps.values()]
 }
 
-function workOf({ id, child }: EntryOf<"step.started">): Pick<StepInfo, "type" | "instance"> {
-  return child ? { type: "child", instance: child.instance } : { type: isRollback(id) ? "rollback" : "do" }
+function workOf({ id, child, kind }: EntryOf<"step.started">): Pick<StepInfo, "type" | "instance"> {
+  return child ? { type: "child", instance: child.instance } : { type: isRollback(id) ? "rollback" : (kind ?? "do") }
 }
 
 function identity(id: string): { id: string; name: string; parentId?: string } {

@@ -108,7 +108,13 @@ describe("for any entries", () => {
     .map((thrown) => Payload.of(encodeError(thrown)))
   const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
   const fields: { [T in EntryType]: Record<string, fc.Arbitrary<unknown>> } = {
-    "step.started": { id: odd, attempt: count, child: optional(fc.record({ instance: odd, onParentEnd: fc.constant("cancel") })), at: optional(count) },
+    "step.started": {
+      id: odd,
+      attempt: count,
+      child: optional(fc.record({ instance: odd, onParentEnd: fc.constant("cancel") })),
+      kind: optional(fc.constant("transaction")),
+      at: optional(count),
+    },
     "sleep.started": { id: odd, wakeAt: count },
     "wait.started": { id: odd, event: odd, timeoutAt: optional(count) },
     "run.started": {
@@ -140,6 +146,7 @@ describe("for any entries", () => {
     paused: { reason: optional(odd) },
     resumed: {},
     recovered: { worker: odd },
+    rested: {},
     "message.ignored": { kind: odd, reason: odd },
     stalled: { code: odd, message: odd },
     "run.completed": { value },

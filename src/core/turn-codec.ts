@@ -43,6 +43,13 @@ export class EntriesText {
     this.#blobBytesMin = blobBytesMin
   }
 
+  /** Begins with all that the other has. */
+  protected addAll(other: EntriesText): void {
+    this.count = other.count
+    this.blobs = other.blobs?.slice()
+    this.#text = other.#text
+  }
+
   add(entry: Entry): void {
     const text = encodeEntry(entry, this)
     this.#text = this.count++ === 0 ? text : `${this.#text},${text}`
@@ -68,7 +75,7 @@ function encodeEntry(entry: Entry, into: EntriesText): string {
     case "step.completed":
       return `{"type":"step.completed","id":${quoted(entry.id)}${into.field(entry.value)}}`
     case "step.started":
-      if (entry.child) return encodeAny(entry, into)
+      if (entry.child || entry.kind) return encodeAny(entry, into)
       return `{"type":"step.started","id":${quoted(entry.id)},"attempt":${entry.attempt}}`
     default:
       return encodeAny(entry, into)

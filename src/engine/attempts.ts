@@ -6,11 +6,13 @@ import type { InstanceState, OpenStep } from "../core/instance-state.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
+import type { Sql } from "../core/sql.ts"
 import { isNested, isOfRollback, parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
+import { StepTransactions } from "./step-transactions.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -24,6 +26,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   readonly #driver: AttemptsDriver
   readonly #live = new SmallMap<StepAttempt>()
   readonly #nested: NestedSteps
+  #transactions: StepTransactions | undefined
   /** Nested steps whose time to retry came before their outer function asked for them again. */
   #retriesDue: Set<string> | undefined
   /** Nested asks that came while paused. */
@@ -68,8 +71,9 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
   /** Records that an attempt begins; its function is called when that is durable. */
   begin(request: DoAsk, attempt: number): void {
-    const { id, child } = request
-    this.#driver.record(child ? { type: "step.started", id, attempt, child: child.link } : { type: "step.started", id, attempt })
+    const { id, child, transaction } = request
+    const started = { type: "step.started", id, attempt } as const
+    this.#driver.record(child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : started)
     const step = this.#state.steps.get(request.id)
     if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
   }
@@ -232,6 +236,19 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return this.#nested.ask(outer, request)
   }
 
+  transact(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown> {
+    this.#transactions ??= new StepTransactions(this.runtime, this.#writer, (input) => this.#driver.submit(input))
+    return this.#transactions.run(attempt, fn)
+  }
+
+  /** A transaction has recorded its result itself: what else becomes of the attempt is not looked at. */
+  takeTransacted(recorded: Recorded): void {
+    const { id } = recorded.entry as EntryOf<"step.completed">
+    this.#live.get(id)?.close()
+    this.#live.delete(id)
+    this.settleNested(recorded)
+  }
+
   onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
     this.#encode(attempt, ok, outcome)
     this.#driver.submit(attempt)
@@ -239,7 +256,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
   /** At once, so that nothing that the function does to the value later is seen. */
   #encode(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
-    if (!ok) return void (attempt.failure = { error: outcome, final: false })
+    if (!ok) return void (attempt.failure = { error: outcome, final: attempt.isFutile })
     try {
       attempt.result = Payload.of(encodeValue(outcome, this.runtime.settings.resultEncoding))
     } catch (error) {

@@ -1,5 +1,7 @@
 import type { Logger } from "../ports/host.ts"
+import type { Sql } from "../core/sql.ts"
 import type { JournalStore, Turn, TurnOutcome } from "../ports/journal-store.ts"
+import type { Transactions } from "../ports/transactions.ts"
 
 /** What became of a turn; an error means that it is not known to be written. `unsent`: it never will be. */
 export type CommitResult = TurnOutcome | { readonly error: unknown; readonly unsent?: true }
@@ -14,6 +16,7 @@ export class Committer {
   readonly #log: Logger
   #gathering = new Batch([], [])
   #writing = false
+  #transacting = 0
   #abandoned = false
   #onIdle: (() => void)[] = []
   /** For metrics and tests: how many transactions and turns were written. */
@@ -27,7 +30,7 @@ export class Committer {
   }
 
   get idle(): boolean {
-    return !this.#writing && this.#gathering.size === 0
+    return !this.#writing && this.#gathering.size === 0 && this.#transacting === 0
   }
 
   /** Resolves when all that has gathered is written. */
@@ -41,6 +44,20 @@ export class Committer {
     this.#gathering.turns.push(turn)
     this.#gathering.listeners.push(listener)
     if (!this.#writing) this.#arm()
+  }
+
+  /** Writes one turn in a transaction of its own, with what `run` writes there. */
+  async transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome> {
+    this.#transacting++
+    try {
+      const outcome = await transactions.transact(run)
+      this.commits++
+      this.turns++
+      return outcome
+    } finally {
+      this.#transacting--
+      this.#tellIdle()
+    }
   }
 
   /** Forgets what has gathered: it was never promised to anybody. */
@@ -58,8 +75,12 @@ export class Committer {
     void this.#write(batch).then(() => {
       this.#writing = false
       if (this.#gathering.size > 0) return this.#arm()
-      for (const tell of this.#onIdle.splice(0)) tell()
+      this.#tellIdle()
     })
+  }
+
+  #tellIdle(): void {
+    if (this.idle) for (const tell of this.#onIdle.splice(0)) tell()
   }
 
   async #write(batch: Batch): Promise<void> {

@@ -156,7 +156,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
         if (!this.#gone) this.#runtime.pulse.join(this)
       },
     })
-    this.#writer.seal()
+    this.#writer.seal(true)
   }
 
   /** Something came that no turn has taken in yet. */
@@ -211,7 +211,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   pump(): void {
-    if (this.#gone || this.#counting) return
+    if (this.#gone || this.#counting || this.#writer.isHeld) return
     this.activeAt = this.#runtime.host.now()
     // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
     this.#settling = true
@@ -238,9 +238,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       const input = this.#inputs.shift()
       if (input) {
         if (!this.state.ended) input.take(pipeline === "gated")
+        if (this.#writer.isHeld) return false
         continue
       }
-      if (pipeline === "gated" || !this.#timers.fire()) break
+      if (pipeline === "drained" && this.#timers.fire()) continue
+      if (this.#runtime.draining || !this.#writer.correctRow()) break
     }
     this.#writer.seal()
     this.#arm(drained)
@@ -279,6 +281,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     const recorded = this.#writer.record(entry)
     this.#pipeline.push(recorded)
     return recorded
+  }
+
+  onTransacted(recorded: Recorded): void {
+    this.#pipeline.push(recorded)
+    this.#attempts.takeTransacted(recorded)
   }
 
   recordAsk(request: AskRequest): void {

@@ -3,6 +3,7 @@ import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
 import type { OpenStep } from "../core/instance-state.ts"
 import { idempotencyKey } from "../core/idempotency-key.ts"
+import type { Sql } from "../core/sql.ts"
 import { stepName } from "../core/step-id.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Scope } from "../ports/host.ts"
@@ -18,6 +19,8 @@ export interface AttemptOwner {
   readonly duplicateSteps: "number" | "error"
   /** Takes what the step's function asks for in turn. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
+  /** Runs the function in a transaction of the store, and records its result there. */
+  transact(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown>
   /** All that it may depend on is durable: it may start. */
   onDurable(attempt: StepAttempt): void
   /** Called once, unless the attempt is abandoned first. */
@@ -43,6 +46,8 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   /** What it ended with; neither: it has not. */
   result: Payload | undefined = undefined
   failure: AttemptFailure | undefined = undefined
+  /** Whatever it fails with, another attempt would fail too. */
+  isFutile = false
   readonly #owner: AttemptOwner
   #ended = false
   #clock: AttemptClock | undefined
@@ -107,8 +112,18 @@ export class StepAttempt implements Scope, AfterCommit, Input {
 
   /** Nobody waits for it any more: whatever it ends with is dropped. */
   abandon(reason: unknown): void {
-    this.#close()
+    this.close()
     this.abort(reason)
+  }
+
+  get isOver(): boolean {
+    return this.#ended
+  }
+
+  /** How it ended is known, or does not matter. */
+  close(): void {
+    this.#ended = true
+    this.#clock?.stop()
   }
 
   /** Nested sleeps and waits do not count against the timeout. */
@@ -139,28 +154,28 @@ export class StepAttempt implements Scope, AfterCommit, Input {
 
   #end(ok: boolean, outcome: unknown): void {
     if (this.#ended) return
-    this.#close()
+    this.close()
     this.#owner.onEnd(this, ok, outcome)
-  }
-
-  #close(): void {
-    this.#ended = true
-    this.#clock?.stop()
   }
 
   call(): unknown {
     const { runtime, identity } = this.#owner
     const { interceptors } = runtime.settings
     const context = new AttemptContext(this)
-    const { fn, id } = this.ask
-    if (interceptors.length === 0) return fn(context)
+    const { id } = this.ask
+    if (interceptors.length === 0) return this.#run(context)
     const { id: instance, workflow, version } = identity
     const step = { instance, workflow, version, id, name: stepName(id), attempt: this.number, context }
     const pass = (index: number): unknown => {
       const interceptor = interceptors[index]
-      return interceptor ? interceptor(step, () => pass(index + 1)) : fn(context)
+      return interceptor ? interceptor(step, () => pass(index + 1)) : this.#run(context)
     }
     return pass(0)
+  }
+
+  #run(context: AttemptContext): unknown {
+    const { fn, transaction } = this.ask
+    return transaction ? this.#owner.transact(this, (sql) => transaction(sql, context)) : fn(context)
   }
 }
 

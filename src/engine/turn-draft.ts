@@ -1,3 +1,4 @@
+import type { Entry } from "../core/journal.ts"
 import { EntriesText } from "../core/turn-codec.ts"
 import type { InstanceState as Row, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { CommitResult } from "./committer.ts"
@@ -59,6 +60,16 @@ export class TurnDraft extends EntriesText implements Turn {
   committed(): void {
     this.#first?.afterCommit()
     if (this.#others) for (const then of this.#others) then.afterCommit()
+  }
+
+  /** Another turn, of all this and one more entry. This one stays as it is, in case that one is not written. */
+  plus(entry: Entry): TurnDraft {
+    const turn = Object.assign(new TurnDraft(this.position, this.at), this)
+    turn.addAll(this)
+    turn.add(entry)
+    turn.#first = this.#first
+    turn.#others = this.#others
+    return turn
   }
 
   /** Nothing is added to it any more. Without a state the row stays as it is. */

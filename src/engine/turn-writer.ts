@@ -1,7 +1,11 @@
+import { PerdureError } from "../core/errors.ts"
 import type { InstanceState } from "../core/instance-state.ts"
-import type { Entry, Recorded } from "../core/journal.ts"
+import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import type { Sql } from "../core/sql.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
+import type { Transactions } from "../ports/transactions.ts"
 import type { CommitListener, CommitResult } from "./committer.ts"
+import type { Pulsed } from "./pulse.ts"
 import { sameRow, type Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
 import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
@@ -23,6 +27,9 @@ export class TurnWriter implements CommitListener {
   /** What the row says once the one in flight is written. */
   #nextRow: Row | undefined
   #durable = 0
+  #held = false
+  /** The row was written before the code saw what was recorded with it: it says less than is known since. */
+  #provisional = false
 
   constructor(runtime: Runtime, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
     this.#runtime = runtime
@@ -32,13 +39,14 @@ export class TurnWriter implements CommitListener {
   }
 
   get idle(): boolean {
-    return this.#draft === undefined && this.#inFlight === undefined
+    return this.#draft === undefined && this.#inFlight === undefined && !this.#held
   }
 
   /** What the store says of it, and how far its journal goes there. */
   restore(row: Row, position: number): void {
     this.#row = row
     this.#durable = position
+    this.#provisional = row.status === "running"
   }
 
   /** What the store says of it. */
@@ -52,8 +60,12 @@ export class TurnWriter implements CommitListener {
 
   /** The turn that the next entries join. */
   get draft(): TurnDraft {
-    this.#draft ??= new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()))
+    this.#draft ??= this.#newDraft()
     return this.#draft
+  }
+
+  #newDraft(): TurnDraft {
+    return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()))
   }
 
   /** From when on what is asked for now counts, also where it joins a turn that began to gather earlier. */
@@ -82,17 +94,89 @@ export class TurnWriter implements CommitListener {
     else then.afterCommit()
   }
 
-  /** Hands the turn over, unless there is nothing in it or one is being written. */
-  seal(): void {
+  /** Hands the turn over, unless there is nothing in it or one is being written. `provisional`: the code has not seen yet what the row tells of. */
+  seal(provisional = false): void {
     const draft = this.#draft
-    if (draft === undefined || this.#inFlight) return
+    if (draft === undefined || this.#inFlight || this.#held) return
+    this.#draft = undefined
+    this.#inFlight = this.#sealed(draft)
+    this.#failures = 0
+    this.#provisional = provisional
+    this.#runtime.committer.submit(draft, this)
+  }
+
+  #sealed(draft: TurnDraft): TurnDraft {
     const row = this.#driver.row(this.#row)
     const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
-    this.#draft = undefined
-    this.#inFlight = draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state)
     this.#nextRow = row
-    this.#failures = 0
-    this.#runtime.committer.submit(draft, this)
+    return draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state)
+  }
+
+  /** A transaction is under way: nothing is to be recorded. */
+  get isHeld(): boolean {
+    return this.#held
+  }
+
+  /** To be called before `transact`. False: a turn is being written. */
+  hold(): boolean {
+    if (this.#inFlight === undefined) this.#held = true
+    return this.#held
+  }
+
+  /** Runs `then` once the turn that is being written is durable. */
+  whenWritten(then: AfterCommit): void {
+    this.#inFlight?.whenCommitted(then)
+  }
+
+  /**
+   * Writes all that has gathered and the entry that `make` gives, in one transaction with what `make` writes. State, draft and pipeline
+   * change only when it is committed. It rejects if nothing was written, and never ends if the instance is lost.
+   */
+  async transact(transactions: Transactions, make: (sql: Sql) => Entry): Promise<void> {
+    let made: { readonly entry: Entry; readonly turn: TurnDraft } | undefined
+    try {
+      const outcome = await this.#runtime.committer.transact(transactions, (sql) => {
+        if (this.#driver.isGone) throw new PerdureError("INSTANCE_ENDED", `instance "${this.#identity.id}" has left memory`)
+        const entry = make(sql)
+        made = { entry, turn: this.#sealed((this.#draft ?? this.#newDraft()).plus(entry)) }
+        return made.turn
+      })
+      if (made !== undefined && outcome === "committed") this.#transacted(made.turn, made.entry)
+      else if (!this.#driver.isGone) this.#driver.onLost("lost")
+    } catch (error) {
+      this.#held = false
+      if (!this.#driver.isGone) {
+        const isAsBefore = made === undefined || PerdureError.is(error, "SQL_FAILED")
+        if (!isAsBefore) this.#driver.onLost({ error })
+        else {
+          // What waited for its end may go on.
+          this.#runtime.pulse.join(this.#driver)
+          throw error
+        }
+      }
+    }
+    if (this.#driver.isGone) await never
+  }
+
+  #transacted(turn: TurnDraft, entry: Entry): void {
+    this.#held = false
+    if (this.#driver.isGone) return
+    this.#draft = undefined
+    this.#provisional = true
+    turn.onResult?.("committed")
+    const recorded: Recorded = { position: turn.end, run: this.#state.run, at: turn.at, entry }
+    this.#state.apply(recorded)
+    this.#driver.onTransacted(recorded)
+    this.#written(turn)
+  }
+
+  /** The code has seen all, and nothing came of it to be recorded. True: an entry of its own makes the row say so. */
+  correctRow(): boolean {
+    if (!this.#provisional || !this.idle) return false
+    this.#provisional = false
+    if (this.#row === undefined || sameRow(this.#row, this.#driver.row(this.#row))) return false
+    this.#driver.record({ type: "rested" })
+    return true
   }
 
   /** What has only gathered is never written: whoever waits for it is told. */
@@ -112,6 +196,10 @@ export class TurnWriter implements CommitListener {
     draft.onResult?.(result)
     // Whoever waited for it deals with the error; for the instance it is as if the turn had never been.
     if (result !== "committed") return this.#driver.onLost(draft.onResult ? "lost" : result)
+    this.#written(draft)
+  }
+
+  #written(draft: TurnDraft): void {
     this.#row = this.#nextRow
     this.#durable = draft.end
     if (draft.sends) this.#runtime.onSent(draft.sends)
@@ -135,17 +223,21 @@ export class TurnWriter implements CommitListener {
   }
 }
 
+const never = new Promise<never>(() => undefined)
 const retryMs = 100
 const retryMsMax = 5_000
 /** Some minutes. Then what is in memory is given up, and the instance is loaded again. */
 const retriesMax = 40
 
 /** The runner of the instance, as its writer sees it. */
-export interface WriterDriver {
+export interface WriterDriver extends Pulsed {
   /** It has left memory: nothing more is to be written. */
   readonly isGone: boolean
   /** What the row should say once all that is recorded is written; the same object if it is what it says. */
   row(previous: Row | undefined): Row
+  record(entry: EntryOf<"rested">): void
+  /** An entry that a transaction has written is part of the state now. */
+  onTransacted(recorded: Recorded): void
   onCommitted(draft: TurnDraft): void
   onLost(result: Exclude<CommitResult, "committed">): void
 }

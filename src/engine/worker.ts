@@ -4,6 +4,7 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Host } from "../ports/host.ts"
 import type { ClaimedInstance, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
+import type { Transactions } from "../ports/transactions.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { InstanceRunner, type Beginning } from "./instance-runner.ts"
@@ -28,6 +29,7 @@ export class Worker implements Runtime {
   readonly settings: EngineSettings
   readonly pulse: Pulse
   readonly committer: Committer
+  readonly transactions: Transactions | undefined
   readonly timers: Timers
   readonly mailroom: Mailroom
   readonly residency: Residency
@@ -67,6 +69,7 @@ export class Worker implements Runtime {
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
     this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log)
+    this.transactions = store.transactions
     this.residency = new Residency(settings)
     this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.#dispatcher = new Dispatcher({

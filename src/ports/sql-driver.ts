@@ -1,3 +1,7 @@
+import type { SqlRow, SqlValue } from "../core/sql.ts"
+
+export type { SqlRow, SqlValue }
+
 /** A synchronous SQL database: `node:sqlite`, or a Durable Object's own. Statements bind at most 100 parameters. */
 export interface SqlDriver {
   prepare(sql: string): SqlStatement
@@ -7,9 +11,6 @@ export interface SqlDriver {
   /** Runs `fn` in a write transaction: all of it or nothing. */
   transaction<T>(fn: () => T): T
 }
-
-export type SqlValue = string | number | bigint | null | Uint8Array
-export type SqlRow = Record<string, SqlValue>
 
 export interface SqlChanges {
   readonly changes: number

@@ -2,12 +2,15 @@ import type { Directory } from "./directory.ts"
 import type { Logger } from "./host.ts"
 import type { JournalStore } from "./journal-store.ts"
 import type { ScheduleStore } from "./schedule-store.ts"
+import type { Transactions } from "./transactions.ts"
 
 /** An open store. */
 export interface Store {
   readonly journal: JournalStore
   readonly directory: Directory
   readonly schedules: ScheduleStore
+  /** Undefined: the store has nothing that a user could write to. */
+  readonly transactions?: Transactions | undefined
   /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
   readonly role: StoreRole
   /** Tries to become the worker, if there may be only one and another process is it. */

@@ -2,6 +2,7 @@ import type { Directory } from "../ports/directory.ts"
 import type { JournalStore } from "../ports/journal-store.ts"
 import type { ScheduleStore } from "../ports/schedule-store.ts"
 import type { Store, StoreProvider } from "../ports/store.ts"
+import type { Transactions } from "../ports/transactions.ts"
 
 /**
  * A store as a process sees it over a bad network, in a process that dies. Every call first asks what is to happen to it:
@@ -14,7 +15,7 @@ import type { Store, StoreProvider } from "../ports/store.ts"
  *
  * A dead process's calls never end. One that was delayed on its way still reaches the store, whatever became of its sender.
  */
-export type StoreOperation = keyof JournalStore | keyof Directory | `schedules.${keyof ScheduleStore}`
+export type StoreOperation = keyof JournalStore | keyof Directory | keyof Transactions | `schedules.${keyof ScheduleStore}`
 
 export type Fault =
   | { readonly kind: "crash"; readonly when: "before" | "after" | "acknowledged" }
@@ -55,6 +56,7 @@ class FaultyStore implements Store {
   readonly journal: JournalStore
   readonly directory: Directory
   readonly schedules: ScheduleStore
+  readonly transactions: Transactions | undefined
   readonly #inner: Store
   readonly #faults: FaultSource
   readonly #process: FaultyProcess
@@ -66,6 +68,7 @@ class FaultyStore implements Store {
     this.journal = intercepted(inner.journal, (operation, run) => this.#call(operation, run))
     this.directory = intercepted(inner.directory, (operation, run) => this.#call(operation, run))
     this.schedules = intercepted(inner.schedules, (operation, run) => this.#call(`schedules.${operation}`, run))
+    this.transactions = inner.transactions && intercepted(inner.transactions, (operation, run) => this.#call(operation, run))
   }
 
   get role() {

@@ -19,6 +19,7 @@ export function markedStore(provider: StoreProvider, marks: StoreMarks): StorePr
         journal: markedJournal(store.journal, marks),
         directory: markedDirectory(store.directory, marks),
         schedules: store.schedules,
+        transactions: store.transactions && { transact: (run) => marks.during("commit", () => store.transactions!.transact(run)) },
         get role() {
           return store.role
         },

@@ -9,6 +9,7 @@ import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
+import { SqliteTransactions } from "./sqlite-transactions.ts"
 import { WorkerLock } from "./worker-lock.ts"
 
 interface Opening {
@@ -77,6 +78,7 @@ class SqliteStore implements Store {
   readonly journal: SqliteJournalStore
   readonly directory: SqliteDirectory
   readonly schedules: SqliteScheduleStore
+  readonly transactions: SqliteTransactions
   readonly #driver: NodeSqlDriver
   readonly #tables: SqliteTables
   readonly #poll: ChangePoll
@@ -92,6 +94,7 @@ class SqliteStore implements Store {
     this.journal = new SqliteJournalStore(this.#tables)
     this.directory = new SqliteDirectory(this.#tables)
     this.schedules = new SqliteScheduleStore(this.#tables)
+    this.transactions = new SqliteTransactions(this.#tables)
     this.#poll = new ChangePoll(driver, pollIntervalMs)
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)

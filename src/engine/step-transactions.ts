@@ -1,0 +1,125 @@
+import { encodeValue, Payload } from "../core/codec.ts"
+import { PerdureError, type ErrorCode } from "../core/errors.ts"
+import type { EntryOf } from "../core/journal.ts"
+import type { Sql } from "../core/sql.ts"
+import type { Runtime } from "./runtime.ts"
+import type { StepAttempt } from "./step-attempt.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/**
+ * The steps of one instance whose functions write to tables of the user's: what they write and `step.completed` are one transaction.
+ *
+ *   asked ──► taken in, among the inputs; from here on nothing of the instance is recorded
+ *         ──► in the store's transaction: the function runs, its result is encoded, the turn is written, COMMIT
+ *         ──► committed: recorded and released, as any result
+ *         ──► nothing written, because the function failed: the attempt has failed; all in memory is as it was
+ *         ──► nothing written, because the store failed before or within: tried again later, as the same attempt
+ *         ──► lost, or not known: the instance is dropped and loaded again
+ */
+export class StepTransactions {
+  readonly #runtime: Runtime
+  readonly #writer: TurnWriter
+  readonly #submit: (input: { take(): void }) => void
+
+  constructor(runtime: Runtime, writer: TurnWriter, submit: (input: { take(): void }) => void) {
+    this.#runtime = runtime
+    this.#writer = writer
+    this.#submit = submit
+  }
+
+  /** Gives the function's result once it is durable. An attempt that nobody waits for any more gets no answer. */
+  async run(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown> {
+    const { transactions, host, timers } = this.#runtime
+    if (transactions === undefined) throw futile(attempt, noTransactions(attempt.ask.id))
+    for (let failures = 1; ; failures++) {
+      await this.#turnOf(attempt)
+      let value: unknown
+      let called = false
+      const make = (sql: Sql): EntryOf<"step.completed"> => {
+        called = true
+        value = host.currentScope() === attempt ? fn(sql) : host.runIn(attempt, () => fn(sql))
+        return { type: "step.completed", id: attempt.ask.id, value: this.#encode(attempt, value) }
+      }
+      try {
+        // Awaited here, and not by whoever takes it in, so that the function runs in the async context of its interceptors.
+        await this.#writer.transact(transactions, make)
+        return value
+      } catch (error) {
+        if ((called && !isStoreTrouble(error)) || failures > retriesMax) throw error
+        if (failures === 1) host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
+        await new Promise<void>((resolve) => timers.set(host.now() + Math.min(retryMs * 2 ** (failures - 1), retryMsMax), resolve))
+      }
+    }
+  }
+
+  /** Resolves when it is taken in, and the writer is held for it. */
+  #turnOf(attempt: StepAttempt): Promise<void> {
+    return new Promise((resolve) => {
+      const input = {
+        take: () => {
+          if (attempt.isOver) return
+          if (this.#writer.hold()) resolve()
+          else this.#writer.whenWritten({ afterCommit: () => later(() => this.#submit(input)) })
+        },
+      }
+      later(() => this.#submit(input))
+    })
+  }
+
+  #encode(attempt: StepAttempt, value: unknown): Payload {
+    if (isThenable(value)) {
+      // It goes on by itself, and finds the transaction closed: that is told here already.
+      value.then(undefined, () => undefined)
+      throw futile(attempt, asyncTransaction(attempt.ask.id))
+    }
+    try {
+      return Payload.of(encodeValue(value, this.#runtime.settings.resultEncoding))
+    } catch (error) {
+      throw futile(attempt, error)
+    }
+  }
+}
+
+const retryMs = 100
+const retryMsMax = 5_000
+/** Some minutes, as for any other turn. Then the attempt has failed. */
+const retriesMax = 40
+
+/** What is no fault of the function: the next moment, or a person, may mend it. */
+const troubles: readonly ErrorCode[] = ["DATABASE_BUSY", "DATABASE_CORRUPT", "DATABASE_UNREADABLE", "DISK_FULL", "READ_ONLY", "STORE_FAILED"]
+
+function isStoreTrouble(error: unknown): boolean {
+  return PerdureError.is(error) && troubles.includes(error.code)
+}
+
+/** Not within what made it possible: that has things of its own to finish first. */
+function later(then: () => void): void {
+  void Promise.resolve().then(then)
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false
+  return "then" in value && typeof value.then === "function"
+}
+
+/** No further attempt can help. */
+function futile(attempt: StepAttempt, error: unknown): unknown {
+  attempt.isFutile = true
+  return error
+}
+
+function asyncTransaction(id: string): PerdureError {
+  return new PerdureError(
+    "ASYNC_TRANSACTION",
+    `the function of transaction "${id}" gave a promise, and nothing of it was written; make it synchronous, and do what must be awaited in a step of its own before it`,
+    { details: { step: id } },
+  )
+}
+
+function noTransactions(id: string): PerdureError {
+  return new PerdureError(
+    "NO_TRANSACTIONS",
+    `this store has no transactions for "${id}"; use sqlite(…), in a test also sqlite(":memory:"), or replace the step with mockStep`,
+    { details: { step: id } },
+  )
+}

@@ -1,0 +1,70 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Sql } from "../../core/sql.ts"
+import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import type { Transactions } from "../../ports/transactions.ts"
+import { SqlSession, StatementCache, statementFailure } from "./sql-session.ts"
+import type { SqliteTables } from "./sqlite-tables.ts"
+import type { SqliteTurns } from "./sqlite-turns.ts"
+
+const constraint = 19
+
+/**
+ *   BEGIN IMMEDIATE
+ *     SAVEPOINT perdure_step
+ *       what the user's function writes
+ *     RELEASE perdure_step        fails where the transaction is not the one that was begun
+ *     the turn
+ *   COMMIT                        synchronous from begin to end: nobody else's rows can get in between
+ */
+export class SqliteTransactions implements Transactions {
+  readonly #driver: SqlDriver
+  readonly #turns: SqliteTurns
+  readonly #statements: StatementCache
+  readonly #savepoint: SqlStatement
+  readonly #release: SqlStatement
+
+  constructor({ driver, turns }: SqliteTables) {
+    this.#driver = driver
+    this.#turns = turns
+    this.#statements = new StatementCache(driver)
+    this.#savepoint = driver.prepare("SAVEPOINT perdure_step")
+    this.#release = driver.prepare("RELEASE perdure_step")
+  }
+
+  async transact(run: (sql: Sql) => Turn): Promise<TurnOutcome> {
+    let outcome: TurnOutcome | undefined
+    try {
+      return this.#driver.transaction(() => {
+        this.#turns.begin()
+        outcome = this.#turns.write(this.#call(run))
+        if (outcome === "committed") return outcome
+        throw new Error("the turn is lost: so is what was written with it")
+      })
+    } catch (error) {
+      this.#turns.forget()
+      if (outcome === "lost") return outcome
+      throw isConstraint(error) ? statementFailure(error) : error
+    }
+  }
+
+  #call(run: (sql: Sql) => Turn): Turn {
+    const session = new SqlSession(this.#statements)
+    this.#savepoint.run()
+    try {
+      const turn = run(session)
+      session.requireOpen()
+      this.#release.run()
+      return turn
+    } finally {
+      session.close()
+    }
+  }
+}
+
+/** Of a commit: a foreign key that may be violated until then. Only the user's tables have any. */
+function isConstraint(error: unknown): boolean {
+  if (!PerdureError.is(error, "STORE_FAILED")) return false
+  const { sqliteCode } = error.details
+  return typeof sqliteCode === "number" && (sqliteCode & 0xff) === constraint
+}

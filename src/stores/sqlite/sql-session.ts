@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Sql, SqlResult, SqlRow, SqlValue } from "../../core/sql.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { checkStatement } from "./statement-rules.ts"
+import { checkStatement, checkValues } from "./statement-rules.ts"
 
 /** SQLite's primary result codes that tell of the machine and not of the statement (https://www.sqlite.org/rescode.html). */
 const machineCodes = [/* NOMEM */ 7, /* INTERRUPT */ 9, /* IOERR */ 10, /* PROTOCOL */ 15]
@@ -16,18 +16,18 @@ export class SqlSession implements Sql {
   }
 
   run(sql: string, ...values: readonly SqlValue[]): SqlResult {
-    return this.#call(sql, (statement) => statement.run(...values) as SqlResult)
+    return this.#call(sql, values, (statement) => statement.run(...values) as SqlResult)
   }
 
   get<Row = SqlRow>(sql: string, ...values: readonly SqlValue[]): Row | undefined {
-    return this.#call(sql, (statement) => {
+    return this.#call(sql, values, (statement) => {
       const row = statement.get(...values)
       return row === undefined ? undefined : plain(row)
     }) as Row | undefined
   }
 
   all<Row = SqlRow>(sql: string, ...values: readonly SqlValue[]): Row[] {
-    return this.#call(sql, (statement) => statement.all(...values).map(plain)) as Row[]
+    return this.#call(sql, values, (statement) => statement.all(...values).map(plain)) as Row[]
   }
 
   /** Throws where SQLite has rolled back by itself: the function must not get over that by catching the error. */
@@ -39,8 +39,9 @@ export class SqlSession implements Sql {
     this.#closed = new PerdureError("SQL_REFUSED", "the transaction is over; use sql only inside its function, which is synchronous")
   }
 
-  #call<T>(sql: string, use: (statement: SqlStatement) => T): T {
+  #call<T>(sql: string, values: readonly SqlValue[], use: (statement: SqlStatement) => T): T {
     if (this.#closed) throw this.#closed
+    checkValues(sql, values)
     try {
       return use(this.#statements.get(sql))
     } catch (error) {

@@ -19,6 +19,18 @@ export function checkStatement(sql: string): void {
   if (ours !== undefined) throw refused(sql, `names ${ours}: what begins with perdure_ is the store's own; ask the engine, and bind such text as a value`)
 }
 
+/** Of other values drivers make what they like: of a Date, parameters with names. */
+export function checkValues(sql: string, values: readonly unknown[]): void {
+  const wrong = values.findIndex((value) => !isBindable(value))
+  if (wrong < 0) return
+  const kind = Object.prototype.toString.call(values[wrong]).slice("[object ".length, -1)
+  throw refused(sql, `has ${kind} as its value ${wrong + 1}; bind text, a number, a bigint, bytes or null, each for a ? of its own`)
+}
+
+function isBindable(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "bigint" || value === null || value instanceof Uint8Array
+}
+
 const allowed = new Set("SELECT INSERT UPDATE DELETE REPLACE WITH VALUES CREATE ALTER DROP REINDEX ANALYZE EXPLAIN SAVEPOINT RELEASE ROLLBACK".split(" "))
 
 function wayOut(first: string): string {

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest"
+import { checkStatement } from "./statement-rules.ts"
+
+const refusalOf = (sql: string): string | undefined => {
+  try {
+    checkStatement(sql)
+    return undefined
+  } catch (error) {
+    expect(error).toMatchObject({ code: "SQL_REFUSED", details: { sql } })
+    return (error as Error).message
+  }
+}
+
+describe("statements of a transaction", () => {
+  it.each([
+    "SELECT 1",
+    "  select * from \"order\" where note = 'it''s -- no comment; COMMIT'",
+    "INSERT INTO note (text) VALUES (?) -- as it is;",
+    "/* begin */ WITH a AS (SELECT 1) UPDATE note SET text = (SELECT * FROM a);",
+    "VALUES (1), (2);  \n -- the end",
+    'CREATE TABLE IF NOT EXISTS my_perdure_notes (a, [b;c], `d`, "e")',
+    "CREATE TEMP TRIGGER t AFTER INSERT ON note BEGIN UPDATE note SET n = 1; DELETE FROM old; END",
+    "SAVEPOINT mine",
+    "ROLLBACK TO mine",
+    "rollback transaction to savepoint mine",
+    "RELEASE mine",
+    "SELECT 'perdure_ is a prefix', 'the word perdure_instance'",
+    "INSERT INTO note VALUES (x'00ff', :name, @other, $third, ?5)",
+  ])("may be %s", (sql) => {
+    expect(refusalOf(sql)).toBeUndefined()
+  })
+
+  it.each([
+    ["BEGIN", "begins and ends by itself"],
+    ["commit", "begins and ends by itself"],
+    ["-- just\nEND TRANSACTION", "begins and ends by itself"],
+    ["/* a */ROLLBACK", "throw an error instead"],
+    ["ROLLBACK TRANSACTION", "throw an error instead"],
+    ["PRAGMA journal_mode = DELETE", "pragma_table_info"],
+    ["ATTACH 'other.db' AS other", "a connection of your own"],
+    ["DETACH other", "a connection of your own"],
+    ["VACUUM INTO 'copy.db'", "a connection of your own"],
+    ["SELECT 1; COMMIT", "make a call for each"],
+    ["DELETE FROM note;;SELECT 1", "make a call for each"],
+    ["DELETE FROM perdure_journal", "the store's own"],
+    ["SELECT * FROM main.PERDURE_instance", "the store's own"],
+    ['INSERT INTO "perdure_inbox" DEFAULT VALUES', "the store's own"],
+    ["DROP TABLE [perdure_meta]", "the store's own"],
+    ["UPDATE `perdure_lease` SET until = 0", "the store's own"],
+    ["DELETE FROM 'perdure_tag'", "the store's own"],
+    ["RELEASE perdure_step", "the store's own"],
+    ["", "is empty"],
+    [" -- nothing", "is empty"],
+  ])("may not be %s", (sql, why) => {
+    expect(refusalOf(sql)).toContain(why)
+  })
+
+  it("are text", () => {
+    expect(() => checkStatement(5 as unknown as string)).toThrow("is not text")
+  })
+})

@@ -120,9 +120,9 @@ describe("a statement", () => {
       [new Date(0), "Date"],
       [undefined, "Undefined"],
       [{ text: "a" }, "Object"],
-    ]) {
-      const error = await outcomeOf((sql) => write(sql, value as string))
-      expect(error).toMatchObject({ code: "SQL_REFUSED", message: expect.stringContaining(`has ${String(name)} as its value 1`) as string })
+    ] as const) {
+      const error = await outcomeOf((sql) => write(sql, value as unknown as string))
+      expect(error).toMatchObject({ code: "SQL_REFUSED", message: expect.stringContaining(`has ${name} as its value 1`) as string })
     }
     expect(await outcomeOf((sql) => sql.run("INSERT INTO note (text) VALUES (?)", "a", "b"))).toMatchObject({ code: "SQL_FAILED" })
     expect(await outcomeOf((sql) => sql.run(5 as unknown as string))).toMatchObject({ code: "SQL_REFUSED" })

@@ -8,6 +8,7 @@ import { Ledger } from "./ledger.ts"
 import { lethalWorkflows } from "./lethal-workflows.ts"
 import { markedStore } from "./marked-store.ts"
 import { PhaseMarks } from "./phases.ts"
+import { transactionWorkflows } from "./transaction-workflows.ts"
 import { undoingWorkflows } from "./undoing-workflows.ts"
 import type { WorkerOptions, WorkerReport } from "./worker-process.ts"
 import { scheduled } from "./scheduled-workflow.ts"
@@ -48,7 +49,13 @@ let worked = false
 marks.enter("recovery")
 const engine = await Perdure.open({
   store,
-  workflows: [...sceneWorkflows(ledger, marks), ...lethalWorkflows(folder, ledger, marks), ...undoingWorkflows(ledger, marks), scheduled],
+  workflows: [
+    ...sceneWorkflows(ledger, marks),
+    ...lethalWorkflows(folder, ledger, marks),
+    ...undoingWorkflows(ledger, marks),
+    ...transactionWorkflows(folder),
+    scheduled,
+  ],
   // However often it is killed, nothing is forced.
   cancelGrace: "1h",
   ...(maxRecoveries === undefined ? undefined : { maxRecoveries }),

@@ -209,6 +209,9 @@ describe("workflow code", () => {
         await ctx.do("late", () => 1, { deadline: "never" as unknown as 5 }).catch(caught),
         await ctx.do("again", () => 1, { retry: { maxAttempts: 0 } }).catch(caught),
         await ctx.do("again", () => 1, { retry: { attempts: 5 } as object }).catch(caught),
+        await ctx.transaction("", () => 1).catch(caught),
+        await ctx.transaction("none", undefined as unknown as () => 1).catch(caught),
+        await ctx.transaction("slow", () => 1, { timeout: "never" as unknown as 5 }).catch(caught),
       ]
       return [errors.map((error) => (error as PerdureError).code), await ctx.do("fine", () => "fine")]
     })
@@ -225,6 +228,9 @@ describe("workflow code", () => {
         "BAD_DURATION",
         "BAD_OPTION",
         "BAD_OPTION",
+        "BAD_NAME",
+        "BAD_OPTION",
+        "BAD_DURATION",
       ],
       "fine",
     ])

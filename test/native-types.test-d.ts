@@ -8,6 +8,8 @@ import {
   type InstanceDescription,
   type ScheduleDescription,
   type ScheduleHandle,
+  type SqlResult,
+  type SqlValue,
   type Workflow,
   workflow,
 } from "perdure"
@@ -42,6 +44,41 @@ const plain = workflow("plain", async (ctx, input: { id: string; count?: number 
   // @ts-expect-error there is no such backoff
   await ctx.do("options", () => 1, { retry: { backoff: "quadratic" } })
   return { doubled, text }
+})
+
+// --- transactions -------------------------------------------------------------------------------------------------------
+
+workflow("transactions", async (ctx) => {
+  const moved = await ctx.transaction("move", (sql, { attempt, idempotencyKey, signal }) => {
+    exactly<number>()(attempt)
+    exactly<string>()(idempotencyKey)
+    exactly<AbortSignal>()(signal)
+    exactly<SqlResult>()(sql.run("UPDATE account SET balance = ?, note = ?, bytes = ?", 5, null, new Uint8Array()))
+    exactly<Record<string, SqlValue> | undefined>()(sql.get("SELECT * FROM account"))
+    exactly<{ balance: number } | undefined>()(sql.get<{ balance: number }>("SELECT balance FROM account WHERE id = ?", 1n))
+    exactly<{ balance: number }[]>()(sql.all<{ balance: number }>("SELECT balance FROM account"))
+    // @ts-expect-error a Date is no value of SQL
+    sql.run("UPDATE account SET at = ?", new Date())
+    // @ts-expect-error neither is undefined
+    sql.run("UPDATE account SET at = ?", undefined)
+    return { balance: 5, all: ["a"] }
+  })
+  exactly<{ balance: number; all: string[] }>()(moved)
+  exactly<void>()(await ctx.transaction("nothing", () => undefined as void))
+  exactly<number | undefined>()(await ctx.transaction("either", (sql) => (sql.get("SELECT 1") ? 1 : undefined), { retry: { maxAttempts: 2 }, timeout: "1s" }))
+  // @ts-expect-error a transaction is synchronous
+  await ctx.transaction("async", async (sql) => sql.run("DELETE FROM account").changes)
+  // @ts-expect-error a transaction is synchronous, also where it gives nothing
+  await ctx.transaction("async", async () => {})
+  // @ts-expect-error it gives no promise
+  await ctx.transaction("promise", () => Promise.resolve(1))
+  // @ts-expect-error not even sometimes
+  await ctx.transaction("sometimes", (sql) => (sql.get("SELECT 1") ? 1 : Promise.resolve(1)))
+  // @ts-expect-error it has no steps inside
+  await ctx.transaction("nested", (sql, { step }) => step)
+  // @ts-expect-error there is no such option
+  await ctx.transaction("options", () => 1, { isolation: "serializable" })
+  await ctx.do("outer", async ({ step }) => exactly<number>()(await step.transaction("inner", () => 1)))
 })
 
 const plainHandle = await engine.start(plain, { input: { id: "a" } })

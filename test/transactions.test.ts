@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { type Context, NonRetryableError, type PerdureError, type Sql, type StepInterceptor, workflow } from "perdure"
+import { type Context, NonRetryableError, Perdure, type PerdureError, type Sql, type StepInterceptor, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
 import { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "perdure/testing"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
@@ -304,6 +304,22 @@ describe("interceptors", () => {
     const engine = await open({ workflows: [pay], interceptors: [trace] })
     expect(await (await engine.start(pay)).result()).toBe(10)
     expect(seen).toEqual(["trace of move", 10, [90, 10]])
+  })
+
+  it("lend it on a real host too, and ctx is refused inside the function", async () => {
+    const tracing = new AsyncLocalStorage<string>()
+    const trace: StepInterceptor = (step, next) => tracing.run(`trace of ${step.id}`, async () => next())
+    const traced = workflow("traced", async (ctx) =>
+      ctx.transaction("move", (sql) => {
+        const asked = ctx.do("inside", () => 1).catch((error: unknown) => (error as PerdureError).code)
+        void asked.then((code) => refusals.push(code))
+        return [tracing.getStore() ?? "", move(sql, 10)]
+      }),
+    )
+    const refusals: unknown[] = []
+    await using engine = await Perdure.open({ store: sqlite(path), workflows: [traced], interceptors: [trace] })
+    expect(await (await engine.start(traced)).result()).toEqual(["trace of move", 10])
+    expect(refusals).toEqual(["CTX_IN_STEP"])
   })
 
   it("may try it again themselves, or give a value without it", async () => {

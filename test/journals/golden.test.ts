@@ -45,6 +45,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "parent",
     "at",
     "schedule",
+    "kind",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })

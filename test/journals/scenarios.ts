@@ -1,6 +1,7 @@
 // How each golden journal came to be: what was started, sent and done, in virtual time.
 
-import type { AnyWorkflow } from "../../src/index.ts"
+import type { AnyWorkflow, StoreProvider } from "../../src/index.ts"
+import { sqlite } from "../../src/sqlite.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
 import {
   attentive,
@@ -22,6 +23,7 @@ import {
   raising,
   scheduled,
   steered,
+  transactional,
   undoable,
   unpatched,
 } from "./workflows.ts"
@@ -34,6 +36,8 @@ export interface Scenario {
   /** Others that it needs. */
   readonly beside?: readonly AnyWorkflow[]
   readonly play: (engine: TestEngine) => Promise<void>
+  /** Default: memory. */
+  readonly store?: () => StoreProvider
 }
 
 const startAt = Date.UTC(2026, 0, 1)
@@ -340,15 +344,25 @@ export const scenarios: readonly Scenario[] = [
       await engine.settle()
     },
   },
+  {
+    name: "transactional",
+    workflow: transactional,
+    store: () => sqlite(":memory:"),
+    play: async (engine) => {
+      await engine.start(transactional, { id: "transactional" })
+      await engine.skip("1h")
+    },
+  },
 ]
 
 /** Plays a scenario on an engine of its own; what it gives is the scenario's instance. */
-export async function playScenario({ name, workflow, beside = [], play }: Scenario): Promise<TestEngine> {
+export async function playScenario({ name, workflow, beside = [], play, store }: Scenario): Promise<TestEngine> {
   hooks.onFailed = 0
   const engine = await createTestEngine({
     workflows: [workflow, ...beside],
     startAt,
     seed: `golden ${name}`,
+    ...(store === undefined ? undefined : { store: store() }),
     onFailed: () => {
       if (++hooks.onFailed === 1) throw new Error("nobody picks up the phone")
     },

@@ -244,6 +244,19 @@ export const attentive = workflow("attentive", async (ctx: Context<Letters & { s
   return heard
 })
 
+/** Transactions: one that is tried again beside a sleep, so that the code has no answer to its result, and one inside a step. */
+export const transactional = workflow("transactional", { retry: { initialInterval: "1s", jitter: 0 } }, async (ctx) => {
+  await ctx.transaction("table", (sql) => void sql.run("CREATE TABLE note (text TEXT NOT NULL)"))
+  const write = ctx.transaction("write", (sql, { attempt }) => {
+    const { changes } = sql.run("INSERT INTO note VALUES (?)", `attempt ${attempt}`)
+    if (attempt === 1) throw new Error("not yet")
+    return changes
+  })
+  const [written] = await Promise.all([write, ctx.sleep("nap", "1m")])
+  const notes = await ctx.do("outer", ({ step }) => step.transaction("inner", (sql) => sql.all<{ text: string }>("SELECT text FROM note")))
+  return { written, notes }
+})
+
 export const goldenWorkflows = [
   obedient,
   raising,
@@ -263,4 +276,5 @@ export const goldenWorkflows = [
   interrupted,
   scheduled,
   large,
+  transactional,
 ]

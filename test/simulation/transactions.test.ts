@@ -23,7 +23,7 @@ const instances = 5
 const rounds = 3
 const roundsMax = 500
 
-const faults = ["error before", "error after", "death before", "death within", "death after", "lost"] as const
+const faults = ["error before", "error after", "death before", "death within", "death after", "lost", "late", "late answer"] as const
 const folder = mkdtempSync(join(tmpdir(), "perdure-transactions-"))
 const statistics = new Statistics()
 
@@ -67,6 +67,14 @@ function troubled(provider: StoreProvider, random: SeededRandom, isOver: () => b
               // What it was thought up on is not there any more.
               return { ...turn, position: turn.position + 1 }
             })
+          case "late":
+            await macrotasks()
+            return transactions.transact(run)
+          case "late answer": {
+            const outcome = await transactions.transact(run)
+            await macrotasks()
+            return outcome
+          }
           default:
             return transactions.transact(run)
         }
@@ -151,6 +159,11 @@ async function play(seed: number): Promise<void> {
   for (const id of ids) expect(await expectReplay(await engine.journal(id), flow)).toMatchObject({ outcome: { ok: true, value: id }, asked: [] })
   await engine.close()
   outside.close()
+}
+
+/** In which everything else goes on. */
+async function macrotasks(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve))
 }
 
 const quiet = () => undefined

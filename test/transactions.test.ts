@@ -407,6 +407,19 @@ describe("cancel, timeout and restart", () => {
     expect(balances()).toEqual([100, 0])
   })
 
+  it("a rollback of a transaction is run with its result", async () => {
+    const undone: unknown[] = []
+    const failing = workflow("failing", async (ctx) => {
+      await ctx.transaction("move", (sql) => move(sql, 10), { rollback: (balance) => void undone.push(balance) })
+      throw new Error("too bad")
+    })
+    const engine = await open({ workflows: [failing] })
+    const handle = await engine.start(failing)
+    await expect(handle.result()).rejects.toThrow("too bad")
+    expect(undone).toEqual([10])
+    expect((await handle.steps()).map(({ type }) => type)).toEqual(["transaction", "rollback"])
+  })
+
   it("a restart does it again under another key, a restart from a later step does not", async () => {
     const keys: string[] = []
     const pay = workflow("pay", async (ctx) => {

@@ -48,6 +48,12 @@ test("entries get positions from the row's on, and its run and time", () => {
   expect(decodeRow(rowOf("[]"))).toEqual([])
 })
 
+test("what stands before the start of a further run is of the run before, also where the first one began in the same turn", () => {
+  const start = (run: number): Entry => ({ type: "run.started", run, workflow: "w", version: "1", value: payload(run) })
+  const { text } = encodeEntries([start(1), { type: "run.continued" }, start(2), { type: "resumed" }])
+  expect(decodeRow(rowOf(text)).map(({ run, entry }) => `${run} ${entry.type}`)).toEqual(["1 run.started", "1 run.continued", "2 run.started", "2 resumed"])
+})
+
 test("values longer than the bound are blobs of the row", () => {
   const entries: Entry[] = [
     { type: "step.completed", id: "a", value: payload("x".repeat(98)) },

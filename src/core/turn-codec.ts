@@ -102,7 +102,7 @@ export function decodeRow(row: EncodedRow): Recorded[] {
   try {
     const entries = new EntryReader(row).readAll() ?? parseEntries(row)
     // What stands before the start of a further run is of the run before.
-    const start = run > 1 ? entries.findIndex(({ type }) => type === "run.started") : -1
+    const start = run > 1 ? entries.findLastIndex(({ type }) => type === "run.started") : -1
     return entries.map((entry, index) => ({ position: position + index, run: index < start ? run - 1 : run, at: entry.at ?? at, entry }))
   } catch (cause) {
     throw new PerdureError("DATABASE_CORRUPT", `the journal row at position ${position} cannot be read: ${String(cause)}; restore the database from a backup`, {

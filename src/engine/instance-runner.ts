@@ -237,7 +237,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       if (pipeline === "drained" && this.#goOn()) continue
       const input = this.#inputs.shift()
       if (input) {
-        if (!this.state.ended) input.take(pipeline === "gated")
+        if (!this.state.ended && !this.endings.continued) input.take(pipeline === "gated")
         if (this.#writer.isHeld) return false
         continue
       }

@@ -7,7 +7,7 @@ import type { Workload } from "../workload.ts"
 
 const instances = 1_000
 const steps = 10
-/** Rows in a transaction of the easier floor. */
+/** Rows in a transaction of the grouped floor; the engine's own have about a thousand. */
 const groupSize = 100
 /** The floor is over in a moment; several take about as long as the engine, and so meet as much of what else the machine does. */
 const floorRepeats = 5
@@ -32,16 +32,16 @@ export const throughput: Workload = {
   figures: [
     {
       key: "stepsPerSecond",
-      label: "steps a second ÷ grouped floor",
+      label: `steps a second ÷ grouped floor, transactions of ${groupSize} rows`,
       unit: "steps/s",
-      floor: { key: "ownFloorStepsPerSecond", unit: "steps/s" },
+      floor: { key: "floorStepsPerSecond", unit: "steps/s" },
       goal: { of: "ratio", bound: "at least", limit: 0.5 },
     },
     {
       key: "stepsPerSecond",
-      label: `the same ÷ floor in transactions of ${groupSize} rows`,
+      label: "the same ÷ floor in the engine's own, larger transactions",
       unit: "steps/s",
-      floor: { key: "floorStepsPerSecond", unit: "steps/s" },
+      floor: { key: "ownFloorStepsPerSecond", unit: "steps/s" },
     },
     {
       key: "stepsPerSecond",

@@ -242,7 +242,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
         continue
       }
       if (pipeline === "drained" && this.#timers.fire()) continue
-      if (this.#runtime.draining || !this.#writer.correctRow()) break
+      if (this.state.ended || this.#runtime.draining || !this.#writer.correctRow()) break
     }
     this.#writer.seal()
     this.#arm(drained)

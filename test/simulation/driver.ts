@@ -9,13 +9,16 @@ import { macrotask, SimulatedHost } from "../../src/hosts/simulated/simulated-ho
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
 import { PlannedFaults, type FaultPlan } from "./faults.ts"
-import { workflowOf, type Surroundings } from "./interpreter.ts"
+import { AnswerAudit } from "./answer-audit.ts"
+import { workflowsOf } from "./interpreter.ts"
 import { JournalMirror } from "./journal-mirror.ts"
 import { Ledger } from "./ledger.ts"
-import { Outside } from "./outside.ts"
-import type { Scenario } from "./program.ts"
+import { noteSent, Outside } from "./outside.ts"
+import { definitionsOf, type Definition, type Scenario } from "./program.ts"
+import type { PlantedBug } from "./planted-bugs.ts"
 import { ObservedProcess } from "./process.ts"
 import { waitsOf } from "./reference-model.ts"
+import { options } from "./settings.ts"
 import { Statistics } from "./statistics.ts"
 import { judge, type InstanceEnding } from "./verdict.ts"
 
@@ -32,8 +35,12 @@ export interface SimulationSpec {
   readonly freezes?: readonly { readonly atMs: number; readonly worker: number; readonly forMs: number }[]
   /** Processes that are closed in good order and opened again. */
   readonly deploys?: readonly { readonly atMs: number; readonly worker: number }[]
+  /** From when on processes that are opened have the changed code; default: all have it. Only where there is one worker. */
+  readonly patchAtMs?: number
   /** How long the clean-up of a cancelled instance takes. */
   readonly cleanUpMs?: number
+  /** A fault planted in the engine. */
+  readonly bug?: PlantedBug
   /** A fault planted between the store and everything else. */
   readonly plant?: (store: StoreProvider, world: { readonly onCrash: (listener: () => void) => void }) => StoreProvider
 }
@@ -49,15 +56,30 @@ export interface SimulationReport {
   readonly endings: ReadonlyMap<string, InstanceEnding>
 }
 
-export const leaseMs = 3_000
-const options = { lease: leaseMs, sweep: 1_000, cancelGrace: 8_000, replayGrace: 2_000, retry: { initialInterval: 200, jitter: 0 } }
+const counted: ReadonlySet<string> = new Set([
+  "child.ended",
+  "event.handled",
+  "update.accepted",
+  "update.completed",
+  "update.failed",
+  "patched",
+  "run.continued",
+  "ask.aborted",
+  "terminate.requested",
+])
 const closingMs = 30_000
 const endMs = 1_800_000
 const macrotasksMax = 20_000
 const timersAtOnceMax = 2_000
 
 export async function simulate(spec: SimulationSpec): Promise<SimulationReport> {
-  return new Simulation(spec).run()
+  const simulation = new Simulation(spec)
+  const restore = spec.bug?.(() => simulation.engines)
+  try {
+    return await simulation.run()
+  } finally {
+    restore?.()
+  }
 }
 
 export class Simulation {
@@ -68,6 +90,8 @@ export class Simulation {
   readonly mirror: JournalMirror
   readonly ledger: Ledger
   readonly outside: Outside
+  readonly answers: AnswerAudit
+  readonly definitions: ReadonlyMap<string, Definition>
   /** Where the data is, past all that is planted and watched. */
   readonly #base = memory()
   readonly #store: StoreProvider
@@ -93,7 +117,10 @@ export class Simulation {
     const onCrash = (listener: () => void) => this.#crashListeners.push(listener)
     this.#store = this.mirror.watch(spec.plant ? spec.plant(this.#base, { onCrash }) : this.#base)
     this.#faults = new PlannedFaults(spec.faults, new SeededRandom(`${spec.seed} faults`), this.statistics)
-    this.outside = new Outside({ pick: () => this.#pick(), pass: (ms) => this.#pass(ms) })
+    this.answers = new AnswerAudit(this.mirror, report)
+    this.outside = new Outside({ pick: () => this.#pick(), pass: (ms) => this.#pass(ms) }, this.answers)
+    const definitions = spec.scenario.instances.flatMap((instance) => definitionsOf(instance))
+    this.definitions = new Map(definitions.map((definition) => [definition.name, definition]))
   }
 
   async run(): Promise<SimulationReport> {
@@ -110,6 +137,10 @@ export class Simulation {
     return this.#report()
   }
 
+  get engines(): readonly Engine[] {
+    return this.#slots.flatMap((process) => (process?.engine ? [process.engine] : []))
+  }
+
   async #untilDone(): Promise<void> {
     for (;;) {
       await this.#settle()
@@ -123,7 +154,8 @@ export class Simulation {
 
   get #isDone(): boolean {
     const { instances } = this.spec.scenario
-    return this.outside.pending === 0 && instances.every(({ id }) => this.mirror.instances.get(id)?.isEnded)
+    if (this.outside.pending > 0 || !instances.every(({ id }) => this.mirror.instances.has(id))) return false
+    return [...this.mirror.instances.values()].every(({ isEnded }) => isEnded)
   }
 
   /** Nothing moves any more without time passing. */
@@ -151,14 +183,15 @@ export class Simulation {
       onDeath: (dead) => this.#onDeath(slot, dead),
     })
     this.#slots[slot] = process
-    const surroundings: Surroundings = {
+    const workflows = workflowsOf([...this.definitions.values()], {
       ledger: this.ledger,
       worker: () => process.worker,
       loaded: (id) => process.loaded(id),
       cleanUpMs: this.spec.cleanUpMs ?? 0,
       pass: (ms) => process.work(ms),
-    }
-    await process.open(this.spec.scenario.instances.map((instance) => workflowOf(instance, surroundings)))
+      isPatched: this.host.now() - this.#beganAt >= (this.spec.patchAtMs ?? 0),
+    })
+    await process.open(workflows)
   }
 
   #onDeath(slot: number, dead: SimulatedProcess): void {
@@ -194,11 +227,11 @@ export class Simulation {
   async #close(round: number): Promise<void> {
     this.#faults.isQuiet = round > 1
     this.outside.pending++
-    for (const { id, program } of this.spec.scenario.instances) {
-      const mirrored = this.mirror.instances.get(id)
-      if (!mirrored || mirrored.isEnded) continue
+    for (const [id, mirrored] of this.mirror.instances) {
+      if (mirrored.isEnded) continue
       if (mirrored.status === "paused") await this.outside.control(id, "resume")
-      for (const [type, count] of waitsOf(program)) {
+      const program = this.definitions.get(mirrored.workflow)?.programs[mirrored.input]
+      for (const [type, count] of program ? waitsOf(program) : []) {
         for (let index = 0; index < count; index++) {
           const payload = `${type}:closing-${round}-${index}`
           await this.outside.send(id, { type, payload, eventId: payload })
@@ -210,10 +243,10 @@ export class Simulation {
   }
 
   async #judge(): Promise<void> {
-    const { scenario } = this.spec
+    for (const [child, events] of this.ledger.sentToChildren) for (const event of events) noteSent(this.outside.log(child), event)
     const client = await Engine.open({ host: this.host, store: this.#base, workflows: [], options, role: "client" })
     this.ledger.check()
-    const { violations, endings } = await judge(scenario, this.mirror, this.ledger, this.outside, client)
+    const { violations, endings } = await judge(this.spec.scenario, this.definitions, this.mirror, this.ledger, this.outside, client)
     this.violations.push(...violations)
     this.#endings = endings
     await this.#replay(client)
@@ -222,14 +255,21 @@ export class Simulation {
 
   /** Every journal must take the code to the same end, without a step being run. */
   async #replay(client: Engine): Promise<void> {
-    const surroundings: Surroundings = { ledger: this.ledger, worker: () => "replay", loaded: () => Infinity, cleanUpMs: 0, pass: () => Promise.resolve() }
-    for (const simulated of this.spec.scenario.instances) {
-      const row = await client.parts.store.directory.get(simulated.id)
-      if (!row || this.mirror.instances.get(simulated.id)?.run.ended?.entry.type !== "run.completed") continue
-      const { id, incarnation, workflow, version, createdAt, tags } = row
+    const workflows = workflowsOf([...this.definitions.values()], {
+      ledger: this.ledger,
+      worker: () => "replay",
+      loaded: () => Infinity,
+      cleanUpMs: 0,
+      pass: () => Promise.resolve(),
+      isPatched: true,
+    })
+    for (const [id, mirrored] of this.mirror.instances) {
+      const row = await client.parts.store.directory.get(id)
+      const workflow = workflows.find(({ name }) => name === mirrored.workflow)
+      if (!row || !workflow || mirrored.run.ended?.entry.type !== "run.completed") continue
       const rows = await client.parts.store.journal.readJournal(id, 1)
       try {
-        await expectReplay({ instance: { id, incarnation, workflow, version, createdAt, tags }, rows }, workflowOf(simulated, surroundings))
+        await expectReplay({ instance: row, rows }, workflow)
       } catch (error) {
         this.violations.push(`${id}: ${error instanceof Error ? error.message : String(error)}`)
       }
@@ -250,6 +290,17 @@ export class Simulation {
     statistics.count("stale calls", ledger.staleCalls)
     statistics.count("recoveries", entries.filter(({ entry }) => entry.type === "recovered").length)
     statistics.count("takeovers", takeovers(entries))
+    for (const { entry } of entries) if (counted.has(entry.type)) statistics.count(entry.type)
+    statistics.count("children", audits.filter(({ parent }) => parent !== undefined).length)
+    statistics.count("forsaken children", audits.filter(({ forsaken }) => forsaken !== undefined).length)
+    statistics.count(
+      "steps undone",
+      audits.flatMap(({ runs }) => [...runs.values()]).reduce((sum, { undo }) => sum + undo.count, 0),
+    )
+    statistics.count("runs from a step", entries.filter(({ entry }) => entry.type === "run.started" && "kept" in entry).length)
+    statistics.count("steps timed out", entries.filter(({ entry }) => entry.type === "step.failed" && JSON.stringify(entry).includes("STEP_TIMEOUT")).length)
+    statistics.count("answered updates", this.answers.updates)
+    statistics.count("answered queries", this.answers.queries)
     const text = (value: unknown) => JSON.stringify(value)
     const journals = [...mirror.instances].map(([id, instance]) =>
       [id, ...instance.entries.map(({ position, at, worker, entry }) => `  ${position} +${at - this.#beganAt} ${worker.slice(0, 4)} ${text(entry)}`)].join(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { leaseMs, simulate, type SimulationReport, type SimulationSpec } from "./driver.ts"
+import { simulate, type SimulationReport, type SimulationSpec } from "./driver.ts"
 import { crashPhases, noFaults, type CrashPhase } from "./faults.ts"
+import { leaseMs } from "./settings.ts"
 import { smallWorkflows, type SmallWorkflow } from "./small-workflows.ts"
 
 /** Every workflow with a crash before, after and behind every single write; the smallest with every pair of crashes. */

@@ -9,11 +9,12 @@ import { all, any, race, seq, sleep, step, wait, type OutsideAction, type Progra
 interface Smallest extends Partial<Omit<SimulationSpec, "scenario" | "faults">> {
   readonly actions?: readonly OutsideAction[]
   readonly delayMs?: number
+  readonly next?: readonly Program[]
 }
 
-function run(program: Program, scripted: Readonly<Record<string, Fault>>, { actions = [], delayMs, ...rest }: Smallest = {}): Promise<SimulationReport> {
+function run(program: Program, scripted: Readonly<Record<string, Fault>>, { actions = [], delayMs, next, ...rest }: Smallest = {}): Promise<SimulationReport> {
   return simulate({
-    scenario: { instances: [{ id: "i1", program, startAtMs: 0, ...(delayMs === undefined ? {} : { delayMs }) }], actions },
+    scenario: { instances: [{ id: "i1", program, startAtMs: 0, ...(delayMs === undefined ? {} : { delayMs }), ...(next ? { next } : {}) }], actions },
     faults: { crashes: new Map(), rates: noFaults, scripted },
     seed: "found",
     workers: 1,
@@ -114,6 +115,24 @@ describe("faults that were found", () => {
 
   it("closing waits for a slow commit without going round in circles", async () => {
     const { violations } = await run(seq(step("a"), sleep("s", 500)), { "commit 2": slow }, { deploys: [{ atMs: 1, worker: 0 }] })
+    expect(violations).toEqual([])
+  })
+
+  it("what steps of a run ask for on the way is not recorded in the run that follows it", async () => {
+    const program = race(step("a"), step("b", { inner: step("c", { inner: step("d") }) }))
+    const { violations } = await run(program, {}, { next: [wait("w", "red", { timeoutMs: 100, fallback: "nothing" })] })
+    expect(violations).toEqual([])
+  })
+
+  it("an instance that its owner ends while another worker is about to take it over gets no entry behind its end", async () => {
+    const unrenewed = Array.from({ length: 20 }, (_, index) => [`renew ${index + 3}`, { kind: "ignored" }] as const)
+    const late = (ms: number): Fault => ({ kind: "delay", when: "before", ms })
+    const scripted = { ...Object.fromEntries(unrenewed), "commit 2": late(6_000), "readJournal 1": late(5_000) }
+    const { violations } = await run(step("a"), scripted, {
+      workers: 2,
+      isEmbedded: false,
+      actions: [{ atMs: 15_000, instance: "i1", act: { kind: "query" } }],
+    })
     expect(violations).toEqual([])
   })
 })

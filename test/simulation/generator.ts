@@ -1,8 +1,21 @@
 /** Everything about one simulation from its seed: programs, what is done to them from outside, and which faults happen. */
 import { SeededRandom } from "../../src/core/seeded-random.ts"
-import { leaseMs, type SimulationSpec } from "./driver.ts"
+import type { SimulationSpec } from "./driver.ts"
 import { crashPhases, noFaults, type CrashPhase, type FaultRates } from "./faults.ts"
-import type { OutsideAction, Program, Scenario, SentEvent, SimulatedInstance } from "./program.ts"
+import { handledEvent } from "./interpreter.ts"
+import {
+  nodesOf,
+  type Act,
+  type OutsideAction,
+  type Program,
+  type Scenario,
+  type SentEvent,
+  type SimulatedInstance,
+  type Sleep,
+  type Step,
+  type Wait,
+} from "./program.ts"
+import { leaseMs } from "./settings.ts"
 
 export function simulationOf(seed: number): SimulationSpec {
   const dice = new Dice(`simulation ${seed}`)
@@ -18,6 +31,7 @@ export function simulationOf(seed: number): SimulationSpec {
     isEmbedded: workers === 1 && dice.happens(0.7),
     freezes: workers === 1 ? [] : dice.list(2, () => ({ atMs: dice.upTo(spans.endMs), worker: dice.upTo(2), forMs: leaseMs + dice.upTo(3 * leaseMs) })),
     cleanUpMs: dice.pick([0, 0, 300, 2_000, 10_000]),
+    ...(workers === 1 ? { patchAtMs: dice.pick([0, 5_000, 15_000]) } : {}),
     deploys: dice.happens(0.2) ? [{ atMs: dice.upTo(spans.endMs), worker: dice.upTo(workers) }] : [],
   }
 }
@@ -45,6 +59,7 @@ function ratesOf(dice: Dice): FaultRates {
 }
 
 const eventTypes = ["red", "green"] as const
+const sentTypes = [...eventTypes, handledEvent]
 
 function scenarioOf(dice: Dice): Scenario {
   const instances: SimulatedInstance[] = []
@@ -53,19 +68,28 @@ function scenarioOf(dice: Dice): Scenario {
     const id = `i${index}`
     const startAtMs = dice.upTo(3) * dice.upTo(1_000)
     const events = new EventMaker(dice)
+    const isRestartedFrom = dice.happens(0.15)
+    const maker = new ProgramMaker(dice, 3 + dice.upTo(10), isRestartedFrom ? "kept" : "some")
+    const program = maker.make()
     instances.push({
       id,
-      program: new ProgramMaker(dice).make(),
+      program,
       startAtMs,
+      ...(dice.happens(0.2) ? { next: [maker.more(1 + dice.upTo(4)), ...(dice.happens(0.3) ? [maker.more(2)] : [])] } : {}),
       ...(dice.happens(0.2) ? { delayMs: dice.upTo(15_000) } : {}),
       ...(dice.happens(0.2) ? { with: { ...events.make(), eventId: `start-${id}` } } : {}),
     })
-    const own = [
+    const steps = [...nodesOf(program)].filter((node) => node.kind === "step")
+    const own: Act[] = [
       ...dice.list(4, () => ({ kind: "event", event: events.make() }) as const),
+      ...dice.list(2, () => ({ kind: "update", arg: `${dice.happens(0.2) ? "bad" : "u"}${dice.upTo(1_000_000)}` }) as const),
+      ...dice.list(2, () => ({ kind: "query" }) as const),
       ...(dice.happens(0.25) ? ([{ kind: "pause" }, { kind: "resume" }] as const) : []),
       ...(dice.happens(0.15) ? ([{ kind: "cancel" }] as const) : []),
       ...(dice.happens(0.1) ? ([{ kind: "terminate" }] as const) : []),
-      ...(dice.happens(0.15) ? ([{ kind: "restart" }] as const) : []),
+      ...(dice.happens(0.05) ? ([{ kind: "undo" }] as const) : []),
+      ...(dice.happens(0.1) ? ([{ kind: "restart" }] as const) : []),
+      ...(isRestartedFrom && steps.length > 0 ? ([{ kind: "restartFrom", step: dice.pick(steps).label }] as const) : []),
     ]
     for (const act of own) actions.push({ atMs: startAtMs + dice.upTo(20_000), instance: id, act })
   }
@@ -85,7 +109,7 @@ class EventMaker {
     const dice = this.#dice
     const before = this.#made.filter(({ eventId }) => eventId !== undefined)
     if (before.length > 0 && dice.happens(0.3)) return dice.pick(before)
-    const type = dice.pick(eventTypes)
+    const type = dice.pick(sentTypes)
     const payload = `${type}:${this.#made.length}`
     const event = { type, payload, ...(dice.happens(0.5) ? { eventId: payload } : {}) }
     this.#made.push(event)
@@ -95,12 +119,14 @@ class EventMaker {
 
 class ProgramMaker {
   readonly #dice: Dice
+  readonly #children: "none" | "some" | "kept"
   #budget: number
   #labels = 0
 
-  constructor(dice: Dice) {
+  constructor(dice: Dice, budget: number, children: "none" | "some" | "kept") {
     this.#dice = dice
-    this.#budget = 3 + dice.upTo(10)
+    this.#budget = budget
+    this.#children = children
   }
 
   make(): Program {
@@ -109,29 +135,35 @@ class ProgramMaker {
     return { kind: "seq", nodes }
   }
 
+  /** Another one, with labels of its own. */
+  more(budget: number): Program {
+    this.#budget = budget
+    return this.make()
+  }
+
   #node(depth: number, isNested: boolean): Program {
     const dice = this.#dice
     this.#budget--
-    const kind = depth <= 0 || this.#budget < 2 ? dice.pick(["step", "step", "sleep", "wait"] as const) : dice.pick(kinds)
+    const kind = depth <= 0 || this.#budget < 2 ? dice.pick(["step", "step", "sleep", "wait"] as const) : dice.pick(isNested ? nestedKinds : kinds)
     switch (kind) {
       case "step":
         return this.#step(depth, isNested)
       case "sleep":
-        return { kind, label: this.#label("s"), ms: dice.pick([0, 1, 300, 1_000, 5_000, 12_000]) }
+        return this.#sleep()
       case "wait":
-        return {
-          kind,
-          label: this.#label("w"),
-          event: dice.pick(eventTypes),
-          ...(dice.happens(0.6) ? { timeoutMs: dice.pick([0, 500, 3_000, 12_000]) } : {}),
-          ...(dice.happens(0.5) ? { fallback: "nothing" } : {}),
-        }
+        return this.#wait()
       case "seq":
         return { kind, nodes: this.#some(depth, isNested) }
       case "try":
         return { kind, body: this.#node(depth - 1, isNested), handler: this.#node(depth - 1, isNested) }
+      case "cut":
+        return { kind, timer: dice.happens(0.5) ? this.#sleep() : this.#wait(), after: this.#node(depth - 1, isNested) }
+      case "patch":
+        return { kind, label: this.#label("p"), changed: this.#node(depth - 1, isNested), before: this.#node(depth - 1, isNested) }
+      case "child":
+        return this.#children !== "none" ? this.#child() : this.#step(depth, isNested)
       default:
-        return { kind, branches: this.#some(depth, isNested), ...(isNested ? { isNested: true } : {}) }
+        return { kind, branches: this.#some(depth, isNested), ...(isNested || this.#children === "kept" ? { isLoose: true } : {}) }
     }
   }
 
@@ -139,20 +171,57 @@ class ProgramMaker {
     return Array.from({ length: 2 + this.#dice.upTo(2) }, () => this.#node(depth - 1, isNested))
   }
 
+  #sleep(): Sleep {
+    return { kind: "sleep", label: this.#label("s"), ms: this.#dice.pick([0, 1, 300, 1_000, 5_000, 12_000]) }
+  }
+
+  #wait(): Wait {
+    const dice = this.#dice
+    return {
+      kind: "wait",
+      label: this.#label("w"),
+      event: dice.pick(eventTypes),
+      ...(dice.happens(0.6) ? { timeoutMs: dice.pick([0, 500, 3_000, 12_000]) } : {}),
+      ...(dice.happens(0.5) ? { fallback: "nothing" } : {}),
+    }
+  }
+
+  #child(): Program {
+    const dice = this.#dice
+    const label = this.#label("c")
+    return {
+      kind: "child",
+      label,
+      program: new ProgramMaker(dice, 1 + dice.upTo(4), "none").make(),
+      onParentEnd: dice.pick(["cancel", "terminate", "abandon"] as const),
+      fate: dice.pick(["await", "await", "leave", "cancel"] as const),
+      ...(dice.happens(0.4) ? { event: { type: dice.pick(sentTypes), payload: `from parent:${label}` } } : {}),
+      ...(this.#children === "kept" ? { mayBeKept: true } : {}),
+    }
+  }
+
   #step(depth: number, isNested: boolean): Program {
     const dice = this.#dice
     const label = this.#label("d")
     const attemptsMax = 1 + dice.upTo(3)
+    const base = { kind: "step", label, name: label, fails: 0, attemptsMax, latencyMs: 0, ...(isNested ? {} : this.#undo(label)) } as const
+    if (dice.happens(0.1)) return { ...base, timeoutMs: 500, hangs: dice.happens(0.5) ? attemptsMax : attemptsMax - 1 }
     return {
-      kind: "step",
-      label,
+      ...base,
       // Inside a step the order of calls may differ when it is entered again, so that names must not repeat there.
       name: !isNested && dice.happens(0.2) ? "same" : label,
       fails: dice.happens(0.3) ? 1 + dice.upTo(3) : 0,
-      attemptsMax,
       latencyMs: dice.pick([0, 0, 0, 10, 400, 2_500]),
       ...(depth > 0 && dice.happens(0.25) ? { inner: this.#node(depth - 1, true) } : {}),
     }
+  }
+
+  #undo(label: string): Pick<Step, "undo"> {
+    const dice = this.#dice
+    if (!dice.happens(0.3)) return {}
+    const attemptsMax = 1 + dice.upTo(3)
+    const fails = dice.happens(0.3) ? 1 + dice.upTo(3) : 0
+    return { undo: { kind: "step", label: `undo ${label}`, name: `undo ${label}`, fails, attemptsMax, latencyMs: dice.pick([0, 0, 300]) } }
   }
 
   #label(prefix: string): string {
@@ -160,7 +229,8 @@ class ProgramMaker {
   }
 }
 
-const kinds = ["step", "step", "step", "sleep", "wait", "seq", "try", "all", "allSettled", "race", "race", "any"] as const
+const nestedKinds = ["step", "step", "step", "sleep", "wait", "seq", "try", "all", "allSettled", "race", "race", "any", "cut"] as const
+const kinds = [...nestedKinds, "child", "child", "patch"] as const
 
 class Dice {
   readonly #random: SeededRandom

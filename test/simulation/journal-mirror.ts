@@ -3,15 +3,18 @@
  * "delivered", seen between the store and whatever makes it faulty. It reads journals by itself, as JSON, and checks each turn
  * as it comes against the rules that hold for every journal.
  */
-import type { Turn } from "../../src/ports/journal-store.ts"
+import type { NewMessage, Turn } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { overriding } from "../../src/testing/overriding.ts"
+import type { BufferedEvent } from "./event-audit.ts"
 import { RunAudit } from "./run-audit.ts"
 
 export interface MirroredEntry {
   readonly position: number
   readonly run: number
   readonly at: number
+  /** Which turn it was of all that were committed. */
+  readonly order: number
   /** The worker that wrote it. */
   readonly worker: string
   readonly entry: RawEntry
@@ -30,13 +33,36 @@ export interface MirroredMessage {
 }
 
 export class MirroredInstance {
+  readonly workflow: string
+  readonly incarnation: string
+  /** The instance that started it, and the step that did. */
+  readonly parent: ParentLink | undefined
+  /** Its parent was over, and said so. */
+  forsaken: { readonly kind: string; readonly at: number } | undefined
   readonly turns: Turn[] = []
   readonly entries: MirroredEntry[] = []
   readonly runs = new Map<number, RunAudit>()
   status = ""
+  #run = new RunAudit(0, () => false)
+
+  constructor({ incarnation }: Turn, start: RawEntry | undefined) {
+    this.incarnation = incarnation
+    this.workflow = String(start?.["workflow"])
+    this.parent = start?.["parent"] as ParentLink | undefined
+  }
 
   get run(): RunAudit {
-    return [...this.runs.values()].at(-1) ?? new RunAudit(0)
+    return this.#run
+  }
+
+  /** Of the last run: which of its programs that executes. */
+  get input(): number {
+    return (this.entries.findLast(({ entry }) => entry.type === "run.started")?.entry["value"] as number | undefined) ?? 0
+  }
+
+  begin(run: RunAudit): void {
+    this.#run = run
+    this.runs.set(run.number, run)
   }
 
   get isEnded(): boolean {
@@ -44,10 +70,19 @@ export class MirroredInstance {
   }
 }
 
+interface ParentLink {
+  readonly instance: string
+  readonly run: number
+  readonly step: string
+}
+
 export class JournalMirror {
   readonly instances = new Map<string, MirroredInstance>()
+  /** Steps that say how they are undone, each as instance, run and id. */
+  readonly undoable = new Set<string>()
   readonly #report: (violation: string) => void
   lostTurns = 0
+  #order = 0
 
   constructor(report: (violation: string) => void) {
     this.#report = report
@@ -108,7 +143,9 @@ export class JournalMirror {
   }
 
   #committed(turn: Turn): void {
-    const instance = this.instances.get(turn.instance) ?? new MirroredInstance()
+    const entries = JSON.parse(turn.entries) as RawEntry[]
+    const known = this.instances.get(turn.instance)
+    const instance = known ?? new MirroredInstance(turn, entries[0])
     this.instances.set(turn.instance, instance)
     // Sent again after an unknown outcome.
     if (instance.turns.some((known) => known.turn === turn.turn)) return
@@ -118,7 +155,7 @@ export class JournalMirror {
     if (turn.position !== next) wrong(`the next position is ${next}`)
     if (last && last.incarnation !== turn.incarnation) wrong(`another incarnation`)
     if (last && turn.at < last.at) wrong(`its time is before that of the turn before it`)
-    const entries = JSON.parse(turn.entries) as RawEntry[]
+    if (!known) this.#checkBirth(turn.instance, instance, wrong)
     if (entries.length !== turn.count) wrong(`it says ${turn.count} entries and has ${entries.length}`)
     instance.turns.push(turn)
     // An event may come without the inbox: then its turn is what acknowledges it, and is guarded against older messages.
@@ -133,24 +170,84 @@ export class JournalMirror {
       })
     }
     const worker = turn.turn.slice(0, turn.turn.lastIndexOf("."))
+    const order = ++this.#order
+    const start = entries.findLastIndex(({ type }) => type === "run.started")
+    // A run that continues as new gets what nobody took; its own entries come with later turns.
+    const left: BufferedEvent[] = []
+    const isContinued = entries[start - 1]?.type === "run.continued"
     entries.forEach((entry, index) => {
-      const mirrored: MirroredEntry = { position: turn.position + index, run: turn.run, at: turn.at, worker, entry }
+      if (entry.type === "run.continued") left.push(...instance.run.events.left)
+      const mirrored: MirroredEntry = {
+        position: turn.position + index,
+        run: isContinued && index < start ? turn.run - 1 : turn.run,
+        at: turn.at,
+        order,
+        worker,
+        entry,
+      }
       instance.entries.push(mirrored)
-      this.#apply(instance, mirrored, wrong)
+      const isCopy = isContinued && index > start
+      if (isCopy) this.#checkCopy(left.shift(), entry, wrong)
+      this.#apply(instance, mirrored, isCopy, wrong)
     })
+    for (const event of left) wrong(`event ${event.type} ${event.payload} is lost: nobody took it, and the next run does not have it`)
     if (turn.state) instance.status = turn.state.status
+    for (const message of turn.sends ?? []) this.#sent(message, turn.at)
   }
 
-  #apply(instance: MirroredInstance, mirrored: MirroredEntry, wrong: (what: string) => void): void {
+  #checkCopy(event: BufferedEvent | undefined, entry: RawEntry, wrong: (what: string) => void): void {
+    const isSame = event?.type === entry["event"] && event?.payload === JSON.stringify(entry["value"]) && event?.eventId === entry["eventId"]
+    if (!isSame) wrong(`${JSON.stringify(entry)} stands where the next run is to get ${JSON.stringify(event)}`)
+  }
+
+  /** A child is born while the run that asked for it is under way, and that it asked is durable. */
+  #checkBirth(id: string, { parent }: MirroredInstance, wrong: (what: string) => void): void {
+    if (!parent) return
+    const run = this.instances.get(parent.instance)?.run
+    if (!run || run.over) return wrong(`its parent ${parent.instance} is over`)
+    const asked = run.children.get(parent.step)
+    if (asked?.instance !== id || asked.run !== parent.run)
+      wrong(`its parent ${parent.instance} has not asked for it in step ${parent.step} of run ${parent.run}`)
+  }
+
+  /** With a turn, in its transaction. */
+  #sent({ instance: id, incarnation, kind, topic, payload, eventId }: NewMessage, at: number): void {
+    const instance = this.instances.get(id)
+    if (!instance || instance.isEnded || (incarnation !== undefined && incarnation !== instance.incarnation)) return
+    instance.run.accepted.push({ kind, topic, payload, eventId })
+    if (kind === "cancel" || kind === "terminate") instance.forsaken ??= { kind, at }
+  }
+
+  #apply(instance: MirroredInstance, mirrored: MirroredEntry, isKept: boolean, wrong: (what: string) => void): void {
     const { entry } = mirrored
-    if (entry.type === "run.started") {
-      const before = instance.run.number
-      if (entry["run"] !== before + 1) wrong(`run ${String(entry["run"])} follows run ${before}`)
-      instance.runs.set(before + 1, new RunAudit(before + 1))
-    }
+    if (entry.type === "run.started") this.#begin(instance, mirrored, wrong)
+    if (entry.type === "child.ended" && !isKept) this.#checkChildEnd(entry, wrong)
     const { run } = instance
     if (run.number !== mirrored.run) wrong(`${entry.type} of run ${mirrored.run} is written in run ${run.number}`)
-    const problem = run.apply(mirrored)
+    const problem = run.apply(mirrored, isKept)
     if (problem !== undefined) wrong(`${entry.type}${"id" in entry ? ` of ${String(entry["id"])}` : ""}: ${problem}`)
+  }
+
+  #begin(instance: MirroredInstance, { entry }: MirroredEntry, wrong: (what: string) => void): void {
+    const before = instance.run
+    const number = before.number + 1
+    if (entry["run"] !== number) wrong(`run ${String(entry["run"])} follows run ${before.number}`)
+    const id = [...this.instances].find(([, known]) => known === instance)?.[0] ?? ""
+    const run = new RunAudit(number, (step) => this.undoable.has(`${id} ${number} ${step}`))
+    if (before.continued) run.accepted.push(...before.accepted)
+    const kept = (entry["kept"] ?? []) as readonly { readonly from: number; readonly to: number }[]
+    for (const item of instance.entries.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))) {
+      const problem = run.apply(item, true)
+      if (problem !== undefined) wrong(`it keeps ${item.entry.type} at ${item.position}: ${problem}`)
+    }
+    instance.begin(run)
+  }
+
+  /** What a parent hears of a child is durable there, and so it is. */
+  #checkChildEnd(entry: RawEntry, wrong: (what: string) => void): void {
+    const ended = this.instances.get(String(entry["instance"]))?.run.ended?.entry
+    const text = (from: RawEntry | undefined) => JSON.stringify([from?.["value"], from?.["rich"], from?.["reason"]])
+    if (ended?.type !== `run.${String(entry["status"])}` || text(ended) !== text(entry))
+      wrong(`child ${String(entry["instance"])} is said to have ended as ${String(entry["status"])}, but what is durable there is ${JSON.stringify(ended)}`)
   }
 }

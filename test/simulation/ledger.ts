@@ -3,6 +3,7 @@
  * code what it saw settle, in which order. What may be seen again differently after a crash is only what was not durable.
  */
 import type { JournalMirror } from "./journal-mirror.ts"
+import type { SentEvent } from "./program.ts"
 
 /** One execution of workflow code: live, or again from its journal. */
 export interface Trace {
@@ -46,10 +47,25 @@ export class Ledger {
   readonly #labels = new Map<string, string>()
   readonly #attempts = new Set<string>()
   readonly #throws = new Map<string, number>()
+  readonly #undoable: Set<string>
+  /** Events that parents sent to their children, by the child's id. */
+  readonly sentToChildren = new Map<string, SentEvent[]>()
 
   constructor(mirror: JournalMirror, report: (violation: string) => void) {
     this.#mirror = mirror
+    this.#undoable = mirror.undoable
     this.#report = report
+  }
+
+  /** The code says how the step is undone. */
+  undoable(instance: string, run: number, id: string): void {
+    this.#undoable.add(`${instance} ${run} ${id}`)
+  }
+
+  sendToChild(child: string, event: SentEvent): void {
+    const events = this.sentToChildren.get(child)
+    if (events) events.push(event)
+    else this.sentToChildren.set(child, [event])
   }
 
   /** `loaded`: up to which position its journal was read, as far as that is known. */
@@ -77,7 +93,8 @@ export class Ledger {
     // A worker that was suspended past its lease cannot know; what it comes to is refused by the store.
     if (step?.settledBy !== undefined && step.settledBy !== trace.worker) this.staleCalls++
     else if (step?.settledBy !== undefined) wrong("after its result became durable")
-    const once = `${key} ${attempt}`
+    // A run that is restarted from a step has what was under way there again, with its key.
+    const once = `${trace.run} ${key} ${attempt}`
     if (!call.hasInner && this.#attempts.has(once)) wrong("for the second time")
     this.#attempts.add(once)
   }

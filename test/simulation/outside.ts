@@ -1,15 +1,17 @@
 /** Whoever starts instances and sends to them: asks any process that answers, and asks again when it does not know what became of it. */
-import { PerdureError } from "perdure"
+import { PerdureError, type ControlResult } from "perdure"
 import type { Engine } from "../../src/engine/engine.ts"
 import { StoreFaultError } from "../../src/testing/faulty-store.ts"
 import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
-import type { OutsideAction, SentEvent, SimulatedInstance } from "./program.ts"
+import type { Act, OutsideAction, SentEvent, SimulatedInstance } from "./program.ts"
 
 export interface OutsideWorld {
   /** A process that seems to live; undefined: there is none now. */
   pick(): SimulatedProcess | undefined
   pass(ms: number): Promise<void>
 }
+
+type Control = "pause" | "resume" | "cancel" | "terminate" | "restart"
 
 const againMs = 500
 const patienceMs = 20_000
@@ -29,14 +31,24 @@ export class InstanceLog {
   readonly results: { readonly value?: unknown; readonly error?: string }[] = []
 }
 
+export type UpdateAnswer = { readonly value: unknown } | { readonly error: unknown }
+
+/** What those outside are told, as soon as they are. */
+export interface Listener {
+  onUpdated(id: string, arg: string, answer: UpdateAnswer): void
+  onQueried(id: string, answer: unknown): void
+}
+
 export class Outside {
   readonly logs = new Map<string, InstanceLog>()
   /** Actions that are not done yet. */
   pending = 0
   readonly #world: OutsideWorld
+  readonly #listener: Listener
 
-  constructor(world: OutsideWorld) {
+  constructor(world: OutsideWorld, listener: Listener) {
     this.#world = world
+    this.#listener = listener
   }
 
   log(id: string): InstanceLog {
@@ -70,10 +82,39 @@ export class Outside {
       await this.#world.pass(Math.max(0, action.atMs - atMs))
       atMs = Math.max(atMs, action.atMs)
       while (!this.log(action.instance).isStartAcknowledged) await this.#world.pass(againMs)
-      if (action.act.kind === "event") await this.send(action.instance, action.act.event)
-      else await this.control(action.instance, action.act.kind)
+      await this.#do(action.instance, action.act)
     }
     this.pending--
+  }
+
+  #do(id: string, act: Act): Promise<void> {
+    if (act.kind === "event") return this.send(id, act.event)
+    if (act.kind === "update") return this.#update(id, act.arg)
+    if (act.kind === "query") return this.#query(id)
+    if (act.kind === "undo") return this.control(id, "undo", (engine) => engine.terminate(id, { rollback: true }))
+    if (act.kind === "restartFrom") return this.control(id, "restart", (engine) => engine.restart(id, { from: act.step }))
+    return this.control(id, act.kind)
+  }
+
+  /** Each time that it is asked for it is another update. */
+  async #update(id: string, arg: string): Promise<void> {
+    let tries = 0
+    const asked = () => `${arg}.${++tries}`
+    await this.#untilKnown(async (engine) => {
+      const own = asked()
+      const update = engine.update(id, "do", own)
+      update.then(
+        (value) => this.#listener.onUpdated(id, own, { value }),
+        (error: unknown) => isAnswer(error) && this.#listener.onUpdated(id, own, { error }),
+      )
+      return update
+    })
+  }
+
+  async #query(id: string): Promise<void> {
+    const answer = await this.#once((engine) => engine.query(id, "seen"))
+    if (answer.is === "answered") this.#listener.onQueried(id, answer.value)
+    else if (answer.is === "refused" && answer.error.code !== "NOT_STARTED") this.#listener.onQueried(id, answer.error)
   }
 
   async send(id: string, event: SentEvent): Promise<void> {
@@ -85,14 +126,14 @@ export class Outside {
     else await this.#untilKnown(ask)
   }
 
-  async control(id: string, kind: "pause" | "resume" | "cancel" | "terminate" | "restart"): Promise<void> {
+  async control(id: string, kind: Control | "undo", ask?: (engine: Engine) => Promise<ControlResult>): Promise<void> {
     const log = this.log(id)
     const before = log.tried.get(kind) ?? 0
     const answer = await this.#untilKnown((engine) => {
       log.tried.set(kind, (log.tried.get(kind) ?? 0) + 1)
       // Whatever becomes of it, what was acknowledged before may be undone now.
       if (kind === "restart") log.lastSeizure = undefined
-      return engine[kind](id)
+      return ask ? ask(engine) : engine[kind as Control](id)
     })
     if (kind === "restart" && log.tried.get(kind) !== before + 1) log.isRestartOpen = true
     if (answer.is !== "answered" || !answer.value.accepted) return
@@ -136,7 +177,7 @@ function isAnswer(error: unknown): boolean {
   return !(error instanceof StoreFaultError)
 }
 
-function noteSent(log: InstanceLog, { type, payload }: SentEvent): void {
+export function noteSent(log: InstanceLog, { type, payload }: SentEvent): void {
   const payloads = log.sent.get(type) ?? new Set()
   log.sent.set(type, payloads.add(payload))
 }

@@ -79,6 +79,48 @@ export const acknowledgedFirst: Plant = (provider, { onCrash }) => {
   }))
 }
 
+/** What goes out with a turn is sent first, and the turn is written afterwards. */
+export const sentFirst: Plant = (provider) =>
+  planted(provider, (store) => ({
+    journal: overriding(store.journal, {
+      commit: async (turns) => {
+        const messages = turns.flatMap(({ sends = [] }) => sends)
+        if (messages.length > 0) {
+          await store.directory.deliver(messages)
+          for (let passed = 0; passed < 20; passed++) await new Promise<void>((resolve) => macrotask(resolve))
+        }
+        return store.journal.commit(turns.map((turn) => ({ ...plain(turn), sends: undefined })))
+      },
+    }),
+  }))
+
+/** What goes out with a turn is never sent. */
+export const neverSent: Plant = (provider) =>
+  planted(provider, (store) => ({
+    journal: overriding(store.journal, { commit: (turns) => store.journal.commit(turns.map((turn) => ({ ...plain(turn), sends: undefined }))) }),
+  }))
+
+/** A turn's members are not all its own. */
+function plain({
+  turn,
+  instance,
+  incarnation,
+  run,
+  position,
+  at,
+  count,
+  entries,
+  blobs,
+  create,
+  within,
+  state,
+  consumed,
+  inboxSeen,
+  discardInbox,
+}: Turn): Turn {
+  return { turn, instance, incarnation, run, position, at, count, entries, blobs, create, within, state, consumed, inboxSeen, discardInbox }
+}
+
 function planted(provider: StoreProvider, plant: (store: Store) => Partial<Store>): StoreProvider {
   return {
     name: provider.name,

@@ -1,6 +1,6 @@
 /** Workflow programs as data: small enough to print, rich enough to go wrong. The interpreter runs them, the reference model judges them. */
 
-export type Program = Step | Sleep | Wait | Sequence | Parallel | Try
+export type Program = Step | Sleep | Wait | Sequence | Parallel | Try | Cut | ChildStart | Patch
 
 export interface Step {
   readonly kind: "step"
@@ -13,6 +13,11 @@ export interface Step {
   readonly attemptsMax: number
   readonly latencyMs: number
   readonly inner?: Program
+  readonly timeoutMs?: number
+  /** How many attempts never end by themselves; `attemptsMax` or more: all of them. */
+  readonly hangs?: number
+  /** How it is undone; not inside another step. */
+  readonly undo?: Step
 }
 
 export interface Sleep {
@@ -37,8 +42,8 @@ export interface Sequence {
 export interface Parallel {
   readonly kind: "all" | "allSettled" | "race" | "any"
   readonly branches: readonly Program[]
-  /** Inside a step's function, where answers come by id and not in their order. */
-  readonly isNested?: true
+  /** Branches need not begin together: a step that is entered again has some of them, or a run that is restarted from a step. */
+  readonly isLoose?: true
 }
 
 export interface Try {
@@ -47,9 +52,40 @@ export interface Try {
   readonly handler: Program
 }
 
+/** Gives a sleep or a wait up, by a signal, when something else is done; both are waited for. */
+export interface Cut {
+  readonly kind: "cut"
+  readonly timer: Sleep | Wait
+  readonly after: Program
+}
+
+/** Starts another instance; not inside a step. */
+export interface ChildStart {
+  readonly kind: "child"
+  readonly label: string
+  readonly program: Program
+  readonly onParentEnd: "cancel" | "terminate" | "abandon"
+  /** What becomes of it: its result is awaited, it is left alone, or it is cancelled and awaited. */
+  readonly fate: "await" | "leave" | "cancel"
+  /** Sent to it first. */
+  readonly event?: SentEvent
+  /** A restart from a step may keep it after it was told that its parent is over. */
+  readonly mayBeKept?: true
+}
+
+/** Code that was changed while instances were under way; not inside a step. */
+export interface Patch {
+  readonly kind: "patch"
+  readonly label: string
+  readonly changed: Program
+  readonly before: Program
+}
+
 export interface SimulatedInstance {
   readonly id: string
   readonly program: Program
+  /** What follows as further runs, each by `continueAsNew`. */
+  readonly next?: readonly Program[]
   readonly startAtMs: number
   /** Started with a delay: queued until then. */
   readonly delayMs?: number
@@ -67,8 +103,18 @@ export interface SentEvent {
 export interface OutsideAction {
   readonly atMs: number
   readonly instance: string
-  readonly act: { readonly kind: "event"; readonly event: SentEvent } | { readonly kind: "pause" | "resume" | "cancel" | "terminate" | "restart" }
+  readonly act: Act
 }
+
+export type Act =
+  | { readonly kind: "event"; readonly event: SentEvent }
+  | { readonly kind: "pause" | "resume" | "cancel" | "terminate" | "restart" }
+  /** A terminate that undoes what is completed. */
+  | { readonly kind: "undo" }
+  | { readonly kind: "restartFrom"; readonly step: string }
+  /** `arg` is unique; one that begins with "bad" is refused. */
+  | { readonly kind: "update"; readonly arg: string }
+  | { readonly kind: "query" }
 
 export interface Scenario {
   readonly instances: readonly SimulatedInstance[]
@@ -97,8 +143,18 @@ export const allSettled = (...branches: readonly Program[]): Parallel => ({ kind
 export const race = (...branches: readonly Program[]): Parallel => ({ kind: "race", branches })
 export const any = (...branches: readonly Program[]): Parallel => ({ kind: "any", branches })
 export const attempt = (body: Program, handler: Program): Try => ({ kind: "try", body, handler })
+export const cut = (timer: Sleep | Wait, after: Program): Cut => ({ kind: "cut", timer, after })
+export const patch = (label: string, changed: Program, before: Program): Patch => ({ kind: "patch", label, changed, before })
+export const child = (label: string, program: Program, options: Partial<Omit<ChildStart, "kind" | "label" | "program">> = {}): ChildStart => ({
+  kind: "child",
+  label,
+  program,
+  onParentEnd: "cancel",
+  fate: "await",
+  ...options,
+})
 
-/** All nodes, outermost first. */
+/** All nodes, outermost first; not those of children. */
 export function* nodesOf(program: Program): Generator<Program> {
   yield program
   switch (program.kind) {
@@ -107,6 +163,15 @@ export function* nodesOf(program: Program): Generator<Program> {
       return
     case "sleep":
     case "wait":
+    case "child":
+      return
+    case "cut":
+      yield program.timer
+      yield* nodesOf(program.after)
+      return
+    case "patch":
+      yield* nodesOf(program.changed)
+      yield* nodesOf(program.before)
       return
     case "seq":
       for (const node of program.nodes) yield* nodesOf(node)
@@ -120,20 +185,49 @@ export function* nodesOf(program: Program): Generator<Program> {
   }
 }
 
+/** Code that an engine has under a name: that of an instance, or of a child. */
+export interface Definition {
+  readonly name: string
+  readonly programs: readonly Program[]
+}
+
+/** Of the instance and all that it may start. */
+export function definitionsOf({ id, program, next = [] }: SimulatedInstance): readonly Definition[] {
+  return withChildren({ name: `program-${id}`, programs: [program, ...next] })
+}
+
+function withChildren(definition: Definition): readonly Definition[] {
+  const children = definition.programs.flatMap((program) => [...nodesOf(program)].filter((node) => node.kind === "child"))
+  return [definition, ...children.flatMap((node) => withChildren({ name: childName(definition.name, node.label), programs: [node.program] }))]
+}
+
+export function childName(parent: string, label: string): string {
+  return `${parent}-${label}`
+}
+
 /** One line per node, for reports. */
 export function printProgram(program: Program, indent = ""): string {
   const inside = (nodes: readonly Program[]) => nodes.map((node) => `\n${printProgram(node, `${indent}  `)}`).join("")
   switch (program.kind) {
     case "step": {
-      const { label, name, fails, attemptsMax, latencyMs, inner } = program
+      const { label, name, fails, attemptsMax, latencyMs, inner, timeoutMs, hangs = 0, undo } = program
       const outcome = fails === 0 ? "" : ` throws ${fails >= attemptsMax ? "always" : `${fails}x`} of ${attemptsMax}`
-      return `${indent}step ${label}${name === label ? "" : ` named ${name}`}${outcome}${latencyMs > 0 ? ` takes ${latencyMs}ms` : ""}${inner ? inside([inner]) : ""}`
+      return `${indent}step ${label}${name === label ? "" : ` named ${name}`}${outcome}${latencyMs > 0 ? ` takes ${latencyMs}ms` : ""}${timeoutMs === undefined ? "" : ` at most ${timeoutMs}ms, hangs ${hangs}x of ${attemptsMax}`}${inner ? inside([inner]) : ""}${undo ? `, undone by${inside([undo])}` : ""}`
     }
     case "sleep":
       return `${indent}sleep ${program.label} ${program.ms}ms`
     case "wait": {
       const { label, event, timeoutMs, fallback } = program
       return `${indent}wait ${label} for ${event}${timeoutMs === undefined ? "" : ` up to ${timeoutMs}ms`}${fallback === undefined ? "" : ` else ${fallback}`}`
+    }
+    case "cut":
+      return `${indent}cut${inside([program.timer])}\n${indent}after${inside([program.after])}`
+    case "patch":
+      return `${indent}patched ${program.label}${inside([program.changed])}\n${indent}before that${inside([program.before])}`
+    case "child": {
+      const { label, fate, onParentEnd, event } = program
+      const sent = event ? `, sent ${JSON.stringify(event)}` : ""
+      return `${indent}child ${label}, ${fate}, ${onParentEnd} in the end${sent}${inside([program.program])}`
     }
     case "seq":
       return `${indent}seq${inside(program.nodes)}`
@@ -145,9 +239,9 @@ export function printProgram(program: Program, indent = ""): string {
 }
 
 export function printScenario({ instances, actions }: Scenario): string {
-  const started = instances.map(({ id, program, startAtMs, delayMs, with: event }) => {
+  const started = instances.map(({ id, program, next = [], startAtMs, delayMs, with: event }) => {
     const how = event ? ` by sendOrStart with ${JSON.stringify(event)}` : ""
-    return `${id} at ${startAtMs}ms${delayMs === undefined ? "" : `, delayed by ${delayMs}ms`}${how}\n${printProgram(program, "  ")}`
+    return `${id} at ${startAtMs}ms${delayMs === undefined ? "" : `, delayed by ${delayMs}ms`}${how}\n${[program, ...next].map((one) => printProgram(one, "  ")).join("\n  then as new\n")}`
   })
   return [...started, ...actions.map(({ atMs, instance, act }) => `${atMs}ms ${instance} ${JSON.stringify(act)}`)].join("\n")
 }

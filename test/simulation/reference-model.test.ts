@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { all, any, attempt, race, seq, sleep, step, wait } from "./program.ts"
+import { all, any, attempt, child, cut, patch, race, seq, sleep, step, wait } from "./program.ts"
 import { allowsError, allowsResult, judgeEnding, type Ending } from "./reference-model.ts"
 
 const sent = new Map([["red", new Set(["red:0"])]])
@@ -15,6 +15,8 @@ const ending: Ending = {
   tried: new Map(),
   accepted: new Map(),
   run: 1,
+  continuations: 0,
+  isForsaken: undefined,
   lastSeizure: undefined,
 }
 
@@ -56,6 +58,40 @@ describe("the reference model", () => {
     expect(allowsResult(attempt(fatal, step("b")), { tried: "f" }, sent)).toBe(false)
   })
 
+  it("knows what becomes of steps that hang", () => {
+    expect(allowsError(step("a", { hangs: 2, attemptsMax: 2 }), "failed:timeout a")).toBe(true)
+    expect(allowsResult(step("a", { hangs: 2, attemptsMax: 2 }), "a", sent)).toBe(false)
+    expect(allowsResult(step("a", { hangs: 1, attemptsMax: 2 }), "a", sent)).toBe(true)
+    expect(allowsError(step("a", { hangs: 1, attemptsMax: 2 }), "failed:timeout a")).toBe(false)
+  })
+
+  it("knows what becomes of timers that are given up", () => {
+    expect(allowsResult(cut(sleep("s", 1), step("a")), ["a", { error: "cut" }], sent)).toBe(true)
+    expect(allowsResult(cut(sleep("s", 1), step("a")), ["a", { ok: "s" }], sent)).toBe(true)
+    expect(allowsResult(cut(sleep("s", 1), step("a")), ["b", { ok: "s" }], sent)).toBe(false)
+    expect(allowsError(cut(sleep("s", 1), fatal), "failed:boom f")).toBe(true)
+    expect(allowsError(cut(sleep("s", 1), step("a")), "cut")).toBe(false)
+  })
+
+  it("knows what children give to their parents", () => {
+    expect(allowsResult(child("c", step("a")), { child: "a" }, sent)).toBe(true)
+    expect(allowsResult(child("c", step("a")), { child: "b" }, sent)).toBe(false)
+    expect(allowsResult(child("c", step("a"), { fate: "leave" }), "c", sent)).toBe(true)
+    expect(allowsError(child("c", fatal), "child:failed:boom f")).toBe(true)
+    expect(allowsError(child("c", fatal, { fate: "leave" }), "child:failed:boom f")).toBe(false)
+    expect(allowsError(child("c", step("a")), "child cancelled")).toBe(false)
+    expect(allowsResult(child("c", step("a"), { fate: "cancel" }), { cancelled: { error: "child cancelled" } }, sent)).toBe(true)
+    expect(allowsResult(child("c", step("a"), { fate: "cancel" }), { cancelled: { error: "child terminated" } }, sent)).toBe(false)
+    expect(allowsError(child("c", step("a"), { mayBeKept: true, onParentEnd: "terminate" }), "child terminated")).toBe(true)
+  })
+
+  it("knows that a patch takes one way or the other, and which", () => {
+    const patched = patch("p", step("a"), fatal)
+    expect(allowsResult(patched, { patched: true, value: "a" }, sent)).toBe(true)
+    expect(allowsResult(patched, { patched: false, value: "a" }, sent)).toBe(false)
+    expect(allowsError(patched, "failed:boom f")).toBe(true)
+  })
+
   it("finds endings wrong that contradict what was acknowledged", () => {
     expect(judgeEnding(step("a"), ending)).toBeUndefined()
     expect(judgeEnding(step("a"), { ...ending, result: "b" })).toContain("cannot give")
@@ -65,5 +101,9 @@ describe("the reference model", () => {
     expect(judgeEnding(step("a"), { ...ending, accepted: new Map([["restart", 1]]), tried: new Map([["restart", 1]]) })).toContain("run 1")
     expect(judgeEnding(step("a"), { ...ending, status: "cancelled" })).toContain("no cancel")
     expect(judgeEnding(step("a"), { ...ending, status: "terminated" })).toContain("by nobody")
+    expect(judgeEnding(step("a"), { ...ending, status: "terminated", isForsaken: "terminate" })).toBeUndefined()
+    expect(judgeEnding(step("a"), { ...ending, status: "terminated", isForsaken: "cancel" })).toContain("by nobody")
+    expect(judgeEnding(step("a"), { ...ending, run: 3, continuations: 2 })).toBeUndefined()
+    expect(judgeEnding(step("a"), { ...ending, run: 3, continuations: 1 })).toContain("run 2")
   })
 })

@@ -2,15 +2,18 @@
  * What may come of a program, said without the engine: a recursive judgement of results. Where the timing of the outside
  * decides (races, timeouts), every outcome that some timing gives is allowed; everything else is exact.
  *
- *   step        its label, or [label, inner's result]; fails with "failed:boom <label>"
+ *   step        its label, or [label, inner's result]; fails with "failed:boom <label>" or, if it hangs, "failed:timeout <label>"
  *   sleep       its label
  *   wait        an event's payload, its fallback, or "timeout:<label>"
  *   seq, all    the list of results; the error of one of them
  *   allSettled  a list of { ok } and { error }
  *   race, any   [index of the branch, its result]
  *   try         { tried } or { caught, handled }
+ *   cut         [what came first, { ok } or { error } of the timer, which is "cut" if it was given up]
+ *   child       { child: its result }, its label if it is left alone, { cancelled: { ok } or { error } }; fails with "child:<its error>"
+ *   patch       { patched, value }
  */
-import { nodesOf, type Parallel, type Program } from "./program.ts"
+import { nodesOf, type ChildStart, type Parallel, type Program, type Step } from "./program.ts"
 
 /** The payloads that were sent to the instance, by event type. */
 export type Payloads = ReadonlyMap<string, ReadonlySet<string>>
@@ -18,7 +21,7 @@ export type Payloads = ReadonlyMap<string, ReadonlySet<string>>
 export function allowsResult(node: Program, value: unknown, sent: Payloads): boolean {
   switch (node.kind) {
     case "step":
-      if (node.fails >= node.attemptsMax) return false
+      if (alwaysFails(node)) return false
       if (node.inner === undefined) return value === node.label
       return isList(value, 2) && value[0] === node.label && allowsResult(node.inner, value[1], sent)
     case "sleep":
@@ -42,12 +45,46 @@ export function allowsResult(node: Program, value: unknown, sent: Payloads): boo
       if (isRecord(value) && "tried" in value) return allowsResult(node.body, value["tried"], sent)
       if (!isRecord(value) || typeof value["caught"] !== "string") return false
       return allowsError(node.body, value["caught"]) && allowsResult(node.handler, value["handled"], sent)
+    case "cut":
+      if (!isList(value, 2) || !allowsResult(node.after, value[0], sent)) return false
+      return isError(value[1], "cut") || allowsSettled(node.timer, value[1], sent)
+    case "child":
+      if (node.fate === "leave") return value === node.label
+      if (!isRecord(value)) return false
+      if (node.fate === "await") return "child" in value && allowsResult(node.program, value["child"], sent)
+      return isRecord(value["cancelled"]) && allowsCancelled(node, value["cancelled"], sent)
+    case "patch":
+      if (!isRecord(value) || typeof value["patched"] !== "boolean") return false
+      return allowsResult(value["patched"] ? node.changed : node.before, value["value"], sent)
   }
+}
+
+function alwaysFails({ fails, hangs = 0, attemptsMax }: Step): boolean {
+  return fails >= attemptsMax || hangs >= attemptsMax
+}
+
+/** How a child ended that was cancelled: so, or as it would have by itself, if that was first. */
+function allowsCancelled(node: ChildStart, value: Readonly<Record<string, unknown>>, sent: Payloads): boolean {
+  const { program } = node
+  if ("ok" in value) return allowsResult(program, value["ok"], sent)
+  const error = value["error"]
+  if (typeof error !== "string") return false
+  return error === "child cancelled" || isGone(node, error) || (error.startsWith("child:") && allowsError(program, error.slice("child:".length)))
+}
+
+/** It ended with the run that started it, and the run that keeps it hears of that. */
+function isGone({ mayBeKept, onParentEnd }: ChildStart, error: string): boolean {
+  return mayBeKept === true && ((onParentEnd === "cancel" && error === "child cancelled") || (onParentEnd === "terminate" && error === "child terminated"))
+}
+
+function isError(value: unknown, error: string): boolean {
+  return isRecord(value) && value["error"] === error
 }
 
 export function allowsError(node: Program, error: string): boolean {
   switch (node.kind) {
     case "step":
+      if (error === `failed:timeout ${node.label}`) return (node.hangs ?? 0) >= node.attemptsMax
       return error === `failed:boom ${node.label}` && (node.fails >= node.attemptsMax || (node.inner !== undefined && mayFail(node.inner)))
     case "sleep":
       return false
@@ -65,13 +102,20 @@ export function allowsError(node: Program, error: string): boolean {
       return error === "aggregate" && node.branches.every((branch) => mayFail(branch))
     case "try":
       return mayFail(node.body) && allowsError(node.handler, error)
+    case "cut":
+      return allowsError(node.after, error)
+    case "child":
+      if (node.fate !== "await") return false
+      return isGone(node, error) || (error.startsWith("child:") && allowsError(node.program, error.slice("child:".length)))
+    case "patch":
+      return allowsError(node.changed, error) || allowsError(node.before, error)
   }
 }
 
 function mayFail(node: Program): boolean {
   switch (node.kind) {
     case "step":
-      return node.fails >= node.attemptsMax || (node.inner !== undefined && mayFail(node.inner))
+      return alwaysFails(node) || (node.inner !== undefined && mayFail(node.inner))
     case "sleep":
       return false
     case "wait":
@@ -88,13 +132,25 @@ function mayFail(node: Program): boolean {
       return node.branches.every((branch) => mayFail(branch))
     case "try":
       return mayFail(node.body) && mayFail(node.handler)
+    case "cut":
+      return mayFail(node.after)
+    case "child":
+      return node.fate === "await" && (mayFail(node.program) || (node.mayBeKept === true && node.onParentEnd !== "abandon"))
+    case "patch":
+      return mayFail(node.changed) || mayFail(node.before)
   }
 }
 
 function maySucceed(node: Program): boolean {
   switch (node.kind) {
     case "step":
-      return node.fails < node.attemptsMax && (node.inner === undefined || maySucceed(node.inner))
+      return !alwaysFails(node) && (node.inner === undefined || maySucceed(node.inner))
+    case "cut":
+      return maySucceed(node.after)
+    case "child":
+      return node.fate !== "await" || maySucceed(node.program)
+    case "patch":
+      return maySucceed(node.changed) || maySucceed(node.before)
     case "seq":
       return node.nodes.every((inner) => maySucceed(inner))
     case "all":
@@ -110,9 +166,9 @@ function maySucceed(node: Program): boolean {
 }
 
 /** Of sleeps that begin together the shortest wakes first, whatever happens to the process meanwhile. */
-function mayWin({ branches, isNested }: Parallel, index: number): boolean {
+function mayWin({ branches, isLoose }: Parallel, index: number): boolean {
   const branch = branches[index]
-  if (branch?.kind !== "sleep" || isNested) return true
+  if (branch?.kind !== "sleep" || isLoose) return true
   return !branches.some((other) => other.kind === "sleep" && other.ms < branch.ms)
 }
 
@@ -133,13 +189,18 @@ export interface Ending {
   readonly tried: ReadonlyMap<string, number>
   readonly accepted: ReadonlyMap<string, number>
   readonly run: number
+  /** How many runs began because the one before continued as new. */
+  readonly continuations: number
+  /** It is a child, and its parent was over, or wanted it gone. */
+  readonly isForsaken: "cancel" | "terminate" | undefined
   /** The last acknowledged act that ends or renews it. */
   readonly lastSeizure: "terminate" | "restart" | undefined
 }
 
-/** Why an ending is wrong; undefined: it is one of those that may be. */
+/** Why an ending is wrong; undefined: it is one of those that may be. `program` is that of the last run. */
 export function judgeEnding(program: Program, ending: Ending): string | undefined {
-  const { status, run, tried, accepted } = ending
+  const { status, tried, accepted } = ending
+  const run = ending.run - ending.continuations
   const restarts = { atLeast: accepted.get("restart") ?? 0, atMost: tried.get("restart") ?? 0 }
   if (run < 1 + restarts.atLeast || run > 1 + restarts.atMost) return `run ${run} after ${restarts.atLeast} acknowledged of ${restarts.atMost} restarts`
   if (ending.lastSeizure === "terminate" && status !== "terminated") return `${status}, although its termination was acknowledged`
@@ -153,7 +214,7 @@ export function judgeEnding(program: Program, ending: Ending): string | undefine
     case "cancelled":
       return ending.isCancelRecorded ? undefined : "cancelled, although no cancel is recorded"
     case "terminated":
-      return (tried.get("terminate") ?? 0) > 0 ? undefined : "terminated by nobody"
+      return (tried.get("terminate") ?? 0) + (tried.get("undo") ?? 0) > 0 || ending.isForsaken === "terminate" ? undefined : "terminated by nobody"
     default:
       return `left behind as ${status}`
   }

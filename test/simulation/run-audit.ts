@@ -1,10 +1,14 @@
+import { EventAudit } from "./event-audit.ts"
 import type { MirroredEntry, MirroredMessage } from "./journal-mirror.ts"
+import { UndoAudit } from "./undo-audit.ts"
 
 /** One run of one instance as its journal tells it, and the rules that its entries must keep to. A fold of its own, apart from the engine's. */
 export class RunAudit {
   readonly number: number
   /** Messages acknowledged to their senders since the run began, in that order, that no entry has taken in yet. */
   readonly accepted: MirroredMessage[] = []
+  readonly events = new EventAudit()
+  readonly undo: UndoAudit
   /** Ids of what was settled, in the order in which code outside steps must see it. */
   readonly released: string[] = []
   readonly #releasedAt: number[] = []
@@ -12,17 +16,23 @@ export class RunAudit {
   releasedBeforeCancel: number | undefined
   ended: MirroredEntry | undefined
   cancel: MirroredEntry | undefined
+  continued: MirroredEntry | undefined
+  recoveries = 0
+  /** Children by the step that started them. */
+  readonly children = new Map<string, ChildAudit>()
   readonly #steps = new Map<string, StepAudit>()
   readonly #timers = new Map<string, number | undefined>()
-  readonly #waits = new Map<string, string>()
-  readonly #buffered = new Map<string, number[]>()
-  readonly #eventIds = new Set<string>()
   readonly #settled = new Set<string>()
+  readonly #givenUp = new Set<string>()
+  readonly #updates = new Map<string, "open" | "answered">()
+  readonly #patches = new Set<string>()
+  /** Children that ended before the step that started them: the code hears of that afterwards. */
+  readonly #early = new Set<string>()
   #isPaused = false
-  recoveries = 0
 
-  constructor(number: number) {
+  constructor(number: number, isUndoable: (id: string) => boolean) {
     this.number = number
+    this.undo = new UndoAudit(isUndoable)
   }
 
   step(id: string): StepAudit | undefined {
@@ -38,38 +48,38 @@ export class RunAudit {
     return this.#settled.has(id)
   }
 
-  /** Says what is wrong with the entry, if something is. */
-  apply(mirrored: MirroredEntry): string | undefined {
-    const { entry, position, at, worker } = mirrored
+  /** Nothing more happens in it. */
+  get over(): MirroredEntry | undefined {
+    return this.ended ?? this.continued
+  }
+
+  /** Says what is wrong with the entry, if something is. `isKept`: an earlier run recorded it, and this one begins with it. */
+  apply(mirrored: MirroredEntry, isKept = false): string | undefined {
+    const { entry, position, at } = mirrored
     const id = String(entry["id"])
+    const take = (kind: string) => (isKept ? undefined : this.#take(kind))
     if (this.ended && !entry.type.startsWith("hook.")) return `it follows ${this.ended.entry.type} at ${this.ended.position}`
+    if (this.continued && !isKept) return `it follows ${this.continued.entry.type} at ${this.continued.position}`
     if (entry.type.endsWith(".started") && this.#isInsideEnded(id)) return "a step around it has ended"
+    if ("id" in entry && this.#givenUp.has(id)) return "it was given up"
     switch (entry.type) {
-      case "step.started": {
-        if (this.#settled.has(id)) return "its result is recorded"
-        const step = this.#steps.get(id) ?? { attempt: 0, failures: 0, startedBy: new Map<number, string>(), settledBy: undefined }
-        this.#steps.set(id, step)
-        const attempt = entry["attempt"] as number
-        if (attempt !== step.attempt + 1) return `attempt ${attempt} follows attempt ${step.attempt}`
-        step.attempt = attempt
-        step.startedBy.set(attempt, worker)
-        return undefined
-      }
+      case "step.started":
+        return this.#startStep(id, mirrored)
       case "step.completed":
-        return this.#settleStep(id, mirrored)
+        return this.undo.complete(id) ?? this.#settleStep(id, mirrored)
       case "step.failed": {
         const step = this.#steps.get(id)
         if (step) step.failures++
-        return entry["retryAt"] === undefined ? this.#settleStep(id, mirrored) : undefined
+        if (entry["retryAt"] !== undefined) return undefined
+        this.undo.fail(id)
+        this.children.delete(id)
+        return this.#settleStep(id, mirrored)
       }
       case "sleep.started":
-        if (this.#settled.has(id) || this.#timers.has(id)) return "it was asked for before"
-        this.#timers.set(id, entry["wakeAt"] as number)
-        return undefined
       case "wait.started":
         if (this.#settled.has(id) || this.#timers.has(id)) return "it was asked for before"
-        this.#timers.set(id, entry["timeoutAt"] as number | undefined)
-        this.#waits.set(id, entry["event"] as string)
+        this.#timers.set(id, (entry["wakeAt"] ?? entry["timeoutAt"]) as number | undefined)
+        if (entry.type === "wait.started") this.events.wait(id, entry["event"] as string)
         return undefined
       case "sleep.completed":
       case "wait.timedOut": {
@@ -78,38 +88,76 @@ export class RunAudit {
         return this.#settle(id, position)
       }
       case "wait.completed":
-        return this.#consume(id, entry["from"] as number) ?? this.#settle(id, position)
+        return this.events.complete(id, entry["from"] as number) ?? this.#settle(id, position)
       case "event.received":
-        return this.#receive(mirrored)
+        return this.#receive(mirrored, isKept)
+      case "event.handled":
+        this.#release(`on:${String(entry["event"])}`, position)
+        return this.events.handle(entry["event"] as string, entry["from"] as number)
+      case "ask.aborted":
+        this.#giveUp(id)
+        return undefined
+      case "child.ended":
+        return (isKept ? undefined : this.#takeChild(id)) ?? this.#endChild(id, mirrored)
+      case "update.accepted":
+        return this.#acceptUpdate(mirrored, isKept)
+      case "update.completed":
+      case "update.failed":
+        return this.#answerUpdate(mirrored, isKept)
+      case "patched":
+        if (this.#patches.has(String(entry["patch"]))) return "it is recorded already"
+        this.#patches.add(String(entry["patch"]))
+        return undefined
       case "message.ignored":
         return this.#ignore(String(entry["kind"]))
       case "paused":
         // A pausing instance notes by itself when it has come to rest.
         if (this.#isPaused) return undefined
         this.#isPaused = true
-        return this.#take("pause")
+        return take("pause")
       case "resumed":
         this.#isPaused = false
-        return this.#take("resume")
+        return take("resume")
       case "cancel.requested":
         if (this.cancel) return "it is cancelled already"
         this.cancel = mirrored
-        this.releasedBeforeCancel = this.released.length
-        return this.#take("cancel")
+        this.releasedBeforeCancel ??= this.released.length
+        return take("cancel")
+      case "terminate.requested":
+        this.undo.isDemanded = true
+        this.releasedBeforeCancel ??= this.released.length
+        return take("terminate")
       case "recovered":
         this.recoveries++
+        return undefined
+      case "run.continued":
+        this.continued = mirrored
         return undefined
       case "run.completed":
       case "run.failed":
       case "run.cancelled":
       case "run.terminated":
         this.ended = mirrored
-        return undefined
+        return this.undo.end(mirrored, this.cancel)
       case "stalled":
         return `the instance stalls: ${String(entry["message"])}`
       default:
         return position > 0 ? undefined : "no such position"
     }
+  }
+
+  #startStep(id: string, { entry, worker, position, run }: MirroredEntry): string | undefined {
+    if (this.#settled.has(id)) return "its result is recorded"
+    const known = this.#steps.get(id)
+    const step = known ?? { attempt: 0, failures: 0, startedBy: new Map<number, string>(), settledBy: undefined }
+    this.#steps.set(id, step)
+    const link = entry["child"] as { readonly instance: string; readonly onParentEnd: string } | undefined
+    if (link && !known) this.children.set(id, { ...link, run, position, isEnded: false })
+    const attempt = entry["attempt"] as number
+    if (attempt !== step.attempt + 1) return `attempt ${attempt} follows attempt ${step.attempt}`
+    step.attempt = attempt
+    step.startedBy.set(attempt, worker)
+    return known ? undefined : this.undo.start(id)
   }
 
   #isInsideEnded(id: string): boolean {
@@ -123,15 +171,42 @@ export class RunAudit {
     const step = this.#steps.get(id)
     if (!step) return "it was never started"
     step.settledBy = worker
-    return this.#settle(id, position)
+    const problem = this.#settle(id, position)
+    if (this.#early.delete(id)) this.#release(`child:${id}`, position)
+    return problem
   }
 
   #settle(id: string, position: number): string | undefined {
     if (this.#settled.has(id)) return "it is settled already"
     this.#settled.add(id)
-    if (id.includes("/")) return undefined
+    if (!id.includes("/") && !id.endsWith("#rollback")) this.#release(id, position)
+    return undefined
+  }
+
+  #release(id: string, position: number): void {
     this.released.push(id)
     this.#releasedAt.push(position)
+  }
+
+  /** If it was settled before that was recorded, the code has not heard of it. */
+  #giveUp(id: string): void {
+    const index = this.released.indexOf(id)
+    if (index >= 0) {
+      this.released.splice(index, 1)
+      this.#releasedAt.splice(index, 1)
+    } else if (id.includes("/")) this.#timers.delete(id)
+    // Inside a step it may be asked for again: when the step is entered again.
+    else this.#givenUp.add(id)
+    this.events.giveUp(id)
+  }
+
+  #endChild(id: string, { entry, position }: MirroredEntry): string | undefined {
+    const child = this.children.get(id)
+    if (!child || child.isEnded) return child ? "it has ended already" : "no step started it"
+    if (child.instance !== entry["instance"]) return `the step started ${child.instance}`
+    child.isEnded = true
+    if (this.#settled.has(id)) this.#release(`child:${id}`, position)
+    else this.#early.add(id)
     return undefined
   }
 
@@ -143,33 +218,60 @@ export class RunAudit {
     return undefined
   }
 
-  #receive({ entry, position }: MirroredEntry): string | undefined {
+  #takeChild(id: string): string | undefined {
+    const next = this.accepted.find((message) => message.kind === "child")
+    return next && next.topic !== id ? `the next child that is said to have ended is ${next.topic}` : this.#take("child")
+  }
+
+  #receive({ entry, position }: MirroredEntry, isKept: boolean): string | undefined {
+    const [type, text] = [entry["event"] as string, JSON.stringify(entry["value"])]
+    const problem = this.events.receive(type, text, entry["eventId"] as string | undefined, position)
+    if (problem !== undefined || isKept) return problem
     const next = this.accepted.find((message) => message.kind === "event")
-    const type = entry["event"] as string
-    if (next?.topic !== type || next.payload !== JSON.stringify(entry["value"])) {
-      return `it has ${type} ${JSON.stringify(entry["value"])}; the next event acknowledged is ${JSON.stringify(next)}`
-    }
-    const eventId = entry["eventId"] as string | undefined
-    if (eventId !== undefined && this.#eventIds.has(eventId)) return `event id ${eventId} is taken in twice`
-    if (eventId !== undefined) this.#eventIds.add(eventId)
-    this.#buffered.set(type, [...(this.#buffered.get(type) ?? []), position])
+    if (next?.topic !== type || next.payload !== text) return `it has ${type} ${text}; the next event acknowledged is ${JSON.stringify(next)}`
     return this.#take("event")
   }
 
   #ignore(kind: string): string | undefined {
     const next = this.accepted.find((message) => message.kind === kind)
-    if (kind === "event" && !(next?.eventId !== undefined && this.#eventIds.has(next.eventId)))
-      return `an event is ignored that is no duplicate: ${JSON.stringify(next)}`
+    if (kind === "event" && !this.events.isKnown(next?.eventId)) return `an event is ignored that is no duplicate: ${JSON.stringify(next)}`
+    const child = kind === "child" ? this.children.get(next?.topic ?? "") : undefined
+    if (child && !child.isEnded && child.run === (JSON.parse(next?.payload ?? "{}") as { run?: number }).run)
+      return `the end of a child is ignored that nobody knows of: ${JSON.stringify(next)}`
     return this.#take(kind)
   }
 
-  #consume(id: string, from: number): string | undefined {
-    const type = this.#waits.get(id) ?? ""
-    const queue = this.#buffered.get(type) ?? []
-    if (queue[0] !== from) return `it takes the event at ${from}; the first of ${type} is at ${queue[0]}`
-    queue.shift()
-    return undefined
+  #acceptUpdate({ entry, position }: MirroredEntry, isKept: boolean): string | undefined {
+    const update = String(entry["update"])
+    if (this.#updates.has(update)) return "it was taken in before"
+    this.#updates.set(update, "open")
+    this.#release(`update:${(entry["value"] as readonly string[]).join()}`, position)
+    return isKept ? undefined : this.#takeUpdate(update)
   }
+
+  /** One that is refused is answered without having been accepted. */
+  #answerUpdate({ entry }: MirroredEntry, isKept: boolean): string | undefined {
+    const update = String(entry["update"])
+    const known = this.#updates.get(update)
+    if (known === "answered") return "it is answered already"
+    this.#updates.set(update, "answered")
+    if (known === "open" || isKept) return undefined
+    return entry.type === "update.completed" ? "it was never accepted" : this.#takeUpdate(update)
+  }
+
+  #takeUpdate(update: string): string | undefined {
+    const next = this.accepted.find((message) => message.kind === "update")
+    return next && next.eventId !== update ? `the next update that was acknowledged is ${next.eventId}` : this.#take("update")
+  }
+}
+
+export interface ChildAudit {
+  readonly instance: string
+  readonly onParentEnd: string
+  /** That asked for it. */
+  readonly run: number
+  readonly position: number
+  isEnded: boolean
 }
 
 export interface StepAudit {

@@ -17,6 +17,8 @@ const expectedKinds = [
   ...["commit", "deliver", "claim", "read"].flatMap((what) => ["error before", "error after", "delay before", "delay after"].map((how) => `${what} ${how}`)),
   ...["renew error before", "renew ignored", "renew delay before", "renew delay after", "hint lost", "freezes", "deploys"],
   ...["turns", "lost turns", "replays", "recoveries", "takeovers", "step calls"],
+  ...["children", "forsaken children", "child.ended", "event.handled", "update.accepted", "update.completed", "update.failed", "answered updates"],
+  ...["answered queries", "patched", "run.continued", "runs from a step", "ask.aborted", "terminate.requested", "steps undone", "steps timed out"],
 ]
 
 const rerun = (seed: number) => `SEED=${seed} npx vitest run --project simulation -t "seed"`

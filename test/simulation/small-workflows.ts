@@ -4,11 +4,15 @@ import {
   allSettled,
   any,
   attempt,
+  child,
+  cut,
+  patch,
   race,
   seq,
   sleep,
   step,
   wait,
+  type Act,
   type OutsideAction,
   type Program,
   type SentEvent,
@@ -27,7 +31,9 @@ export interface SmallWorkflow {
 
 const sent = (type: string, number: number): SentEvent => ({ type, payload: `${type}:${number}`, eventId: `${type}:${number}` })
 const send = (atMs: number, event: SentEvent): OutsideAction => ({ atMs, instance: "i1", act: { kind: "event", event } })
-const act = (atMs: number, kind: "pause" | "resume" | "cancel" | "terminate" | "restart"): OutsideAction => ({ atMs, instance: "i1", act: { kind } })
+const act = (atMs: number, kind: "pause" | "resume" | "cancel" | "terminate" | "restart" | "undo"): OutsideAction => ({ atMs, instance: "i1", act: { kind } })
+const doing = (atMs: number, what: Act): OutsideAction => ({ atMs, instance: "i1", act: what })
+const undoable = (label: string, options: Parameters<typeof step>[1] = {}) => step(label, { undo: step(`undo ${label}`, options) })
 const completed = (result: unknown) => ({ status: "completed", result })
 
 export const smallWorkflows: readonly SmallWorkflow[] = [
@@ -136,4 +142,101 @@ export const smallWorkflows: readonly SmallWorkflow[] = [
   },
   { name: "a start by an event", program: seq(wait("w", "red"), step("a")), start: { with: sent("red", 0) }, ending: completed(["red:0", "a"]) },
   { name: "a delayed start", program: seq(step("a"), step("b")), start: { delayMs: 5_000 }, ending: completed(["a", "b"]) },
+  { name: "a child whose result is awaited", program: seq(child("c", step("a")), step("b")), ending: completed([{ child: "a" }, "b"]), isSmallest: true },
+  {
+    name: "a child that fails, and is caught",
+    program: attempt(child("c", step("a", { fails: 1, attemptsMax: 1 })), step("b")),
+    ending: completed({ caught: "child:failed:boom a", handled: "b" }),
+  },
+  {
+    name: "a child that waits for what its parent sends",
+    program: child("c", wait("w", "red"), { event: { type: "red", payload: "from above" } }),
+    ending: completed({ child: "from above" }),
+  },
+  {
+    name: "a child that is cancelled by its parent",
+    program: child("c", sleep("s", 60_000), { fate: "cancel" }),
+    ending: completed({ cancelled: { error: "child cancelled" } }),
+  },
+  {
+    name: "a child that is left alone, and cancelled when its parent is over",
+    program: seq(child("c", sleep("s", 60_000), { fate: "leave" }), step("a")),
+    ending: completed(["c", "a"]),
+  },
+  {
+    name: "a child that goes when its parent is cancelled",
+    program: seq(child("c", sleep("s", 60_000), { onParentEnd: "terminate" }), step("a")),
+    actions: [act(500, "cancel")],
+    ending: { status: "cancelled" },
+  },
+  {
+    name: "a child that outlives its parent",
+    program: seq(child("c", seq(sleep("s", 2_000), step("a")), { fate: "leave", onParentEnd: "abandon" }), step("b")),
+    ending: completed(["c", "b"]),
+  },
+  {
+    name: "a failure that undoes two steps, one of them at the second try",
+    program: seq(undoable("a"), undoable("b", { fails: 1 }), step("c", { fails: 1, attemptsMax: 1 })),
+    ending: { status: "failed", error: "failed:boom c" },
+  },
+  {
+    name: "a failure with a step that cannot be undone",
+    program: seq(undoable("a"), undoable("b", { fails: 2, attemptsMax: 2 }), step("c", { fails: 1, attemptsMax: 1 })),
+    ending: { status: "failed", error: "failed:boom c" },
+  },
+  { name: "a cancel that undoes a step", program: seq(undoable("a"), sleep("s", 60_000)), actions: [act(500, "cancel")], ending: { status: "cancelled" } },
+  {
+    name: "a terminate that undoes a step",
+    program: seq(undoable("a", { latencyMs: 300 }), sleep("s", 60_000)),
+    actions: [act(500, "undo")],
+    ending: { status: "terminated" },
+  },
+  {
+    name: "a step that hangs at its first attempt",
+    program: seq(step("a", { timeoutMs: 500, hangs: 1 }), step("b")),
+    ending: completed(["a", "b"]),
+  },
+  {
+    name: "a step that always hangs, and is caught",
+    program: attempt(step("a", { timeoutMs: 500, hangs: 2, attemptsMax: 2 }), step("b")),
+    ending: completed({ caught: "failed:timeout a", handled: "b" }),
+  },
+  {
+    name: "a sleep that is given up",
+    program: seq(cut(sleep("s", 60_000), step("a", { latencyMs: 200 })), step("b")),
+    ending: completed([["a", { error: "cut" }], "b"]),
+    isSmallest: true,
+  },
+  {
+    name: "a wait that is given up takes no event",
+    program: seq(cut(wait("w", "red"), step("a", { latencyMs: 200 })), wait("v", "red")),
+    actions: [send(20_000, sent("red", 0))],
+    ending: completed([["a", { error: "cut" }], "red:0"]),
+  },
+  {
+    name: "runs that continue as new, with an event that waits for the last of them",
+    program: seq(step("a"), sleep("s", 500)),
+    start: { next: [step("b"), wait("w", "red")] },
+    actions: [send(100, sent("red", 0))],
+    ending: completed("red:0"),
+  },
+  {
+    name: "an event that is handled, and one that is refused as a duplicate",
+    program: seq(sleep("s", 1_000), step("a")),
+    actions: [send(100, sent("blue", 0)), send(200, sent("blue", 0))],
+    ending: completed(["s", "a"]),
+  },
+  {
+    name: "an update, a query and an update that is refused",
+    program: seq(sleep("s", 3_000), step("a")),
+    actions: [doing(100, { kind: "update", arg: "u" }), doing(1_000, { kind: "query" }), doing(1_100, { kind: "update", arg: "bad" })],
+    ending: completed(["s", "a"]),
+  },
+  {
+    name: "a restart from a step",
+    program: seq(step("a"), step("b"), wait("w", "red")),
+    actions: [doing(500, { kind: "restartFrom", step: "b" }), send(2_500, sent("red", 0))],
+    ending: completed(["a", "b", "red:0"]),
+  },
+  { name: "a patch", program: seq(step("a"), patch("p", step("b"), step("c"))), ending: completed(["a", { patched: true, value: "b" }]) },
 ]

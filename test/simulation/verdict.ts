@@ -4,8 +4,10 @@ import { cleanUpStep } from "./interpreter.ts"
 import type { Ledger } from "./ledger.ts"
 import type { JournalMirror, MirroredInstance } from "./journal-mirror.ts"
 import type { InstanceLog, Outside } from "./outside.ts"
-import type { Scenario } from "./program.ts"
-import { judgeEnding } from "./reference-model.ts"
+import type { Definition, Scenario } from "./program.ts"
+import { judgeEnding, type Payloads } from "./reference-model.ts"
+import type { RunAudit } from "./run-audit.ts"
+import { cancelGraceMs } from "./settings.ts"
 
 export interface InstanceEnding {
   readonly status: string
@@ -18,33 +20,76 @@ export interface Verdict {
   readonly endings: ReadonlyMap<string, InstanceEnding>
 }
 
-export async function judge(scenario: Scenario, mirror: JournalMirror, ledger: Ledger, outside: Outside, client: Engine): Promise<Verdict> {
+export async function judge(
+  scenario: Scenario,
+  definitions: ReadonlyMap<string, Definition>,
+  mirror: JournalMirror,
+  ledger: Ledger,
+  outside: Outside,
+  client: Engine,
+): Promise<Verdict> {
   const violations: string[] = []
   const endings = new Map<string, InstanceEnding>()
-  for (const { id, program } of scenario.instances) {
+  for (const { id } of scenario.instances) if (!mirror.instances.has(id)) violations.push(`${id}: it was never started`)
+  for (const [id, mirrored] of mirror.instances) {
     const wrong = (what: string | undefined) => {
       if (what !== undefined) violations.push(`${id}: ${what}`)
     }
     const log = outside.log(id)
-    const mirrored = mirror.instances.get(id)
-    const row = await client.parts.store.directory.get(id)
-    if (!mirrored || !row) {
-      wrong(log.isStartAcknowledged ? "its start was acknowledged, but it does not exist" : "it was never started")
+    const program = definitions.get(mirrored.workflow)?.programs[mirrored.input]
+    if (!program || !(await client.parts.store.directory.get(id))) {
+      wrong("it was committed, but it does not exist")
       continue
     }
     wrong(await isDurable(id, mirrored, client))
     const { status, result, error, run } = await client.describe(id)
-    endings.set(id, { status, result, error: error instanceof Error ? error.message : undefined })
-    if (mirrored.run.number !== run) wrong(`it is in run ${run}; its last turn was of run ${mirrored.run.number}`)
     const message = error instanceof Error ? error.message : undefined
+    endings.set(id, { status, result, error: message })
+    if (mirrored.run.number !== run) wrong(`it is in run ${run}; its last turn was of run ${mirrored.run.number}`)
     const lastSeizure = log.isRestartOpen ? undefined : log.lastSeizure
-    const { tried, accepted, sent } = log
+    const { tried, accepted } = log
     const isCancelRecorded = mirrored.run.cancel !== undefined
-    wrong(judgeEnding(program, { status, result, error: message, isCancelRecorded, sent, tried, accepted, run, lastSeizure }))
+    const continuations = [...mirrored.runs.values()].filter(({ continued }) => continued).length
+    const isForsaken = mirrored.forsaken?.kind as "cancel" | "terminate" | undefined
+    const sent = payloadsOf(id, outside)
+    wrong(judgeEnding(program, { status, result, error: message, isCancelRecorded, sent, tried, accepted, run, continuations, isForsaken, lastSeizure }))
     wrong(isCleanedUp(id, mirrored, ledger))
+    wrong(isForsakenInTime(mirrored))
+    for (const audit of mirrored.runs.values()) wrong(isProvidedFor(audit, mirrored, mirror))
     for (const answer of log.results) wrong(isAnswerTrue(answer, mirrored))
   }
   return { violations, endings }
+}
+
+/** What was sent to the instance and its children, whose results may be part of its own. */
+function payloadsOf(id: string, outside: Outside): Payloads {
+  const payloads = new Map<string, Set<string>>()
+  for (const [other, { sent }] of outside.logs) {
+    if (other !== id && !other.startsWith(`${id}:`)) continue
+    for (const [type, values] of sent) payloads.set(type, new Set([...(payloads.get(type) ?? []), ...values]))
+  }
+  return payloads
+}
+
+const patienceMs = 30_000
+
+/** One whose parent is over does not go on for long as if nothing had been. */
+function isForsakenInTime({ forsaken, run: { ended, cancel } }: MirroredInstance): string | undefined {
+  if (!forsaken || !ended || ended.at <= forsaken.at + patienceMs || ended.entry.type === "run.terminated") return undefined
+  return forsaken.kind === "cancel" && cancel ? undefined : `its parent was over at ${forsaken.at}, and it went on until ${ended.at}`
+}
+
+/** Children of a run that is over are told, unless they are to be left alone, were over before, or the next run has them. */
+function isProvidedFor({ children, over, number }: RunAudit, { runs }: MirroredInstance, mirror: JournalMirror): string | undefined {
+  const next = runs.get(number + 1)
+  if (!over && !next) return undefined
+  for (const [step, { instance, onParentEnd, isEnded }] of children) {
+    const child = mirror.instances.get(instance)
+    if (!child || isEnded || onParentEnd === "abandon" || next?.children.has(step)) continue
+    const isOverBefore = over && child.run.ended && child.run.ended.order < over.order
+    if (!child.forsaken && !isOverBefore && over) return `run ${number} is over, and nobody told child ${instance}`
+  }
+  return undefined
 }
 
 async function isDurable(id: string, mirrored: MirroredInstance, client: Engine): Promise<string | undefined> {
@@ -56,7 +101,7 @@ async function isDurable(id: string, mirrored: MirroredInstance, client: Engine)
 /** The clean-up step runs within a cancelled run, unless the code never began, was through before, or the grace cut it short. */
 function isCleanedUp(id: string, { run, entries }: MirroredInstance, { traces }: Ledger): string | undefined {
   const { cancel, ended } = run
-  if (!cancel || ended?.entry.type !== "run.cancelled" || ended.at >= cancel.at + 8_000) return undefined
+  if (!cancel || ended?.entry.type !== "run.cancelled" || ended.at >= cancel.at + cancelGraceMs) return undefined
   const hasBegun = entries.some(
     (item) => item.run === run.number && item.position < cancel.position && item.entry.type.endsWith(".started") && "id" in item.entry,
   )

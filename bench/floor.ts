@@ -115,7 +115,7 @@ function readTable(database: DatabaseSync, table: string, order: string): Table 
   const [first] = stored
   if (first === undefined) throw new Error(`the engine left no rows in ${table}`)
   // A generated column cannot be inserted; the engine does not either. The key of the journal is left to SQLite, as the engine leaves it.
-  const columns = Object.keys(first).filter((column) => column !== "claim_at" && column !== "seq" && column !== "chunks")
+  const columns = Object.keys(first).filter((column) => column !== "claim_at" && column !== "claimable_at" && column !== "seq" && column !== "chunks")
   const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`
   return { insert, rows: stored.map((row) => columns.map((column) => row[column]!)) }
 }

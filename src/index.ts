@@ -42,6 +42,7 @@ export type {
 } from "./core/context.ts"
 export type { Duration } from "./core/duration.ts"
 export type { ErrorCode } from "./core/errors.ts"
+export type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit, Singleton } from "./core/flow-options.ts"
 export type { EntryType } from "./core/journal.ts"
 export type { Limits } from "./core/limits.ts"
 export type { RetryOptions } from "./core/retry-policy.ts"
@@ -89,6 +90,7 @@ export type {
   ScheduleUpdate,
   UnfiredTimes,
 } from "./engine/schedule-client.ts"
+export type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "./engine/limit-control.ts"
 export type { EngineOptions, InterceptedStep, StepInterceptor } from "./engine/settings.ts"
 export type { Logger } from "./ports/host.ts"
 export type { StoreProvider } from "./ports/store.ts"

@@ -13,7 +13,8 @@ export function lastRun(recorded: readonly Recorded[]): readonly Recorded[] {
 
 /** The entries of one run by its number; empty if there is none. */
 export function runOf(recorded: readonly Recorded[], run: number): readonly Recorded[] {
-  const start = recorded.findIndex(({ entry }) => entry.type === "run.started" && entry.run === run)
+  // One that was debounced began several times, so to speak: the last counts.
+  const start = recorded.findLastIndex(({ entry }) => entry.type === "run.started" && entry.run === run)
   return start < 0 ? [] : runAt(recorded, start)
 }
 

@@ -1,6 +1,7 @@
 import type { Context } from "./context.ts"
 import { PerdureError } from "./errors.ts"
 import { durationMs, type Duration } from "./duration.ts"
+import { checkFlowOptions, type FlowOptions } from "./flow-options.ts"
 import { checkEventType, checkWorkflowName } from "./limits.ts"
 import { checkRetry, type RetryOptions } from "./retry-policy.ts"
 import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schema.ts"
@@ -24,7 +25,7 @@ export type AnyWorkflow = Workflow<any, any, any, any>
 
 export type WorkflowCode = (ctx: Context, input: unknown) => unknown
 
-export interface WorkflowSettings extends Hooks {
+export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   /** Default `"1"`. An instance keeps the version that it was started with. */
   readonly version?: string
   readonly input?: StandardSchemaV1
@@ -61,6 +62,7 @@ type EventsOf<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferOutput
 type SentOf<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferInput<S[K]> : never }
 type NoSchemas = { readonly input?: never; readonly events?: never }
 
+type Options<In> = Omit<WorkflowSettings<In>, "input" | "events">
 type Code<Events, Input, Out> = (ctx: Context<Events>, input: Input) => Promise<Out>
 
 /** Input, events and result typed by the function. */
@@ -68,22 +70,22 @@ export function workflow<Input = void, Out = unknown, Events = EventMap>(name: s
 /** Input and events typed by their schemas. */
 export function workflow<I extends StandardSchemaV1, E extends Record<string, StandardSchemaV1>, Out>(
   name: string,
-  options: Omit<WorkflowSettings, "input" | "events"> & { readonly input: I; readonly events: E },
+  options: Options<InferOutput<I>> & { readonly input: I; readonly events: E },
   run: Code<EventsOf<E>, InferOutput<I>, Out>,
 ): Workflow<InferInput<I>, Out, EventsOf<E>, SentOf<E>>
 export function workflow<I extends StandardSchemaV1, Out, Events = EventMap>(
   name: string,
-  options: Omit<WorkflowSettings, "input" | "events"> & { readonly input: I; readonly events?: never },
+  options: Options<InferOutput<I>> & { readonly input: I; readonly events?: never },
   run: Code<Events, InferOutput<I>, Out>,
 ): Workflow<InferInput<I>, Out, Events>
 export function workflow<E extends Record<string, StandardSchemaV1>, Out, Input = void>(
   name: string,
-  options: Omit<WorkflowSettings, "input" | "events"> & { readonly input?: never; readonly events: E },
+  options: Options<Input> & { readonly input?: never; readonly events: E },
   run: Code<EventsOf<E>, Input, Out>,
 ): Workflow<Input, Out, EventsOf<E>, SentOf<E>>
 export function workflow<Input = void, Out = unknown, Events = EventMap>(
   name: string,
-  options: Omit<WorkflowSettings, "input" | "events"> & NoSchemas,
+  options: Options<Input> & NoSchemas,
   run: Code<Events, Input, Out>,
 ): Workflow<Input, Out, Events>
 export function workflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
@@ -102,5 +104,6 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
   if (options.timeout !== undefined) durationMs(options.timeout, `the timeout of workflow "${name}"`)
   if (options.duplicateSteps !== undefined && options.duplicateSteps !== "number" && options.duplicateSteps !== "error")
     throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
+  checkFlowOptions(name, options)
   return { name, version, options, run }
 }

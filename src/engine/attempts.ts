@@ -225,7 +225,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     this.#live.set(ask.id, attempt)
     // A step asked for after a cancel is clean-up: it is not told to stop.
     if (this.#isCancelled(open)) attempt.abort(this.#cancelled())
-    attempt.start()
+    attempt.begin()
   }
 
   /** An attempt that nobody waits for any more gets no answers. */

@@ -5,9 +5,12 @@ import type { Phase, Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { ScheduleClient } from "./schedule-client.ts"
+import type { LimitControl } from "./limit-control.ts"
 
 /** What every client can do: the embedded engine, and whatever speaks to one from elsewhere. */
 export interface Client {
+  /** Changes the limits of workflows while they run. */
+  readonly limits: LimitControl
   start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
   start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
   /** Each item on its own: one that fails does not hinder the others. */
@@ -80,12 +83,14 @@ export interface StartOptions<In> {
   readonly input?: In
   /** By name: which version; default: the last registered. */
   readonly version?: string
-  /** `"return"`: the instance that has this id, if workflow and input are the same. */
+  /** `"return"`: the instance that has this id, if workflow and input are the same; or the only one that may be there. */
   readonly ifExists?: "error" | "return"
   readonly delay?: Duration
   readonly startAt?: Date | number | string
   /** Of the whole instance: cancelled, then failed. */
   readonly timeout?: Duration
+  /** Higher first among those that wait; default: what the workflow says, else 0. */
+  readonly priority?: number
   readonly tags?: readonly string[]
 }
 

@@ -8,12 +8,13 @@ import { asBefore, keptBefore } from "../core/run-history.ts"
 import { validateSafely } from "../core/standard-schema.ts"
 import { validate } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
-import type { InstanceRow, InstanceState, NewMessage } from "../ports/journal-store.ts"
+import type { InstanceRow, InstanceState, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { ControlResult, ForkOptions, RestartOptions, SendOptions, TerminateOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
 import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./endings.ts"
+import { forkTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { forkDraft } from "./fork.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import { newsOfKept } from "./kept-children.ts"
@@ -124,7 +125,8 @@ export class Controls {
   }
 
   async restart(id: string, options: RestartOptions): Promise<ControlResult> {
-    const answer = await this.#seize(id, new TerminatedError(id, "restarted"), (row, recorded) => {
+    const answer = await this.#seize(id, new TerminatedError(id, "restarted"), async (row, recorded) => {
+      await this.#checkSingleton(row)
       const began = recorded[0]
       const first = began?.entry
       if (first?.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${id}" has no start`)
@@ -137,10 +139,13 @@ export class Controls {
       const { host } = this.#worker
       const startedAt = Math.max(began?.at ?? 0, first.startAt ?? 0)
       const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
+      const deadline = timeout === undefined || row.slots === undefined ? undefined : { deadlineAt: timeout.timeoutAt }
       const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, ...start } = first
       const again = kept && kept.length > 0 ? { kept, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
-      return { entry, run: row.run + 1, state: (position) => ({ status: "running", run: row.run + 1, runPosition: position, dueAt: host.now() }) }
+      // One with limits goes to the end of the line.
+      const status = row.slots === undefined ? "running" : "queued"
+      return { entry, run: row.run + 1, state: (position) => ({ status, run: row.run + 1, runPosition: position, dueAt: host.now(), ...deadline }) }
     })
     if (answer.accepted) {
       this.#worker.announce(id, undefined)
@@ -157,9 +162,13 @@ export class Controls {
     const { recorded } = await loadRun(this.#store.journal, row)
     const input = "input" in options ? await this.#input(row, options.input) : undefined
     const draft = forkDraft(row, recorded, { ...options, incarnation: randomToken(host), now: host.now(), input })
-    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status: "running", run: 1, runPosition: 1, dueAt: draft.at })
+    const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
+    if (flow) draft.create = { ...draft.create, flow }
+    const status = flow?.limits ? "queued" : "running"
+    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status, run: 1, runPosition: 1, dueAt: draft.at })
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
     if (typeof outcome === "object") throw outcome.error
+    if (outcome === "lost" && !(await this.#store.directory.get(options.id))) await this.#checkSingleton(draft.create)
     if (outcome === "lost") throw new PerdureError("ID_EXISTS", `instance "${options.id}" exists; choose another id`, { details: { instance: options.id } })
     this.#worker.announce(options.id, undefined)
     return options.id
@@ -182,13 +191,13 @@ export class Controls {
   }
 
   /** Writes a turn at the next position in place of the owner, which loses what it was about to write. */
-  async #seize(id: string, reason: unknown, decide: (row: InstanceRow, recorded: readonly Recorded[]) => Seizure): Promise<ControlResult> {
+  async #seize(id: string, reason: unknown, decide: (row: InstanceRow, recorded: readonly Recorded[]) => Seizure | Promise<Seizure>): Promise<ControlResult> {
     for (let tries = 0; tries < seizeTries; tries++) {
       const row = await this.#row(id)
       const { recorded } = await loadRun(this.#store.journal, row)
       // It moved on between the two reads: what the row says is over.
       if (recorded[0]?.run !== row.run || recorded.some(({ entry }) => isEnding(entry)) !== isTerminal(row.status)) continue
-      const decision = decide(row, recorded)
+      const decision = await decide(row, recorded)
       if ("refused" in decision) return result(row, decision.refused)
       this.#worker.evict(id, reason)
       const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
@@ -211,6 +220,13 @@ export class Controls {
       if (outcome !== "lost") throw (outcome as { error: unknown }).error
     }
     throw new PerdureError("STORE_FAILED", `instance "${id}" moves too fast: ${seizeTries} attempts to write its next turn were lost; pause it first`)
+  }
+
+  /** An instance that has ended has given up its key, and another may have it. */
+  async #checkSingleton({ id, flow }: Pick<NewInstance, "id" | "flow">): Promise<void> {
+    const singleton = singletonOf(flow)
+    const holder = singleton && (await this.#store.flow.holder(singleton))
+    if (singleton && holder !== undefined && holder !== id) throw singletonExists(holder)
   }
 
   /** A control on its way may change what the row says, so its owner is to judge the next one. */
@@ -271,4 +287,10 @@ function ended(row: InstanceRow): PerdureError {
   return new PerdureError("INSTANCE_ENDED", `instance "${row.id}" is over and takes no more events; restart it, or start another`, {
     details: { instance: row.id, status: row.status },
   })
+}
+
+/** What the run was started with. */
+function inputOf(recorded: readonly Recorded[]): Payload {
+  const first = recorded[0]?.entry
+  return first?.type === "run.started" ? first.value : Payload.undefined
 }

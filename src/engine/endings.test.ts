@@ -15,8 +15,8 @@ it("a client that waits for a result keeps a timer, and finds the result without
   const withoutHints: StoreProvider = {
     name: "without hints",
     open: async (context) => {
-      const { journal, directory, schedules, role } = await shared.open(context)
-      return { journal, directory, schedules, role, standBy: async () => role, onHint: () => () => undefined, close: async () => undefined }
+      const { journal, directory, schedules, flow: limits, role } = await shared.open(context)
+      return { journal, directory, schedules, flow: limits, role, standBy: async () => role, onHint: () => () => undefined, close: async () => undefined }
     },
   }
   const workerHost = new SimulatedHost()

@@ -24,6 +24,7 @@ import { CodeAsker } from "./code-asker.ts"
 import { Controls } from "./controls.ts"
 import { Endings, resultOf } from "./endings.ts"
 import { InstanceHandle } from "./handle.ts"
+import { StoredLimits, type LimitControl } from "./limit-control.ts"
 import { Outreach } from "./outreach.ts"
 import { Reader } from "./reader.ts"
 import { WorkflowRegistry } from "./registry.ts"
@@ -48,8 +49,11 @@ export class Engine implements Client, AsyncDisposable {
   #stopHints: () => void = () => undefined
   #stopRejections: () => void = () => undefined
 
+  readonly limits: LimitControl
+
   private constructor(parts: EngineParts) {
     this.parts = parts
+    this.limits = new StoredLimits(parts.store.flow, () => this.#check())
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {

@@ -14,7 +14,7 @@ export interface ForkSpec {
 }
 
 /** The turn that creates an instance with the entries of another's run before a step, at positions of its own. */
-export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: ForkSpec): TurnDraft & { readonly create: NewInstance } {
+export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: ForkSpec): TurnDraft & { create: NewInstance } {
   const first = run[0]
   if (first?.entry.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${row.id}" has no start`)
   const { id, incarnation, now } = spec

@@ -19,7 +19,8 @@ import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
 import { RunEndings } from "./run-endings.ts"
-import { rowOf, type Row } from "./row-state.ts"
+import { ResidentRow } from "./resident-row.ts"
+import type { Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
 import { Alarm } from "./timers.ts"
 import type { TurnDraft } from "./turn-draft.ts"
@@ -53,6 +54,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #intake: MessageIntake
   readonly #hooks: EndingHooks
   readonly #timers: InstanceTimers
+  readonly #row: ResidentRow
   readonly #grace: Grace
   readonly #alarm: Alarm
   readonly #inputs = new SmallQueue<Input>()
@@ -87,10 +89,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#intake = new MessageIntake(this.state, this.#writer, this)
     this.directEvents = new DirectEvents(this.state, this.#writer, this.#intake, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
+    const parts = { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks }
+    this.#row = new ResidentRow(runtime, { ...parts, pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer })
   }
 
   #inputOf(message: Message): Input {
-    return { take: (gated) => this.#intake.take(message, gated && !this.#delayed) }
+    return { take: (gated) => this.#intake.take(message, gated && !this.#row.isDelayed) }
   }
 
   resume(messages: readonly Message[]): void {
@@ -139,6 +143,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       this.#pipeline.push(item)
     }
     this.#writer.restore(row, this.state.position)
+    this.#row.loaded(row)
     if (row.dueAt === undefined) this.#hooks.markDone()
     this.#pipeline.markReplay()
     this.#recovering = true
@@ -242,6 +247,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
         continue
       }
       if (pipeline === "drained" && this.#timers.fire()) continue
+      if (this.#row.isBare && !this.#runtime.draining && this.#timers.fireDeadline()) continue
       if (this.state.ended || this.#runtime.draining || !this.#writer.correctRow()) break
     }
     this.#writer.seal()
@@ -266,11 +272,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   get #gated(): boolean {
     const { ended, stalled, isHeldBack } = this.state
     if (ended !== undefined || stalled !== undefined || isHeldBack) return true
-    return this.#spent || this.endings.continued || this.#runtime.draining || this.#delayed
-  }
-
-  get #delayed(): boolean {
-    return this.#pipeline.execution === undefined && !this.state.cancel && this.state.startedAt > this.#runtime.host.now()
+    return this.#spent || this.#row.isBare || this.endings.continued || this.#runtime.draining || this.#row.isDelayed
   }
 
   executionSpec(): ExecutionSpec {
@@ -320,20 +322,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   row(previous?: Row): Row {
-    const { host, worker, settings } = this.#runtime
-    if (this.endings.continued) return { status: "running", run: this.state.run, runPosition: this.state.runPosition, dueAt: host.now() }
-    // Between two steps, which is most turns, nothing changes but the journal.
-    if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && this.state.isPlainlyRunning) return previous
-    return rowOf(this.state, {
-      now: host.now(),
-      worker,
-      dueAt: this.#timers.dueAt,
-      residentSleepMsMax: settings.residentSleepMsMax,
-      hookPending: this.#hooks.pending,
-      delayed: this.#delayed,
-      unreleased: !this.#pipeline.isQuiet,
-      busy: this.#attempts.count > 0,
-    })
+    return this.#row.row(previous)
   }
 
   onCommitted(draft: TurnDraft): void {

@@ -22,8 +22,22 @@ export class InstanceTimers {
   /** When the next of them is due. */
   get dueAt(): number | undefined {
     const timerAt = this.#state.nextTimer()?.dueAt ?? Infinity
-    const dueAt = Math.min(timerAt, limitAt(this.#state, this.#runtime.settings.cancelGraceMs))
+    const dueAt = Math.min(timerAt, this.deadlineAt ?? Infinity)
     return dueAt === Infinity ? undefined : dueAt
+  }
+
+  /** When it ends whatever it does: by its timeout, or at the end of its cancel's grace. */
+  get deadlineAt(): number | undefined {
+    const at = limitAt(this.#state, this.#runtime.settings.cancelGraceMs)
+    return at === Infinity ? undefined : at
+  }
+
+  /** Lets its deadline have its effect, and nothing else: it may not go on. False: it is not due. */
+  fireDeadline(): boolean {
+    const { ended, isHeldBack } = this.#state
+    if (ended || isHeldBack || (this.deadlineAt ?? Infinity) > this.#runtime.host.now()) return false
+    this.#end()
+    return true
   }
 
   /** A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout. */
@@ -44,9 +58,13 @@ export class InstanceTimers {
         this.#writer.draft.inboxSeen = this.#driver.inboxSeen
         this.#driver.settle({ type: "wait.timedOut", id: timer.id })
       }
-    } else if (state.cancel) this.#driver.endings.forceCancel()
-    else this.#driver.endings.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    } else this.#end()
     return true
+  }
+
+  #end(): void {
+    if (this.#state.cancel) this.#driver.endings.forceCancel()
+    else this.#driver.endings.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
   }
 }
 

@@ -35,6 +35,7 @@ export class NestedSteps {
     const others = this.#waiters.get(request.id)
     if (others) others.push(waiter)
     else this.#waiters.set(request.id, [waiter])
+    outer.asks()
     if (request.kind !== "do") {
       outer.suspend()
       request.signal?.addEventListener("abort", () => this.#abort(waiter), { once: true })
@@ -52,14 +53,15 @@ export class NestedSteps {
   /** Hands out a durable result. */
   settle(recorded: Recorded<Release>): void {
     const entry = recorded.entry as Settling
-    for (const waiter of this.#take(entry.id)) settle(waiter, entry, this.#received(recorded))
+    const received = this.#received(recorded)
+    for (const waiter of this.#take(entry.id)) waiter.outer.answer(() => settle(waiter, entry, received))
   }
 
   /** Sleeps, waits and retries that a cancel has closed. */
   cancel(error: CancelledError): void {
     for (const id of this.#waiters.keys()) {
       const waiters = this.#waiters.get(id) ?? []
-      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) waiter.reject(error)
+      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
     }
   }
 
@@ -76,7 +78,7 @@ export class NestedSteps {
 
   /** What it asks for will not be done. */
   refuse(id: string, error: unknown): void {
-    for (const waiter of this.#take(id)) waiter.reject(error)
+    for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
   }
 
   /** By a cancel. Steps go on, but for those that would have been tried again. */
@@ -92,7 +94,7 @@ export class NestedSteps {
     if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
     this.#take(id)
     this.#driver.abort(id)
-    waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason)
+    waiter.outer.answer(() => waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason))
   }
 
   #take(id: string): readonly Waiter[] {

@@ -91,7 +91,8 @@ export class Reader {
     const { recorded } = await loadRun(this.#store.journal, row)
     const state = new InstanceState()
     for (const item of recorded) state.apply(item)
-    return explain(row, state, stepsOf(recorded), context)
+    const line = row.slots === "parked" ? await this.#store.flow.waitOf(id) : undefined
+    return explain(row, state, stepsOf(recorded), { ...context, ...(line ? { line } : undefined) })
   }
 }
 

@@ -1,4 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
+import type { FlowTraits } from "../ports/flow-control.ts"
+import { givesBackAtRest } from "./flow-control.ts"
 import type { InstanceState as Row } from "../ports/journal-store.ts"
 
 export type { Row }
@@ -12,18 +14,30 @@ export function rowOf(state: InstanceState, options: RowOptions): Row {
     return options.hookPending ? { ...over, owner: worker, dueAt: state.hook.retryAt ?? state.at } : over
   }
   const phase = state.phase
+  const { flow, bare, deadlineAt } = options
+  const deadline = flow?.limits === undefined || deadlineAt === undefined ? undefined : { deadlineAt }
   if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
-  if (options.delayed) return { ...run, status: "queued", dueAt: state.startedAt }
+  if (options.delayed) return { ...run, status: "queued", dueAt: state.startedAt, ...deadline }
+  if (bare)
+    return { ...run, status: bare.begun ? state.status : "queued", ...(phase ? { phase } : undefined), dueAt: dueInLine(state, bare.before), ...deadline }
   const status = options.unreleased ? "running" : state.status
   const common = { ...run, status, ...(phase ? { phase } : undefined) }
   if (status === "running") return { ...common, owner: worker }
   const due = dueAt === undefined ? undefined : { dueAt }
-  const leaves = status === "sleeping" && !options.busy && dueAt !== undefined && dueAt > now + options.residentSleepMsMax
-  return leaves ? { ...common, ...due } : { ...common, ...due, owner: worker }
+  const sleepsLong = status === "sleeping" && dueAt !== undefined && dueAt > now + options.residentSleepMsMax
+  const leaves = !options.busy && (sleepsLong || givesBackAtRest(flow))
+  return leaves ? { ...common, ...due, ...deadline } : { ...common, ...due, owner: worker }
+}
+
+/** What it wanted to be claimed for is still there; after a resume or a cancel it is to go on at once. */
+function dueInLine(state: InstanceState, { status, phase, dueAt }: Partial<Row> = {}): number {
+  const isMoved = status === "paused" || status === "stalled" || phase !== state.phase
+  return isMoved ? state.at : (dueAt ?? state.startedAt)
 }
 
 export function sameRow(a: Row, b: Row): boolean {
-  return a.status === b.status && a.phase === b.phase && a.dueAt === b.dueAt && a.owner === b.owner && a.run === b.run && a.runPosition === b.runPosition
+  const isSameTime = a.dueAt === b.dueAt && a.deadlineAt === b.deadlineAt
+  return a.status === b.status && a.phase === b.phase && isSameTime && a.owner === b.owner && a.run === b.run && a.runPosition === b.runPosition
 }
 
 export interface RowOptions {
@@ -40,4 +54,10 @@ export interface RowOptions {
   readonly delayed: boolean
   /** Attempts live in memory. */
   readonly busy: boolean
+  /** With limits it leaves memory at rest, so that others may have its slots. */
+  readonly flow: FlowTraits | undefined
+  /** When it ends, even if it never gets its slots. */
+  readonly deadlineAt: number | undefined
+  /** It has limits, but no slots: it goes back into line. `before`: what its row said. */
+  readonly bare: { readonly begun: boolean; readonly before: Row | undefined } | undefined
 }

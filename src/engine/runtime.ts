@@ -7,6 +7,7 @@ import type { InstanceRunner } from "./instance-runner.ts"
 import type { Outreach } from "./outreach.ts"
 import type { Pulse } from "./pulse.ts"
 import type { EngineSettings } from "./settings.ts"
+import type { StepLine } from "./step-line.ts"
 import type { Timers } from "./timers.ts"
 
 /** What all resident instances of an engine share, and how they tell the engine what became of them. */
@@ -23,6 +24,8 @@ export interface Runtime {
   readonly timers: Timers
   /** The engine is closing: attempts may finish, and nothing new begins. */
   readonly draining: boolean
+  /** Where only so many attempts run at the same time. */
+  readonly stepLine: StepLine | undefined
   /** What instances do to others. */
   readonly outreach: Outreach
   /** There is no room in memory for instances that could go on. */

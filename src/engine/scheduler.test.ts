@@ -23,8 +23,8 @@ const watched = (inner: StoreProvider, watch: (write: Write) => Write): StorePro
     const schedules = new Proxy(store.schedules, {
       get: (target, name) => (name === "write" ? write : (Reflect.get(target, name) as (...args: unknown[]) => unknown).bind(target)),
     })
-    const { journal, directory, role } = store
-    return { journal, directory, schedules, role, standBy: () => store.standBy(), onHint: (listen) => store.onHint(listen), close: () => store.close() }
+    const { journal, directory, flow, role } = store
+    return { journal, directory, schedules, flow, role, standBy: () => store.standBy(), onHint: (listen) => store.onHint(listen), close: () => store.close() }
   },
 })
 

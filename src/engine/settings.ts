@@ -24,6 +24,8 @@ export interface EngineOptions extends Hooks {
   readonly sweep?: Duration
   /** Instances kept in memory; more wait in the store. */
   readonly maxResidentInstances?: number
+  /** Attempts that run at the same time; more wait in line, those of a higher priority first. A step that waits for steps inside it does not count. */
+  readonly maxConcurrentSteps?: number
   /** Journal text of the instances kept in memory; idle ones go first. */
   readonly maxResidentBytes?: number
   /** Called around every attempt, outermost first. */
@@ -55,6 +57,7 @@ export interface EngineSettings {
   readonly leaseMs: number
   readonly sweepMs: number
   readonly residentMax: number
+  readonly concurrentStepsMax: number
   readonly residentBytesMax: number
   /** A sleep longer than this costs a row, not memory. */
   readonly residentSleepMsMax: number
@@ -73,6 +76,7 @@ export function engineSettings(options: EngineOptions): EngineSettings {
   if (options.retry !== undefined) checkRetry(options.retry)
   checkCount("maxRecoveries", options.maxRecoveries, 0)
   checkCount("maxResidentInstances", options.maxResidentInstances, 1)
+  checkCount("maxConcurrentSteps", options.maxConcurrentSteps, 1)
   checkCount("maxResidentBytes", options.maxResidentBytes, 0)
   for (const [name, value] of Object.entries(options.limits ?? {})) checkCount(`limits.${name}`, value, 1)
   const limits = { ...defaultLimits, ...options.limits }
@@ -89,6 +93,7 @@ export function engineSettings(options: EngineOptions): EngineSettings {
     leaseMs: ms(options.lease, "lease", 30_000),
     sweepMs: ms(options.sweep, "sweep", 5_000),
     residentMax: options.maxResidentInstances ?? 10_000,
+    concurrentStepsMax: options.maxConcurrentSteps ?? Infinity,
     residentBytesMax: options.maxResidentBytes ?? 256 * 1024 * 1024,
     residentSleepMsMax: 10_000,
     residentIdleMs: 60_000,

@@ -1,51 +1,80 @@
 import { type Encoded, encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
+import { checkPriority, type Debounce } from "../core/flow-options.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
 import type { Schedule } from "../core/schedule.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
+import type { FlowTraits } from "../ports/flow-control.ts"
 import type { InstanceRow, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
+import { Debouncer } from "./debouncer.ts"
+import { flowTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { instant } from "../core/instant.ts"
 import { loadRun } from "./loader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken, type Worker } from "./worker.ts"
 
+const triesMax = 100
+
 /** Starts instances: in memory where they are to run here, else as a row that a worker claims. */
 export class Starter {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
+  readonly #debouncer: Debouncer
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
+    this.#debouncer = new Debouncer(store, worker)
   }
 
   /** Answers the id of the instance, new or not. */
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
     const birth = await this.#prepare(workflow, options)
-    const result = await this.#create(birth)
-    if (result === "committed") return birth.instance.id
-    if (result !== "lost") throw result.error
-    if (options.ifExists === "return" && (await this.#isSame(birth))) return birth.instance.id
-    throw idExists(birth.instance.id)
+    for (let tries = 0; tries < triesMax; tries++) {
+      const replaced = birth.debounce && (await this.#debouncer.replace(birth, birth.debounce))
+      if (replaced !== undefined) return replaced
+      const result = await this.#create(birth)
+      if (result === "committed") return birth.instance.id
+      if (result !== "lost") throw result.error
+      const { id, flow } = birth.instance
+      if (flow?.unique === undefined || (await this.#store.directory.get(id))) {
+        if (options.ifExists === "return" && (await this.#isSame(birth))) return id
+        throw idExists(id)
+      }
+      const holder = await this.#holder(flow)
+      if (holder !== undefined && options.ifExists === "return") return holder
+      if (holder !== undefined) throw singletonExists(holder)
+      // Whoever had the key has just ended, or begun.
+      await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
+    }
+    throw new PerdureError("STORE_FAILED", `workflow "${birth.instance.workflow}" could not be started: others were faster ${triesMax} times; try again`)
+  }
+
+  async #holder(flow: FlowTraits | undefined): Promise<string | undefined> {
+    const singleton = singletonOf(flow)
+    return singleton && this.#store.flow.holder(singleton)
   }
 
   /** Starts an instance for another, which gives it its incarnation: a start that is tried again finds what the first did. */
   async startChild(workflow: AnyWorkflow | string, options: StartOptions<unknown> & { readonly id: string }, origin: Origin): Promise<void> {
     const birth = await this.#prepare(workflow, options, origin)
+    refuseDebounce(birth, "be started as a child")
     const result = await this.#create(birth)
     if (result === "committed") return
     if (result !== "lost") throw result.error
     const existing = await this.#store.directory.get(options.id)
+    const holder = existing ? undefined : await this.#holder(birth.instance.flow)
+    if (holder !== undefined) throw singletonExists(holder)
     if (existing === undefined)
       throw new PerdureError("STORE_FAILED", `child "${options.id}" was not started: its parent is over, or its id was free a moment late`)
     if (existing.incarnation !== origin.incarnation) throw idExists(options.id)
@@ -54,7 +83,11 @@ export class Starter {
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const birth = await this.#prepare(workflow, options)
-    return this.#store.directory.deliverOrCreate(message, this.#birthTurn(birth))
+    refuseDebounce(birth, "be used with sendOrStart")
+    const delivery = await this.#store.directory.deliverOrCreate(message, this.#birthTurn(birth))
+    const holder = delivery === "absent" ? await this.#holder(birth.instance.flow) : undefined
+    if (holder !== undefined) throw singletonExists(holder)
+    return delivery
   }
 
   /** The input of the instances that a schedule starts, as it keeps it: what the schema makes of it. */
@@ -77,6 +110,8 @@ export class Starter {
     const now = host.now()
     return this.#birthTurn({
       definition,
+      // It gets its limits when it is claimed; how it goes with others of its kind the schedule says.
+      debounce: undefined,
       instance: { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags },
       start: {
         type: "run.started",
@@ -111,14 +146,21 @@ export class Starter {
     const { name, version, definition } = this.#resolve(workflow, options.version)
     const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }))
     const now = host.now()
-    const startAt = startTime(options, now)
+    const debounce = definition?.options.debounce
+    if (debounce && (options.delay !== undefined || options.startAt !== undefined))
+      throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, which says when it starts; give neither delay nor startAt`)
+    const startAt = debounce ? now + durationMs(debounce.quiet) : startTime(options, now)
     const timeout = options.timeout ?? definition?.options.timeout
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
     const tags = checkTags(options.tags)
+    if (options.priority !== undefined) checkPriority("priority", options.priority)
+    const flow = definition ? flowTraits(definition, input, options.priority) : options.priority ? { priority: options.priority } : undefined
+    const identity = { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags }
     return {
       definition,
       within: origin?.within,
-      instance: { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags },
+      debounce,
+      instance: flow ? { ...identity, flow } : identity,
       start: {
         type: "run.started",
         run: 1,
@@ -150,7 +192,9 @@ export class Starter {
   #create(birth: Birth): Promise<CommitResult> {
     const { definition, instance, start, within } = birth
     return new Promise((resolve) => {
-      if (start.startAt === undefined && definition && this.#worker.begin(definition, instance, { start, within }, resolve)) return
+      // One with limits takes its slots when it is claimed.
+      const mayBegin = start.startAt === undefined && instance.flow?.limits === undefined
+      if (mayBegin && definition && this.#worker.begin(definition, instance, { start, within }, resolve)) return
       const onResult = (result: CommitResult) => {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)
@@ -165,7 +209,8 @@ export class Starter {
     draft.create = instance
     draft.within = within
     draft.add(start)
-    const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt } as const
+    const deadline = instance.flow?.limits && start.timeoutAt !== undefined ? { deadlineAt: start.timeoutAt } : undefined
+    const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
   }
 
@@ -192,8 +237,14 @@ function idExists(id: string): PerdureError {
   return new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
 }
 
-interface Birth {
+/** Another id than the caller's may be the answer to a start that is debounced. */
+function refuseDebounce({ debounce, instance }: Birth, what: string): void {
+  if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, and cannot ${what}; start it`)
+}
+
+export interface Birth {
   readonly definition: AnyWorkflow | undefined
+  readonly debounce: Debounce<unknown> | undefined
   readonly instance: NewInstance
   readonly start: EntryOf<"run.started">
   readonly within: RunReference | undefined

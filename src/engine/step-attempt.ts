@@ -10,6 +10,7 @@ import type { Scope } from "../ports/host.ts"
 import { AttemptClock } from "./attempt-clock.ts"
 import type { Input } from "./input.ts"
 import type { Runtime } from "./runtime.ts"
+import type { Place } from "./step-line.ts"
 import type { AfterCommit } from "./turn-draft.ts"
 
 /** What the attempts of one instance have in common. */
@@ -51,6 +52,8 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   readonly #owner: AttemptOwner
   #ended = false
   #clock: AttemptClock | undefined
+  /** Where the worker runs only so many at the same time. */
+  #place: Place | undefined
   #abort: AbortController | undefined
   #abortReason: { readonly reason: unknown } | undefined
 
@@ -81,7 +84,15 @@ export class StepAttempt implements Scope, AfterCommit, Input {
     this.#owner.takeEnd(this)
   }
 
-  start(): void {
+  /** Starts its function, as soon as there is a place for it. */
+  begin(): void {
+    const { runtime, identity } = this.#owner
+    this.#place = runtime.stepLine?.place(identity.flow?.priority ?? 0)
+    if (this.#place) this.#place.begin(() => this.#start())
+    else this.#start()
+  }
+
+  #start(): void {
     const { runtime } = this.#owner
     const { options } = this.ask
     try {
@@ -124,6 +135,17 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   close(): void {
     this.#ended = true
     this.#clock?.stop()
+    this.#place?.end()
+  }
+
+  /** Its function has asked for something inside its step, and goes on when that is there. */
+  asks(): void {
+    this.#place?.ask()
+  }
+
+  answer(tell: () => void): void {
+    if (this.#place) this.#place.answer(tell)
+    else tell()
   }
 
   /** Nested sleeps and waits do not count against the timeout. */

@@ -30,6 +30,7 @@ const troubled = (trouble: Trouble, inner = memory()): StoreProvider => ({
       journal: wrapped(store.journal),
       directory: wrapped(store.directory),
       schedules: store.schedules,
+      flow: store.flow,
       role: store.role,
       standBy: () => store.standBy(),
       onHint: (listener) => store.onHint(listener),

@@ -28,6 +28,7 @@ export class TurnDraft extends EntriesText implements Turn {
   inboxSeen: number | undefined = undefined
   discardInbox: boolean | undefined = undefined
   sends: readonly NewMessage[] | undefined = undefined
+  ifQueued: boolean | undefined = undefined
   /** Told first what became of the turn. */
   onResult: ((result: CommitResult) => void) | undefined = undefined
   /** Attempts start, nested results are handed out. Most turns have one. */

@@ -3,6 +3,7 @@ import type { InstanceState } from "../core/instance-state.ts"
 import { isTerminal } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import { limitAt } from "../core/undoing.ts"
+import type { LimitWait } from "../ports/flow-control.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Why } from "./client.ts"
 
@@ -13,6 +14,8 @@ export interface WhyContext {
   /** This engine executes; else it only asks. */
   readonly isWorker: boolean
   readonly cancelGraceMs: number
+  /** The limit that it waits for. */
+  readonly line?: LimitWait
 }
 
 /** Says in plain sentences what an instance is waiting for. */
@@ -36,7 +39,8 @@ function reasons(row: InstanceRow, state: InstanceState, steps: readonly StepInf
   if (row.phase === "cancelling")
     lines.push(`it is being cancelled since ${time(state.cancel?.at ?? row.updatedAt)}${state.cancel?.reason === undefined ? "" : ` (${state.cancel.reason})`}`)
   if (row.phase === "rollingBack") lines.push("it is being rolled back: what it completed is undone before it ends")
-  if (row.status === "queued")
+  if (context.line) lines.push(lineReason(context.line))
+  else if (row.status === "queued")
     lines.push(
       row.dueAt !== undefined && row.dueAt > now
         ? `it starts at ${time(row.dueAt)}, ${formatDuration(row.dueAt - now)} from now`
@@ -45,6 +49,20 @@ function reasons(row: InstanceRow, state: InstanceState, steps: readonly StepInf
   for (const step of steps) lines.push(...stepReason(step, now))
   if (lines.length === 0) lines.push(row.owner === undefined ? "it waits for a worker to take it" : "its code is running between steps")
   return lines
+}
+
+/** What it waits for, who has it, and how many are before it. */
+function lineReason({ use, max, perMs, holders, held, ahead, until }: LimitWait): string {
+  const key = use.isKeyed ? `, key ${JSON.stringify(use.key.slice(`${use.workflow}/${use.name}/`.length))}` : ""
+  const line = `; ${ahead === 0 ? "it is the next" : `${ahead} before it`}`
+  if (use.kind === "rate") {
+    const when = until === undefined ? "" : `, at ${time(until)}`
+    return `it waits to be started: workflow "${use.workflow}"${key} starts at most ${max} in ${formatDuration(perMs ?? 0)}${line}${when}`
+  }
+  const names = holders.map((id) => `"${id}"`).join(", ")
+  const others = held > holders.length ? ` and ${held - holders.length} more` : ""
+  const taken = held === 0 ? "lets nobody in" : `is taken by ${names}${others}`
+  return `it waits for a slot: the limit of ${max} at a time of workflow "${use.workflow}"${key} ${taken}${line}`
 }
 
 function stepReason(step: StepInfo, now: number): string[] {
@@ -64,8 +82,9 @@ function stepReason(step: StepInfo, now: number): string[] {
   }
 }
 
-function nextMove(row: InstanceRow, state: InstanceState, { cancelGraceMs, now }: WhyContext): Why["next"] {
+function nextMove(row: InstanceRow, state: InstanceState, { cancelGraceMs, now, line }: WhyContext): Why["next"] {
   if (isTerminal(row.status) || row.status === "paused" || row.status === "stalled") return undefined
+  if (line) return line.until === undefined ? undefined : { what: "it starts", at: Math.max(line.until, now) }
   if (row.status === "queued") return row.dueAt === undefined ? undefined : { what: "it starts", at: Math.max(row.dueAt, now) }
   const timer = state.nextTimer()
   const what = { sleep: "wakes up", retry: "is tried again", wait: "times out" } as const

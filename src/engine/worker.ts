@@ -8,6 +8,7 @@ import type { Transactions } from "../ports/transactions.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { InstanceRunner, type Beginning } from "./instance-runner.ts"
+import { LimitDesk } from "./limit-desk.ts"
 import { loadRun } from "./loader.ts"
 import { Mailroom } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
@@ -16,6 +17,7 @@ import type { WorkflowRegistry } from "./registry.ts"
 import { Residency } from "./residency.ts"
 import type { Runtime } from "./runtime.ts"
 import type { EngineSettings } from "./settings.ts"
+import { StepLine } from "./step-line.ts"
 import { Alarm, Timers } from "./timers.ts"
 
 const unreadMax = 1_000
@@ -33,9 +35,11 @@ export class Worker implements Runtime {
   readonly timers: Timers
   readonly mailroom: Mailroom
   readonly residency: Residency
+  readonly stepLine: StepLine | undefined
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #dispatcher: Dispatcher
+  readonly #limits: LimitDesk
   readonly #onEnd: WorkerListener["onEnd"]
   readonly #onSweep: WorkerListener["onSweep"]
   readonly onAnswered: WorkerListener["onAnswered"]
@@ -52,6 +56,7 @@ export class Worker implements Runtime {
   /** Claimed while something of their name was in memory: when that leaves, they are given back, and loaded. */
   readonly #passedOver = new Set<string>()
   #stopped = false
+  #stopNews: () => void = () => undefined
   draining = false
 
   constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep, onAnswered, onRunOver }: WorkerListener) {
@@ -66,11 +71,13 @@ export class Worker implements Runtime {
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
+    this.#limits = new LimitDesk(store.flow, registry, host, this.timers)
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
     this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log)
     this.transactions = store.transactions
     this.residency = new Residency(settings)
+    if (settings.concurrentStepsMax < Infinity) this.stepLine = new StepLine(settings.concurrentStepsMax)
     this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.#dispatcher = new Dispatcher({
       journal: store.journal,
@@ -123,15 +130,19 @@ export class Worker implements Runtime {
   async start(): Promise<void> {
     if (this.#stopped) return
     this.#active = true
-    await this.#dispatcher.start()
+    this.#stopNews = this.#store.flow.onAdmitted((ids) => this.#dispatcher.wake(ids))
+    await this.#limits.declare()
+    if (!this.#stopped) await this.#dispatcher.start()
   }
 
   /** Drains: attempts may finish, then what is in memory is given back in good order. */
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#stopNews()
     try {
       await this.#dispatcher.stop()
       this.draining = true
+      this.stepLine?.close()
       const wasActive = this.#active
       if (wasActive) await this.#drain()
       this.#active = false
@@ -147,6 +158,7 @@ export class Worker implements Runtime {
   /** Drops all live state without a word to the store, as the death of the process would. */
   kill(): void {
     this.#stopped = true
+    this.#stopNews()
     void this.#dispatcher.stop()
     this.committer.abandon()
     this.#active = false
@@ -273,6 +285,7 @@ export class Worker implements Runtime {
 
   async #load(claimed: readonly ClaimedInstance[]): Promise<void> {
     const now = this.host.now()
+    const assigned: string[] = []
     await Promise.all(
       claimed.map(async ({ instance, crashed }) => {
         const workflow = this.#registry.find(instance.workflow, instance.version)
@@ -287,6 +300,8 @@ export class Worker implements Runtime {
         try {
           const { recorded, textLength } = await loadRun(this.#store.journal, instance)
           if (!this.#active) return
+          const lacksLimits = this.#limits.lacksLimits(instance, workflow)
+          if (lacksLimits && (await this.#limits.assign(workflow, instance, recorded[0]?.entry))) return void assigned.push(instance.id)
           // A start came meanwhile, which is about to lose.
           if (this.residency.get(instance.id)) return void this.#passedOver.add(instance.id)
           this.residency.add(runner)
@@ -303,6 +318,7 @@ export class Worker implements Runtime {
         }
       }),
     )
+    if (assigned.length > 0) this.#dispatcher.giveBack(assigned)
   }
 
   /** In case a hint was lost; and whoever has been idle for long leaves. */
@@ -346,7 +362,7 @@ export class Worker implements Runtime {
         resolve()
       }),
     )
-    const isOver = () => isLate || (this.residency.attempts === 0 && this.pulse.idle && this.committer.idle && this.mailroom.idle)
+    const isOver = () => isLate || (this.residency.attempts === (this.stepLine?.waiting ?? 0) && this.pulse.idle && this.committer.idle && this.mailroom.idle)
     while (!isOver()) await Promise.race([late, this.#whenQuieter()])
   }
 

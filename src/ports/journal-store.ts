@@ -1,5 +1,6 @@
 import type { ControlKind } from "../core/control.ts"
 import type { Phase, Status } from "../core/status.ts"
+import type { FlowTraits } from "./flow-control.ts"
 
 /**
  * What an engine needs of the instances it holds. Every method is one atomic operation. Safety rests on one fence: a turn
@@ -8,7 +9,9 @@ import type { Phase, Status } from "../core/status.ts"
 export interface JournalStore {
   /**
    * Gives instances to a worker: those due (`dueAt <= now`), and those with unread messages (of a paused or
-   * stalled instance: control messages only), that nobody owns and whose workflow and version it offers; oldest due first.
+   * stalled instance: control messages only), that nobody owns and whose workflow and version it offers; highest priority
+   * first, then oldest due; where there are more than the limit, those of different limit keys take turns.
+   * One with limits takes its slots with it, or is parked and not given: flow-control.ts says when it comes without.
    * Instances of a worker whose lease is over count as owned by nobody, and come with `crashed: true`.
    * With `ids`, only these are looked at.
    */
@@ -57,6 +60,8 @@ export interface InstanceState {
   readonly phase?: Phase
   /** When it wants to be claimed if nobody owns it. */
   readonly dueAt?: number
+  /** When it wants to be claimed even if it is parked, and then without slots: its timeout, or the end of its cancel's grace. */
+  readonly deadlineAt?: number
   readonly owner?: string
   readonly run: number
   /** The position of the run's `run.started`. */
@@ -72,11 +77,15 @@ export interface NewInstance {
   readonly version: string
   readonly createdAt: number
   readonly tags: readonly string[]
+  /** Absent: it has no limits, no unique keys, and priority 0. */
+  readonly flow?: FlowTraits
 }
 
 export interface InstanceRow extends NewInstance, InstanceState {
   /** The time of the turn that last changed this row. */
   readonly updatedAt: number
+  /** Of an instance with limits. `none`: it has not asked for them, or has given them back. */
+  readonly slots?: "taken" | "parked" | "none"
 }
 
 /** One row of the journal: what one turn appended. */
@@ -98,7 +107,7 @@ export interface JournalRow {
 export interface Turn extends JournalRow {
   readonly instance: string
   readonly incarnation: string
-  /** The turn creates the instance: it is lost if the id exists. `state` is given then. */
+  /** The turn creates the instance: it is lost if the id exists, or another instance has one of its unique keys. `state` is given then. */
   readonly create?: NewInstance | undefined
   /** Of a turn that creates: it is lost unless that run is under way. So no child begins whose parent is over. */
   readonly within?: RunReference | undefined
@@ -112,6 +121,8 @@ export interface Turn extends JournalRow {
   readonly sends?: readonly NewMessage[] | undefined
   /** The instance ended, or another run began: what is unread is dropped. */
   readonly discardInbox?: boolean | undefined
+  /** Commit only while the instance is queued and nobody owns it: it is not to be changed once it begins. */
+  readonly ifQueued?: boolean | undefined
 }
 
 /** One run of one instance. */
@@ -121,7 +132,10 @@ export interface RunReference {
   readonly run: number
 }
 
-/** `lost`: the position is not the one after the last of the journal, the id exists (create), the run that it is `within` is over, the incarnation is gone, or `inboxSeen` is overtaken. */
+/**
+ * `lost`: the position is not the one after the last of the journal, the id exists or a unique key is taken (create), the run that it
+ * is `within` is over, the incarnation is gone, `inboxSeen` is overtaken, or it is not queued any more (`ifQueued`).
+ */
 export type TurnOutcome = "committed" | "lost"
 
 /** `child`: the end of one, for the step that started it. `update`: a request that is answered once. */

@@ -1,4 +1,5 @@
 import type { Directory } from "./directory.ts"
+import type { FlowControl } from "./flow-control.ts"
 import type { Logger } from "./host.ts"
 import type { JournalStore } from "./journal-store.ts"
 import type { ScheduleStore } from "./schedule-store.ts"
@@ -11,6 +12,7 @@ export interface Store {
   readonly schedules: ScheduleStore
   /** Undefined: the store has nothing that a user could write to. */
   readonly transactions?: Transactions | undefined
+  readonly flow: FlowControl
   /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
   readonly role: StoreRole
   /** Tries to become the worker, if there may be only one and another process is it. */

@@ -1,4 +1,5 @@
 import type { Directory } from "../ports/directory.ts"
+import type { FlowControl } from "../ports/flow-control.ts"
 import type { JournalStore } from "../ports/journal-store.ts"
 import type { ScheduleStore } from "../ports/schedule-store.ts"
 import type { Store, StoreProvider } from "../ports/store.ts"
@@ -15,7 +16,12 @@ import type { Transactions } from "../ports/transactions.ts"
  *
  * A dead process's calls never end. One that was delayed on its way still reaches the store, whatever became of its sender.
  */
-export type StoreOperation = keyof JournalStore | keyof Directory | keyof Transactions | `schedules.${keyof ScheduleStore}`
+export type StoreOperation =
+  | keyof JournalStore
+  | keyof Directory
+  | keyof Transactions
+  | `schedules.${keyof ScheduleStore}`
+  | `flow.${keyof FlowControl}`
 
 export type Fault =
   | { readonly kind: "crash"; readonly when: "before" | "after" | "acknowledged" }
@@ -57,6 +63,7 @@ class FaultyStore implements Store {
   readonly directory: Directory
   readonly schedules: ScheduleStore
   readonly transactions: Transactions | undefined
+  readonly flow: FlowControl
   readonly #inner: Store
   readonly #faults: FaultSource
   readonly #process: FaultyProcess
@@ -69,6 +76,13 @@ class FaultyStore implements Store {
     this.directory = intercepted(inner.directory, (operation, run) => this.#call(operation, run))
     this.schedules = intercepted(inner.schedules, (operation, run) => this.#call(`schedules.${operation}`, run))
     this.transactions = inner.transactions && intercepted(inner.transactions, (operation, run) => this.#call(operation, run))
+    this.flow = intercepted(inner.flow, (operation, run) => this.#call(`flow.${operation}`, run), {
+      // Who was let in is a hint like any other.
+      onAdmitted: (listener) =>
+        inner.flow.onAdmitted((ids) => {
+          if (!process.isDead && !faults.isHintLost()) void process.awake().then(() => listener(ids))
+        }),
+    })
   }
 
   get role() {
@@ -112,10 +126,11 @@ class FaultyStore implements Store {
   }
 }
 
-/** All methods of a port, each through `call`. */
-function intercepted<T extends object>(port: T, call: (operation: keyof T, run: () => Promise<unknown>) => Promise<unknown>): T {
+/** All methods of a port, each through `call`, but for those replaced. */
+function intercepted<T extends object>(port: T, call: (operation: keyof T, run: () => Promise<unknown>) => Promise<unknown>, replaced: Partial<T> = {}): T {
   return new Proxy(port, {
     get: (target, name) => {
+      if (Object.hasOwn(replaced, name)) return replaced[name as keyof T]
       const method: unknown = Reflect.get(target, name)
       if (typeof method !== "function") return method
       return (...args: unknown[]) => call(name as keyof T, () => Reflect.apply(method, target, args) as Promise<unknown>)

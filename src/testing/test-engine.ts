@@ -98,6 +98,10 @@ export class TestEngine implements AsyncDisposable {
     return (filter, by) => this.current.count(filter, by)
   }
 
+  get limits(): Client["limits"] {
+    return this.current.limits
+  }
+
   /** Sends an event and lets its effects happen. */
   async sendEvent(id: string, type: string, payload?: unknown, options?: { readonly eventId?: string }): Promise<void> {
     await this.#handle(id).sendEvent(type, payload, options)

@@ -1,8 +1,11 @@
 import { isControl } from "../../core/control.ts"
 import { isTerminal } from "../../core/status.ts"
-import type { InstanceRow, JournalRow, Message, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { FlowTraits } from "../../ports/flow-control.ts"
+import type { InstanceRow, InstanceState, JournalRow, Message, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
+import { slotsOf } from "../admission.ts"
+import { MemoryFlow, type MemoryFlowRecord } from "./memory-flow.ts"
 
 /** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */
 export interface MemoryInstance {
@@ -12,6 +15,8 @@ export interface MemoryInstance {
   crashed: boolean
   readonly journal: JournalRow[]
   inbox: Message[]
+  /** If it has limits. */
+  flow: MemoryFlowRecord | undefined
 }
 
 /**
@@ -25,6 +30,12 @@ export class MemoryDatabase {
   readonly pending = new Set<MemoryInstance>()
   readonly leases = new Map<string, number>()
   readonly schedules = new Map<string, MemorySchedule>()
+  /** The clock of whoever uses it now. */
+  now: () => number = () => 0
+  readonly flow = new MemoryFlow(
+    () => this.now(),
+    ({ instance }) => this.#place(instance),
+  )
   #keys = 0
   #seq = 0
 
@@ -35,7 +46,7 @@ export class MemoryDatabase {
     if (turn.create !== undefined) {
       if (existing !== undefined) return isRecorded(existing, turn) ? "committed" : "lost"
       if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return "lost"
-      this.#create(turn)
+      if (!this.#create(turn)) return "lost"
       for (const message of turn.sends ?? []) this.deliver(message)
       return "committed"
     }
@@ -43,15 +54,18 @@ export class MemoryDatabase {
     const last = existing.journal.at(-1)
     if (last !== undefined && last.position + last.count !== turn.position) return isRecorded(existing, turn) ? "committed" : "lost"
     const { inboxSeen, consumed } = turn
+    if (turn.ifQueued === true && (existing.row.status !== "queued" || existing.row.owner !== undefined)) return "lost"
     if (inboxSeen !== undefined && existing.inbox.some((message) => message.seq > inboxSeen)) return "lost"
+    if (turn.state !== undefined && !this.#keepUnique(existing, turn.state)) return "lost"
 
     existing.journal.push(journalRow(turn))
     if (consumed !== undefined) existing.inbox = existing.inbox.filter((message) => !consumed.includes(message.seq))
     if (turn.discardInbox === true) existing.inbox = []
     if (turn.state !== undefined) {
-      const { id, incarnation, workflow, version, createdAt, tags } = existing.row
+      const { id, incarnation, workflow, version, createdAt, tags, flow, run } = existing.row
       existing.crashed = false
-      this.replace(existing, { id, incarnation, workflow, version, createdAt, tags, ...turn.state, updatedAt: turn.at })
+      this.replace(existing, { id, incarnation, workflow, version, createdAt, tags, ...(flow ? { flow } : undefined), ...turn.state, updatedAt: turn.at })
+      if (existing.flow) this.flow.admission.settle(existing.flow, run, turn.state)
     } else this.#place(existing)
     for (const message of turn.sends ?? []) this.deliver(message)
     return "committed"
@@ -81,6 +95,14 @@ export class MemoryDatabase {
     instance.crashed = crashed
     const due = row.status === "running" ? { dueAt: Math.min(now, row.dueAt ?? now) } : {}
     this.replace(instance, { ...row, ...due })
+    if (instance.flow && (row.status === "sleeping" || row.status === "waiting")) this.flow.admission.rest(instance.flow)
+  }
+
+  /** Limits and a priority for one that has not begun. */
+  assign(instance: MemoryInstance, traits: FlowTraits): void {
+    instance.row = { ...instance.row, flow: { ...instance.row.flow, ...traits } }
+    instance.flow = this.flow.recordOf(instance, traits)
+    this.#place(instance)
   }
 
   /** The instances of a worker that is gone count as crashed and as owned by nobody. */
@@ -100,13 +122,31 @@ export class MemoryDatabase {
     return row?.incarnation === incarnation && row.run === run && !isTerminal(row.status)
   }
 
-  #create(turn: Turn): void {
+  /** False: another instance has a key that only one may have. */
+  #create(turn: Turn): boolean {
     const { create, state } = turn
     if (create === undefined || state === undefined) throw new Error("a turn that creates an instance says its state")
     const row: InstanceRow = { ...create, tags: [...create.tags], ...state, updatedAt: turn.at }
-    const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], inbox: [] }
+    const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], inbox: [], flow: undefined }
+    if (create.flow?.unique && !this.flow.takeUnique(instance, create.flow.unique)) return false
+    if (create.flow) instance.flow = this.flow.recordOf(instance, create.flow)
     this.instances.set(row.id, instance)
     this.#place(instance)
+    return true
+  }
+
+  /** Frees the unique keys that this state gives up, and takes again those that a restart needs. False: another instance has one. */
+  #keepUnique(instance: MemoryInstance, { status }: InstanceState): boolean {
+    const { unique } = instance.row.flow ?? {}
+    if (unique === undefined) return true
+    if (isTerminal(status)) this.flow.freeUnique(instance, ["singleton", "debounce"])
+    else if (isTerminal(instance.row.status)) {
+      return this.flow.takeUnique(
+        instance,
+        unique.filter(({ kind }) => kind === "singleton"),
+      )
+    } else if (status !== "queued") this.flow.freeUnique(instance, ["debounce"])
+    return true
   }
 
   #disown(instance: MemoryInstance): void {
@@ -118,18 +158,26 @@ export class MemoryDatabase {
   }
 
   #place(instance: MemoryInstance): void {
+    const { flow } = instance
+    if (flow && instance.row.slots !== slotsOf(flow)) instance.row = { ...instance.row, slots: slotsOf(flow) }
     const { owner, dueAt } = instance.row
     if (owner !== undefined) {
       const siblings = this.owned.get(owner) ?? new Set()
       this.owned.set(owner, siblings.add(instance))
     }
-    if (owner === undefined && (dueAt !== undefined || instance.inbox.length > 0)) this.pending.add(instance)
+    const mayBeDue = flow?.parkedOn === undefined ? dueAt !== undefined || instance.inbox.length > 0 : claimableAt(instance, 0) !== undefined
+    if (owner === undefined && mayBeDue) this.pending.add(instance)
     else this.pending.delete(instance)
   }
 }
 
 /** When an unowned instance wants to be claimed: at its due time, or since its first unread message that may wake it. */
-export function claimableAt({ row, inbox }: MemoryInstance, now: number): number | undefined {
+export function claimableAt({ row, inbox, flow }: MemoryInstance, now: number): number | undefined {
+  if (flow?.parkedOn !== undefined && !isTerminal(row.status)) {
+    const control = inbox.find(({ kind }) => isControl(kind))
+    const at = Math.min(control === undefined ? Infinity : Math.min(control.at, now), row.deadlineAt ?? Infinity, flow.parkedUntil ?? Infinity)
+    return at === Infinity ? undefined : at
+  }
   const onlyControls = row.status === "paused" || row.status === "stalled"
   const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => !onlyControls || isControl(message.kind))
   if (wakes === undefined) return row.dueAt

@@ -1,7 +1,10 @@
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { isControl } from "../../core/control.ts"
+import { wantsSlots } from "../admission.ts"
+import { inClaimOrder, type Claimable } from "../claim-order.ts"
 import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
 
-/** `enter` is called first by every method and throws once the store is closed; `changed` tells the other stores of the provider. */
+/** `enter` is called first by every method and throws once the store is closed; `changed` tells whoever listens, here and in other stores of the provider. */
 export interface MemoryAccess {
   readonly database: MemoryDatabase
   readonly now: () => number
@@ -22,20 +25,52 @@ export class MemoryJournalStore implements JournalStore {
     this.#access.enter()
     const now = this.#access.now()
     this.#abandonDead(worker, now)
-    const candidates: { at: number; instance: MemoryInstance }[] = []
+    const claimed: ClaimedInstance[] = []
+    // One that is let in meanwhile is looked at in the next round; one that is passed over comes no second time.
+    const seen = new Set<MemoryInstance>()
+    for (;;) {
+      const found = this.#due(ids, offers, now).filter(({ instance }) => !seen.has(instance))
+      if (found.length === 0 || claimed.length >= limit) break
+      for (const { instance } of inClaimOrder(found)) {
+        if (claimed.length >= limit) break
+        seen.add(instance)
+        if (this.#admit(instance, now)) claimed.push(this.#take(instance, worker))
+      }
+    }
+    if (claimed.length > 0) this.#database.leases.set(worker, now + leaseMs)
+    if (this.#database.flow.letIn.length > 0) this.#access.changed()
+    return claimed
+  }
+
+  #due(ids: readonly string[] | undefined, offers: readonly Offer[], now: number): (Claimable & { instance: MemoryInstance })[] {
+    const found = []
     for (const instance of this.#pending(ids)) {
       const at = this.#offeredAt(instance, offers, now)
-      if (at !== undefined && at <= now) candidates.push({ at, instance })
+      if (at === undefined || at > now) continue
+      const { workflow, version, flow } = instance.row
+      const [first] = flow?.limits ?? []
+      const lane = first?.isKeyed ? first.key : undefined
+      found.push({ at, key: instance.key, instance, priority: flow?.priority ?? 0, offer: `${workflow}/${version}`, lane })
     }
-    if (candidates.length === 0) return []
-    candidates.sort((a, b) => a.at - b.at || a.instance.key - b.instance.key)
-    this.#database.leases.set(worker, now + leaseMs)
-    return candidates.slice(0, limit).map(({ instance }) => {
-      const { crashed } = instance
-      instance.crashed = false
-      this.#database.replace(instance, { ...instance.row, owner: worker })
-      return { instance: instance.row, crashed }
-    })
+    return found
+  }
+
+  /** False: it is parked, and nothing wakes it. */
+  #admit(instance: MemoryInstance, now: number): boolean {
+    const { flow, row, inbox } = instance
+    if (flow === undefined || row.slots === "taken") return true
+    const hasEvents = () => inbox.some(({ kind }) => !isControl(kind))
+    if (row.slots === "none" && !wantsSlots(row.status, row.dueAt, hasEvents, now)) return true
+    return this.#database.flow.admission.admit(flow) || (claimableAt(instance, now) ?? Infinity) <= now
+  }
+
+  #take(instance: MemoryInstance, worker: string): ClaimedInstance {
+    const { crashed } = instance
+    instance.crashed = false
+    const begins = (instance.row.dueAt ?? Infinity) <= this.#access.now() && (instance.flow === undefined || instance.row.slots === "taken")
+    if (begins) this.#database.flow.freeUnique(instance, ["debounce"])
+    this.#database.replace(instance, { ...instance.row, owner: worker })
+    return { instance: instance.row, crashed }
   }
 
   async owned(worker: string): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import type { Store, StoreContext, StoreProvider } from "../../ports/store.ts"
 import { closedStore } from "../closed-store.ts"
 import { MemoryDatabase } from "./memory-database.ts"
 import { MemoryDirectory } from "./memory-directory.ts"
+import { MemoryFlowControl } from "./memory-flow-control.ts"
 import { MemoryJournalStore } from "./memory-journal-store.ts"
 import { MemoryScheduleStore } from "./memory-schedule-store.ts"
 
@@ -26,6 +27,7 @@ class MemoryStore implements Store {
   readonly journal: MemoryJournalStore
   readonly directory: MemoryDirectory
   readonly schedules: MemoryScheduleStore
+  readonly flow: MemoryFlowControl
   readonly role
   readonly #siblings: Set<MemoryStore>
   readonly #listeners = new Set<() => void>()
@@ -39,14 +41,17 @@ class MemoryStore implements Store {
       now: context.now,
       enter: () => {
         if (!siblings.has(this)) throw closedStore()
+        database.now = context.now
       },
       changed: () => {
+        this.flow.tell(database.flow.letIn.splice(0))
         for (const sibling of siblings) if (sibling !== this) sibling.#hint()
       },
     }
     this.journal = new MemoryJournalStore(access)
     this.directory = new MemoryDirectory(access)
     this.schedules = new MemoryScheduleStore(access)
+    this.flow = new MemoryFlowControl(access)
   }
 
   async standBy() {

@@ -1,8 +1,9 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import { instanceColumns } from "./instance-row.ts"
+import { type Claimable, inClaimOrder } from "../claim-order.ts"
+import { DueTable } from "./due-table.ts"
 import { toText } from "./odd-text.ts"
-import { integer, text } from "./sql-columns.ts"
+import { integer, optionalText, text } from "./sql-columns.ts"
 
 /** What was running when its owner went must go on somewhere: it is due at once. */
 const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
@@ -10,10 +11,8 @@ const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
 
 /** Who owns which instance, who may have it, and until when: the statements on owners and leases. */
 export class ClaimTable {
-  readonly #due: SqlStatement
-  readonly #dueById: SqlStatement
+  readonly #due: DueTable
   readonly #take: SqlStatement
-  readonly #nextDue: SqlStatement
   readonly #owned: SqlStatement
   readonly #unread: SqlStatement
   readonly #nextOwner: SqlStatement
@@ -25,15 +24,8 @@ export class ClaimTable {
   readonly #release: SqlStatement
 
   constructor(driver: SqlDriver) {
-    this.#due = driver.prepare(
-      `SELECT ${instanceColumns}, i.crashed, i.claim_at FROM perdure_instance i
-      WHERE i.workflow = ? AND i.version = ? AND i.claim_at <= ? ORDER BY i.claim_at, i.key LIMIT ?`,
-    )
-    this.#dueById = driver.prepare(`SELECT ${instanceColumns}, i.crashed, i.claim_at FROM perdure_instance i WHERE i.id = ? AND i.claim_at <= ?`)
+    this.#due = new DueTable(driver)
     this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
-    this.#nextDue = driver.prepare(
-      `SELECT claim_at FROM perdure_instance WHERE workflow = ? AND version = ? AND claim_at IS NOT NULL ORDER BY claim_at LIMIT 1`,
-    )
     this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)
     this.#unread = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ? AND mail_at IS NOT NULL LIMIT ?`)
     this.#nextOwner = driver.prepare(`SELECT owner FROM perdure_instance WHERE owner > ? ORDER BY owner LIMIT 1`)
@@ -45,12 +37,13 @@ export class ClaimTable {
     this.#release = driver.prepare(`${disown} WHERE id = ? AND owner = ?`)
   }
 
-  /** Rows that may be claimed now, oldest due first. */
+  /** Rows that may be claimed now, in the order in which they are. */
   due(offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): SqlRow[] {
-    const rows = new Map<number, SqlRow>()
-    const found = ids === undefined ? this.#dueOf(offers, limit, now) : this.#dueAmong(ids, offers, now)
-    for (const row of found) rows.set(integer(row, "key"), row)
-    return [...rows.values()].toSorted(byDue).slice(0, limit)
+    const found = ids === undefined ? this.#due.of(offers, limit, now) : this.#due.among(ids, offers, now)
+    const rows = new Map(found.map((row) => [integer(row, "key"), row]))
+    return inClaimOrder([...rows.values()].map(claimable))
+      .slice(0, limit)
+      .map(({ row }) => row)
   }
 
   take(worker: string, key: number): void {
@@ -58,12 +51,7 @@ export class ClaimTable {
   }
 
   nextDueAt(offers: readonly Offer[]): number | undefined {
-    let next: number | undefined
-    for (const { workflow, version } of offers) {
-      const row = this.#nextDue.get(toText(workflow), toText(version))
-      if (row !== undefined) next = Math.min(next ?? Number.POSITIVE_INFINITY, integer(row, "claim_at"))
-    }
-    return next
+    return this.#due.nextAt(offers)
   }
 
   owned(worker: string): string[] {
@@ -102,17 +90,15 @@ export class ClaimTable {
   release(worker: string, id: string, now: number): void {
     this.#release.run(0, now, now, toText(id), toText(worker))
   }
-
-  #dueOf(offers: readonly Offer[], limit: number, now: number): SqlRow[] {
-    return offers.flatMap(({ workflow, version }) => this.#due.all(toText(workflow), toText(version), now, limit))
-  }
-
-  #dueAmong(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
-    const rows = ids.flatMap((id) => this.#dueById.all(toText(id), now))
-    return rows.filter((row) => offers.some((offer) => offer.workflow === text(row, "workflow") && offer.version === text(row, "version")))
-  }
 }
 
-function byDue(a: SqlRow, b: SqlRow): number {
-  return integer(a, "claim_at") - integer(b, "claim_at") || integer(a, "key") - integer(b, "key")
+function claimable(row: SqlRow): Claimable & { readonly row: SqlRow } {
+  return {
+    row,
+    key: integer(row, "key"),
+    at: integer(row, "claimable_at"),
+    priority: integer(row, "priority"),
+    offer: `${text(row, "workflow")}/${text(row, "version")}`,
+    lane: optionalText(row, "lane"),
+  }
 }

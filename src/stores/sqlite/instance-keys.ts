@@ -2,11 +2,14 @@ import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { toText } from "./odd-text.ts"
 import { integer, optionalInteger, text } from "./sql-columns.ts"
 
-interface KnownInstance {
+export interface KnownInstance {
   readonly incarnation: string
   readonly key: number
   /** Where its journal goes on. */
   next: number
+  /** Flow control has a say in what becomes of it. */
+  readonly hasLimits: boolean
+  readonly hasUnique: boolean
 }
 
 /**
@@ -26,7 +29,8 @@ export class InstanceKeys {
 
   constructor(driver: SqlDriver, max = 20_000) {
     this.#find = driver.prepare(
-      `SELECT key, incarnation, (SELECT position + count FROM perdure_journal WHERE instance = i.key ORDER BY position DESC LIMIT 1) AS next
+      `SELECT key, incarnation, (SELECT position + count FROM perdure_journal WHERE instance = i.key ORDER BY position DESC LIMIT 1) AS next,
+        limits IS NOT NULL AS has_limits, uniques IS NOT NULL AS has_unique
       FROM perdure_instance i WHERE id = ?`,
     )
     this.#max = max
@@ -66,6 +70,12 @@ export class InstanceKeys {
   #look(id: string, incarnation: string): KnownInstance | undefined {
     const row = this.#find.get(toText(id))
     if (row === undefined || text(row, "incarnation") !== incarnation) return undefined
-    return { incarnation, key: integer(row, "key"), next: optionalInteger(row, "next") ?? 1 }
+    return {
+      incarnation,
+      key: integer(row, "key"),
+      next: optionalInteger(row, "next") ?? 1,
+      hasLimits: row["has_limits"] === 1,
+      hasUnique: row["has_unique"] === 1,
+    }
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { creation, turn } from "../../testing/store-conformance/sample.ts"
+import { claimBy, creation, turn } from "../../testing/store-conformance/sample.ts"
 import { StoreBed } from "../../testing/store-conformance/store-bed.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
@@ -74,6 +74,46 @@ describe("migrations", () => {
     expect(driver.prepare("SELECT version, compatible FROM perdure_meta").all()).toEqual([{ version: 2, compatible: 1 }])
     migrate(driver, [first])
     driver.close()
+  })
+
+  it("a database from before flow control goes on as it was: what is due is claimed, and nothing of it has limits", async () => {
+    const before = new NodeSqlDriver(path, "")
+    migrate(before, migrations.slice(0, 1))
+    const rows = [
+      ["due", "running", 5, null],
+      ["later", "sleeping", 2_000_000, null],
+      ["owned", "running", null, "w"],
+      ["mail", "waiting", null, null],
+      ["over", "completed", null, null],
+    ] as const
+    for (const [id, status, dueAt, owner] of rows) {
+      before
+        .prepare(
+          `INSERT INTO perdure_instance (id, incarnation, workflow, version, created_at, updated_at, status, due_at, owner, mail_at, run, run_position)
+          VALUES (?, ?, 'order', '1', 1, 1, ?, ?, ?, ?, 1, 1)`,
+        )
+        .run(id, `${id}~1`, status, dueAt, owner, id === "mail" ? 7 : null)
+    }
+    before.close()
+    const { journal, directory } = await bed.open()
+    expect((await journal.claim(claimBy())).map(({ instance, crashed }) => [instance.id, crashed])).toEqual([
+      ["due", false],
+      ["mail", false],
+      ["owned", true],
+    ])
+    expect(await journal.nextDueAt(claimBy().offers)).toBe(2_000_000)
+    expect(await directory.get("over")).toEqual({
+      id: "over",
+      incarnation: "over~1",
+      workflow: "order",
+      version: "1",
+      createdAt: 1,
+      updatedAt: 1,
+      tags: [],
+      status: "completed",
+      run: 1,
+      runPosition: 1,
+    })
   })
 
   it("leave a user's own tables and user_version in the same file alone", async () => {

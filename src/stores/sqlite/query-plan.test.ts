@@ -6,6 +6,7 @@ import { pageQuery } from "./instance-query.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
+import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { sqliteTables } from "./sqlite-tables.ts"
@@ -50,17 +51,35 @@ describe("statements", () => {
       new SqliteJournalStore(tables)
       new SqliteDirectory(tables)
       new SqliteScheduleStore(tables)
+      new SqliteFlowControl(tables)
     })
-    expect(statements.length).toBeGreaterThan(30)
-    const slow = statements.filter((sql) => planOf(sql).some((step) => /SCAN perdure|SCAN [ijmpst]\b|TEMP B-TREE/.test(step)))
+    expect(statements.length).toBeGreaterThan(60)
+    const slow = statements.filter((sql) => planOf(sql).some((step) => /SCAN perdure|SCAN [ijmpstu]\b|TEMP B-TREE/.test(step)))
     expect(slow).toEqual([])
   })
 
   it("claims go by their index", () => {
     const statements = preparedBy((recorder) => sqliteTables(recorder, () => 0)).filter((sql) => /workflow = \? AND (i\.)?version = \?/.test(sql))
-    expect(statements).toHaveLength(2)
-    for (const sql of statements)
-      expect(planOf(sql)).toEqual([expect.stringContaining("USING INDEX perdure_instance_claim (workflow=? AND version=? AND claim_at")])
+    const plans = statements.map((sql) => planOf(sql).join(" | "))
+    const by = (index: string, ...conditions: string[]) =>
+      `SEARCH i USING INDEX perdure_instance_${index} (workflow=? AND version=? AND ${conditions.join(" AND ")})`
+    expect(plans).toEqual([
+      by("claimable", "claimable_at<?"),
+      by("priority", "priority=?", "claimable_at<?"),
+      by("priority", "priority<?"),
+      by("claimable", "claimable_at>?"),
+      by("priority", "priority=?", "claimable_at>?"),
+      by("lane", "priority=?", "lane>?"),
+      by("lane", "priority=?", "lane=?", "claimable_at<?"),
+    ])
+  })
+
+  it("the first in line, its length and its slots are found by an index", () => {
+    const statements = preparedBy((recorder) => new SqliteFlowControl(sqliteTables(recorder, () => 0))).filter((sql) =>
+      /WHERE (parked_on|limit_key|s\.limit_key)/.test(sql),
+    )
+    expect(statements.length).toBeGreaterThan(6)
+    for (const sql of statements) expect(planOf(sql)[0]).toMatch(/SEARCH \w+ USING (COVERING )?(INDEX perdure_instance_parked|PRIMARY KEY|INDEX perdure_rate)/)
   })
 
   it("lists follow an index in order; only a prefix of ids is sorted", () => {

@@ -11,6 +11,15 @@
  * `claim_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go
  * out of step; with its partial index a claim costs the same whatever the number of instances. It rests on `mail_at` and
  * `control_at`: since when there are unread messages, and unread messages other than events, which alone wake a paused or stalled one.
+ *
+ * Flow control came with version 2. `claimable_at` takes the place of `claim_at`: one that is parked on a limit wants to be claimed
+ * for control messages, for its deadline, or when the rate it waits for allows it. Instances without a priority keep an index of their
+ * own, as it is most of them. `lane` is the key of the narrowest limit: lanes take turns where room is short.
+ *   slot      (limit key, instance): how many an instance's limit has given out is how many rows it has
+ *   limit     the numbers of limits, as declared by code and as set instead
+ *   unique    keys that at most one instance has
+ *   rate      when all that was started would have been due, had it been spread evenly
+ *   line      the number of the last that was parked: lines are in the order of arrival
  */
 export interface Migration {
   readonly version: number
@@ -105,11 +114,71 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE perdure_lease (worker TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
     ],
   },
-  // The place of flow control.
-  { version: 2, compatible: 1, statements: [] },
+  {
+    version: 2,
+    // Code that knows nothing of limits would run what is parked, and never give a slot back.
+    compatible: 2,
+    statements: [
+      `ALTER TABLE perdure_instance ADD COLUMN priority INTEGER NOT NULL DEFAULT 0`,
+      `ALTER TABLE perdure_instance ADD COLUMN limits TEXT`,
+      `ALTER TABLE perdure_instance ADD COLUMN uniques TEXT`,
+      `ALTER TABLE perdure_instance ADD COLUMN lane TEXT`,
+      `ALTER TABLE perdure_instance ADD COLUMN held INTEGER NOT NULL DEFAULT 0`,
+      `ALTER TABLE perdure_instance ADD COLUMN paid INTEGER NOT NULL DEFAULT 0`,
+      `ALTER TABLE perdure_instance ADD COLUMN parked_on TEXT`,
+      `ALTER TABLE perdure_instance ADD COLUMN parked_priority INTEGER`,
+      `ALTER TABLE perdure_instance ADD COLUMN parked_seq INTEGER`,
+      `ALTER TABLE perdure_instance ADD COLUMN parked_until INTEGER`,
+      `ALTER TABLE perdure_instance ADD COLUMN deadline_at INTEGER`,
+      `ALTER TABLE perdure_instance ADD COLUMN claimable_at INTEGER GENERATED ALWAYS AS (
+        CASE
+          WHEN owner IS NOT NULL THEN NULL
+          WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
+          WHEN status IN ('paused', 'stalled') THEN min(ifnull(due_at, control_at), ifnull(control_at, due_at))
+          WHEN parked_on IS NOT NULL THEN nullif(
+            min(ifnull(parked_until, 9007199254740991), ifnull(deadline_at, 9007199254740991), ifnull(control_at, 9007199254740991)),
+            9007199254740991
+          )
+          ELSE min(ifnull(due_at, mail_at), ifnull(mail_at, due_at))
+        END
+      ) VIRTUAL`,
+      `DROP INDEX perdure_instance_claim`,
+      `ALTER TABLE perdure_instance DROP COLUMN claim_at`,
+      `CREATE INDEX perdure_instance_claimable ON perdure_instance (workflow, version, claimable_at) WHERE priority = 0 AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_priority ON perdure_instance (workflow, version, priority, claimable_at)
+        WHERE priority <> 0 AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_lane ON perdure_instance (workflow, version, priority, lane, claimable_at)
+        WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_parked ON perdure_instance (parked_on, parked_priority DESC, parked_seq) WHERE parked_on IS NOT NULL`,
+      `CREATE TABLE perdure_slot (
+        limit_key TEXT NOT NULL,
+        instance INTEGER NOT NULL,
+        PRIMARY KEY (limit_key, instance)
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE perdure_limit (
+        workflow TEXT NOT NULL,
+        name TEXT NOT NULL,
+        max INTEGER NOT NULL,
+        per_ms INTEGER,
+        set_max INTEGER,
+        set_per_ms INTEGER,
+        PRIMARY KEY (workflow, name)
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE perdure_unique (
+        kind TEXT NOT NULL,
+        key TEXT NOT NULL,
+        instance INTEGER NOT NULL,
+        PRIMARY KEY (kind, key)
+      ) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE perdure_rate (limit_key TEXT PRIMARY KEY, tat REAL NOT NULL) STRICT, WITHOUT ROWID`,
+      `CREATE INDEX perdure_rate_tat ON perdure_rate (tat)`,
+      `CREATE TABLE perdure_line (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT`,
+      `INSERT INTO perdure_line (id, seq) VALUES (1, 0)`,
+    ],
+  },
   {
     version: 3,
-    compatible: 1,
+    compatible: 2,
     statements: [
       `CREATE TABLE perdure_schedule (
         key INTEGER PRIMARY KEY AUTOINCREMENT,

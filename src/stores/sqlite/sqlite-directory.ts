@@ -9,6 +9,7 @@ import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { toText } from "./odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 
@@ -17,17 +18,19 @@ export class SqliteDirectory implements Directory {
   readonly #now: () => number
   readonly #inbox: InboxTable
   readonly #turns: SqliteTurns
+  readonly #flow: SqliteFlow
   readonly #remover: InstanceRemover
   readonly #get: SqlStatement
   readonly #status: SqlStatement
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
-  constructor({ driver, now, inbox, turns }: SqliteTables) {
+  constructor({ driver, now, inbox, turns, flow }: SqliteTables) {
     this.#driver = driver
     this.#now = now
     this.#inbox = inbox
     this.#turns = turns
+    this.#flow = flow
     this.#remover = new InstanceRemover(driver, inbox)
     this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
     this.#status = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ?`)
@@ -42,7 +45,7 @@ export class SqliteDirectory implements Directory {
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
     const now = this.#now()
     try {
-      return this.#driver.transaction(() => {
+      return this.#flow.transaction(() => {
         this.#turns.begin()
         const existed = this.#status.get(toText(create.instance)) !== undefined
         const created = this.#turns.write(create) === "committed"

@@ -1,44 +1,74 @@
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { SqlDriver } from "../../ports/sql-driver.ts"
+import type { SqlRow } from "../../ports/sql-driver.ts"
 import type { ClaimTable } from "./claim-table.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
-import { integer } from "./sql-columns.ts"
+import { integer, optionalInteger, optionalText } from "./sql-columns.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 
 /** The methods are `async` so that whatever the driver throws is a rejection; the work itself is synchronous. */
 export class SqliteJournalStore implements JournalStore {
-  readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #claims: ClaimTable
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
   readonly #turns: SqliteTurns
+  readonly #flow: SqliteFlow
 
-  constructor({ driver, now, claims, journal, inbox, turns }: SqliteTables) {
-    this.#driver = driver
+  constructor({ now, claims, journal, inbox, turns, flow }: SqliteTables) {
     this.#now = now
     this.#claims = claims
     this.#journal = journal
     this.#inbox = inbox
     this.#turns = turns
+    this.#flow = flow
   }
 
   async claim({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const now = this.#now()
     // Most claims find nothing; only one that does may cost a write.
     if (this.#claims.deadOwners(worker, now).length === 0 && this.#claims.due(offers, ids, 1, now).length === 0) return []
-    return this.#driver.transaction(() => {
-      for (const dead of this.#claims.deadOwners(worker, now)) this.#claims.abandon(dead, now)
-      const rows = this.#claims.due(offers, ids, limit, now)
-      if (rows.length > 0) this.#claims.renew(worker, now + leaseMs)
-      return rows.map((row) => {
-        this.#claims.take(worker, integer(row, "key"))
-        return { instance: { ...toInstanceRow(row), owner: worker }, crashed: row["crashed"] === 1 }
-      })
+    return this.#flow.transaction(() => {
+      for (const dead of this.#claims.deadOwners(worker, now)) this.#abandon(dead, now)
+      const claimed: ClaimedInstance[] = []
+      // One that is passed over is parked; it comes no second time, whatever the rows say.
+      const seen = new Set<number>()
+      for (;;) {
+        const room = limit - claimed.length
+        const letIn = this.#flow.table.letIn.length
+        const rows = this.#claims.due(offers, ids, room, now)
+        const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
+        for (const row of fresh) {
+          seen.add(integer(row, "key"))
+          const taken = this.#take(row, worker, now)
+          if (taken) claimed.push(taken)
+        }
+        const mayBeMore = rows.length === room || this.#flow.table.letIn.length > letIn
+        if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
+      }
+      if (claimed.length > 0) this.#claims.renew(worker, now + leaseMs)
+      return claimed
     })
+  }
+
+  /** Undefined: it has no slots, and has to wait for them. */
+  #take(row: SqlRow, worker: string, now: number): ClaimedInstance | undefined {
+    const key = integer(row, "key")
+    const hasLimits = row["limits"] !== null
+    const slots = hasLimits ? this.#flow.admit(key, now) : "taken"
+    if (slots === undefined) return undefined
+    if (slots === "taken") this.#flow.begin(key, optionalText(row, "uniques"), optionalInteger(row, "due_at"), now)
+    this.#claims.take(worker, key)
+    return { instance: { ...toInstanceRow(row), owner: worker, ...(hasLimits ? { slots } : undefined) }, crashed: row["crashed"] === 1 }
+  }
+
+  #abandon(worker: string, now: number): void {
+    const resting = this.#flow.restingOf(worker)
+    this.#claims.abandon(worker, now)
+    this.#flow.rest(resting)
   }
 
   async owned(worker: string): Promise<readonly string[]> {
@@ -51,24 +81,28 @@ export class SqliteJournalStore implements JournalStore {
 
   async renew(worker: string, leaseMs: number): Promise<void> {
     const now = this.#now()
-    this.#driver.transaction(() => {
+    this.#flow.transaction(() => {
       if (leaseMs > 0) this.#claims.renew(worker, now + leaseMs)
-      else this.#claims.abandon(worker, now)
+      else this.#abandon(worker, now)
     })
   }
 
   async release(worker: string, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     const now = this.#now()
-    this.#driver.transaction(() => {
-      for (const id of ids) this.#claims.release(worker, id, now)
+    this.#flow.transaction(() => {
+      for (const id of ids) {
+        const resting = this.#flow.restingOf(worker, id)
+        this.#claims.release(worker, id, now)
+        this.#flow.rest(resting)
+      }
     })
   }
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     if (turns.length === 0) return []
     try {
-      return this.#driver.transaction(() => {
+      return this.#flow.transaction(() => {
         this.#turns.begin()
         return this.#write(turns)
       })

@@ -6,6 +6,7 @@ import { ChangePoll } from "./change-poll.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
+import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
@@ -79,6 +80,7 @@ class SqliteStore implements Store {
   readonly directory: SqliteDirectory
   readonly schedules: SqliteScheduleStore
   readonly transactions: SqliteTransactions
+  readonly flow: SqliteFlowControl
   readonly #driver: NodeSqlDriver
   readonly #tables: SqliteTables
   readonly #poll: ChangePoll
@@ -95,6 +97,7 @@ class SqliteStore implements Store {
     this.directory = new SqliteDirectory(this.#tables)
     this.schedules = new SqliteScheduleStore(this.#tables)
     this.transactions = new SqliteTransactions(this.#tables)
+    this.flow = new SqliteFlowControl(this.#tables)
     this.#poll = new ChangePoll(driver, pollIntervalMs)
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)

@@ -2,6 +2,7 @@ import type { SqlDriver } from "../../ports/sql-driver.ts"
 import { ClaimTable } from "./claim-table.ts"
 import { InboxTable } from "./inbox-table.ts"
 import { JournalTable } from "./journal-table.ts"
+import { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteTurns } from "./sqlite-turns.ts"
 
 /** All prepared statements over one connection, shared by journal store and directory. */
@@ -12,10 +13,12 @@ export interface SqliteTables {
   readonly journal: JournalTable
   readonly inbox: InboxTable
   readonly turns: SqliteTurns
+  readonly flow: SqliteFlow
 }
 
 export function sqliteTables(driver: SqlDriver, now: () => number): SqliteTables {
   const journal = new JournalTable(driver)
   const inbox = new InboxTable(driver)
-  return { driver, now, claims: new ClaimTable(driver), journal, inbox, turns: new SqliteTurns(driver, journal, inbox, now) }
+  const flow = new SqliteFlow(driver, now)
+  return { driver, now, claims: new ClaimTable(driver), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now) }
 }

@@ -1,9 +1,10 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Sql } from "../../core/sql.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import type { SqlStatement } from "../../ports/sql-driver.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 import { SqlSession, StatementCache, statementFailure } from "./sql-session.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 
@@ -18,14 +19,14 @@ const constraint = 19
  *   COMMIT                        synchronous from begin to end: nobody else's rows can get in between
  */
 export class SqliteTransactions implements Transactions {
-  readonly #driver: SqlDriver
+  readonly #flow: SqliteFlow
   readonly #turns: SqliteTurns
   readonly #statements: StatementCache
   readonly #savepoint: SqlStatement
   readonly #release: SqlStatement
 
-  constructor({ driver, turns }: SqliteTables) {
-    this.#driver = driver
+  constructor({ driver, turns, flow }: SqliteTables) {
+    this.#flow = flow
     this.#turns = turns
     this.#statements = new StatementCache(driver)
     this.#savepoint = driver.prepare("SAVEPOINT perdure_step")
@@ -35,7 +36,7 @@ export class SqliteTransactions implements Transactions {
   async transact(run: (sql: Sql) => Turn): Promise<TurnOutcome> {
     let outcome: TurnOutcome | undefined
     try {
-      return this.#driver.transaction(() => {
+      return this.#flow.transaction(() => {
         this.#turns.begin()
         outcome = this.#turns.write(this.#call(run))
         if (outcome === "committed") return outcome

@@ -1,12 +1,13 @@
 import { isTerminal, type Status } from "../../core/status.ts"
-import type { NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { InstanceState, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
-import { InstanceKeys } from "./instance-keys.ts"
-import { stateColumns, stateValues, toTags } from "./instance-row.ts"
+import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
+import { stateColumns, stateValues, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { toText } from "./odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
 
@@ -14,29 +15,34 @@ const createColumns = ["id", "incarnation", "workflow", "version", "created_at",
 export class SqliteTurns {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
+  readonly #flow: SqliteFlow
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #create: SqlStatement
+  readonly #createWithFlow: SqlStatement
   readonly #createdKey: SqlStatement
   readonly #tag: SqlStatement
   readonly #setState: SqlStatement
+  readonly #setStateAndDeadline: SqlStatement
   readonly #run: SqlStatement
 
-  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, now: () => number) {
+  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, flow: SqliteFlow, now: () => number) {
     this.#journal = journal
     this.#inbox = inbox
+    this.#flow = flow
     this.#now = now
     this.#keys = new InstanceKeys(driver)
-    this.#create = driver.prepare(
-      `INSERT INTO perdure_instance (${createColumns.join(", ")}) VALUES (${createColumns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`,
-    )
+    const creation = (columns: readonly string[]) =>
+      driver.prepare(`INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`)
+    this.#create = creation(createColumns)
+    this.#createWithFlow = creation([...createColumns, ...traitColumns, "deadline_at"])
     // Much cheaper than a RETURNING clause.
     this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
     this.#tag = driver.prepare(`INSERT INTO perdure_tag (tag, created_at, instance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
     this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
-    this.#setState = driver.prepare(
-      `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0 WHERE key = ?`,
-    )
+    const stateChange = `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0`
+    this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
+    this.#setStateAndDeadline = driver.prepare(`${stateChange}, deadline_at = ? WHERE key = ?`)
   }
 
   write(turn: Turn): TurnOutcome {
@@ -46,13 +52,23 @@ export class SqliteTurns {
     const { key } = known
     if (turn.position !== known.next) return this.#outcomeOf(key, turn)
     if (turn.inboxSeen !== undefined && this.#inbox.hasNewer(key, turn.inboxSeen)) return this.#outcomeOf(key, turn)
+    if (turn.ifQueued === true && !this.#flow.isQueued(key)) return this.#outcomeOf(key, turn)
+    if (known.hasUnique && turn.state !== undefined && !this.#flow.keepUnique(key, turn.state)) return this.#outcomeOf(key, turn)
     if (!this.#journal.append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
     if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox === true) this.#inbox.discard(key)
-    if (turn.state !== undefined) this.#setState.run(...stateValues(turn.state), turn.at, key)
+    if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
     if (turn.sends !== undefined) this.#send(turn.sends)
     return "committed"
+  }
+
+  #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
+    if (!hasLimits) return void this.#setState.run(...stateValues(state), at, key)
+    // What it was in before counts.
+    const record = this.#flow.table.record(key)
+    this.#setStateAndDeadline.run(...stateValues(state), at, state.deadlineAt ?? null, key)
+    if (record) this.#flow.admission.settle(record, record.run, state)
   }
 
   /** To be called first in a transaction with turns in it. */
@@ -66,10 +82,12 @@ export class SqliteTurns {
   }
 
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
-    const { id, incarnation, workflow, version, createdAt, tags } = create
+    const { id, incarnation, workflow, version, createdAt, tags, flow } = create
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
-    const { changes, lastInsertRowid } = this.#create.run(
+    const unique = flow?.unique ?? []
+    if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.unique.areFree(unique, undefined)) return "lost"
+    const { changes, lastInsertRowid } = (flow === undefined ? this.#create : this.#createWithFlow).run(
       toText(id),
       toText(incarnation),
       toText(workflow),
@@ -78,10 +96,12 @@ export class SqliteTurns {
       toTags(tags),
       ...stateValues(turn.state),
       turn.at,
+      ...(flow === undefined ? [] : [...traitValues(flow), turn.state.deadlineAt ?? null]),
     )
     if (changes === 0) return this.#outcomeOfCreation(turn)
     const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
-    this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count })
+    this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
+    if (unique.length > 0) this.#flow.unique.take(unique, key)
     for (const tag of tags) this.#tag.run(toText(tag), createdAt, key)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
     if (turn.sends !== undefined) this.#send(turn.sends)

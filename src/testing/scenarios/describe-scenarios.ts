@@ -28,6 +28,10 @@ import { scheduleOverlapStories } from "./schedule-overlap-stories.ts"
 import { scheduleOutageStories } from "./schedule-outage-stories.ts"
 import { scheduleStories } from "./schedule-stories.ts"
 import { sleepStories } from "./sleep-stories.ts"
+import { limitControlStories } from "./limit-control-stories.ts"
+import { paceStories } from "./pace-stories.ts"
+import { startOnceStories } from "./start-once-stories.ts"
+import { slotStories } from "./slot-stories.ts"
 import { startStories } from "./start-stories.ts"
 import { stepContextStories } from "./step-context-stories.ts"
 import { stepStories } from "./step-stories.ts"
@@ -72,6 +76,10 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     recoveryStories(open)
     disagreementStories(open)
     startStories(open)
+    slotStories(open)
+    paceStories(open)
+    startOnceStories(open)
+    limitControlStories(open)
     queryStories(open)
     whyStories(open)
     determinismStories(open)

@@ -4,6 +4,9 @@ import { claimCases } from "./claim-cases.ts"
 import { commitCases } from "./commit-cases.ts"
 import { createCases } from "./create-cases.ts"
 import { directoryCases } from "./directory-cases.ts"
+import { limitCases } from "./limit-cases.ts"
+import { lineCases } from "./line-cases.ts"
+import { uniqueCases } from "./unique-cases.ts"
 import { inboxCases } from "./inbox-cases.ts"
 import { leaseCases } from "./lease-cases.ts"
 import { lifeCycleCases } from "./life-cycle-cases.ts"
@@ -35,6 +38,9 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     sendCases(bed)
     claimCases(bed)
     leaseCases(bed)
+    lineCases(bed)
+    limitCases(bed)
+    uniqueCases(bed)
     directoryCases(bed)
     payloadCases(bed)
     scheduleCases(bed)

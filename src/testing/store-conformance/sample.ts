@@ -1,3 +1,4 @@
+import type { FlowTraits, LimitUse } from "../../ports/flow-control.ts"
 import type { ClaimRequest, InstanceState, NewInstance, NewMessage, Turn } from "../../ports/journal-store.ts"
 
 /** Turns and messages as an engine would write them, with only what a case is about spelt out. */
@@ -14,11 +15,12 @@ export interface CreationOptions {
   readonly createdAt?: number
   readonly tags?: readonly string[]
   readonly state?: Partial<InstanceState>
+  readonly flow?: FlowTraits
 }
 
 /** The turn that creates an instance. It takes up positions 1 and 2, so the next turn begins at 3. */
 export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: InstanceState } {
-  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {} } = options
+  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow } = options
   return {
     instance: id,
     incarnation,
@@ -28,9 +30,28 @@ export function creation(id: string, options: CreationOptions = {}): Turn & { re
     run: 1,
     at: createdAt,
     entries: `[{"type":"run.started"}]`,
-    create: { id, incarnation, workflow, version, createdAt, tags },
+    create: { id, incarnation, workflow, version, createdAt, tags, ...(flow ? { flow } : undefined) },
     state: { ...idle, ...state },
   }
+}
+
+/** A limit of so many at a time: of one key, or of the whole workflow. */
+export function slots(max: number, key?: string, more: Partial<LimitUse> = {}): LimitUse {
+  const name = more.name ?? (key === undefined ? "concurrency.1" : "concurrency")
+  const limitKey = key === undefined ? `order/${name}` : `order/${name}/${key}`
+  return { kind: "concurrency", workflow: "order", name, key: limitKey, isKeyed: key !== undefined, hold: false, max, ...more }
+}
+
+/** A limit of so many starts in a time. */
+export function rate(max: number, perMs: number, key?: string): LimitUse {
+  return { ...slots(max, key, { name: "rate" }), kind: "rate", perMs }
+}
+
+/** The turn that creates an instance with limits, which is due. */
+export function limited(id: string, limits: readonly LimitUse[], options: CreationOptions & { readonly priority?: number } = {}) {
+  const { priority, ...more } = options
+  const flow = { limits, ...(priority === undefined ? undefined : { priority }), ...more.flow }
+  return creation(id, { ...more, flow, state: { status: "queued", dueAt: 1_000_000, ...more.state } })
 }
 
 /** A later turn of an instance. */

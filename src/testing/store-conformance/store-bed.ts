@@ -1,4 +1,5 @@
 import type { Directory } from "../../ports/directory.ts"
+import type { FlowControl } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { JournalStore } from "../../ports/journal-store.ts"
 import type { Store, StoreContext, StoreProvider } from "../../ports/store.ts"
@@ -38,6 +39,10 @@ export class StoreBed {
 
   get directory(): Directory {
     return this.store.directory
+  }
+
+  get flow(): FlowControl {
+    return this.store.flow
   }
 
   async close(): Promise<void> {

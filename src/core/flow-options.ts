@@ -1,0 +1,119 @@
+import { durationMs, type Duration } from "./duration.ts"
+import { PerdureError } from "./errors.ts"
+
+/** What a workflow may say about how many of its instances run, and when. `In` is its input as the code sees it. */
+export interface FlowOptions<In> {
+  /** So many instances at a time, of the workflow or of each key. Several limits hold all at once. */
+  readonly concurrency?: number | ConcurrencyLimit<In> | readonly (number | ConcurrencyLimit<In>)[]
+  /** So many starts in a time, of the workflow or of each key. */
+  readonly rateLimit?: RateLimit<In>
+  /** Higher first among those that wait; default 0. A start may say otherwise. */
+  readonly priority?: number | FlowFunction<In, number>
+  /** A start waits for quiet; another one before then replaces its input. */
+  readonly debounce?: Debounce<In>
+  /** At most one instance, or one of each key, that has not ended. */
+  readonly singleton?: boolean | Singleton<In>
+}
+
+export interface ConcurrencyLimit<In> {
+  readonly limit: number
+  readonly key?: FlowFunction<In, string>
+  /** Keeps its slot while it sleeps or waits, and with it those of the limits before; default: gives it back. */
+  readonly hold?: boolean
+}
+
+export interface RateLimit<In> {
+  readonly limit: number
+  readonly per: Duration
+  readonly key?: FlowFunction<In, string>
+}
+
+export interface Debounce<In> {
+  readonly quiet: Duration
+  /** Since the first of these starts: then it begins in any case. */
+  readonly max?: Duration
+  readonly key?: FlowFunction<In, string>
+}
+
+export interface Singleton<In> {
+  readonly key?: FlowFunction<In, string>
+}
+
+/** As a method, so that definitions of different inputs have a common type. */
+export type FlowFunction<In, Out> = { of(input: In): Out }["of"]
+
+/** Stands for no limit: more than there can be. */
+export const unlimited = Number.MAX_SAFE_INTEGER
+
+const priorityMax = 1_000
+const limitsMax = 8
+
+export function concurrencyLimits<In>({ concurrency }: FlowOptions<In>): readonly ConcurrencyLimit<In>[] {
+  if (concurrency === undefined) return []
+  const limits = Array.isArray(concurrency) ? (concurrency as readonly (number | ConcurrencyLimit<In>)[]) : [concurrency as number | ConcurrencyLimit<In>]
+  return limits.map((limit) => (typeof limit === "number" ? { limit } : limit))
+}
+
+/** How many of its limits an instance keeps while it sleeps or waits: those up to the last that it holds on to. */
+export function keptAtRest(limits: readonly { readonly hold: boolean }[]): number {
+  return limits.findLastIndex(({ hold }) => hold) + 1
+}
+
+/** Throws where something is not as the types say: callers without types pass anything. */
+export function checkFlowOptions(workflow: string, options: FlowOptions<never>): void {
+  const of = (option: string) => `${option} of workflow "${workflow}"`
+  const { rateLimit, priority, debounce, singleton } = options
+  const limits = concurrencyLimits(options)
+  if (limits.length > limitsMax) throw bad("concurrency", `${of("concurrency")} has ${limits.length} limits; at most ${limitsMax} are possible`)
+  for (const limit of limits) {
+    checkObject("concurrency", of("concurrency"), limit)
+    checkLimitNumber("concurrency", of("concurrency"), limit.limit, 1)
+    checkKey("concurrency", of("concurrency"), limit.key)
+    if (limit.hold !== undefined && typeof limit.hold !== "boolean") throw bad("concurrency", `hold in ${of("concurrency")} must be true or false`)
+  }
+  if (rateLimit !== undefined) {
+    checkObject("rateLimit", of("rateLimit"), rateLimit)
+    checkRate(of("rateLimit"), rateLimit, 1)
+    checkKey("rateLimit", of("rateLimit"), rateLimit.key)
+  }
+  if (priority !== undefined && typeof priority !== "function") checkPriority(of("priority"), priority)
+  if (debounce !== undefined) {
+    checkObject("debounce", of("debounce"), debounce)
+    checkKey("debounce", of("debounce"), debounce.key)
+    const quietMs = durationMs(debounce.quiet, `quiet in ${of("debounce")}`)
+    if (quietMs === 0) throw bad("debounce", `quiet in ${of("debounce")} must be longer than nothing`)
+    if (debounce.max !== undefined && durationMs(debounce.max, `max in ${of("debounce")}`) < quietMs)
+      throw bad("debounce", `max in ${of("debounce")} is shorter than its quiet time; give at least ${String(debounce.quiet)}`)
+  }
+  if (singleton !== undefined && typeof singleton !== "boolean") {
+    checkObject("singleton", of("singleton"), singleton)
+    checkKey("singleton", of("singleton"), singleton.key)
+  }
+}
+
+export function checkPriority(what: string, value: unknown): number {
+  if (Number.isInteger(value) && Math.abs(value as number) <= priorityMax) return value as number
+  throw bad("priority", `${what} is ${String(value)}; give a whole number from -${priorityMax} to ${priorityMax}`)
+}
+
+export function checkLimitNumber(option: string, what: string, value: unknown, least: number): void {
+  if ((Number.isSafeInteger(value) && (value as number) >= least) || value === Infinity) return
+  throw bad(option, `the limit in ${what} is ${String(value)}; give a whole number from ${least} on`)
+}
+
+export function checkRate(what: string, rate: { readonly limit: number; readonly per: Duration }, least: number): void {
+  checkLimitNumber("rateLimit", what, rate.limit, least)
+  if (durationMs(rate.per, `per in ${what}`) === 0) throw bad("rateLimit", `per in ${what} must be longer than nothing`)
+}
+
+function checkObject(option: string, what: string, value: unknown): void {
+  if (typeof value !== "object" || value === null) throw bad(option, `${what} must be an object; it is ${value === null ? "null" : `of type ${typeof value}`}`)
+}
+
+function checkKey(option: string, what: string, key: unknown): void {
+  if (key !== undefined && typeof key !== "function") throw bad(option, `key in ${what} must be a function of the input`)
+}
+
+function bad(option: string, message: string): PerdureError {
+  return new PerdureError("BAD_OPTION", message, { details: { option } })
+}

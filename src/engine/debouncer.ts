@@ -1,0 +1,74 @@
+import { durationMs } from "../core/duration.ts"
+import type { Debounce } from "../core/flow-options.ts"
+import type { EntryOf, Recorded } from "../core/journal.ts"
+import type { InstanceRow } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { CommitResult } from "./committer.ts"
+import { loadRun } from "./loader.ts"
+import type { Birth } from "./starter.ts"
+import { TurnDraft } from "./turn-draft.ts"
+import type { Worker } from "./worker.ts"
+
+/**
+ * Gives an instance that waits for quiet another input, and another time to begin. Its journal gets another start, from which its
+ * run counts; the turn that writes it is lost where somebody has claimed the instance, or written one, before.
+ */
+export class Debouncer {
+  readonly #store: Store
+  readonly #worker: Worker
+
+  constructor(store: Store, worker: Worker) {
+    this.#store = store
+    this.#worker = worker
+  }
+
+  /** Answers the id of the instance that has the input now; undefined: there is none that could. */
+  async replace({ instance, start }: Birth, debounce: Debounce<unknown>): Promise<string | undefined> {
+    const unique = instance.flow?.unique?.find(({ kind }) => kind === "debounce")
+    const holder = unique && (await this.#store.flow.holder(unique))
+    const row = holder === undefined ? undefined : await this.#store.directory.get(holder)
+    if (row?.status !== "queued") return undefined
+    const { recorded } = await loadRun(this.#store.journal, row)
+    const { host, committer } = this.#worker
+    const now = host.now()
+    const startAt = Math.min(now + durationMs(debounce.quiet), row.createdAt + (debounce.max === undefined ? Infinity : durationMs(debounce.max)))
+    const timeoutAt = start.timeoutAt === undefined ? undefined : startAt + (start.timeoutAt - (start.startAt ?? now))
+    const draft = new TurnDraft(lastPosition(recorded) + 1, Math.max(now, recorded.at(-1)?.at ?? 0))
+    draft.ifQueued = true
+    draft.add(restart(start, row, recorded, startAt, timeoutAt))
+    const deadline = row.flow?.limits && timeoutAt !== undefined ? { deadlineAt: timeoutAt } : undefined
+    const state = { status: "queued", run: row.run, runPosition: draft.position, dueAt: startAt, ...deadline } as const
+    const turn = draft.seal(this.#worker.nextTurnId(), row, row.run, state)
+    const result = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
+    if (typeof result === "object") throw result.error
+    if (result === "lost") return undefined
+    this.#worker.announce(row.id, startAt)
+    return row.id
+  }
+}
+
+/** With the events that it has received already. */
+function restart(
+  { value }: EntryOf<"run.started">,
+  row: InstanceRow,
+  recorded: readonly Recorded[],
+  startAt: number,
+  timeoutAt: number | undefined,
+): EntryOf<"run.started"> {
+  const { workflow, version, run } = row
+  const kept = recorded.filter(({ entry }) => entry.type === "event.received").map(({ position }) => ({ from: position, to: position }))
+  return {
+    type: "run.started",
+    run,
+    workflow,
+    version,
+    value,
+    startAt,
+    ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+    ...(kept.length === 0 ? undefined : { kept }),
+  }
+}
+
+function lastPosition(recorded: readonly Recorded[]): number {
+  return recorded.reduce((last, { position }) => Math.max(last, position), 0)
+}

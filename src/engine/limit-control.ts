@@ -1,0 +1,115 @@
+import { durationMs, type Duration } from "../core/duration.ts"
+import { PerdureError } from "../core/errors.ts"
+import { checkLimitNumber, checkRate, unlimited } from "../core/flow-options.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { FlowControl, LimitOverride, LimitState } from "../ports/flow-control.ts"
+import { concurrencyName, rateName, stored } from "./flow-control.ts"
+
+/** Changes the limits of workflows while they run: in the store, so that it holds for all processes at once and over restarts. */
+export interface LimitControl {
+  /** Those let in by a higher limit begin at once; those who are over a lower one may finish. */
+  set(workflow: AnyWorkflow | string, limits: LimitSettings): Promise<void>
+  get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport>
+  /** Back to what the code says. */
+  reset(workflow: AnyWorkflow | string): Promise<void>
+}
+
+export interface LimitSettings {
+  /** 0: nobody begins. `Infinity`: no limit. Of several, in the order of the workflow's options; those that are undefined stay as they are. */
+  readonly concurrency?: number | readonly (number | undefined)[]
+  readonly rateLimit?: { readonly limit: number; readonly per: Duration }
+}
+
+export interface WorkflowLimitReport {
+  readonly concurrency: readonly ConcurrencyReport[]
+  readonly rateLimit?: RateReport
+}
+
+export interface ConcurrencyReport {
+  readonly limit: number
+  /** What the code says, where something else is set. */
+  readonly declared?: number
+}
+
+export interface RateReport {
+  readonly limit: number
+  readonly perMs: number
+  readonly declared?: { readonly limit: number; readonly perMs: number }
+}
+
+export class StoredLimits implements LimitControl {
+  readonly #flow: FlowControl
+  readonly #check: () => void
+
+  /** `check` throws where the engine is closed. */
+  constructor(flow: FlowControl, check: () => void) {
+    this.#flow = flow
+    this.#check = check
+  }
+
+  async set(workflow: AnyWorkflow | string, limits: LimitSettings): Promise<void> {
+    this.#check()
+    await this.#override(nameOf(workflow), overrides(nameOf(workflow), limits))
+  }
+
+  async get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport> {
+    this.#check()
+    const limits = await this.#flow.limitsOf(nameOf(workflow))
+    const byName = new Map(limits.map((limit) => [limit.name, limit]))
+    const concurrency: ConcurrencyReport[] = []
+    for (let limit = byName.get(concurrencyName(0)); limit; limit = byName.get(concurrencyName(concurrency.length)))
+      concurrency.push({ limit: shown(limit.max), ...(limit.declared ? { declared: shown(limit.declared.max) } : undefined) })
+    const rate = byName.get(rateName)
+    return { concurrency, ...(rate?.perMs === undefined ? undefined : { rateLimit: rateReport(rate) }) }
+  }
+
+  async reset(workflow: AnyWorkflow | string): Promise<void> {
+    this.#check()
+    const limits = await this.#flow.limitsOf(nameOf(workflow))
+    await this.#override(
+      nameOf(workflow),
+      limits.map(({ name }) => ({ name, to: undefined })),
+    )
+  }
+
+  async #override(workflow: string, changes: readonly LimitOverride[]): Promise<void> {
+    if ((await this.#flow.override(workflow, changes)) === "changed") return
+    throw new PerdureError(
+      "UNKNOWN_LIMIT",
+      `workflow "${workflow}" has no such limit; give it one in its options, and let a worker that has it begin, then it can be changed`,
+      { details: { workflow } },
+    )
+  }
+}
+
+function overrides(workflow: string, { concurrency, rateLimit }: LimitSettings): LimitOverride[] {
+  const changes: LimitOverride[] = []
+  const limits = Array.isArray(concurrency) ? (concurrency as readonly (number | undefined)[]) : [concurrency as number | undefined]
+  limits.forEach((limit, index) => {
+    if (limit === undefined) return
+    checkLimitNumber("concurrency", `concurrency of workflow "${workflow}"`, limit, 0)
+    changes.push({ name: concurrencyName(index), to: { max: stored(limit) } })
+  })
+  if (rateLimit !== undefined) {
+    checkRate(`rateLimit of workflow "${workflow}"`, rateLimit, 0)
+    changes.push({ name: rateName, to: { max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) } })
+  }
+  if (changes.length === 0) throw new PerdureError("BAD_OPTION", "say what to set: concurrency, rateLimit or both; reset takes back what was set")
+  return changes
+}
+
+function rateReport({ max, perMs = 0, declared }: LimitState): RateReport {
+  return {
+    limit: shown(max),
+    perMs,
+    ...(declared ? { declared: { limit: shown(declared.max), perMs: declared.perMs ?? 0 } } : undefined),
+  }
+}
+
+function shown(max: number): number {
+  return max >= unlimited ? Infinity : max
+}
+
+function nameOf(workflow: AnyWorkflow | string): string {
+  return typeof workflow === "string" ? workflow : workflow.name
+}

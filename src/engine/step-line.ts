@@ -1,0 +1,136 @@
+import { MinHeap } from "../core/min-heap.ts"
+
+/**
+ * The places of a worker for attempts that run at the same time. Who finds none waits in line: those that go on after what they
+ * asked for inside their step, then by priority, then in the order of arrival. An attempt that waits for what is inside its step
+ * has no place meanwhile, so that whatever it waits for can have it.
+ */
+export class StepLine {
+  readonly #line = new MinHeap<Waiting>(goesBefore)
+  #free: number
+  #order = 0
+  #isClosed = false
+
+  constructor(places: number) {
+    this.#free = places
+  }
+
+  /** How many wait for their first place. */
+  waiting = 0
+
+  place(priority: number): Place {
+    return new Place(this, priority)
+  }
+
+  /** Nobody begins any more; those that have begun go on. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  enter(place: Place, goesOn: boolean, call: () => void): Waiting {
+    const waiting: Waiting = { priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
+    if (!goesOn) this.waiting++
+    this.#line.push(waiting)
+    this.#callNext()
+    return waiting
+  }
+
+  /** It does not wait any more. */
+  drop(waiting: Waiting): void {
+    if (waiting.call && !waiting.goesOn) this.waiting--
+    waiting.call = undefined
+  }
+
+  free(): void {
+    this.#free++
+    this.#callNext()
+  }
+
+  #callNext(): void {
+    while (this.#free > 0) {
+      const next = this.#line.peek()
+      if (next === undefined || (this.#isClosed && !next.goesOn && next.call)) return
+      this.#line.pop()
+      const { call } = next
+      if (call === undefined) continue
+      this.drop(next)
+      this.#free--
+      call()
+    }
+  }
+}
+
+/** One attempt's place, or its wait for one. */
+export class Place {
+  readonly priority: number
+  readonly #line: StepLine
+  #has = false
+  #waiting: Waiting | undefined
+  #then: (() => void) | undefined
+  /** What its function has asked for inside its step and not got yet. */
+  #asked = 0
+  #isOver = false
+
+  constructor(line: StepLine, priority: number) {
+    this.#line = line
+    this.priority = priority
+  }
+
+  begin(start: () => void): void {
+    this.#enter(false, start)
+  }
+
+  /** Its function has asked for something inside its step. */
+  ask(): void {
+    if (++this.#asked > 1) return
+    const told = this.#leaveLine()
+    this.#give()
+    // It needs no place any more to be told what it waited for.
+    told?.()
+  }
+
+  /** What it asked for is there. While there is more to come it needs no place to be told. */
+  answer(tell: () => void): void {
+    if (--this.#asked > 0 || this.#isOver) return tell()
+    this.#enter(true, tell)
+  }
+
+  /** Nobody looks at what it still does. */
+  end(): void {
+    this.#isOver = true
+    this.#leaveLine()
+    this.#give()
+  }
+
+  #enter(goesOn: boolean, then: () => void): void {
+    this.#then = then
+    this.#waiting = this.#line.enter(this, goesOn, () => {
+      this.#has = true
+      then()
+    })
+  }
+
+  #leaveLine(): (() => void) | undefined {
+    // Once it is called it waits no longer.
+    if (this.#waiting?.call === undefined) return undefined
+    this.#line.drop(this.#waiting)
+    return this.#then
+  }
+
+  #give(): void {
+    if (!this.#has) return
+    this.#has = false
+    this.#line.free()
+  }
+}
+
+interface Waiting {
+  readonly priority: number
+  readonly order: number
+  readonly goesOn: boolean
+  call: (() => void) | undefined
+}
+
+function goesBefore(a: Waiting, b: Waiting): boolean {
+  return a.priority > b.priority || (a.priority === b.priority && a.order < b.order)
+}

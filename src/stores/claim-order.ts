@@ -1,0 +1,40 @@
+/** What wants to be claimed, as far as the order goes. */
+export interface Claimable {
+  readonly priority: number
+  readonly at: number
+  readonly key: number
+  /** Of the same workflow and version. */
+  readonly offer: string
+  /** The key of its narrowest limit, if it has one. */
+  readonly lane: string | undefined
+}
+
+/**
+ * The order in which instances are claimed: highest priority first, then oldest due. Where instances of one workflow have lanes,
+ * the lanes take turns in the places that the workflow has: a burst in one does not hold up the others.
+ */
+export function inClaimOrder<T extends Claimable>(items: readonly T[]): T[] {
+  const sorted = items.toSorted((a, b) => b.priority - a.priority || a.at - b.at || a.key - b.key)
+  const groups = new Map<string, number[]>()
+  sorted.forEach(({ lane, offer, priority }, place) => {
+    if (lane === undefined) return
+    const group = `${priority}/${offer}`
+    const places = groups.get(group)
+    if (places) places.push(place)
+    else groups.set(group, [place])
+  })
+  const ordered = [...sorted]
+  for (const places of groups.values()) takeTurns(places.map((place) => sorted[place]!)).forEach((item, index) => (ordered[places[index]!] = item))
+  return ordered
+}
+
+/** The first of each lane, then the second of each. */
+function takeTurns<T extends Claimable>(items: readonly T[]): T[] {
+  const ranks = new Map<string, number>()
+  const ranked = items.map((item) => {
+    const rank = ranks.get(item.lane ?? "") ?? 0
+    ranks.set(item.lane ?? "", rank + 1)
+    return { item, rank }
+  })
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item)
+}

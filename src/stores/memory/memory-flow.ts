@@ -1,0 +1,178 @@
+import { MinHeap } from "../../core/min-heap.ts"
+import type { FlowTraits, LimitUse, UniqueUse } from "../../ports/flow-control.ts"
+import type { LimitNumbers } from "../flow-rows.ts"
+import { Admission, type FlowRecord, type FlowRows } from "../admission.ts"
+import type { MemoryInstance } from "./memory-database.ts"
+
+/** What a workflow has declared for one of its limits, and what was set instead. */
+export interface MemoryLimit {
+  readonly declared: LimitNumbers
+  readonly override: LimitNumbers | undefined
+}
+
+export interface MemoryFlowRecord extends FlowRecord {
+  readonly instance: MemoryInstance
+  /** Where it was put in line last. */
+  place: Place | undefined
+}
+
+interface Place {
+  readonly record: MemoryFlowRecord
+  readonly priority: number
+  readonly seq: number
+}
+
+/** The slots, lines, rates and unique keys of a memory store. */
+export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
+  readonly admission: Admission<MemoryFlowRecord> = new Admission(this)
+  /** By workflow, then by the limit's name. */
+  readonly limits = new Map<string, Map<string, MemoryLimit>>()
+  readonly unique = new Map<string, MemoryInstance>()
+  readonly slots = new Map<string, Set<MemoryFlowRecord>>()
+  /** Places that were left are passed over when they come first. */
+  readonly #lines = new Map<string, MinHeap<Place>>()
+  readonly #tats = new Map<string, number>()
+  #tatsMax = 1_000
+  readonly #now: () => number
+  readonly #onChange: (record: MemoryFlowRecord) => void
+  #seq = 0
+  /** Let in, or given a time, since somebody asked. */
+  letIn: string[] = []
+
+  /** `onChange`: where an instance belongs may have changed. */
+  constructor(now: () => number, onChange: (record: MemoryFlowRecord) => void) {
+    this.#now = now
+    this.#onChange = onChange
+  }
+
+  recordOf(instance: MemoryInstance, { limits, priority = 0 }: FlowTraits): MemoryFlowRecord | undefined {
+    if (limits === undefined || limits.length === 0) return undefined
+    return {
+      instance,
+      key: instance.key,
+      priority,
+      get isCancelling() {
+        return instance.row.phase === "cancelling"
+      },
+      uses: limits,
+      held: 0,
+      isPaid: false,
+      place: undefined,
+      ...unparked,
+    }
+  }
+
+  /** False: another instance has one of them. */
+  takeUnique(instance: MemoryInstance, uses: readonly UniqueUse[]): boolean {
+    const isFree = (use: UniqueUse) => (this.unique.get(uniqueKey(use)) ?? instance) === instance
+    if (!uses.every(isFree)) return false
+    for (const use of uses) this.unique.set(uniqueKey(use), instance)
+    return true
+  }
+
+  freeUnique(instance: MemoryInstance, kinds: readonly UniqueUse["kind"][]): void {
+    for (const use of instance.row.flow?.unique ?? [])
+      if (kinds.includes(use.kind) && this.unique.get(uniqueKey(use)) === instance) this.unique.delete(uniqueKey(use))
+  }
+
+  now(): number {
+    return this.#now()
+  }
+
+  numbers(use: LimitUse): LimitNumbers {
+    const limit = this.limits.get(use.workflow)?.get(use.name)
+    return limit?.override ?? limit?.declared ?? use
+  }
+
+  used(limitKey: string): number {
+    return this.slots.get(limitKey)?.size ?? 0
+  }
+
+  holder(limitKey: string): MemoryFlowRecord | undefined {
+    return this.slots.get(limitKey)?.values().next().value
+  }
+
+  take(limitKey: string, record: MemoryFlowRecord): void {
+    const holders = this.slots.get(limitKey) ?? new Set()
+    this.slots.set(limitKey, holders.add(record))
+  }
+
+  give(limitKey: string, record: MemoryFlowRecord): void {
+    const holders = this.slots.get(limitKey)
+    holders?.delete(record)
+    if (holders?.size === 0) this.slots.delete(limitKey)
+  }
+
+  next(limitKey: string): MemoryFlowRecord | undefined {
+    const line = this.#lines.get(limitKey)
+    for (let place = line?.peek(); place !== undefined; place = line?.peek()) {
+      if (isThere(place, limitKey)) return place.record
+      line?.pop()
+    }
+    this.#lines.delete(limitKey)
+    return undefined
+  }
+
+  nextSeq(): number {
+    return ++this.#seq
+  }
+
+  tat(limitKey: string): number | undefined {
+    return this.#tats.get(limitKey)
+  }
+
+  setTat(limitKey: string, tat: number): void {
+    this.#tats.set(limitKey, tat)
+    if (this.#tats.size < this.#tatsMax) return
+    // One that is over says nothing more.
+    for (const [key, at] of this.#tats) if (at <= this.#now()) this.#tats.delete(key)
+    this.#tatsMax = Math.max(1_000, this.#tats.size * 2)
+  }
+
+  save(record: MemoryFlowRecord): void {
+    const { parkedOn, parkedPriority: priority, parkedSeq: seq } = record
+    if (parkedOn !== undefined) {
+      const line = this.#lines.get(parkedOn) ?? new MinHeap<Place>((a, b) => a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq))
+      this.#lines.set(parkedOn, line)
+      if (record.place?.seq !== seq || record.place.priority !== priority) line.push((record.place = { record, priority, seq }))
+    }
+    this.#onChange(record)
+  }
+
+  admitted(record: MemoryFlowRecord): void {
+    const { instance } = record
+    instance.row = { ...instance.row, dueAt: Math.min(instance.row.dueAt ?? this.#now(), this.#now()) }
+    this.letIn.push(instance.row.id)
+    this.#onChange(record)
+  }
+
+  scheduled({ instance }: MemoryFlowRecord): void {
+    this.letIn.push(instance.row.id)
+  }
+
+  /** Keys of a workflow's limit that somebody is parked on. */
+  linesOf(workflow: string, name: string): string[] {
+    const whole = `${workflow}/${name}`
+    return [...this.#lines.keys()].filter((key) => (key === whole || key.startsWith(`${whole}/`)) && this.next(key) !== undefined)
+  }
+
+  /** Those in line before it. */
+  ahead({ parkedOn, parkedPriority, parkedSeq }: MemoryFlowRecord, all: Iterable<MemoryInstance>): number {
+    let count = 0
+    for (const { flow } of all) {
+      if (flow === undefined || flow.parkedOn !== parkedOn) continue
+      if (flow.parkedPriority > parkedPriority || (flow.parkedPriority === parkedPriority && flow.parkedSeq < parkedSeq)) count++
+    }
+    return count
+  }
+}
+
+const unparked = { parkedOn: undefined, parkedPriority: 0, parkedSeq: 0, parkedUntil: undefined }
+
+function isThere({ record, priority, seq }: Place, limitKey: string): boolean {
+  return record.parkedOn === limitKey && record.parkedPriority === priority && record.parkedSeq === seq
+}
+
+export function uniqueKey({ kind, key }: UniqueUse): string {
+  return `${kind} ${key}`
+}

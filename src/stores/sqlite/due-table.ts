@@ -1,0 +1,110 @@
+import type { Offer } from "../../ports/journal-store.ts"
+import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
+import { instanceColumns } from "./instance-row.ts"
+import { toText } from "./odd-text.ts"
+import { integer, text } from "./sql-columns.ts"
+
+const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
+const offered = `i.workflow = ? AND i.version = ?`
+/** Most instances have no priority: theirs is an index of its own, and any other priority is rare. */
+const plain = `i.priority = 0`
+const prioritised = `i.priority <> 0`
+const highest = Number.MAX_SAFE_INTEGER
+
+/** Finds what wants to be claimed. Each look goes by an index, whatever the number of instances. */
+export class DueTable {
+  readonly #plain: SqlStatement
+  readonly #prioritised: SqlStatement
+  readonly #byId: SqlStatement
+  readonly #nextPriority: SqlStatement
+  readonly #nextPlainAt: SqlStatement
+  readonly #nextPrioritisedAt: SqlStatement
+  readonly #nextLane: SqlStatement
+  readonly #ofLane: SqlStatement
+  /** Where the last look at the lanes of an offer ended. */
+  readonly #lastLanes = new Map<string, string>()
+
+  constructor(driver: SqlDriver) {
+    const due = (where: string) => `SELECT ${dueColumns} FROM perdure_instance i WHERE ${where}`
+    const inOrder = `ORDER BY i.claimable_at, i.key LIMIT ?`
+    this.#plain = driver.prepare(due(`${offered} AND ${plain} AND i.claimable_at <= ? ${inOrder}`))
+    this.#prioritised = driver.prepare(due(`${offered} AND i.priority = ? AND ${prioritised} AND i.claimable_at <= ? ${inOrder}`))
+    this.#byId = driver.prepare(due(`i.id = ? AND i.claimable_at <= ?`))
+    this.#nextPriority = driver.prepare(
+      `SELECT i.priority FROM perdure_instance i
+      WHERE ${offered} AND i.priority < ? AND ${prioritised} AND i.claimable_at IS NOT NULL ORDER BY i.priority DESC LIMIT 1`,
+    )
+    const nextAt = (where: string) =>
+      driver.prepare(
+        `SELECT i.claimable_at FROM perdure_instance i WHERE ${offered} AND ${where} AND i.claimable_at IS NOT NULL ORDER BY i.claimable_at LIMIT 1`,
+      )
+    this.#nextPlainAt = nextAt(plain)
+    this.#nextPrioritisedAt = nextAt(`i.priority = ? AND ${prioritised}`)
+    const laned = `${offered} AND i.priority = ? AND i.lane`
+    this.#nextLane = driver.prepare(`SELECT i.lane FROM perdure_instance i WHERE ${laned} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`)
+    this.#ofLane = driver.prepare(due(`${laned} = ? AND i.claimable_at <= ? ${inOrder}`))
+  }
+
+  /** At least the first `limit` of them, in no order. */
+  of(offers: readonly Offer[], limit: number, now: number): SqlRow[] {
+    return offers.flatMap((offer) => this.#ofOffer(offer, limit, now))
+  }
+
+  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
+    const rows = ids.flatMap((id) => this.#byId.all(toText(id), now))
+    return rows.filter((row) => offers.some((offer) => offer.workflow === text(row, "workflow") && offer.version === text(row, "version")))
+  }
+
+  nextAt(offers: readonly Offer[]): number | undefined {
+    let next = Infinity
+    for (const { workflow, version } of offers) {
+      const offer = [toText(workflow), toText(version)] as const
+      const rows = [this.#nextPlainAt.get(...offer), ...this.#priorities(offer).map((priority) => this.#nextPrioritisedAt.get(...offer, priority))]
+      for (const row of rows) if (row !== undefined) next = Math.min(next, integer(row, "claimable_at"))
+    }
+    return next === Infinity ? undefined : next
+  }
+
+  #ofOffer({ workflow, version }: Offer, limit: number, now: number): SqlRow[] {
+    const offer = [toText(workflow), toText(version)] as const
+    const rows: SqlRow[] = []
+    const priorities = this.#priorities(offer)
+    for (const priority of [...priorities.filter((one) => one > 0), 0, ...priorities.filter((one) => one < 0)]) {
+      const room = limit - rows.length
+      if (room <= 0) break
+      const found = priority === 0 ? this.#plain.all(...offer, now, room) : this.#prioritised.all(...offer, priority, now, room)
+      rows.push(...found)
+      // There may be more than room: then those of other lanes are to be among the first, too.
+      if (found.length === room && found.some((row) => row["lane"] !== null)) rows.push(...this.#ofLanes(offer, priority, room, now))
+    }
+    return rows
+  }
+
+  #priorities(offer: readonly [string, string]): number[] {
+    const priorities: number[] = []
+    for (let row = this.#nextPriority.get(...offer, highest); row !== undefined;) {
+      const priority = integer(row, "priority")
+      priorities.push(priority)
+      row = this.#nextPriority.get(...offer, priority)
+    }
+    return priorities
+  }
+
+  /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
+  #ofLanes(offer: readonly [string, string], priority: number, room: number, now: number): SqlRow[] {
+    const name = `${offer.join("/")} ${priority}`
+    const start = this.#lastLanes.get(name) ?? ""
+    const lanes: string[] = []
+    for (let after = start, isRound = false; lanes.length < room;) {
+      const row = this.#nextLane.get(...offer, priority, after)
+      if (row === undefined && isRound) break
+      if (row === undefined) isRound = true
+      after = row === undefined ? "" : text(row, "lane")
+      if (row !== undefined && isRound && after > start) break
+      if (row !== undefined) lanes.push(after)
+    }
+    this.#lastLanes.set(name, lanes.at(-1) ?? "")
+    const share = Math.ceil(room / Math.max(1, lanes.length))
+    return lanes.flatMap((lane) => this.#ofLane.all(...offer, priority, toText(lane), now, share))
+  }
+}

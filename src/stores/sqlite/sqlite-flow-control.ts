@@ -1,0 +1,146 @@
+import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse, WorkflowLimits } from "../../ports/flow-control.ts"
+import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import { holdersNamedMax, limitState, removedLimits, type LimitNumbers } from "../flow-rows.ts"
+import { declaredNumbers, setNumbers } from "./flow-table.ts"
+import { traitValues } from "./instance-row.ts"
+import { toText } from "./odd-text.ts"
+import { integer, text } from "./sql-columns.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
+import type { SqliteTables } from "./sqlite-tables.ts"
+import type { SqliteTurns } from "./sqlite-turns.ts"
+
+export class SqliteFlowControl implements FlowControl {
+  readonly #flow: SqliteFlow
+  readonly #turns: SqliteTurns
+  readonly #limits: SqlStatement
+  readonly #declare: SqlStatement
+  readonly #set: SqlStatement
+  readonly #nextLine: SqlStatement
+  readonly #find: SqlStatement
+  readonly #holders: SqlStatement
+  readonly #ahead: SqlStatement
+  readonly #queued: SqlStatement
+  readonly #assign: SqlStatement
+
+  constructor({ driver, flow, turns }: SqliteTables) {
+    this.#flow = flow
+    this.#turns = turns
+    this.#limits = driver.prepare(`SELECT name, max, per_ms, set_max, set_per_ms FROM perdure_limit WHERE workflow = ?`)
+    this.#declare = driver.prepare(
+      `INSERT INTO perdure_limit (workflow, name, max, per_ms) VALUES (?, ?, ?, ?)
+      ON CONFLICT (workflow, name) DO UPDATE SET max = excluded.max, per_ms = excluded.per_ms`,
+    )
+    this.#set = driver.prepare(`UPDATE perdure_limit SET set_max = ?, set_per_ms = ? WHERE workflow = ? AND name = ?`)
+    this.#nextLine = driver.prepare(`SELECT parked_on FROM perdure_instance WHERE parked_on > ? AND parked_on < ? ORDER BY parked_on LIMIT 1`)
+    this.#find = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ?`)
+    this.#holders = driver.prepare(
+      `SELECT i.id FROM perdure_slot s CROSS JOIN perdure_instance i ON i.key = s.instance WHERE s.limit_key = ? ORDER BY s.instance LIMIT ${holdersNamedMax}`,
+    )
+    this.#ahead = aheadOf(driver)
+    this.#queued = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ? AND incarnation = ? AND status = 'queued' AND limits IS NULL`)
+    this.#assign = driver.prepare(`UPDATE perdure_instance SET priority = ?, limits = ?, lane = ? WHERE key = ?`)
+  }
+
+  async declare(workflows: readonly WorkflowLimits[]): Promise<void> {
+    const changed = workflows.flatMap(({ workflow, limits }) => {
+      const known = this.#known(workflow)
+      const wanted = [...limits, ...removedLimits([...known.keys()], limits)]
+      return wanted.filter(({ name, ...numbers }) => !isSame(known.get(name)?.declared, numbers)).map((limit) => ({ workflow, limit }))
+    })
+    // Every worker declares when it starts: mostly what is there.
+    if (changed.length === 0) return
+    this.#flow.transaction(() => {
+      for (const { workflow, limit } of changed) {
+        this.#declare.run(toText(workflow), toText(limit.name), limit.max, limit.perMs ?? null)
+        this.#changed(workflow, limit.name)
+      }
+    })
+  }
+
+  async limitsOf(workflow: string): Promise<readonly LimitState[]> {
+    return [...this.#known(workflow)].map(([name, { declared, override }]) => limitState(name, declared, override))
+  }
+
+  async override(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
+    return this.#flow.transaction(() => {
+      const known = this.#known(workflow)
+      if (changes.some(({ name }) => !known.has(name))) return "unknown"
+      for (const { name, to } of changes) {
+        this.#set.run(to?.max ?? null, to?.perMs ?? null, toText(workflow), toText(name))
+        this.#changed(workflow, name)
+      }
+      return "changed"
+    })
+  }
+
+  async holder(unique: UniqueUse): Promise<string | undefined> {
+    return this.#flow.unique.holder(unique)
+  }
+
+  async waitOf(id: string): Promise<LimitWait | undefined> {
+    const row = this.#find.get(toText(id))
+    const record = row && this.#flow.table.record(integer(row, "key"))
+    const use = record?.parkedOn === undefined ? undefined : record.uses[record.held]
+    if (record === undefined || use === undefined) return undefined
+    const { max, perMs } = this.#flow.table.numbers(use)
+    const ahead = this.#ahead.get(toText(use.key), record.parkedPriority, record.parkedPriority, record.parkedSeq)
+    return {
+      use,
+      max,
+      ...(perMs === undefined ? {} : { perMs }),
+      holders: this.#holders.all(toText(use.key)).map((holder) => text(holder, "id")),
+      held: this.#flow.table.used(use.key),
+      ahead: ahead === undefined ? 0 : integer(ahead, "count"),
+      ...(record.parkedUntil === undefined ? {} : { until: record.parkedUntil }),
+    }
+  }
+
+  async assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">): Promise<boolean> {
+    const isThere = this.#flow.transaction(() => {
+      const row = this.#queued.get(toText(id), toText(incarnation))
+      if (row === undefined) return false
+      const [priority = 0, limits = null, , lane = null] = traitValues(traits)
+      this.#assign.run(priority, limits, lane, integer(row, "key"))
+      return true
+    })
+    // Turns are written without a look at the row: that it has limits now must be found out again.
+    this.#turns.forget()
+    return isThere
+  }
+
+  onAdmitted(listener: (ids: readonly string[]) => void): () => void {
+    return this.#flow.news.listen(listener)
+  }
+
+  #known(workflow: string): Map<string, { readonly declared: LimitNumbers; readonly override: LimitNumbers | undefined }> {
+    const rows = this.#limits.all(toText(workflow))
+    return new Map(rows.map((row) => [text(row, "name"), { declared: declaredNumbers(row), override: setNumbers(row) }]))
+  }
+
+  #changed(workflow: string, name: string): void {
+    this.#flow.admission.changed([...this.#lines(`${workflow}/${name}`)])
+  }
+
+  /** The keys of a limit that somebody may be parked on: the limit as a whole, and each of its keys. */
+  *#lines(whole: string): Iterable<string> {
+    yield whole
+    // "0" comes right after "/".
+    for (let row = this.#nextLine.get(`${whole}/`, `${whole}0`); row !== undefined;) {
+      const line = text(row, "parked_on")
+      yield line
+      row = this.#nextLine.get(line, `${whole}0`)
+    }
+  }
+}
+
+/** Those of a higher priority, and those of the same who were there before. */
+function aheadOf(driver: SqlDriver): SqlStatement {
+  return driver.prepare(
+    `SELECT count(*) AS count FROM perdure_instance
+    WHERE parked_on = ? AND parked_priority >= ? AND (parked_priority > ? OR parked_seq < ?)`,
+  )
+}
+
+function isSame(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
+  return known?.max === max && known.perMs === perMs
+}

@@ -365,6 +365,9 @@ describe("a closed engine", () => {
       () => old.terminate(),
       () => old.restart(),
       () => old.delete(),
+      () => closed.limits.get(waiting),
+      () => closed.limits.set(waiting, { concurrency: 1 }),
+      () => closed.limits.reset(waiting),
     ]
     for (const call of calls) {
       const error = await refusal(call())

@@ -99,6 +99,64 @@ await engine.start(plain, { input: { id: "a" }, delay: "tomorrow" })
 await engine.start(plain, { input: { id: "a" }, ifExists: "replace" })
 await engine.start(plain, { input: { id: "a", count: 2 }, delay: "1h", startAt: new Date(), tags: ["x"], timeout: 500, ifExists: "return" })
 
+// --- flow control ---------------------------------------------------------------------------------------------------------
+
+interface Order {
+  customer: string
+  total: number
+}
+
+const limited = workflow(
+  "limited",
+  {
+    concurrency: [10, { limit: 2, key: (input) => input.customer, hold: true }],
+    rateLimit: { limit: 100, per: "1m", key: (input) => input.customer },
+    priority: (input) => (input.total > 1_000 ? 10 : 0),
+    debounce: { quiet: "10s", max: "1m", key: (input) => input.customer },
+    singleton: { key: (input) => input.customer },
+  },
+  async (ctx: Context, input: Order) => ctx.do("charge", () => input.total),
+)
+exactly<number>()(await (await engine.start(limited, { input: { customer: "a", total: 1 }, priority: 5 })).result())
+// @ts-expect-error a priority is a number
+await engine.start(limited, { input: { customer: "a", total: 1 }, priority: "high" })
+workflow("annotated key", { concurrency: { limit: 1, key: (input: Order) => input.customer } }, async (ctx, input) => {
+  exactly<Order>()(input)
+  return ctx.do("charge", () => input.total)
+})
+workflow("simple", { concurrency: 5, priority: 3, singleton: true }, async (ctx) => ctx.instance.id)
+workflow(
+  "by schema",
+  {
+    input: z.object({ at: z.coerce.date(), region: z.string() }),
+    concurrency: {
+      limit: 1,
+      key: (input) => {
+        exactly<{ at: Date; region: string }>()(input)
+        return input.region
+      },
+    },
+  },
+  async (ctx, input) => ctx.do("visit", () => input.at.getTime()),
+)
+// @ts-expect-error the input has no such field
+workflow("wrong field", { concurrency: { limit: 1, key: (input) => `${input.region}` } }, async (ctx: Context, input: Order) =>
+  ctx.do("charge", () => input.total),
+)
+// @ts-expect-error a key is a string
+workflow("wrong key", { concurrency: { limit: 1, key: (input) => input.total } }, async (ctx: Context, input: Order) => ctx.do("charge", () => input.total))
+// @ts-expect-error a rate needs a time
+workflow("no time", { rateLimit: { limit: 5 } }, async (ctx) => ctx.instance.id)
+// @ts-expect-error "soon" is no duration
+workflow("no duration", { debounce: { quiet: "soon" } }, async (ctx) => ctx.instance.id)
+
+await engine.limits.set(limited, { concurrency: [undefined, 5], rateLimit: { limit: 1, per: "1s" } })
+await engine.limits.set("limited", { concurrency: Infinity })
+await engine.limits.reset(limited)
+exactly<number | undefined>()((await engine.limits.get(limited)).concurrency[0]?.limit)
+// @ts-expect-error there is no such limit
+await engine.limits.set(limited, { debounce: "1s" })
+
 // --- no input, optional input, a union as input ---------------------------------------------------------------------------
 
 const bare = workflow("bare", async (ctx) => ctx.instance.id)

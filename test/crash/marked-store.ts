@@ -20,6 +20,7 @@ export function markedStore(provider: StoreProvider, marks: StoreMarks): StorePr
         directory: markedDirectory(store.directory, marks),
         schedules: store.schedules,
         transactions: store.transactions && { transact: (run) => marks.during("commit", () => store.transactions!.transact(run)) },
+        flow: store.flow,
         get role() {
           return store.role
         },

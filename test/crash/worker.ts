@@ -6,6 +6,7 @@ import { Perdure } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
 import { Ledger } from "./ledger.ts"
 import { lethalWorkflows } from "./lethal-workflows.ts"
+import { limitedWorkflows } from "./limited-workflows.ts"
 import { markedStore } from "./marked-store.ts"
 import { PhaseMarks } from "./phases.ts"
 import { transactionWorkflows } from "./transaction-workflows.ts"
@@ -54,6 +55,7 @@ const engine = await Perdure.open({
     ...lethalWorkflows(folder, ledger, marks),
     ...undoingWorkflows(ledger, marks),
     ...transactionWorkflows(folder),
+    ...limitedWorkflows(folder, marks),
     scheduled,
   ],
   // However often it is killed, nothing is forced.

@@ -104,6 +104,7 @@ export class JournalMirror {
     const { journal, directory } = store
     return {
       role: store.role,
+      flow: store.flow,
       standBy: () => store.standBy(),
       onHint: (listener) => store.onHint(listener),
       close: () => store.close(),

@@ -16,12 +16,7 @@ import type { Transactions } from "../ports/transactions.ts"
  *
  * A dead process's calls never end. One that was delayed on its way still reaches the store, whatever became of its sender.
  */
-export type StoreOperation =
-  | keyof JournalStore
-  | keyof Directory
-  | keyof Transactions
-  | `schedules.${keyof ScheduleStore}`
-  | `flow.${keyof FlowControl}`
+export type StoreOperation = keyof JournalStore | keyof Directory | keyof Transactions | `schedules.${keyof ScheduleStore}` | `flow.${keyof FlowControl}`
 
 export type Fault =
   | { readonly kind: "crash"; readonly when: "before" | "after" | "acknowledged" }

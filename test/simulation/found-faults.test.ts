@@ -135,4 +135,13 @@ describe("faults that were found", () => {
     })
     expect(violations).toEqual([])
   })
+
+  it("a pause that comes while a run is being continued is one of the next run, which rests", async () => {
+    const actions: OutsideAction[] = [
+      { atMs: 200, instance: "i1", act: { kind: "pause" } },
+      { atMs: 5_000, instance: "i1", act: { kind: "resume" } },
+    ]
+    const { violations } = await run(sleep("s", 100), { "commit 2": slow }, { actions, next: [step("a")] })
+    expect(violations).toEqual([])
+  })
 })

@@ -5,9 +5,9 @@ import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
 import { InstanceState as State } from "../core/instance-state.ts"
 import { checkEventType, checkId } from "../core/limits.ts"
 import { asBefore, keptBefore } from "../core/run-history.ts"
-import { validateSafely } from "../core/standard-schema.ts"
-import { validate } from "../core/standard-schema.ts"
+import { validate, validateSafely } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
+import { decodeRow } from "../core/turn-codec.ts"
 import type { InstanceRow, InstanceState, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { ControlResult, ForkOptions, RestartOptions, SendOptions, TerminateOptions } from "./client.ts"
@@ -76,6 +76,12 @@ export class Controls {
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw ended(await this.#row(id))
     this.#worker.hint([id])
+  }
+
+  /** Whether any run of the instance has an event with that id. */
+  async hasReceived(id: string, eventId: string): Promise<boolean> {
+    const rows = await this.#store.journal.readJournal(id, 1)
+    return rows.some((row) => decodeRow(row).some(({ entry }) => entry.type === "event.received" && entry.eventId === eventId))
   }
 
   /** Straight to an instance at rest; but not past another event that is on its way there. */

@@ -1,5 +1,6 @@
 import { decodeValue, encodeValue } from "../core/codec.ts"
 import type { DoAsk } from "../core/ask.ts"
+import { PerdureError } from "../core/errors.ts"
 import { childIncarnation } from "../core/idempotency-key.ts"
 import type { ParentLink } from "../core/journal.ts"
 import type { ChildStart } from "../core/workflow-context.ts"
@@ -29,7 +30,16 @@ export class Outreach {
   sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {
     // Now, so that nothing that the code does to the value later is seen; and refused where the code can still catch it.
     const encoded = encodeValue(payload, { what: `event "${type}"` })
-    return ({ idempotencyKey }) => this.#controls.sendEvent(instance, type, decodeValue(encoded), { eventId: idempotencyKey })
+    return async ({ attempt, idempotencyKey: eventId }) => {
+      // An attempt of which nobody heard may have sent it, and the instance may be over for that very reason, or in its next run.
+      const isReceived = () => this.#controls.hasReceived(instance, eventId)
+      if (attempt > 1 && (await isReceived())) return
+      try {
+        await this.#controls.sendEvent(instance, type, decodeValue(encoded), { eventId })
+      } catch (error) {
+        if (attempt === 1 || !PerdureError.is(error, "INSTANCE_ENDED") || !(await isReceived())) throw error
+      }
+    }
   }
 
   cancel(instance: string, reason: string | undefined): DoAsk["fn"] {

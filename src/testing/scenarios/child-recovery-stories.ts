@@ -188,6 +188,37 @@ export function childRecoveryStories(open: OpenBed): void {
       expect(await stepsSeen(handle)).toEqual(["c completed", "c a completed", "c b completed", "go completed", "c a#2 completed"])
     })
 
+    it("an event that a child received is not sent again after a crash: not to one that is over, nor to its next run", async () => {
+      const looping = workflow("looping", async (ctx: Context, input: number): Promise<unknown> => {
+        const word = await ctx.waitForEvent("word")
+        return input > 0 ? ctx.continueAsNew(0) : word
+      })
+      const parent = workflow("parent", async (ctx) => {
+        const [over, next] = [await ctx.startChild(looping, { id: "over", input: 0 }), await ctx.startChild(looping, { id: "next", input: 1 })]
+        await Promise.all([over.sendEvent("word", "once"), next.sendEvent("word", "once")])
+        await next.sendEvent("word", "twice")
+        return [await over.result(), await next.result()]
+      })
+      const sent: string[] = []
+      const engine = await open({
+        workflows: [parent, looping],
+        interceptors: [
+          // It is sent, and the process dies before it hears of that.
+          async ({ id, attempt }, next) => {
+            const answer = await next()
+            if (id.endsWith("word")) sent.push(`${id}, attempt ${attempt}`)
+            return id.endsWith("word") && attempt === 1 ? new Promise<never>(() => undefined) : answer
+          },
+        ],
+      })
+      const handle = await engine.start(parent, { id: "p" })
+      await engine.settle()
+      expect(await engine.get("over").status()).toBe("completed")
+      await engine.crash()
+      expect(await handle.result()).toEqual(["once", "twice"])
+      expect(sent).toEqual(["over word, attempt 1", "next word, attempt 1", "over word, attempt 2", "next word, attempt 2"])
+    })
+
     it("fails at once where it cannot work, with an error that can be caught", async () => {
       const strict = workflow(
         "strict",

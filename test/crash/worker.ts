@@ -4,6 +4,7 @@
 import { join } from "node:path"
 import { Perdure } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
+import { bondWorkflows } from "./bond-workflows.ts"
 import { Ledger } from "./ledger.ts"
 import { lethalWorkflows } from "./lethal-workflows.ts"
 import { limitedWorkflows } from "./limited-workflows.ts"
@@ -56,6 +57,7 @@ const engine = await Perdure.open({
     ...undoingWorkflows(ledger, marks),
     ...transactionWorkflows(folder),
     ...limitedWorkflows(folder, marks),
+    ...bondWorkflows(ledger, marks),
     scheduled,
   ],
   // However often it is killed, nothing is forced.

@@ -29,6 +29,8 @@ export const Perdure = {
 export { workflow } from "./core/workflow.ts"
 export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
 export type {
+  Child,
+  ChildOptions,
   Context,
   InstanceInfo,
   Rollback,
@@ -37,6 +39,7 @@ export type {
   StepContext,
   StepOptions,
   TransactionContext,
+  UpdateOptions,
   WaitOptions,
   WorkflowLog,
 } from "./core/context.ts"

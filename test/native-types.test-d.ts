@@ -398,3 +398,81 @@ const endless = workflow("endless", async (ctx, round: number): Promise<never> =
   return ctx.continueAsNew(round + 1)
 })
 exactly<never>()(await (await engine.start(endless, { input: 1 })).result())
+
+// --- children ---------------------------------------------------------------------------------------------------------------
+
+const raising = workflow("raising", async (ctx) => {
+  const child = await ctx.startChild(order, { id: "c", input: { id: "1", at: "2026-01-01" }, onParentEnd: "abandon", timeout: "1h", tags: ["x"] })
+  exactly<string>()(child.id)
+  exactly<Date>()(await child.result())
+  exactly<Date>()(await ctx.runChild(order, { input: { id: "1", at: "2026-01-01" } }))
+  exactly<void>()(await child.sendEvent("payment", { amount: "10" }))
+  exactly<void>()(await child.sendEvent("cancel"))
+  exactly<void>()(await child.cancel("not needed"))
+  // @ts-expect-error there is no such event
+  await child.sendEvent("refund", { amount: "10" })
+  // @ts-expect-error senders give text, the code sees the number
+  await child.sendEvent("payment", { amount: 10 })
+  // @ts-expect-error the payload is missing
+  await child.sendEvent("payment")
+  // @ts-expect-error senders give text, the code sees the Date
+  await ctx.startChild(order, { input: { id: "1", at: new Date() } })
+  // @ts-expect-error the input is missing
+  await ctx.startChild(order, { id: "c" })
+  // @ts-expect-error the input is missing
+  await ctx.runChild(order)
+  // @ts-expect-error there is no such end
+  await ctx.startChild(bare, { onParentEnd: "forget" })
+  // @ts-expect-error the workflow takes no input
+  await ctx.runChild(bare, { input: 5 })
+  exactly<string>()(await ctx.runChild(bare))
+  exactly<number | undefined>()(await ctx.runChild(optional, { input: { n: 1 } }))
+  exactly<1 | "two">()(await ctx.runChild(union, { input: "wait" }))
+  const typedChild = await ctx.startChild(typed)
+  await typedChild.sendEvent("approved", { by: "Ada" })
+  await typedChild.sendEvent("ping")
+  // @ts-expect-error by is a string
+  await typedChild.sendEvent("approved", { by: 5 })
+  const named = await ctx.startChild("order", { input: "nothing is known of it", version: "2" })
+  exactly<unknown>()(await named.result())
+  await named.sendEvent("whatever", { at: "all" })
+  exactly<unknown>()(await ctx.runChild("order"))
+})
+void raising
+
+// --- handlers of events, queries and updates -------------------------------------------------------------------------------
+
+const attentive = workflow("attentive", async (ctx: Context<Pick<Events, "approved" | "ping">>) => {
+  ctx.onEvent("approved", (payload) => exactly<{ by: string }>()(payload))
+  ctx.onEvent("approved", async ({ by }) => ctx.do("thank", () => by))
+  ctx.onEvent("ping", () => undefined)
+  // @ts-expect-error there is no such event
+  ctx.onEvent("rejected", () => undefined)
+  // @ts-expect-error by is a string
+  ctx.onEvent("approved", ({ by }: { by: number }) => by)
+  ctx.setQueryHandler("plain", () => 1)
+  ctx.setQueryHandler("typed", (n: number, text?: string) => `${n} ${text}`)
+  ctx.setQueryHandler("rest", (...all: readonly string[]) => all.length)
+  ctx.setQueryHandler("untyped", (n) => exactly<unknown>()(n))
+  // @ts-expect-error a handler is a function
+  ctx.setQueryHandler("none", 5)
+  ctx.setUpdateHandler("plain", async (n: number) => ctx.do("add", () => n + 1))
+  ctx.setUpdateHandler("checked", { validate: (n: number) => void n.toFixed() }, async (n: number, text: string) => text.repeat(n))
+  ctx.setUpdateHandler("inferred", { validate: (n, text) => (exactly<number>()(n), exactly<string>()(text)) }, (n: number, text: string) => text.repeat(n))
+  // @ts-expect-error what is validated is what the handler takes
+  ctx.setUpdateHandler("mistaken", { validate: (n: string) => void n }, (n: number) => n)
+  // @ts-expect-error there is no such option
+  ctx.setUpdateHandler("mistaken", { check: () => undefined }, (n: number) => n)
+  // @ts-expect-error the handler is missing
+  ctx.setUpdateHandler("mistaken", { validate: () => undefined })
+})
+
+const attentiveHandle = await engine.start(attentive)
+exactly<unknown>()(await attentiveHandle.query("typed", 1, "a"))
+exactly<string>()(await attentiveHandle.query<string>("typed", 1))
+exactly<unknown>()(await attentiveHandle.update("plain", 1))
+exactly<number>()(await attentiveHandle.update<number>("plain", 1))
+exactly<unknown>()(await engine.query("i", "typed", 1))
+exactly<unknown>()(await engine.update("i", "plain", 1))
+// @ts-expect-error a query has a name
+await attentiveHandle.query()

@@ -23,10 +23,10 @@ export interface Context<Events = EventMap> extends Asks<Events> {
   /** From now on events of that type that nobody waits for go to the handler, those buffered first. It may use `ctx`; what it throws fails the run. */
   onEvent<K extends EventType<Events>>(type: K, handler: EventHandler<Events[K]>): void
   /** Answers `handle.query(name, …)` from what the code knows; at once, and without asking for anything. */
-  setQueryHandler(name: string, handler: QueryHandler): void
+  setQueryHandler<Args extends readonly unknown[]>(name: string, handler: (...args: Args) => unknown): void
   /** Does what `handle.update(name, …)` asks for, and answers it, once. It may use `ctx`. `validate` throws to refuse a request. */
-  setUpdateHandler(name: string, handler: UpdateHandler): void
-  setUpdateHandler(name: string, options: UpdateOptions, handler: UpdateHandler): void
+  setUpdateHandler<Args extends readonly unknown[]>(name: string, handler: (...args: Args) => unknown): void
+  setUpdateHandler<Args extends readonly unknown[]>(name: string, options: NoInfer<UpdateOptions<Args>>, handler: (...args: Args) => unknown): void
   /** Starts another instance, once. Throws where it cannot be started, such as `ID_EXISTS`. */
   startChild<In, Out, E, Sent>(workflow: Workflow<In, Out, E, Sent>, ...options: ChildArguments<NoInfer<In>>): Promise<Child<Out, Sent>>
   startChild(workflow: string, options?: ChildOptions<unknown>): Promise<Child>
@@ -40,12 +40,13 @@ export interface Context<Events = EventMap> extends Asks<Events> {
 }
 
 export type EventHandler<P> = (payload: P) => unknown
+/** Any of them, whatever it takes. */
 export type QueryHandler = (...args: never[]) => unknown
 export type UpdateHandler = (...args: never[]) => unknown
 
-export interface UpdateOptions {
+export interface UpdateOptions<Args extends readonly unknown[] = never[]> {
   /** Throws to refuse a request before it is accepted. It sees what the workflow knows, and asks for nothing. */
-  readonly validate?: (...args: never[]) => void
+  readonly validate?: (...args: Args) => void
 }
 
 export interface ChildOptions<In> {
@@ -73,9 +74,12 @@ export interface Child<Out = unknown, Sent = EventMap> {
   /** Rejects with what the child failed with, a `CancelledError` or a `TerminatedError`. */
   result(): Promise<Out>
   /** Both are steps of the workflow: done once, also across crashes. */
-  sendEvent<K extends keyof Sent & string>(type: K, payload?: Sent[K]): Promise<void>
+  sendEvent<K extends keyof Sent & string>(type: K, ...payload: ChildPayload<Sent[K]>): Promise<void>
   cancel(reason?: string): Promise<void>
 }
+
+/** A payload may be left out where the event has none. */
+export type ChildPayload<P> = undefined extends P ? [payload?: P] : [payload: P]
 
 /** What both workflow code and a step's function may ask for. */
 export interface Asks<Events = EventMap> {

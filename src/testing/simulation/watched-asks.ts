@@ -49,7 +49,7 @@ interface Watched {
   readonly promise: WatchedPromise
 }
 
-const asks: ReadonlySet<string | symbol> = new Set(["do", "sleep", "sleepUntil", "waitForEvent", "waitForSignal", "startChild", "runChild"])
+const asks: ReadonlySet<string | symbol> = new Set(["do", "transaction", "sleep", "sleepUntil", "waitForEvent", "waitForSignal", "startChild", "runChild"])
 
 function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === "object" && value !== null && "run" in value && "name" in value

@@ -7,10 +7,16 @@ const place = process.argv[2]
 const forget = (where: string) => {
   if (place === where) void Promise.reject(new Error(`forgotten in ${where}`))
 }
+let isAsked = false
 const macrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const flow = workflow("flow", { onCompleted: () => forget("hook") }, async (ctx: Context) => {
   forget("workflow")
+  if (isAsked) forget("code that is replayed for a query")
+  ctx.setQueryHandler("q", () => {
+    forget("query")
+    return "answered"
+  })
   const value = await ctx.do("work", async ({ step }) => {
     forget("step")
     await macrotask()
@@ -43,7 +49,11 @@ const stubborn = workflow("stubborn", (ctx) =>
   }),
 )
 
-const bystander = workflow("bystander", (ctx) => ctx.waitForEvent("word"))
+const bystander = workflow("bystander", (ctx) => {
+  ctx.onEvent("shout", () => forget("handler of an event"))
+  ctx.setUpdateHandler("u", { validate: () => forget("validation") }, () => forget("update"))
+  return ctx.waitForEvent("word")
+})
 
 const lines: string[] = []
 const quiet = () => undefined
@@ -58,6 +68,12 @@ const engine = await Perdure.open({ store: sqlite(":memory:"), workflows: [flow,
 const other = await engine.start(bystander, { id: "bystander" })
 const handle = await engine.start(flow, { id: "i" })
 const result = await handle.result()
+for (let i = 0; i < 5; i++) await macrotask()
+isAsked = true
+// It is over and has left memory: its code runs once more.
+if (place?.includes("query")) await handle.query("q")
+await other.sendEvent("shout")
+await other.update("u")
 for (let i = 0; i < 5; i++) await macrotask()
 forget("foreign code")
 for (let i = 0; i < 5; i++) await macrotask()

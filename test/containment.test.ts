@@ -20,6 +20,14 @@ describe("a rejection that nobody handles", () => {
   it.each([
     ["workflow", 'a promise of instance "i" was rejected and nobody handled it | i | Error: forgotten in workflow'],
     ["workflow after a step", 'a promise of instance "i" was rejected and nobody handled it | i | Error: forgotten in workflow after a step'],
+    [
+      "code that is replayed for a query",
+      'a promise of instance "i" was rejected and nobody handled it | i | Error: forgotten in code that is replayed for a query',
+    ],
+    ["query", 'a promise of instance "i" was rejected and nobody handled it | i | Error: forgotten in query'],
+    ["handler of an event", 'a promise of instance "bystander" was rejected and nobody handled it | bystander | Error: forgotten in handler of an event'],
+    ["validation", 'a promise of instance "bystander" was rejected and nobody handled it | bystander | Error: forgotten in validation'],
+    ["update", 'a promise of instance "bystander" was rejected and nobody handled it | bystander | Error: forgotten in update'],
     ["step", 'a promise of instance "i", step "work", was rejected and nobody handled it | i | Error: forgotten in step'],
     ["step after an await", 'a promise of instance "i", step "work", was rejected and nobody handled it | i | Error: forgotten in step after an await'],
     ["nested step", 'a promise of instance "i", step "work/inner", was rejected and nobody handled it | i | Error: forgotten in nested step'],

@@ -28,7 +28,6 @@ export class CodeAnswers {
   refuseUpdate(name: string, args: string): { readonly error: unknown } | undefined {
     const { execution } = this.#pipeline
     if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
-    if (execution.isUnwinding) return { error: new PerdureError("INSTANCE_ENDED", `instance "${this.#id}" is rolled back, and takes no updates`) }
     try {
       execution.validateUpdate(name, args)
       return undefined

@@ -171,7 +171,8 @@ export class Controls {
     const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const status = flow?.limits ? "queued" : "running"
-    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status, run: 1, runPosition: 1, dueAt: draft.at })
+    const deadline = flow?.limits && draft.timeoutAt !== undefined ? { deadlineAt: draft.timeoutAt } : undefined
+    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status, run: 1, runPosition: 1, dueAt: draft.at, ...deadline })
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
     if (typeof outcome === "object") throw outcome.error
     if (outcome === "lost" && !(await this.#store.directory.get(options.id))) await this.#checkSingleton(draft.create)

@@ -13,8 +13,11 @@ export interface ForkSpec {
   readonly input: Payload | undefined
 }
 
+/** `timeoutAt`: when the new instance is to be over. */
+export type ForkDraft = TurnDraft & { create: NewInstance; readonly timeoutAt: number | undefined }
+
 /** The turn that creates an instance with the entries of another's run before a step, at positions of its own. */
-export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: ForkSpec): TurnDraft & { create: NewInstance } {
+export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: ForkSpec): ForkDraft {
   const first = run[0]
   if (first?.entry.type !== "run.started") throw new PerdureError("STORE_FAILED", `the journal of instance "${row.id}" has no start`)
   const { id, incarnation, now } = spec
@@ -36,7 +39,8 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
     positions.set(position, draft.end + 1)
     draft.add(placed(entry, at, positions))
   }
-  return Object.assign(draft, { create: { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags: row.tags } })
+  const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags: row.tags }
+  return Object.assign(draft, { create, timeoutAt: timeout?.timeoutAt })
 }
 
 /** The end of a child is told to the instance that started it, and only that one may end it. */

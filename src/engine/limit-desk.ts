@@ -40,12 +40,13 @@ export class LimitDesk {
 
   /** True: it has its limits now, and is to be claimed with them. */
   async assign(workflow: AnyWorkflow, { id, incarnation, flow }: InstanceRow, first: Entry | undefined): Promise<boolean> {
+    if (first?.type !== "run.started") return false
     let traits: FlowTraits | undefined
     try {
-      traits = first?.type === "run.started" ? flowTraits(workflow, first.value.decode(), flow?.priority) : undefined
+      traits = flowTraits(workflow, first.value.decode(), flow?.priority)
     } catch (error) {
       this.#host.log.error(`the limits of instance "${id}" could not be worked out; it goes on without any`, { instance: id, error })
     }
-    return traits !== undefined && this.#flow.assign(id, incarnation, traits)
+    return traits !== undefined && this.#flow.assign(id, incarnation, traits, first.timeoutAt)
   }
 }

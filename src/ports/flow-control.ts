@@ -19,8 +19,11 @@ export interface FlowControl {
   holder(unique: UniqueUse): Promise<string | undefined>
   /** What a parked instance waits for. */
   waitOf(id: string): Promise<LimitWait | undefined>
-  /** Gives limits and a priority to a queued instance that was created by somebody who does not know its workflow. False: it has begun, or is gone. */
-  assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">): Promise<boolean>
+  /**
+   * Gives limits and a priority to a queued instance that was created by somebody who does not know its workflow. `deadlineAt`: when it
+   * ends, even if it never gets its slots. False: it has begun, or is gone.
+   */
+  assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">, deadlineAt?: number): Promise<boolean>
   /** Calls back after a transaction of this store object that has let parked instances in, or told them when they start. Returns the way to stop. */
   onAdmitted(listener: (ids: readonly string[]) => void): () => void
 }

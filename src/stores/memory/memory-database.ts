@@ -99,8 +99,9 @@ export class MemoryDatabase {
   }
 
   /** Limits and a priority for one that has not begun. */
-  assign(instance: MemoryInstance, traits: FlowTraits): void {
-    instance.row = { ...instance.row, flow: { ...instance.row.flow, ...traits } }
+  assign(instance: MemoryInstance, traits: FlowTraits, deadlineAt: number | undefined): void {
+    const deadline = deadlineAt === undefined ? undefined : { deadlineAt }
+    instance.row = { ...instance.row, flow: { ...instance.row.flow, ...traits }, ...deadline }
     instance.flow = this.flow.recordOf(instance, traits)
     this.#place(instance)
   }

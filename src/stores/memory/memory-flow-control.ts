@@ -62,12 +62,13 @@ export class MemoryFlowControl implements FlowControl {
     }
   }
 
-  async assign(id: string, incarnation: string, { priority, limits }: Pick<FlowTraits, "priority" | "limits">): Promise<boolean> {
+  async assign(id: string, incarnation: string, { priority, limits }: Pick<FlowTraits, "priority" | "limits">, deadlineAt?: number): Promise<boolean> {
     this.#access.enter()
     const { database } = this.#access
     const instance = database.instances.get(id)
     if (instance?.row.incarnation !== incarnation || instance.row.status !== "queued" || instance.flow !== undefined) return false
-    database.assign(instance, { ...(priority === undefined ? undefined : { priority }), ...(limits === undefined ? undefined : { limits }) })
+    const traits = { ...(priority === undefined ? undefined : { priority }), ...(limits === undefined ? undefined : { limits }) }
+    database.assign(instance, traits, deadlineAt)
     return true
   }
 

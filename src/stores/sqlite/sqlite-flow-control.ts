@@ -38,7 +38,7 @@ export class SqliteFlowControl implements FlowControl {
     )
     this.#ahead = aheadOf(driver)
     this.#queued = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ? AND incarnation = ? AND status = 'queued' AND limits IS NULL`)
-    this.#assign = driver.prepare(`UPDATE perdure_instance SET priority = ?, limits = ?, lane = ? WHERE key = ?`)
+    this.#assign = driver.prepare(`UPDATE perdure_instance SET priority = ?, limits = ?, lane = ?, deadline_at = ? WHERE key = ?`)
   }
 
   async declare(workflows: readonly WorkflowLimits[]): Promise<void> {
@@ -95,12 +95,12 @@ export class SqliteFlowControl implements FlowControl {
     }
   }
 
-  async assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">): Promise<boolean> {
+  async assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">, deadlineAt?: number): Promise<boolean> {
     const isThere = this.#flow.transaction(() => {
       const row = this.#queued.get(toText(id), toText(incarnation))
       if (row === undefined) return false
       const [priority = 0, limits = null, , lane = null] = traitValues(traits)
-      this.#assign.run(priority, limits, lane, integer(row, "key"))
+      this.#assign.run(priority, limits, lane, deadlineAt ?? null, integer(row, "key"))
       return true
     })
     // Turns are written without a look at the row: that it has limits now must be found out again.

@@ -252,6 +252,21 @@ export function slotStories(open: OpenBed): void {
       await expect(late.result()).rejects.toMatchObject({ code: "INSTANCE_TIMEOUT" })
     })
 
+    it("so does that of a fork, of what a schedule starts, and of one that was started by somebody who does not know the workflow", async () => {
+      const gate = new Gate()
+      const flow = workflow("flow", { version: "2", concurrency: 1 }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
+      const engine = await open({ workflows: [] })
+      await engine.start("flow", { version: "2", ...job("", "holder"), timeout: "2d" })
+      await engine.start("flow", { version: "2", ...job("", "stranger"), timeout: "30m" })
+      await engine.crash({ workflows: [flow] })
+      await engine.get("stranger").fork({ id: "fork" })
+      await engine.schedules.create("hourly", { workflow: flow, input: { key: "" }, every: "1h", timeout: "30m" })
+      await engine.skip("90m")
+      const { instances } = await engine.list({})
+      const statuses = instances.map(({ id, status }) => `${id.split(":")[0]} ${status}`)
+      expect(statuses.toSorted()).toEqual(["fork failed", "holder running", "hourly failed", "stranger failed"])
+    })
+
     it("one that is cancelled while it waits to go on cleans up as soon as it has a slot, before the others; at the end of the grace it ends without", async () => {
       let gate = new Gate()
       const order: string[] = []

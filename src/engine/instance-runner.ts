@@ -203,7 +203,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   get takesDirectly(): boolean {
-    return !this.#gone && this.idle && !this.#gated && this.#pipeline.execution !== undefined
+    return !this.#gone && this.idle && !this.#gated && this.#pipeline.execution !== undefined && this.#pipeline.isQuiet
   }
 
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
@@ -216,7 +216,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   pump(): void {
-    if (this.#gone || this.#counting || this.#writer.isHeld) return
+    if (this.#gone || this.#counting || this.#writer.isHeld || this.#writer.isLeaving) return
     this.activeAt = this.#runtime.host.now()
     // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
     this.#settling = true

@@ -117,6 +117,11 @@ export class TurnWriter implements CommitListener {
     return this.#held
   }
 
+  /** The turn that is being written gives its slots back: what comes meanwhile is for whoever claims it next. */
+  get isLeaving(): boolean {
+    return this.#inFlight !== undefined && this.#nextRow?.owner === undefined && this.#identity.flow?.limits !== undefined
+  }
+
   /** To be called before `transact`. False: a turn is being written. */
   hold(): boolean {
     if (this.#inFlight === undefined) this.#held = true

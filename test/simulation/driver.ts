@@ -19,6 +19,7 @@ import type { PlantedBug } from "./planted-bugs.ts"
 import { ObservedProcess } from "./process.ts"
 import { waitsOf } from "./reference-model.ts"
 import { options } from "./settings.ts"
+import { SlotAudit } from "./slot-audit.ts"
 import { Statistics } from "./statistics.ts"
 import { judge, type InstanceEnding } from "./verdict.ts"
 
@@ -95,6 +96,7 @@ export class Simulation {
   /** Where the data is, past all that is planted and watched. */
   readonly #base = memory()
   readonly #store: StoreProvider
+  readonly #slotAudit: SlotAudit
   readonly #faults: PlannedFaults
   readonly #random: SeededRandom
   readonly #slots: (ObservedProcess | undefined)[] = []
@@ -112,15 +114,16 @@ export class Simulation {
     this.#beganAt = this.host.now()
     this.#random = new SeededRandom(`${spec.seed} driver`)
     const report = (violation: string) => this.violations.push(`${this.host.now() - this.#beganAt}ms ${violation}`)
-    this.mirror = new JournalMirror(report)
+    const definitions = spec.scenario.instances.flatMap((instance) => definitionsOf(instance))
+    this.definitions = new Map(definitions.map((definition) => [definition.name, definition]))
+    this.#slotAudit = new SlotAudit(this.definitions, report)
+    this.mirror = new JournalMirror(this.#slotAudit, report)
     this.ledger = new Ledger(this.mirror, report)
     const onCrash = (listener: () => void) => this.#crashListeners.push(listener)
     this.#store = this.mirror.watch(spec.plant ? spec.plant(this.#base, { onCrash }) : this.#base)
     this.#faults = new PlannedFaults(spec.faults, new SeededRandom(`${spec.seed} faults`), this.statistics)
     this.answers = new AnswerAudit(this.mirror, report)
     this.outside = new Outside({ pick: () => this.#pick(), pass: (ms) => this.#pass(ms) }, this.answers)
-    const definitions = spec.scenario.instances.flatMap((instance) => definitionsOf(instance))
-    this.definitions = new Map(definitions.map((definition) => [definition.name, definition]))
   }
 
   async run(): Promise<SimulationReport> {
@@ -230,7 +233,7 @@ export class Simulation {
     for (const [id, mirrored] of this.mirror.instances) {
       if (mirrored.isEnded) continue
       if (mirrored.status === "paused") await this.outside.control(id, "resume")
-      const program = this.definitions.get(mirrored.workflow)?.programs[mirrored.input]
+      const program = this.definitions.get(mirrored.workflow)?.programs[mirrored.program]
       for (const [type, count] of program ? waitsOf(program) : []) {
         for (let index = 0; index < count; index++) {
           const payload = `${type}:closing-${round}-${index}`
@@ -301,6 +304,8 @@ export class Simulation {
     statistics.count("steps timed out", entries.filter(({ entry }) => entry.type === "step.failed" && JSON.stringify(entry).includes("STEP_TIMEOUT")).length)
     statistics.count("answered updates", this.answers.updates)
     statistics.count("answered queries", this.answers.queries)
+    statistics.count("slots taken", this.#slotAudit.taken)
+    statistics.count("limits reached", this.#slotAudit.filled)
     const text = (value: unknown) => JSON.stringify(value)
     const journals = [...mirror.instances].map(([id, instance]) =>
       [id, ...instance.entries.map(({ position, at, worker, entry }) => `  ${position} +${at - this.#beganAt} ${worker.slice(0, 4)} ${text(entry)}`)].join(

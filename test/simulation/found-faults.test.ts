@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Fault } from "../../src/testing/faulty-store.ts"
 import { simulate, type SimulationReport, type SimulationSpec } from "./driver.ts"
 import { noFaults } from "./faults.ts"
-import { all, any, race, seq, sleep, step, wait, type OutsideAction, type Program } from "./program.ts"
+import { all, any, race, seq, sleep, step, wait, type OutsideAction, type Program, type SimulatedInstance } from "./program.ts"
 
 /** Faults that the simulation once found, each in its smallest form. */
 
@@ -10,11 +10,14 @@ interface Smallest extends Partial<Omit<SimulationSpec, "scenario" | "faults">> 
   readonly actions?: readonly OutsideAction[]
   readonly delayMs?: number
   readonly next?: readonly Program[]
+  readonly instances?: readonly SimulatedInstance[]
 }
 
-function run(program: Program, scripted: Readonly<Record<string, Fault>>, { actions = [], delayMs, next, ...rest }: Smallest = {}): Promise<SimulationReport> {
+function run(program: Program, scripted: Readonly<Record<string, Fault>>, smallest: Smallest = {}): Promise<SimulationReport> {
+  const { actions = [], delayMs, next, instances, ...rest } = smallest
+  const only = { id: "i1", program, startAtMs: 0, ...(delayMs === undefined ? {} : { delayMs }), ...(next ? { next } : {}) }
   return simulate({
-    scenario: { instances: [{ id: "i1", program, startAtMs: 0, ...(delayMs === undefined ? {} : { delayMs }), ...(next ? { next } : {}) }], actions },
+    scenario: { instances: instances ?? [only], actions },
     faults: { crashes: new Map(), rates: noFaults, scripted },
     seed: "found",
     workers: 1,
@@ -143,5 +146,18 @@ describe("faults that were found", () => {
     ]
     const { violations } = await run(sleep("s", 100), { "commit 2": slow }, { actions, next: [step("a")] })
     expect(violations).toEqual([])
+  })
+
+  it("an instance whose slot is given back goes on only with another, also if it is due before it hears of that", async () => {
+    const program = step("a", { fails: 1, latencyMs: 1_000 })
+    const flow = { limits: [{ limit: 1, isKeyed: false, hold: false }] }
+    const instances = [
+      { id: "i1", program, startAtMs: 0, flow },
+      { id: "i2", program, startAtMs: 100, flow, twinOf: "i1" },
+    ]
+    const slowAnswer: Fault = { kind: "delay", when: "after", ms: 400 }
+    const { violations, statistics } = await run(program, { "commit 4": slowAnswer }, { instances })
+    expect(violations).toEqual([])
+    expect(statistics.get("slots taken")).toBe(4)
   })
 })

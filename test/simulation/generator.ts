@@ -6,6 +6,8 @@ import { handledEvent } from "./interpreter.ts"
 import {
   nodesOf,
   type Act,
+  type Flow,
+  type FlowLimit,
   type OutsideAction,
   type Program,
   type Scenario,
@@ -19,7 +21,7 @@ import { leaseMs } from "./settings.ts"
 
 export function simulationOf(seed: number): SimulationSpec {
   const dice = new Dice(`simulation ${seed}`)
-  const scenario = scenarioOf(dice)
+  const scenario = crowded(scenarioOf(dice), new Dice(`flow ${seed}`))
   const workers = dice.happens(0.5) ? 2 : 1
   const spans = { startMs: 0, endMs: 25_000 }
   return {
@@ -94,6 +96,30 @@ function scenarioOf(dice: Dice): Scenario {
     for (const act of own) actions.push({ atMs: startAtMs + dice.upTo(20_000), instance: id, act })
   }
   return { instances, actions: actions.toSorted((a, b) => a.atMs - b.atMs) }
+}
+
+/** Sometimes there are several of one workflow, and it has limits. */
+function crowded(scenario: Scenario, dice: Dice): Scenario {
+  if (!dice.happens(0.2)) return scenario
+  const original = dice.pick(scenario.instances)
+  const limit = (isKeyed: boolean): FlowLimit => ({ limit: 1 + dice.upTo(isKeyed ? 2 : 3), isKeyed, hold: dice.happens(0.3) })
+  const flow: Flow = {
+    limits: dice.pick([[limit(false)], [limit(true)], [limit(false), limit(true)]]),
+    ...(dice.happens(0.2) ? { rate: { limit: 1 + dice.upTo(2), per: dice.pick([500, 3_000]) } } : {}),
+  }
+  const limited = (instance: SimulatedInstance) => ({ ...instance, flow, input: { program: 0, key: dice.pick(["a", "b"]), priority: dice.upTo(3) } })
+  const twins = Array.from({ length: 1 + dice.upTo(3) }, (_, index) => ({
+    ...original,
+    id: `${original.id}-twin${index}`,
+    twinOf: original.id,
+    startAtMs: original.startAtMs + dice.upTo(2) * dice.upTo(1_000),
+  }))
+  const own = scenario.actions.filter(({ instance }) => instance === original.id)
+  const actions = twins.flatMap(({ id }) => own.filter(() => dice.happens(0.5)).map((action) => ({ ...action, instance: id, atMs: dice.upTo(20_000) })))
+  return {
+    instances: [...scenario.instances.map((instance) => (instance === original ? limited(instance) : instance)), ...twins.map((twin) => limited(twin))],
+    actions: [...scenario.actions, ...actions].toSorted((a, b) => a.atMs - b.atMs),
+  }
 }
 
 class EventMaker {

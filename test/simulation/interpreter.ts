@@ -2,7 +2,7 @@
 import { workflow, type AnyWorkflow, type Context } from "perdure"
 import { Code, nameOf, type Surroundings } from "./code.ts"
 import type { Trace } from "./ledger.ts"
-import type { Definition, Step } from "./program.ts"
+import { keyOf, type Definition, type Flow, type Input, type Step } from "./program.ts"
 
 export const cleanUpStep = "clean-up"
 /** The event that is handled, and never waited for. */
@@ -19,24 +19,33 @@ export function workflowsOf(definitions: readonly Definition[], surroundings: Om
   return [...workflows.values()]
 }
 
-function workflowOf({ name, programs }: Definition, surroundings: Surroundings): AnyWorkflow {
-  return workflow(name, async (ctx: Context<Record<string, string>>, index: number | undefined) => {
+function workflowOf({ name, programs, flow }: Definition, surroundings: Surroundings): AnyWorkflow {
+  return workflow(name, flow ? optionsOf(flow) : {}, async (ctx: Context<Record<string, string>>, input: Input | undefined) => {
+    const index = input?.program ?? 0
     const { id, run } = ctx.instance
     const trace = surroundings.ledger.begin(id, run, surroundings.worker(), surroundings.loaded(id))
     const code = new Code(surroundings, trace, ctx, undefined)
     answer(ctx, code, trace)
     let outcome: { readonly result: unknown } | { readonly error: string }
     try {
-      outcome = { result: await code.run(programs[index ?? 0]!) }
+      outcome = { result: await code.run(programs[index]!) }
     } catch (error) {
       outcome = { error: nameOf(error) }
     }
     if (ctx.signal.aborted) await code.run({ kind: "step", label: cleanUpStep, name: cleanUpStep, fails: 0, attemptsMax: 1, latencyMs: surroundings.cleanUpMs })
     else trace.isThrough = true
     if ("error" in outcome) throw new Error(outcome.error)
-    if (!ctx.signal.aborted && (index ?? 0) + 1 < programs.length) await ctx.continueAsNew((index ?? 0) + 1)
+    if (!ctx.signal.aborted && index + 1 < programs.length) await ctx.continueAsNew({ ...input, program: index + 1 })
     return outcome.result
   })
+}
+
+function optionsOf({ limits, rate }: Flow) {
+  return {
+    concurrency: limits.map(({ limit, isKeyed, hold }) => ({ limit, hold, ...(isKeyed ? { key: keyOf } : {}) })),
+    priority: (input: Input | undefined) => input?.priority ?? 0,
+    ...(rate ? { rateLimit: rate } : {}),
+  }
 }
 
 /** What comes from outside is seen in the order of the journal, like everything else. */

@@ -7,7 +7,9 @@ import type { NewMessage, Turn } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { overriding } from "../../src/testing/overriding.ts"
 import type { BufferedEvent } from "./event-audit.ts"
+import type { Input } from "./program.ts"
 import { RunAudit } from "./run-audit.ts"
+import type { SlotAudit } from "./slot-audit.ts"
 
 export interface MirroredEntry {
   readonly position: number
@@ -37,6 +39,8 @@ export class MirroredInstance {
   readonly incarnation: string
   /** The instance that started it, and the step that did. */
   readonly parent: ParentLink | undefined
+  /** The input that it was started with. */
+  readonly start: Input | undefined
   /** Its parent was over, and said so. */
   forsaken: { readonly kind: string; readonly at: number } | undefined
   readonly turns: Turn[] = []
@@ -49,6 +53,7 @@ export class MirroredInstance {
     this.incarnation = incarnation
     this.workflow = String(start?.["workflow"])
     this.parent = start?.["parent"] as ParentLink | undefined
+    this.start = start?.["value"] as Input | undefined
   }
 
   get run(): RunAudit {
@@ -56,8 +61,9 @@ export class MirroredInstance {
   }
 
   /** Of the last run: which of its programs that executes. */
-  get input(): number {
-    return (this.entries.findLast(({ entry }) => entry.type === "run.started")?.entry["value"] as number | undefined) ?? 0
+  get program(): number {
+    const input = this.entries.findLast(({ entry }) => entry.type === "run.started")?.entry["value"] as Input | undefined
+    return input?.program ?? 0
   }
 
   begin(run: RunAudit): void {
@@ -80,11 +86,13 @@ export class JournalMirror {
   readonly instances = new Map<string, MirroredInstance>()
   /** Steps that say how they are undone, each as instance, run and id. */
   readonly undoable = new Set<string>()
+  readonly #slots: SlotAudit
   readonly #report: (violation: string) => void
   lostTurns = 0
   #order = 0
 
-  constructor(report: (violation: string) => void) {
+  constructor(slots: SlotAudit, report: (violation: string) => void) {
+    this.#slots = slots
     this.#report = report
   }
 
@@ -193,6 +201,7 @@ export class JournalMirror {
     })
     for (const event of left) wrong(`event ${event.type} ${event.payload} is lost: nobody took it, and the next run does not have it`)
     if (turn.state) instance.status = turn.state.status
+    this.#slots.turn(turn.instance, instance, entries)
     for (const message of turn.sends ?? []) this.#sent(message, turn.at)
   }
 

@@ -3,7 +3,7 @@ import { PerdureError, type ControlResult } from "perdure"
 import type { Engine } from "../../src/engine/engine.ts"
 import { StoreFaultError } from "../../src/testing/faulty-store.ts"
 import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
-import type { Act, OutsideAction, SentEvent, SimulatedInstance } from "./program.ts"
+import { workflowNameOf, type Act, type OutsideAction, type SentEvent, type SimulatedInstance } from "./program.ts"
 
 export interface OutsideWorld {
   /** A process that seems to live; undefined: there is none now. */
@@ -59,15 +59,16 @@ export class Outside {
 
   async start(instance: SimulatedInstance): Promise<void> {
     this.pending++
-    const { id, delayMs, with: event } = instance
-    const name = `program-${id}`
+    const { id, delayMs, with: event, input } = instance
+    const name = workflowNameOf(instance)
+    const given = input ? { input } : {}
     const log = this.log(id)
     if (event) noteSent(log, event)
     await this.#world.pass(instance.startAtMs)
     await this.#untilKnown(async (engine) => {
       const definition = engine.parts.registry.resolve(name, undefined)
-      if (event) return engine.sendOrStart(definition, { id, event: event.type, payload: event.payload, eventId: event.eventId ?? `start-${id}` })
-      return engine.start(name, { id, ifExists: "return", ...(delayMs === undefined ? {} : { delay: delayMs }) })
+      if (event) return engine.sendOrStart(definition, { ...given, id, event: event.type, payload: event.payload, eventId: event.eventId ?? `start-${id}` })
+      return engine.start(name, { ...given, id, ifExists: "return", ...(delayMs === undefined ? {} : { delay: delayMs }) })
     })
     log.isStartAcknowledged = true
     void this.#awaitResult(id)

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { simulate, type SimulationSpec } from "./driver.ts"
 import { simulationOf } from "./generator.ts"
 import { answeredFirst, undoneTwice } from "./planted-bugs.ts"
-import { acknowledgedFirst, neverSent, outOfOrder, sentFirst, withoutFence } from "./planted-faults.ts"
+import { acknowledgedFirst, neverSent, oneTooMany, outOfOrder, sentFirst, withoutFence } from "./planted-faults.ts"
 
 /** The first seed that shows a fault, and what it shows; undefined: none does. */
 async function firstFinding(seedsMax: number, fault: Partial<SimulationSpec>): Promise<{ readonly seed: number; readonly finding: string } | undefined> {
@@ -23,6 +23,7 @@ describe("a planted fault is found", () => {
     ["a store that acknowledges before it writes", { plant: acknowledgedFirst }, 50],
     ["a store that sends before it writes", { plant: sentFirst }, 100],
     ["a store that never sends", { plant: neverSent }, 50],
+    ["a store that lets one too many run", { plant: oneTooMany }, 100],
     ["an engine that answers updates before they are durable", { bug: answeredFirst }, 50],
     ["an engine that undoes steps twice", { bug: undoneTwice }, 50],
   ] as const)("%s", async (name, fault, seedsMax) => {

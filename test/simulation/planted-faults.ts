@@ -100,6 +100,15 @@ export const neverSent: Plant = (provider) =>
     journal: overriding(store.journal, { commit: (turns) => store.journal.commit(turns.map((turn) => ({ ...plain(turn), sends: undefined }))) }),
   }))
 
+/** Every limit lets one more run than was declared. */
+export const oneTooMany: Plant = (provider) =>
+  planted(provider, (store) => ({
+    flow: overriding(store.flow, {
+      declare: (workflows) =>
+        store.flow.declare(workflows.map((declared) => ({ ...declared, limits: declared.limits.map((limit) => ({ ...limit, max: limit.max + 1 })) }))),
+    }),
+  }))
+
 /** A turn's members are not all its own. */
 function plain({
   turn,

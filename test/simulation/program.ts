@@ -91,6 +91,36 @@ export interface SimulatedInstance {
   readonly delayMs?: number
   /** Started by `sendOrStart`, with this event. */
   readonly with?: SentEvent
+  /** The instance whose code it has, too; default: its own. */
+  readonly twinOf?: string
+  /** Of its workflow, and of its children's. */
+  readonly flow?: Flow
+  readonly input?: Input
+}
+
+/** How many instances of a workflow run at a time, and how fast they start. */
+export interface Flow {
+  readonly limits: readonly FlowLimit[]
+  readonly rate?: { readonly limit: number; readonly per: number }
+}
+
+export interface FlowLimit {
+  readonly limit: number
+  readonly isKeyed: boolean
+  readonly hold: boolean
+}
+
+/** What a run gets; without it, the first program. */
+export interface Input {
+  /** Which program of its definition it executes. */
+  readonly program: number
+  readonly key: string
+  readonly priority: number
+}
+
+/** What limits with keys count it as. */
+export function keyOf(input: Input | undefined): string {
+  return input?.key ?? "none"
 }
 
 export interface SentEvent {
@@ -189,16 +219,22 @@ export function* nodesOf(program: Program): Generator<Program> {
 export interface Definition {
   readonly name: string
   readonly programs: readonly Program[]
+  readonly flow?: Flow
+}
+
+export function workflowNameOf({ id, twinOf = id }: SimulatedInstance): string {
+  return `program-${twinOf}`
 }
 
 /** Of the instance and all that it may start. */
-export function definitionsOf({ id, program, next = [] }: SimulatedInstance): readonly Definition[] {
-  return withChildren({ name: `program-${id}`, programs: [program, ...next] })
+export function definitionsOf(instance: SimulatedInstance): readonly Definition[] {
+  const { program, next = [], flow } = instance
+  return withChildren({ name: workflowNameOf(instance), programs: [program, ...next], ...(flow ? { flow } : {}) })
 }
 
 function withChildren(definition: Definition): readonly Definition[] {
   const children = definition.programs.flatMap((program) => [...nodesOf(program)].filter((node) => node.kind === "child"))
-  return [definition, ...children.flatMap((node) => withChildren({ name: childName(definition.name, node.label), programs: [node.program] }))]
+  return [definition, ...children.flatMap((node) => withChildren({ ...definition, name: childName(definition.name, node.label), programs: [node.program] }))]
 }
 
 export function childName(parent: string, label: string): string {
@@ -239,8 +275,9 @@ export function printProgram(program: Program, indent = ""): string {
 }
 
 export function printScenario({ instances, actions }: Scenario): string {
-  const started = instances.map(({ id, program, next = [], startAtMs, delayMs, with: event }) => {
-    const how = event ? ` by sendOrStart with ${JSON.stringify(event)}` : ""
+  const started = instances.map(({ id, program, next = [], startAtMs, delayMs, with: event, twinOf, flow, input }) => {
+    const limits = flow ? `, limited ${JSON.stringify({ ...flow, twinOf, ...input })}` : ""
+    const how = `${event ? ` by sendOrStart with ${JSON.stringify(event)}` : ""}${limits}`
     return `${id} at ${startAtMs}ms${delayMs === undefined ? "" : `, delayed by ${delayMs}ms`}${how}\n${[program, ...next].map((one) => printProgram(one, "  ")).join("\n  then as new\n")}`
   })
   return [...started, ...actions.map(({ atMs, instance, act }) => `${atMs}ms ${instance} ${JSON.stringify(act)}`)].join("\n")

@@ -19,6 +19,7 @@ const expectedKinds = [
   ...["turns", "lost turns", "replays", "recoveries", "takeovers", "step calls"],
   ...["children", "forsaken children", "child.ended", "event.handled", "update.accepted", "update.completed", "update.failed", "answered updates"],
   ...["answered queries", "patched", "run.continued", "runs from a step", "ask.aborted", "terminate.requested", "steps undone", "steps timed out"],
+  ...["slots taken", "limits reached"],
 ]
 
 const rerun = (seed: number) => `SEED=${seed} npx vitest run --project simulation -t "seed"`

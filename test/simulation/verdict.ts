@@ -36,7 +36,7 @@ export async function judge(
       if (what !== undefined) violations.push(`${id}: ${what}`)
     }
     const log = outside.log(id)
-    const program = definitions.get(mirrored.workflow)?.programs[mirrored.input]
+    const program = definitions.get(mirrored.workflow)?.programs[mirrored.program]
     if (!program || !(await client.parts.store.directory.get(id))) {
       wrong("it was committed, but it does not exist")
       continue

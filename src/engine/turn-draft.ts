@@ -27,6 +27,7 @@ export class TurnDraft extends EntriesText implements Turn {
   /** Set by a timeout: it must not win against an event that a sender got acknowledged. */
   inboxSeen: number | undefined = undefined
   discardInbox: boolean | undefined = undefined
+  by: string | undefined = undefined
   sends: readonly NewMessage[] | undefined = undefined
   ifQueued: boolean | undefined = undefined
   /** Told first what became of the turn. */

@@ -109,6 +109,7 @@ export class TurnWriter implements CommitListener {
     const row = this.#driver.row(this.#row)
     const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
     this.#nextRow = row
+    draft.by = this.#runtime.worker
     return draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state)
   }
 

@@ -119,6 +119,8 @@ export interface Turn extends JournalRow {
   readonly inboxSeen?: number | undefined
   /** Messages to other instances, delivered in the same transaction; those to one that is over or absent are dropped. */
   readonly sends?: readonly NewMessage[] | undefined
+  /** The worker whose runner writes it. If the instance has limits, it is lost unless that worker owns it: without the lease, the slots are another's. */
+  readonly by?: string | undefined
   /** The instance ended, or another run began: what is unread is dropped. */
   readonly discardInbox?: boolean | undefined
   /** Commit only while the instance is queued and nobody owns it: it is not to be changed once it begins. */

@@ -54,6 +54,7 @@ export class MemoryDatabase {
     const last = existing.journal.at(-1)
     if (last !== undefined && last.position + last.count !== turn.position) return isRecorded(existing, turn) ? "committed" : "lost"
     const { inboxSeen, consumed } = turn
+    if (existing.flow && turn.by !== undefined && existing.row.owner !== turn.by) return "lost"
     if (turn.ifQueued === true && (existing.row.status !== "queued" || existing.row.owner !== undefined)) return "lost"
     if (inboxSeen !== undefined && existing.inbox.some((message) => message.seq > inboxSeen)) return "lost"
     if (turn.state !== undefined && !this.#keepUnique(existing, turn.state)) return "lost"

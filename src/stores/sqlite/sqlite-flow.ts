@@ -72,6 +72,10 @@ export class SqliteFlow {
     return row["status"] === "queued" && row["owner"] === null
   }
 
+  isOwnedBy(key: number, worker: string): boolean {
+    return optionalText(this.#found(key), "owner") === worker
+  }
+
   /** A turn gives the instance another state. False: another instance has a key that a restart needs. */
   keepUnique(key: number, { status }: InstanceState): boolean {
     const row = this.#found(key)

@@ -52,6 +52,7 @@ export class SqliteTurns {
     const { key } = known
     if (turn.position !== known.next) return this.#outcomeOf(key, turn)
     if (turn.inboxSeen !== undefined && this.#inbox.hasNewer(key, turn.inboxSeen)) return this.#outcomeOf(key, turn)
+    if (known.hasLimits && turn.by !== undefined && !this.#flow.isOwnedBy(key, turn.by)) return this.#outcomeOf(key, turn)
     if (turn.ifQueued === true && !this.#flow.isQueued(key)) return this.#outcomeOf(key, turn)
     if (known.hasUnique && turn.state !== undefined && !this.#flow.keepUnique(key, turn.state)) return this.#outcomeOf(key, turn)
     if (!this.#journal.append(key, turn)) return this.#outcomeOf(key, turn)

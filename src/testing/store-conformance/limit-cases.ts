@@ -1,12 +1,26 @@
 import { describe, expect, it } from "vitest"
 import type { LimitUse } from "../../ports/flow-control.ts"
-import { claimBy, completed, limited, rate, slots, turn } from "./sample.ts"
+import { claimBy, completed, creation, idle, limited, rate, slots, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
 export function limitCases(bed: CurrentBed): void {
   const claimed = async () => (await bed().journal.claim(claimBy())).map(({ instance }) => instance.id)
   const start = (ids: string, limits: readonly LimitUse[]) => bed().journal.commit(ids.split("").map((id) => limited(id, limits)))
   const concurrency = (max: number) => ({ workflow: "order", limits: [{ name: "concurrency.1", max }] })
+
+  it("a turn of an instance with limits is lost when its worker owns it no more; of one without, the position decides", async () => {
+    const { journal } = bed()
+    await start("a", [slots(1)])
+    await journal.commit([creation("b", { state: { ...idle, dueAt: 1 } })])
+    await claimed()
+    const { worker } = claimBy()
+    const sent = turn("a", 3, { by: worker })
+    expect(await journal.commit([sent, turn("b", 3, { by: worker })])).toEqual(["committed", "committed"])
+    await journal.release(worker, ["a", "b"])
+    expect(await journal.commit([turn("a", 4, { by: worker }), turn("b", 4, { by: worker })])).toEqual(["lost", "committed"])
+    // Sent again after an unknown outcome.
+    expect(await journal.commit([sent])).toEqual(["committed"])
+  })
 
   describe("the numbers of limits", () => {
     it("as declared count, not those that an instance was started with", async () => {

@@ -42,6 +42,7 @@ export const throughput: Workload = {
       label: "the same ÷ floor in the engine's own, larger transactions",
       unit: "steps/s",
       floor: { key: "ownFloorStepsPerSecond", unit: "steps/s" },
+      goal: { of: "ratio", bound: "at least", limit: 0.5 },
     },
     {
       key: "stepsPerSecond",

@@ -74,8 +74,8 @@ describe("the packed package", () => {
     expect(files.filter((path) => /\.test(-d)?\./.test(path))).toEqual([])
   })
 
-  it("brings no package but the value codec's, and no Node", () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(["devalue"])
+  it("brings no package but the value codec's and the command line's, and no Node", () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(["commander", "devalue"])
     expect(manifest.optionalDependencies).toBeUndefined()
   })
 
@@ -92,6 +92,13 @@ describe("the packed package", () => {
     await writeFile(join(project, "entries.ts"), [...lines, uses, ""].join("\n"))
     await run(project, "npx", "tsc", "-p", "tsconfig.json", "--skipLibCheck", "false")
     expect(JSON.parse(await run(project, "node", "out/entries.js"))).toEqual(specifiers.map(() => true))
+  })
+})
+
+describe("the command line", () => {
+  it("is installed as perdure, and runs", async () => {
+    expect(await run(project, join(project, "node_modules/.bin/perdure"), "--version")).toBe(`${manifest.version}\n`)
+    expect(await run(project, "npx", "perdure", "help", "list")).toContain("Usage: perdure list")
   })
 })
 

@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { sqliteFailure } from "./sqlite-failure.ts"
 
@@ -26,6 +27,24 @@ export class WorkerLock {
       const failure = sqliteFailure(path, error)
       if (failure.code === "DATABASE_BUSY") return undefined
       throw failure
+    }
+  }
+
+  /** Whether a worker is alive. Looks only: whoever wants to become one in this very moment tries again a little later. */
+  static isHeld(databasePath: string): boolean {
+    const path = `${realpathSync(databasePath)}-worker`
+    if (!existsSync(path)) return false
+    let database: DatabaseSync | undefined
+    try {
+      database = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+      database.prepare("SELECT count(*) FROM sqlite_master").get()
+      return false
+    } catch (error) {
+      const failure = sqliteFailure(path, error)
+      if (failure.code === "DATABASE_BUSY") return true
+      throw failure
+    } finally {
+      database?.close()
     }
   }
 

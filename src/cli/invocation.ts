@@ -1,0 +1,93 @@
+import type { Command } from "commander"
+import type { Logger } from "../ports/host.ts"
+import type { Io, Sink } from "./io.ts"
+import { openClient, type OpenClient } from "./open-client.ts"
+import { asJson } from "./output/json.ts"
+import { isColourful, styleOf, type Style } from "./output/style.ts"
+import { type GlobalOptions, resolveTarget, type Target } from "./target.ts"
+
+const widthDefault = 100
+
+/** One call of the CLI: its options, where its output goes, and what it has opened. */
+export class Invocation {
+  readonly io: Io
+  /** Of what is printed to stdout. */
+  readonly style: Style
+  readonly errorStyle: Style
+  /** What the process will exit with if nothing throws. */
+  exitCode = 0
+  readonly #program: Command
+  readonly #closers: (() => Promise<void>)[] = []
+
+  constructor(io: Io, program: Command) {
+    this.io = io
+    this.#program = program
+    this.style = styleOf(isColourful(io, io.stdout))
+    this.errorStyle = styleOf(isColourful(io, io.stderr))
+  }
+
+  get options(): GlobalOptions {
+    return this.#program.opts<GlobalOptions>()
+  }
+
+  get json(): boolean {
+    return this.options.json === true
+  }
+
+  get target(): Target {
+    return resolveTarget(this.options, this.io)
+  }
+
+  /** Columns of the terminal; a fixed number where the output goes elsewhere. */
+  get width(): number {
+    return widthOf(this.io, this.io.stdout)
+  }
+
+  get isInteractive(): boolean {
+    return this.io.stdin.isTTY === true && this.io.stderr.isTTY === true
+  }
+
+  /** Closed by itself when the command is over. */
+  async openClient(): Promise<OpenClient> {
+    const open = await openClient(this.target, this.#log)
+    this.onClose(() => open.close())
+    return open
+  }
+
+  onClose(close: () => Promise<void>): void {
+    this.#closers.push(close)
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).toReversed()) await close()
+  }
+
+  /** The answer: with --json the document, else what people read. */
+  print(document: unknown, text: () => string): void {
+    this.write(this.json ? `${asJson(document, this.io.stdout.isTTY === true ? 2 : undefined)}\n` : text())
+  }
+
+  /** One of many answers: with --json a document on a line of its own. */
+  printLine(document: unknown, text: () => string): void {
+    this.write(this.json ? `${asJson(document)}\n` : `${text()}\n`)
+  }
+
+  write(text: string): void {
+    this.io.stdout.write(text)
+  }
+
+  /** For people only, beside the answer. */
+  note(text: string): void {
+    this.io.stderr.write(`${this.errorStyle.dim(text)}\n`)
+  }
+
+  get #log(): Logger {
+    const say = (message: string) => this.io.stderr.write(`${this.errorStyle.yellow("warning")} ${message}\n`)
+    return { debug: () => undefined, info: () => undefined, warn: say, error: say }
+  }
+}
+
+function widthOf({ env }: Io, sink: Sink): number {
+  const width = sink.columns ?? Number(env["COLUMNS"] ?? widthDefault)
+  return Number.isSafeInteger(width) && width > 0 ? width : widthDefault
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+// The command line. Only this file touches the process itself; everything else goes through `Io`.
+
+import { exitCodes } from "./exit-code.ts"
+import { Interruption, type Io } from "./io.ts"
+import { run } from "./run.ts"
+
+const interrupt = new AbortController()
+
+const onSignal = (exitCode: number) => {
+  // Whoever presses it again does not want to wait for a clean end.
+  if (interrupt.signal.aborted) process.exit(exitCode)
+  interrupt.abort(new Interruption(exitCode))
+}
+process.on("SIGINT", () => onSignal(exitCodes.interrupted))
+process.on("SIGTERM", () => onSignal(exitCodes.terminated))
+
+// `perdure list --all | head` has seen enough, and that is no error.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error
+    interrupt.abort(new Interruption(exitCodes.ok))
+  })
+}
+
+const io: Io = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+  signal: interrupt.signal,
+  now: () => Date.now(),
+}
+
+process.exitCode = await run(process.argv.slice(2), io)

@@ -1,0 +1,54 @@
+/**
+ * Text for a terminal. What users store may hold anything, also the sequences that move the cursor or rewrite the screen: no
+ * control character reaches a terminal.
+ */
+
+// oxlint-disable-next-line no-control-regex
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+
+/** Line breaks and tabs stay. */
+export function safeText(text: string): string {
+  return text.replace(controls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}
+
+/** Safe, and without line breaks. */
+export function oneLine(text: string): string {
+  return safeText(text.replace(/\s*\r?\n\s*/g, " ").replace(/\t/g, " "))
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
+// oxlint-disable-next-line no-control-regex
+const narrow = /^[\u0020-\u007e]*$/
+const wide =
+  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u
+// oxlint-disable-next-line no-control-regex
+const escapes = /\u001b\[[0-9;]*m/g
+
+/** Columns that the text takes in a terminal; the colours take none. */
+export function textWidth(text: string): number {
+  const bare = text.replace(escapes, "")
+  if (narrow.test(bare)) return bare.length
+  let width = 0
+  for (const { segment } of graphemes.segment(bare)) width += wide.test(segment) ? 2 : 1
+  return width
+}
+
+/** At most so many columns, the last of them an ellipsis where something is cut off. For text without colours. */
+export function truncate(text: string, width: number): string {
+  if (textWidth(text) <= width) return text
+  if (width <= 0) return ""
+  let kept = ""
+  let used = 1
+  for (const { segment } of graphemes.segment(text)) {
+    used += textWidth(segment)
+    if (used > width) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+/** Filled with blanks up to so many columns. */
+export function pad(text: string, width: number, align: "left" | "right" = "left"): string {
+  const blanks = " ".repeat(Math.max(0, width - textWidth(text)))
+  return align === "left" ? text + blanks : blanks + text
+}

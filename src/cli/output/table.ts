@@ -1,0 +1,52 @@
+import { oneLine, pad, textWidth, truncate } from "./plain-text.ts"
+import type { Paint, Style } from "./style.ts"
+
+export interface Column<Row> {
+  readonly title: string
+  readonly text: (row: Row) => string
+  readonly paint?: (row: Row) => Paint
+  readonly align?: "left" | "right"
+  /** It may be cut down to so many columns where the terminal is narrow. Default: it is never cut. */
+  readonly widthMin?: number
+  /** Left out where it says nothing of any row. */
+  readonly optional?: true
+}
+
+const gap = 2
+
+/** Rows under titles, no wider than the terminal: what may be cut is cut, widest first. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { width, style }: { width: number; style: Style }): string {
+  const shown = columns.filter((column) => column.optional !== true || rows.some((row) => column.text(row) !== ""))
+  const cells = rows.map((row) => shown.map((column) => oneLine(column.text(row))))
+  const widths = shown.map((column, index) => Math.max(textWidth(column.title), ...cells.map((row) => textWidth(row[index] ?? ""))))
+  shrink(widths, shown, width - gap * (shown.length - 1))
+  const line = (texts: readonly string[], paint: (index: number) => Paint) =>
+    shown
+      .map((column, index) => {
+        const columns = widths[index] ?? 0
+        const text = truncate(texts[index] ?? "", columns)
+        const isLast = index === shown.length - 1 && column.align !== "right"
+        return paint(index)(isLast ? text : pad(text, columns, column.align))
+      })
+      .join(" ".repeat(gap))
+      .trimEnd()
+  const head = line(
+    shown.map(({ title }) => title),
+    () => style.bold,
+  )
+  const body = rows.map((row, at) => line(cells[at] ?? [], (index) => shown[index]?.paint?.(row) ?? ((text) => text)))
+  return `${[head, ...body].join("\n")}\n`
+}
+
+/** Takes a column's width away, one at a time, from the widest that may still give one. */
+function shrink(widths: number[], columns: readonly Column<never>[], available: number): void {
+  for (let over = widths.reduce((sum, width) => sum + width, 0) - available; over > 0; over--) {
+    let widest: number | undefined
+    columns.forEach(({ widthMin }, index) => {
+      const width = widths[index] ?? 0
+      if (widthMin !== undefined && width > widthMin && (widest === undefined || width > (widths[widest] ?? 0))) widest = index
+    })
+    if (widest === undefined) return
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+}

@@ -1,0 +1,86 @@
+import { type Command, CommanderError } from "commander"
+import { commandTable } from "./command-table.ts"
+import { type CommandError, exitCodeOf, exitCodes, usageError } from "./exit-code.ts"
+import { failureReport } from "./failure-report.ts"
+import { Invocation } from "./invocation.ts"
+import { Interruption, type Io } from "./io.ts"
+import { createProgram, versionText } from "./program.ts"
+
+/** Runs the CLI with the arguments after its name; answers the exit code and never throws. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const program = createProgram(io)
+  const cli = new Invocation(io, program)
+  let result: number | { readonly error: unknown }
+  try {
+    result = await call(program, cli, argv)
+  } catch (error) {
+    result = { error }
+  }
+  try {
+    await cli.close()
+  } catch (error) {
+    result = { error }
+  }
+  if (typeof result === "number") return result
+  return conclude(result.error, cli, argv)
+}
+
+async function call(program: Command, cli: Invocation, argv: readonly string[]): Promise<number> {
+  const called = calledCommand(program, argv)
+  // Commands have a --version of their own: which one of the workflow.
+  if (called === undefined) program.version(await versionText(), "-V, --version", "show the version of the CLI")
+  for (const { name, summary, group, load } of commandTable) {
+    program.commandsGroup(`${group}:`)
+    if (name !== called) program.command(name).description(summary)
+    else {
+      ;(await load())(program, cli)
+      program.commands.at(-1)?.description(summary)
+    }
+  }
+  program.commandsGroup("More:")
+  if (called === undefined && !argv.some((argument) => argument.startsWith("-"))) {
+    cli.write(program.helpInformation())
+    return exitCodes.ok
+  }
+  await Promise.race([program.parseAsync([...argv], { from: "user" }), interruption(cli.io.signal)])
+  return cli.exitCode
+}
+
+/** Rejects when the signal is aborted. */
+function interruption(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const give = () => reject(signal.reason instanceof Error ? signal.reason : new Interruption(exitCodes.interrupted))
+    if (signal.aborted) give()
+    else signal.addEventListener("abort", give, { once: true })
+  })
+}
+
+function conclude(error: unknown, cli: Invocation, argv: readonly string[]): number {
+  if (error instanceof Interruption) return error.exitCode
+  if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
+  const failure = error instanceof CommanderError ? asUsageError(error) : error
+  // The options may be what is wrong.
+  const json = cli.json || argv.includes("--json")
+  const debug = cli.options.debug === true || argv.includes("--debug")
+  cli.io.stderr.write(failureReport(failure, { json, debug, style: cli.errorStyle }))
+  return exitCodeOf(failure)
+}
+
+function asUsageError({ message }: CommanderError): CommandError {
+  const text = message.replace(/^error: /, "").replace(/\n?\(Did you mean (.*)\?\)$/s, (_, names: string) => `; did you mean ${names}?`)
+  return usageError(/did you mean/.test(text) ? text : `${text}; see perdure --help`)
+}
+
+/** The first word that is no option, and not the value of one; of `help list` it is `list`. */
+function calledCommand(program: Command, argv: readonly string[]): string | undefined {
+  const takesValue = new Set(program.options.filter(({ required }) => required).map(({ long }) => long))
+  let words: string[] = []
+  for (let index = 0; index < argv.length; index++) {
+    const argument = argv[index] ?? ""
+    if (argument === "--") break
+    if (takesValue.has(argument)) index++
+    else if (!argument.startsWith("-")) words.push(argument)
+  }
+  if (words[0] === "help") words = words.slice(1)
+  return words[0]
+}

@@ -22,6 +22,8 @@ export interface Filter {
   readonly version?: string
   readonly status?: readonly Status[]
   readonly tag?: string
+  /** The task queue. */
+  readonly queue?: string
   /** Created at or after, and before. */
   readonly since?: number
   readonly until?: number

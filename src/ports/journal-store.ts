@@ -9,7 +9,7 @@ import type { FlowTraits } from "./flow-control.ts"
 export interface JournalStore {
   /**
    * Gives instances to a worker: those due (`dueAt <= now`), and those with unread messages (of a paused or
-   * stalled instance: control messages only), that nobody owns and whose workflow and version it offers; highest priority
+   * stalled instance: control messages only), that nobody owns and whose workflow, version and task queue it offers; highest priority
    * first, then oldest due; where there are more than the limit, those of different limit keys take turns.
    * One with limits takes its slots with it, or is parked and not given: flow-control.ts says when it comes without.
    * Instances of a worker whose lease is over count as owned by nobody, and come with `crashed: true`.
@@ -38,6 +38,8 @@ export interface JournalStore {
 export interface Offer {
   readonly workflow: string
   readonly version: string
+  /** Only instances of these task queues; absent: of any. */
+  readonly queues?: readonly string[]
 }
 
 export interface ClaimRequest {
@@ -77,6 +79,8 @@ export interface NewInstance {
   readonly version: string
   readonly createdAt: number
   readonly tags: readonly string[]
+  /** Its task queue; absent: the default one, which is called "default". */
+  readonly queue?: string
   /** Absent: it has no limits, no unique keys, and priority 0. */
   readonly flow?: FlowTraits
 }
@@ -84,6 +88,8 @@ export interface NewInstance {
 export interface InstanceRow extends NewInstance, InstanceState {
   /** The time of the turn that last changed this row. */
   readonly updatedAt: number
+  /** What its code noted about it, encoded. */
+  readonly memo?: string
   /** Of an instance with limits. `none`: it has not asked for them, or has given them back. */
   readonly slots?: "taken" | "parked" | "none"
 }
@@ -113,6 +119,9 @@ export interface Turn extends JournalRow {
   readonly within?: RunReference | undefined
   /** What the instance's row becomes; without it the row stays as it is. */
   readonly state?: InstanceState | undefined
+  /** All the tags of the instance from now on, and what its memo is, encoded; without them both stay as they are. */
+  readonly tags?: readonly string[] | undefined
+  readonly memo?: string | undefined
   /** Messages taken in, by their `seq`. */
   readonly consumed?: readonly number[] | undefined
   /** Commit only while no message newer than this `seq` is unread: a timeout must not win against an acknowledged event. */

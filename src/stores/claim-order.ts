@@ -1,3 +1,6 @@
+import { defaultQueue } from "../core/task-queue.ts"
+import type { NewInstance, Offer } from "../ports/journal-store.ts"
+
 /** What wants to be claimed, as far as the order goes. */
 export interface Claimable {
   readonly priority: number
@@ -37,4 +40,9 @@ function takeTurns<T extends Claimable>(items: readonly T[]): T[] {
     return { item, rank }
   })
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item)
+}
+
+/** Whoever makes the offer may have the instance. */
+export function isOffered({ workflow, version, queue = defaultQueue }: Pick<NewInstance, "workflow" | "version" | "queue">, offer: Offer): boolean {
+  return offer.workflow === workflow && offer.version === version && (offer.queues === undefined || offer.queues.includes(queue))
 }

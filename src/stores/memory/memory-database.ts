@@ -1,7 +1,7 @@
 import { isControl } from "../../core/control.ts"
 import { isTerminal } from "../../core/status.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
-import type { InstanceRow, InstanceState, JournalRow, Message, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { InstanceRow, InstanceState, JournalRow, Message, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
 import { slotsOf } from "../admission.ts"
@@ -62,10 +62,11 @@ export class MemoryDatabase {
     existing.journal.push(journalRow(turn))
     if (consumed !== undefined) existing.inbox = existing.inbox.filter((message) => !consumed.includes(message.seq))
     if (turn.discardInbox === true) existing.inbox = []
+    if (turn.tags !== undefined || turn.memo !== undefined) existing.row = annotated(existing.row, turn)
     if (turn.state !== undefined) {
-      const { id, incarnation, workflow, version, createdAt, tags, flow, run } = existing.row
+      const { run } = existing.row
       existing.crashed = false
-      this.replace(existing, { id, incarnation, workflow, version, createdAt, tags, ...(flow ? { flow } : undefined), ...turn.state, updatedAt: turn.at })
+      this.replace(existing, { ...lasting(existing.row), ...turn.state, updatedAt: turn.at })
       if (existing.flow) this.flow.admission.settle(existing.flow, run, turn.state)
     } else this.#place(existing)
     for (const message of turn.sends ?? []) this.deliver(message)
@@ -128,7 +129,7 @@ export class MemoryDatabase {
   #create(turn: Turn): boolean {
     const { create, state } = turn
     if (create === undefined || state === undefined) throw new Error("a turn that creates an instance says its state")
-    const row: InstanceRow = { ...create, tags: [...create.tags], ...state, updatedAt: turn.at }
+    const row = annotated({ ...create, tags: [...create.tags], ...state, updatedAt: turn.at }, turn)
     const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], inbox: [], flow: undefined }
     if (create.flow?.unique && !this.flow.takeUnique(instance, create.flow.unique)) return false
     if (create.flow) instance.flow = this.flow.recordOf(instance, create.flow)
@@ -195,6 +196,16 @@ function isRecorded(instance: MemoryInstance, turn: Turn): boolean {
 function journalRow({ turn, position, count, run, at, entries, blobs }: Turn): JournalRow {
   const row = { turn, position, count, run, at, entries }
   return blobs === undefined || blobs.length === 0 ? row : { ...row, blobs: [...blobs] }
+}
+
+/** What stays whatever the instance's state becomes. */
+function lasting({ id, incarnation, workflow, version, createdAt, tags, queue, flow, memo }: InstanceRow): NewInstance & Pick<InstanceRow, "memo"> {
+  const chosen = { ...(queue === undefined ? undefined : { queue }), ...(flow ? { flow } : undefined), ...(memo === undefined ? undefined : { memo }) }
+  return { id, incarnation, workflow, version, createdAt, tags, ...chosen }
+}
+
+function annotated(row: InstanceRow, { tags, memo, at }: Turn): InstanceRow {
+  return { ...row, ...(tags === undefined ? undefined : { tags: [...tags] }), ...(memo === undefined ? undefined : { memo }), updatedAt: at }
 }
 
 /** Databases hold times as integers and refuse others. Memory would take them, and hide the mistake from tests. */

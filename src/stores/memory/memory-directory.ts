@@ -1,4 +1,5 @@
 import { isTerminal } from "../../core/status.ts"
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
@@ -78,11 +79,12 @@ function byCreation(a: MemoryInstance, b: MemoryInstance): number {
   return a.row.createdAt - b.row.createdAt || a.key - b.key
 }
 
-function matches(row: InstanceRow, { workflow, version, status, tag, since, until, idPrefix }: Filter): boolean {
+function matches(row: InstanceRow, { workflow, version, status, tag, queue, since, until, idPrefix }: Filter): boolean {
   if (workflow !== undefined && row.workflow !== workflow) return false
   if (version !== undefined && row.version !== version) return false
   if (status !== undefined && !status.includes(row.status)) return false
   if (tag !== undefined && !row.tags.includes(tag)) return false
+  if (queue !== undefined && (row.queue ?? defaultQueue) !== queue) return false
   if (since !== undefined && row.createdAt < since) return false
   if (until !== undefined && row.createdAt >= until) return false
   return idPrefix === undefined || row.id.startsWith(idPrefix)

@@ -1,7 +1,7 @@
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { isControl } from "../../core/control.ts"
 import { wantsSlots } from "../admission.ts"
-import { inClaimOrder, type Claimable } from "../claim-order.ts"
+import { inClaimOrder, isOffered, type Claimable } from "../claim-order.ts"
 import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
 
 /** `enter` is called first by every method and throws once the store is closed; `changed` tells whoever listens, here and in other stores of the provider. */
@@ -150,8 +150,7 @@ export class MemoryJournalStore implements JournalStore {
   }
 
   #offeredAt(instance: MemoryInstance, offers: readonly Offer[], now: number): number | undefined {
-    const { workflow, version } = instance.row
-    if (!offers.some((offer) => offer.workflow === workflow && offer.version === version)) return undefined
+    if (!offers.some((offer) => isOffered(instance.row, offer))) return undefined
     return claimableAt(instance, now)
   }
 

@@ -1,15 +1,20 @@
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import { instanceColumns } from "./instance-row.ts"
+import { isOffered } from "../claim-order.ts"
+import { instanceColumns, toQueue } from "./instance-row.ts"
 import { toText } from "./odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
-const offered = `i.workflow = ? AND i.version = ?`
+const offered = `i.workflow = ? AND i.version = ? AND i.queue = ?`
 /** Most instances have no priority: theirs is an index of its own, and any other priority is rare. */
 const plain = `i.priority = 0`
 const prioritised = `i.priority <> 0`
 const highest = Number.MAX_SAFE_INTEGER
+
+/** What is looked for at a time: workflow, version and task queue. */
+type Lot = readonly [workflow: string, version: string, queue: string]
 
 /** Finds what wants to be claimed. Each look goes by an index, whatever the number of instances. */
 export class DueTable {
@@ -21,7 +26,8 @@ export class DueTable {
   readonly #nextPrioritisedAt: SqlStatement
   readonly #nextLane: SqlStatement
   readonly #ofLane: SqlStatement
-  /** Where the last look at the lanes of an offer ended. */
+  readonly #nextQueues: readonly SqlStatement[]
+  /** Where the last look at the lanes of a lot ended. */
   readonly #lastLanes = new Map<string, string>()
 
   constructor(driver: SqlDriver) {
@@ -43,60 +49,87 @@ export class DueTable {
     const laned = `${offered} AND i.priority = ? AND i.lane`
     this.#nextLane = driver.prepare(`SELECT i.lane FROM perdure_instance i WHERE ${laned} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`)
     this.#ofLane = driver.prepare(due(`${laned} = ? AND i.claimable_at <= ? ${inOrder}`))
+    this.#nextQueues = [plain, prioritised].map((which) =>
+      driver.prepare(
+        `SELECT i.queue FROM perdure_instance i
+        WHERE i.workflow = ? AND i.version = ? AND i.queue > ? AND ${which} AND i.claimable_at IS NOT NULL ORDER BY i.queue LIMIT 1`,
+      ),
+    )
   }
 
   /** At least the first `limit` of them, in no order. */
   of(offers: readonly Offer[], limit: number, now: number): SqlRow[] {
-    return offers.flatMap((offer) => this.#ofOffer(offer, limit, now))
+    return this.#lots(offers).flatMap((lot) => this.#ofLot(lot, limit, now))
   }
 
   among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
     const rows = ids.flatMap((id) => this.#byId.all(toText(id), now))
-    return rows.filter((row) => offers.some((offer) => offer.workflow === text(row, "workflow") && offer.version === text(row, "version")))
+    return rows.filter((row) => {
+      const instance = { workflow: text(row, "workflow"), version: text(row, "version"), queue: text(row, "queue") || defaultQueue }
+      return offers.some((offer) => isOffered(instance, offer))
+    })
   }
 
   nextAt(offers: readonly Offer[]): number | undefined {
     let next = Infinity
-    for (const { workflow, version } of offers) {
-      const offer = [toText(workflow), toText(version)] as const
-      const rows = [this.#nextPlainAt.get(...offer), ...this.#priorities(offer).map((priority) => this.#nextPrioritisedAt.get(...offer, priority))]
+    for (const lot of this.#lots(offers)) {
+      const rows = [this.#nextPlainAt.get(...lot), ...this.#priorities(lot).map((priority) => this.#nextPrioritisedAt.get(...lot, priority))]
       for (const row of rows) if (row !== undefined) next = Math.min(next, integer(row, "claimable_at"))
     }
     return next === Infinity ? undefined : next
   }
 
-  #ofOffer({ workflow, version }: Offer, limit: number, now: number): SqlRow[] {
-    const offer = [toText(workflow), toText(version)] as const
+  /** Who serves all queues looks at those in which something waits. */
+  #lots(offers: readonly Offer[]): Lot[] {
+    return offers.flatMap(({ workflow, version, queues }) => {
+      const offer = [toText(workflow), toText(version)] as const
+      return (queues?.map((queue) => toQueue(queue)) ?? this.#queues(offer)).map((queue): Lot => [...offer, queue])
+    })
+  }
+
+  #queues(offer: readonly [string, string]): string[] {
+    const queues = new Set([""])
+    for (const next of this.#nextQueues) {
+      for (let row = next.get(...offer, ""); row !== undefined;) {
+        const queue = toQueue(text(row, "queue"))
+        queues.add(queue)
+        row = next.get(...offer, queue)
+      }
+    }
+    return [...queues]
+  }
+
+  #ofLot(lot: Lot, limit: number, now: number): SqlRow[] {
     const rows: SqlRow[] = []
-    const priorities = this.#priorities(offer)
+    const priorities = this.#priorities(lot)
     for (const priority of [...priorities.filter((one) => one > 0), 0, ...priorities.filter((one) => one < 0)]) {
       const room = limit - rows.length
       if (room <= 0) break
-      const found = priority === 0 ? this.#plain.all(...offer, now, room) : this.#prioritised.all(...offer, priority, now, room)
+      const found = priority === 0 ? this.#plain.all(...lot, now, room) : this.#prioritised.all(...lot, priority, now, room)
       rows.push(...found)
       // There may be more than room: then those of other lanes are to be among the first, too.
-      if (found.length === room && found.some((row) => row["lane"] !== null)) rows.push(...this.#ofLanes(offer, priority, room, now))
+      if (found.length === room && found.some((row) => row["lane"] !== null)) rows.push(...this.#ofLanes(lot, priority, room, now))
     }
     return rows
   }
 
-  #priorities(offer: readonly [string, string]): number[] {
+  #priorities(lot: Lot): number[] {
     const priorities: number[] = []
-    for (let row = this.#nextPriority.get(...offer, highest); row !== undefined;) {
+    for (let row = this.#nextPriority.get(...lot, highest); row !== undefined;) {
       const priority = integer(row, "priority")
       priorities.push(priority)
-      row = this.#nextPriority.get(...offer, priority)
+      row = this.#nextPriority.get(...lot, priority)
     }
     return priorities
   }
 
   /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  #ofLanes(offer: readonly [string, string], priority: number, room: number, now: number): SqlRow[] {
-    const name = `${offer.join("/")} ${priority}`
+  #ofLanes(lot: Lot, priority: number, room: number, now: number): SqlRow[] {
+    const name = `${lot.join("/")} ${priority}`
     const start = this.#lastLanes.get(name) ?? ""
     const lanes: string[] = []
     for (let after = start, isRound = false; lanes.length < room;) {
-      const row = this.#nextLane.get(...offer, priority, after)
+      const row = this.#nextLane.get(...lot, priority, after)
       if (row === undefined && isRound) break
       if (row === undefined) isRound = true
       after = row === undefined ? "" : text(row, "lane")
@@ -105,6 +138,6 @@ export class DueTable {
     }
     this.#lastLanes.set(name, lanes.at(-1) ?? "")
     const share = Math.ceil(room / Math.max(1, lanes.length))
-    return lanes.flatMap((lane) => this.#ofLane.all(...offer, priority, toText(lane), now, share))
+    return lanes.flatMap((lane) => this.#ofLane.all(...lot, priority, toText(lane), now, share))
   }
 }

@@ -1,7 +1,7 @@
 import type { Filter, PageRequest } from "../../ports/directory.ts"
 import type { SqlValue } from "../../ports/sql-driver.ts"
 import type { PagePlace } from "../page-cursor.ts"
-import { instanceColumns } from "./instance-row.ts"
+import { instanceColumns, toQueue } from "./instance-row.ts"
 import { toText } from "./odd-text.ts"
 
 export interface Query {
@@ -39,14 +39,16 @@ class Where {
   readonly values: SqlValue[] = []
   readonly #conditions: string[] = []
 
-  constructor({ version, tag, since, until, idPrefix = "" }: Filter) {
+  constructor({ version, tag, queue, since, until, idPrefix = "" }: Filter) {
     const tagged = tag !== undefined
     this.from = tagged ? "perdure_tag t CROSS JOIN perdure_instance i ON i.key = t.instance" : "perdure_instance i"
+    if (isByQueue({ queue, tag, idPrefix })) this.from = "perdure_instance i INDEXED BY perdure_instance_queue"
     this.created = tagged ? "t.created_at" : "i.created_at"
     this.key = tagged ? "t.instance" : "i.key"
     this.byPrefix = idPrefix !== "" && !tagged
     if (tagged) this.add("t.tag = ?", toText(tag))
     if (version !== undefined) this.add("i.version = ?", toText(version))
+    if (queue !== undefined) this.add(`i.queue = ?${toQueue(queue) === "" ? "" : " AND i.queue <> ''"}`, toQueue(queue))
     if (since !== undefined) this.add(`${this.created} >= ?`, since)
     if (until !== undefined) this.add(`${this.created} < ?`, until)
     if (idPrefix !== "") {
@@ -64,6 +66,17 @@ class Where {
   get clause(): string {
     return this.#conditions.length === 0 ? "" : `WHERE ${this.#conditions.join(" AND ")}`
   }
+}
+
+/** Named queues have an index of their own, in which the default one is not: that is the one of most. */
+export function isByQueue({ queue, tag, idPrefix = "" }: QueueFilter): boolean {
+  return queue !== undefined && toQueue(queue) !== "" && tag === undefined && idPrefix === ""
+}
+
+interface QueueFilter {
+  readonly queue?: string | undefined
+  readonly tag?: string | undefined
+  readonly idPrefix?: string
 }
 
 /** The first text, in SQLite's order of code points, that is behind all texts with this prefix. */

@@ -1,4 +1,5 @@
 import type { Phase, Status } from "../../core/status.ts"
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { FlowTraits, LimitUse, UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceRow, InstanceState } from "../../ports/journal-store.ts"
 import type { SqlRow, SqlValue } from "../../ports/sql-driver.ts"
@@ -7,7 +8,7 @@ import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 
 /** What `toInstanceRow` reads; `key` as well, for those that go on with the row. */
 export const instanceColumns =
-  "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at"
+  "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at, i.queue, i.memo"
 
 export function toInstanceRow(row: SqlRow): InstanceRow {
   const phase = optionalText(row, "phase")
@@ -16,6 +17,8 @@ export function toInstanceRow(row: SqlRow): InstanceRow {
   const endPosition = optionalInteger(row, "end_position")
   const deadlineAt = optionalInteger(row, "deadline_at")
   const flow = toTraits(row)
+  const queue = text(row, "queue")
+  const memo = optionalText(row, "memo")
   return {
     id: text(row, "id"),
     incarnation: text(row, "incarnation"),
@@ -32,6 +35,8 @@ export function toInstanceRow(row: SqlRow): InstanceRow {
     runPosition: integer(row, "run_position"),
     ...(endPosition === undefined ? {} : { endPosition }),
     updatedAt: integer(row, "updated_at"),
+    ...(queue === "" ? {} : { queue }),
+    ...(memo === undefined ? {} : { memo }),
     ...(flow === undefined ? {} : { flow }),
     ...(flow?.limits === undefined ? {} : { slots: slotsOf(row, flow.limits) }),
   }
@@ -83,6 +88,11 @@ export function stateValues(state: InstanceState): SqlValue[] {
 
 /** Only instances with limits have a deadline, which is apart. */
 export const stateColumns = ["status", "phase", "due_at", "owner", "run", "run_position", "end_position"] as const
+
+/** The default one, which is that of most, is empty. */
+export function toQueue(queue: string = defaultQueue): string {
+  return queue === defaultQueue ? "" : toText(queue)
+}
 
 /** JSON, which escapes all that text in SQLite cannot hold. */
 export function toTags(tags: readonly string[]): string | null {

@@ -17,3 +17,7 @@ interface WellFormed {
 export function fromText(stored: string): string {
   return stored.startsWith(mark) ? (JSON.parse(stored.slice(1)) as string) : stored
 }
+
+export function textOrNull(value: string | undefined): string | null {
+  return value === undefined ? null : toText(value)
+}

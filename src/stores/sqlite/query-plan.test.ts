@@ -64,13 +64,15 @@ describe("statements", () => {
     const by = (index: string, ...conditions: string[]) =>
       `SEARCH i USING INDEX perdure_instance_${index} (workflow=? AND version=? AND ${conditions.join(" AND ")})`
     expect(plans).toEqual([
-      by("claimable", "claimable_at<?"),
-      by("priority", "priority=?", "claimable_at<?"),
-      by("priority", "priority<?"),
-      by("claimable", "claimable_at>?"),
-      by("priority", "priority=?", "claimable_at>?"),
-      by("lane", "priority=?", "lane>?"),
-      by("lane", "priority=?", "lane=?", "claimable_at<?"),
+      by("claimable", "queue=?", "claimable_at<?"),
+      by("priority", "queue=?", "priority=?", "claimable_at<?"),
+      by("priority", "queue=?", "priority<?"),
+      by("claimable", "queue=?", "claimable_at>?"),
+      by("priority", "queue=?", "priority=?", "claimable_at>?"),
+      by("lane", "queue=?", "priority=?", "lane>?"),
+      by("lane", "queue=?", "priority=?", "lane=?", "claimable_at<?"),
+      by("claimable", "queue>?"),
+      by("priority", "queue>?"),
     ])
   })
 
@@ -89,6 +91,9 @@ describe("statements", () => {
       [{ workflow: "a" }, "failed", /perdure_instance_workflow \(workflow=\? AND status=\? AND/],
       [{ workflow: "a", version: "1" }, "failed", /perdure_instance_workflow \(workflow=\? AND status=\? AND/],
       [{ tag: "a", idPrefix: "b" }, "failed", /SEARCH t USING PRIMARY KEY/],
+      [{ queue: "gpu" }, "failed", /perdure_instance_queue \(queue=\? AND status=\? AND/],
+      [{ queue: "gpu", workflow: "a" }, "failed", /perdure_instance_queue \(queue=\? AND status=\? AND/],
+      [{ queue: "default" }, undefined, /perdure_instance_created/],
       [{ since: 1, until: 2 }, undefined, /perdure_instance_created \(created_at>\? AND created_at<\?\)/],
       [{ idPrefix: "b", workflow: "a" }, "failed", /\(id>\? AND id<\?\)/],
     ]

@@ -20,6 +20,9 @@
  *   unique    keys that at most one instance has
  *   rate      when all that was started would have been due, had it been spread evenly
  *   line      the number of the last that was parked: lines are in the order of arrival
+ *
+ * Version 4: `queue` is the task queue, empty for the default one, so that it costs most rows and indexes next to nothing; who serves only
+ * some queues finds what is due there by index. `memo` is what an instance's code noted about it.
  */
 export interface Migration {
   readonly version: number
@@ -201,6 +204,25 @@ export const migrations: readonly Migration[] = [
         bytes BLOB NOT NULL,
         PRIMARY KEY (schedule, part)
       ) STRICT, WITHOUT ROWID`,
+    ],
+  },
+  {
+    version: 4,
+    // Code that knows nothing of queues would run what is meant for another worker.
+    compatible: 4,
+    statements: [
+      `ALTER TABLE perdure_instance ADD COLUMN queue TEXT NOT NULL DEFAULT ''`,
+      `ALTER TABLE perdure_instance ADD COLUMN memo TEXT`,
+      `DROP INDEX perdure_instance_claimable`,
+      `DROP INDEX perdure_instance_priority`,
+      `DROP INDEX perdure_instance_lane`,
+      `CREATE INDEX perdure_instance_claimable ON perdure_instance (workflow, version, queue, claimable_at)
+        WHERE priority = 0 AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_priority ON perdure_instance (workflow, version, queue, priority, claimable_at)
+        WHERE priority <> 0 AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_lane ON perdure_instance (workflow, version, queue, priority, lane, claimable_at)
+        WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_queue ON perdure_instance (queue, status, created_at) WHERE queue <> ''`,
     ],
   },
 ]

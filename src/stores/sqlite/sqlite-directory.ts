@@ -4,7 +4,7 @@ import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
 import type { InboxTable } from "./inbox-table.ts"
-import { countQuery, pageQuery, type Query } from "./instance-query.ts"
+import { countQuery, isByQueue, pageQuery, type Query } from "./instance-query.ts"
 import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { toText } from "./odd-text.ts"
@@ -102,9 +102,11 @@ export class SqliteDirectory implements Directory {
   }
 }
 
-/** Those of a workflow are in the index by their status. */
-function statusesOf({ status, workflow, tag, idPrefix = "" }: Filter): readonly (Status | undefined)[] {
+/** Those of a workflow, and of a named queue, are in the index by their status. */
+function statusesOf(filter: Filter): readonly (Status | undefined)[] {
+  const { status, workflow, tag, idPrefix = "" } = filter
   if (status !== undefined) return [...new Set(status)]
+  if (isByQueue(filter)) return statuses
   return workflow !== undefined && tag === undefined && idPrefix === "" ? statuses : [undefined]
 }
 

@@ -3,9 +3,10 @@ import type { InstanceState, NewInstance, NewMessage, RunReference, Turn, TurnOu
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
-import { stateColumns, stateValues, toTags, traitColumns, traitValues } from "./instance-row.ts"
+import { InstanceNotes } from "./instance-notes.ts"
+import { stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
-import { toText } from "./odd-text.ts"
+import { textOrNull, toText } from "./odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
 
@@ -19,9 +20,10 @@ export class SqliteTurns {
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #create: SqlStatement
-  readonly #createWithFlow: SqlStatement
+  /** Most have no limits, no queue and no memo. */
+  readonly #createWithMore: SqlStatement
   readonly #createdKey: SqlStatement
-  readonly #tag: SqlStatement
+  readonly #notes: InstanceNotes
   readonly #setState: SqlStatement
   readonly #setStateAndDeadline: SqlStatement
   readonly #run: SqlStatement
@@ -35,10 +37,10 @@ export class SqliteTurns {
     const creation = (columns: readonly string[]) =>
       driver.prepare(`INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`)
     this.#create = creation(createColumns)
-    this.#createWithFlow = creation([...createColumns, ...traitColumns, "deadline_at"])
+    this.#createWithMore = creation([...createColumns, ...traitColumns, "deadline_at", "queue", "memo"])
     // Much cheaper than a RETURNING clause.
     this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
-    this.#tag = driver.prepare(`INSERT INTO perdure_tag (tag, created_at, instance) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
+    this.#notes = new InstanceNotes(driver)
     this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
     const stateChange = `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0`
     this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
@@ -60,6 +62,7 @@ export class SqliteTurns {
     if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox === true) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
+    if (turn.tags !== undefined || turn.memo !== undefined) this.#notes.write(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
     return "committed"
   }
@@ -83,12 +86,13 @@ export class SqliteTurns {
   }
 
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
-    const { id, incarnation, workflow, version, createdAt, tags, flow } = create
+    const { id, incarnation, workflow, version, createdAt, tags, flow, queue } = create
+    const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
     if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.unique.areFree(unique, undefined)) return "lost"
-    const { changes, lastInsertRowid } = (flow === undefined ? this.#create : this.#createWithFlow).run(
+    const { changes, lastInsertRowid } = (hasMore ? this.#createWithMore : this.#create).run(
       toText(id),
       toText(incarnation),
       toText(workflow),
@@ -97,13 +101,13 @@ export class SqliteTurns {
       toTags(tags),
       ...stateValues(turn.state),
       turn.at,
-      ...(flow === undefined ? [] : [...traitValues(flow), turn.state.deadlineAt ?? null]),
+      ...(hasMore ? [...traitValues(flow ?? {}), turn.state.deadlineAt ?? null, toQueue(queue), textOrNull(turn.memo)] : []),
     )
     if (changes === 0) return this.#outcomeOfCreation(turn)
     const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
     this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
     if (unique.length > 0) this.#flow.unique.take(unique, key)
-    for (const tag of tags) this.#tag.run(toText(tag), createdAt, key)
+    this.#notes.tag(key, createdAt, tags)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
     if (turn.sends !== undefined) this.#send(turn.sends)
     return "committed"

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from "vitest"
 import type { StoreProvider } from "../../ports/store.ts"
+import { annotationCases } from "./annotation-cases.ts"
 import { claimCases } from "./claim-cases.ts"
 import { commitCases } from "./commit-cases.ts"
 import { createCases } from "./create-cases.ts"
@@ -10,6 +11,7 @@ import { uniqueCases } from "./unique-cases.ts"
 import { inboxCases } from "./inbox-cases.ts"
 import { leaseCases } from "./lease-cases.ts"
 import { lifeCycleCases } from "./life-cycle-cases.ts"
+import { queueCases } from "./queue-cases.ts"
 import { payloadCases } from "./payload-cases.ts"
 import { sendCases } from "./send-cases.ts"
 import { scheduleCases } from "./schedule-cases.ts"
@@ -42,6 +44,8 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     limitCases(bed)
     uniqueCases(bed)
     directoryCases(bed)
+    queueCases(bed)
+    annotationCases(bed)
     payloadCases(bed)
     scheduleCases(bed)
     lifeCycleCases(bed)

@@ -16,11 +16,12 @@ export interface CreationOptions {
   readonly tags?: readonly string[]
   readonly state?: Partial<InstanceState>
   readonly flow?: FlowTraits
+  readonly queue?: string
 }
 
 /** The turn that creates an instance. It takes up positions 1 and 2, so the next turn begins at 3. */
 export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: InstanceState } {
-  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow } = options
+  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow, queue } = options
   return {
     instance: id,
     incarnation,
@@ -30,7 +31,7 @@ export function creation(id: string, options: CreationOptions = {}): Turn & { re
     run: 1,
     at: createdAt,
     entries: `[{"type":"run.started"}]`,
-    create: { id, incarnation, workflow, version, createdAt, tags, ...(flow ? { flow } : undefined) },
+    create: { id, incarnation, workflow, version, createdAt, tags, ...(flow ? { flow } : undefined), ...(queue === undefined ? undefined : { queue }) },
     state: { ...idle, ...state },
   }
 }

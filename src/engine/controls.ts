@@ -17,7 +17,6 @@ import { notFound } from "./endings.ts"
 import { forkTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { forkDraft } from "./fork.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
-import { newsOfKept } from "./kept-children.ts"
 import { loadRun } from "./loader.ts"
 import { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
@@ -211,16 +210,12 @@ export class Controls {
       const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
       draft.add(decision.entry)
       draft.discardInbox = true
-      const kept = foldOf(recorded.filter((item) => isKept(item, decision.entry)))
-      const parting = isTerminal(row.status) ? [] : partingMessages(foldOf(recorded), row.incarnation, decision.entry, draft.at)
-      draft.sends = [...parting, ...(await newsOfKept(this.#store, row, kept, draft.at))]
+      draft.sends = isTerminal(row.status) ? [] : partingMessages(foldOf(recorded), row.incarnation, decision.entry, draft.at)
       const state = decision.state(position)
       const turn = draft.seal(this.#worker.nextTurnId(), row, decision.run, state)
       const outcome = await new Promise((onResult) => this.#worker.committer.submit(turn, { onResult }))
       if (outcome === "committed") {
         this.#worker.onSent(draft.sends)
-        // One may have ended between that look and the turn, which dropped what it said.
-        for (const news of await newsOfKept(this.#store, row, kept, draft.at)) await this.#worker.mailroom.deliver(news)
         if (isTerminal(state.status)) this.#worker.ended(id, decision.entry)
         return result({ ...row, ...state })
       }
@@ -252,11 +247,6 @@ function foldOf(recorded: readonly Recorded[]): State {
   const state = new State()
   for (const item of recorded) state.apply(item)
   return state
-}
-
-/** A run that begins with that entry keeps it. */
-function isKept({ position }: Recorded, entry: Entry): boolean {
-  return entry.type === "run.started" && entry.kept?.some(({ from, to }) => position >= from && position <= to) === true
 }
 
 type Seizure = { readonly refused: string } | { readonly entry: Entry; readonly run: number; readonly state: (position: number) => InstanceState }

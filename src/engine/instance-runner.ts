@@ -15,7 +15,8 @@ import { Grace } from "./grace.ts"
 import { EndingHooks } from "./hooks.ts"
 import type { Input } from "./input.ts"
 import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
-import { MessageIntake, type IntakeDriver } from "./message-intake.ts"
+import type { LoadedInstance } from "./kept-children.ts"
+import { MessageIntake, type Incoming, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
 import { RunEndings } from "./run-endings.ts"
@@ -93,11 +94,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#row = new ResidentRow(runtime, { ...parts, pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer })
   }
 
-  #inputOf(message: Message): Input {
+  #inputOf(message: Incoming): Input {
     return { take: (gated) => this.#intake.take(message, gated && !this.#row.isDelayed) }
   }
 
-  resume(messages: readonly Message[]): void {
+  resume(messages: readonly Incoming[]): void {
     this.#attempts.goOn()
     this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
   }
@@ -136,12 +137,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
-  load(row: InstanceRow, recorded: readonly Recorded[], textLength: number, crashed: boolean): void {
+  load(row: InstanceRow, { recorded, textLength, news }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
     for (const item of recorded) {
       this.state.apply(item)
       this.#pipeline.push(item)
     }
+    for (const message of news) this.#inputs.push(this.#inputOf(message))
     this.#writer.restore(row, this.state.position)
     this.#row.loaded(row)
     if (row.dueAt === undefined) this.#hooks.markDone()
@@ -374,9 +376,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     })
   }
 
-  /** The code has asked for nothing and has not ended. */
+  /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
   get #isStuck(): boolean {
     const { execution } = this.#pipeline
+    if (this.state.cancel) return false
     return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0 && this.#writer.idle
   }
 }

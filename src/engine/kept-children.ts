@@ -1,19 +1,36 @@
 import { encodeError, Payload } from "../core/codec.ts"
 import { childIncarnation } from "../core/idempotency-key.ts"
-import type { InstanceState } from "../core/instance-state.ts"
+import { InstanceState } from "../core/instance-state.ts"
 import { isTerminal } from "../core/status.ts"
-import type { NewInstance, NewMessage } from "../ports/journal-store.ts"
+import type { InstanceRow, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import { notFound, readEnding } from "./endings.ts"
+import { loadRun, type LoadedRun } from "./loader.ts"
 import { newsToParent } from "./parting.ts"
 
+export interface LoadedInstance extends LoadedRun {
+  readonly news: readonly NewMessage[]
+}
+
+/** All that a runner needs of an instance that the store has. */
+export async function loadInstance(store: Store, row: InstanceRow): Promise<LoadedInstance> {
+  const loaded = await loadRun(store.journal, row)
+  return { ...loaded, news: await newsOfKept(store, row, loaded) }
+}
+
 /**
- * News of children that a restarted run keeps. One that ended in the meantime told it to the run before, or to nobody: so it is told again.
- * `state` is that of what the run keeps. Told twice does no harm.
+ * News of children that a run restarted from a step keeps. One that ended before the restart told it to the run before, or to nobody: so
+ * whoever loads the run looks. Told twice does no harm.
  */
-export async function newsOfKept(store: Store, { id, incarnation }: NewInstance, state: InstanceState, at: number): Promise<readonly NewMessage[]> {
+async function newsOfKept(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
+  const [start] = recorded
+  if (start?.entry.type !== "run.started" || start.entry.kept === undefined) return []
+  const state = new InstanceState()
+  for (const item of recorded) state.apply(item)
+  const { at } = state
   const news: NewMessage[] = []
-  for (const [step, { instance, run }] of state.children.entries()) {
+  for (const [step, { instance, run, position }] of state.children.entries()) {
+    if (position > runPosition) continue
     const child = await store.directory.get(instance)
     const isSame = child?.incarnation === childIncarnation(incarnation, run, step)
     const parent = { instance: id, incarnation, run, step }

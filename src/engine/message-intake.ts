@@ -5,7 +5,7 @@ import type { EntryOf, Recorded } from "../core/journal.ts"
 import { isUndoing } from "../core/undoing.ts"
 import type { Message, NewMessage } from "../ports/journal-store.ts"
 import type { CodeAnswers } from "./code-answers.ts"
-import type { ChildEnding } from "./parting.ts"
+import { byParent, type ChildEnding } from "./parting.ts"
 import type { RunEndings } from "./run-endings.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -17,7 +17,7 @@ export class MessageIntake {
   readonly #writer: TurnWriter
   readonly #driver: IntakeDriver
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
-  #held: Message[] = []
+  #held: Incoming[] = []
 
   constructor(state: InstanceState, writer: TurnWriter, driver: IntakeDriver) {
     this.#state = state
@@ -26,9 +26,9 @@ export class MessageIntake {
   }
 
   /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
-  take(message: Message, closed: boolean): void {
+  take(message: Incoming, closed: boolean): void {
     if (!isControl(message.kind) && closed) return void this.#held.push(message)
-    this.#writer.draft.consume(message.seq)
+    if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
     if (ignored !== undefined) return void this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
@@ -44,6 +44,7 @@ export class MessageIntake {
       case "terminate":
         return this.#driver.endings.terminate(message.topic, message.payload !== undefined)
       case "cancel":
+        if (this.#state.stalled) return this.#driver.endings.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
         this.#driver.endings.cancel({ type: "cancel.requested", cause: "request", ...reason })
         return this.#resume()
       case "resume":
@@ -58,14 +59,14 @@ export class MessageIntake {
     this.#driver.resume(held)
   }
 
-  #takeChild({ topic = "", payload = "{}" }: Message): void {
+  #takeChild({ topic = "", payload = "{}" }: Incoming): void {
     const { status, value, reason } = JSON.parse(payload) as ChildEnding
     const instance = this.#state.children.get(topic)?.instance ?? ""
     this.#driver.record({ type: "child.ended", id: topic, instance, status, value: Payload.of(value), ...(reason === undefined ? undefined : { reason }) })
   }
 
   /** One that the code refuses is answered, and never accepted. */
-  #takeUpdate({ topic = "", payload = "", eventId = "" }: Message): void {
+  #takeUpdate({ topic = "", payload = "", eventId = "" }: Incoming): void {
     const value = Payload.of(payload)
     const refusal = this.#driver.answers.refuseUpdate(topic, payload)
     if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
@@ -82,6 +83,9 @@ export class MessageIntake {
   }
 }
 
+/** A message from the inbox; without a `seq`, what the engine found out itself, and finds out again if this is lost. */
+export type Incoming = NewMessage & Partial<Pick<Message, "seq">>
+
 /** The runner of the instance, as its intake sees it. */
 export interface IntakeDriver {
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
@@ -89,11 +93,11 @@ export interface IntakeDriver {
   readonly answers: CodeAnswers
   settle(entry: EntryOf<"wait.completed">): void
   /** What was held back may begin; these messages go before all other inputs. */
-  resume(messages: readonly Message[]): void
+  resume(messages: readonly Incoming[]): void
 }
 
 /** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
-function ignoreReason(message: Message, state: InstanceState): string | undefined {
+function ignoreReason(message: Incoming, state: InstanceState): string | undefined {
   switch (message.kind) {
     case "event":
       return message.eventId !== undefined && state.hasEventId(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
@@ -111,13 +115,13 @@ function ignoreReason(message: Message, state: InstanceState): string | undefine
     case "resume":
       return state.paused || state.stalled ? undefined : "it is neither paused nor stalled"
     case "cancel":
-      if (state.stalled) return "it is stalled: terminate it, or resume it first"
+      if (state.stalled) return message.payload === byParent ? undefined : "it is stalled: terminate it, or resume it first"
       if (isUndoing(state)) return "it is being rolled back already"
       return state.cancel ? "it is being cancelled already" : undefined
   }
 }
 
-function isAwaited({ topic = "", payload = "{}" }: Message, state: InstanceState): boolean {
+function isAwaited({ topic = "", payload = "{}" }: Incoming, state: InstanceState): boolean {
   const ending = JSON.parse(payload) as ChildEnding
   return state.children.get(topic)?.run === ending.run
 }

@@ -13,6 +13,9 @@ export interface ChildEnding {
   readonly reason?: string
 }
 
+/** In a cancel that a parent's end sends. It is not to be refused: nobody is left who would ask again. */
+export const byParent = "parent"
+
 /** What goes out with the turn that ends a run: the news to its parent, and what becomes of children that the next run does not keep. */
 export function partingMessages(state: InstanceState, incarnation: string, entry: Entry, at: number): readonly NewMessage[] {
   const messages: NewMessage[] = []
@@ -21,7 +24,8 @@ export function partingMessages(state: InstanceState, incarnation: string, entry
   for (const [step, { instance, onParentEnd, run, position }] of state.children.entries()) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
     // By its incarnation: a start that never came to be may have named somebody else.
-    messages.push({ instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at })
+    const end = { instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at } as const
+    messages.push(onParentEnd === "cancel" ? { ...end, payload: byParent } : end)
   }
   return messages
 }

@@ -51,6 +51,12 @@ export class RunEndings {
     this.#attempts.cancel(new CancelledError(id, entry.reason))
   }
 
+  /** Its code cannot be told: journal and code disagree, or it kills the process. */
+  cancelStalled(entry: EntryOf<"cancel.requested">): void {
+    if (!this.#state.cancel) this.#record(entry)
+    this.forceCancel()
+  }
+
   /** The grace of a cancel is over. */
   forceCancel(): void {
     const notRolledBack = this.#pipeline.execution?.notRolledBack ?? []

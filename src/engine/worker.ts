@@ -8,8 +8,8 @@ import type { Transactions } from "../ports/transactions.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { InstanceRunner, type Beginning } from "./instance-runner.ts"
+import { loadInstance } from "./kept-children.ts"
 import { LimitDesk } from "./limit-desk.ts"
-import { loadRun } from "./loader.ts"
 import { Mailroom } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
 import { Pulse } from "./pulse.ts"
@@ -298,10 +298,10 @@ export class Worker implements Runtime {
         const runner = new InstanceRunner(this, workflow, instance)
         this.#loading.add(instance.id)
         try {
-          const { recorded, textLength } = await loadRun(this.#store.journal, instance)
+          const loaded = await loadInstance(this.#store, instance)
           if (!this.#active) return
           const lacksLimits = this.#limits.lacksLimits(instance, workflow)
-          if (lacksLimits && (await this.#limits.assign(workflow, instance, recorded[0]?.entry))) return void assigned.push(instance.id)
+          if (lacksLimits && (await this.#limits.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
           // A start came meanwhile, which is about to lose.
           if (this.residency.get(instance.id)) return void this.#passedOver.add(instance.id)
           this.residency.add(runner)
@@ -309,7 +309,7 @@ export class Worker implements Runtime {
           const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
           // What was pausing is paused now, and that is to be written.
           const cutOff = wasHit || instance.phase === "pausing"
-          runner.load(instance, recorded, textLength, cutOff)
+          runner.load(instance, loaded, cutOff)
           this.mailroom.read(runner)
         } catch (error) {
           this.onLost(runner, error)

@@ -66,7 +66,7 @@ export function childBondStories(open: OpenBed): void {
       }
     })
 
-    it("reaches a child that is paused or stalled as far as a cancel and a terminate do", async () => {
+    it("reaches a child that is paused as a cancel and a terminate do", async () => {
       const engine = await open({ workflows: [parent, patient] })
       await engine.start(parent, { id: "p", input: "return" })
       await engine.settle()
@@ -75,6 +75,40 @@ export function childBondStories(open: OpenBed): void {
       await engine.crash()
       await engine.sendEvent("p", "go")
       expect(await fates(engine, "p-1")).toEqual(["cancelled", "terminated", "paused"])
+    })
+
+    it("ends a child that is stalled, whose code cannot be asked", async () => {
+      const stuck = workflow("stuck", async () => new Promise<never>(() => undefined))
+      const keeper = workflow("keeper", async (ctx) => {
+        for (const onParentEnd of ends) await ctx.startChild(stuck, { id: `p-1-${onParentEnd}`, onParentEnd })
+        await ctx.waitForEvent("go")
+      })
+      const engine = await open({ workflows: [keeper, stuck] })
+      await engine.start(keeper, { id: "p" })
+      await engine.skip("10s")
+      expect(await fates(engine, "p-1")).toEqual(["stalled", "stalled", "stalled"])
+      expect(await engine.get("p-1-cancel").cancel()).toMatchObject({ accepted: false })
+      await engine.crash()
+      await engine.sendEvent("p", "go")
+      await engine.settle()
+      expect(await fates(engine, "p-1")).toEqual(["cancelled", "terminated", "stalled"])
+      expect((await entriesSeen(engine.get("p-1-cancel"))).slice(-2)).toEqual(["cancel.requested", "run.cancelled"])
+      await expect(engine.get("p-1-cancel").result()).rejects.toMatchObject({ details: { reason: "its parent is over" } })
+    })
+
+    it("ends a child that waits for something foreign when it is told, at the end of the grace", async () => {
+      const deaf = workflow("deaf", (ctx: Context) => ctx.waitForEvent("word").catch(() => new Promise<never>(() => undefined)))
+      const keeper = workflow("keeper", async (ctx) => {
+        await ctx.startChild(deaf, { id: "c" })
+        await ctx.waitForEvent("go")
+      })
+      const engine = await open({ workflows: [keeper, deaf] })
+      await engine.start(keeper, { id: "p" })
+      await engine.sendEvent("p", "go")
+      await engine.skip("29s")
+      expect(await engine.get("c").describe()).toMatchObject({ status: "running", phase: "cancelling" })
+      await engine.skip("1s")
+      expect(await engine.get("c").status()).toBe("cancelled")
     })
 
     it("does nothing to children that are over, and goes down through grandchildren", async () => {

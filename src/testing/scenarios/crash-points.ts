@@ -1,6 +1,7 @@
 import type { Store, StoreProvider } from "../../ports/store.ts"
 import { StoreFaultError } from "../faulty-store.ts"
 import type { TestEngine } from "../test-engine.ts"
+import { replacing } from "./replacing.ts"
 import type { BedOptions, OpenBed } from "./scenario-bed.ts"
 
 /** When a process dies of a write; or `unacknowledged`: it is done, and the process lives on without knowing. */
@@ -71,17 +72,6 @@ class CrashPoint {
       directory: replacing(directory, { deliver: (messages) => write(() => directory.deliver(messages)) }),
     })
   }
-}
-
-/** The object with some of its members replaced; the others are called on the object itself. */
-function replacing<T extends object>(object: T, members: Partial<T>): T {
-  return new Proxy(object, {
-    get: (target, name) => {
-      if (name in members) return members[name as keyof T]
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === "function" ? (...args: unknown[]): unknown => Reflect.apply(value, target, args) : value
-    },
-  })
 }
 
 function never<T>(): Promise<T> {

@@ -13,6 +13,7 @@ import { eventStories } from "./event-stories.ts"
 import { forkStories } from "./fork-stories.ts"
 import { handlerStories } from "./handler-stories.ts"
 import { hookStories } from "./hook-stories.ts"
+import { keptChildStories } from "./kept-child-stories.ts"
 import { nestedStepStories } from "./nested-step-stories.ts"
 import { pauseStories } from "./pause-stories.ts"
 import { queryStories } from "./query-stories.ts"
@@ -89,6 +90,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     childStories(open)
     childBondStories(open)
     childRecoveryStories(open)
+    keptChildStories(open)
     handlerStories(open)
     codeQueryStories(open)
     updateStories(open)

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest"
+import type { Context } from "../../core/context.ts"
+import { workflow } from "../../core/workflow.ts"
+import { Engine } from "../../engine/engine.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import { Gate } from "./gate.ts"
+import { noticed } from "./other-process.ts"
+import { replacing } from "./replacing.ts"
+import { entriesSeen, type OpenBed } from "./scenario-bed.ts"
+
+const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word"))
+const parent = workflow("parent", async (ctx) => {
+  const child = await ctx.startChild(patient, { id: "c", onParentEnd: "abandon" })
+  await ctx.do("note", () => 1)
+  return child.result()
+})
+
+/** A client whose first turn waits at a gate; once it is written, the client is dead. */
+async function dyingClient(provider: StoreProvider, host: Engine["parts"]["worker"]["host"]) {
+  const [gate, reached] = [new Gate(), new Gate()]
+  const store: StoreProvider = {
+    name: provider.name,
+    open: async (context) => {
+      const inner = await provider.open(context)
+      const { journal } = inner
+      const commit: typeof journal.commit = async (turns) => {
+        reached.open()
+        await gate.passed
+        await journal.commit(turns)
+        dead.open()
+        return new Promise(() => undefined)
+      }
+      return replacing(inner, { journal: replacing(journal, { commit }) })
+    },
+  }
+  const dead = new Gate()
+  const client = await Engine.open({ host, store, workflows: [], options: {}, role: "client" })
+  return { client, gate, reached, dead }
+}
+
+export function keptChildStories(open: OpenBed): void {
+  describe("a child that ends just when a restart keeps it, whose process dies then", () => {
+    it.each(["paused", "terminated"] as const)("is heard of by the new run of a parent that was %s", async (status) => {
+      let shared: StoreProvider | undefined
+      const engine = await open({ workflows: [parent, patient], wrap: (store) => (shared = store) })
+      const handle = await engine.start(parent, { id: "p" })
+      await engine.settle()
+      await (status === "paused" ? handle.pause() : handle.terminate())
+      await engine.settle()
+      const { client, gate, reached, dead } = await dyingClient(shared as unknown as StoreProvider, engine.host)
+      void client
+        .get("p")
+        .restart({ from: "note" })
+        .catch(() => undefined)
+      await reached.passed
+      await engine.sendEvent("c", "word", "at that moment")
+      gate.open()
+      await dead.passed
+      client.kill()
+      await noticed(engine)
+      expect(await handle.describe()).toMatchObject({ status: "completed", run: 2, result: "at that moment" })
+      expect((await entriesSeen(handle, 2)).filter((type) => type === "child.ended")).toHaveLength(1)
+      await engine.crash()
+      expect(await handle.result()).toBe("at that moment")
+    })
+  })
+}

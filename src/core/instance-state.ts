@@ -1,6 +1,7 @@
 import type { Payload } from "./codec.ts"
-import type { ChildLink, Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
+import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
+import { firesBefore, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-work.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "./small-map.ts"
 import { isNested, isRollback, parentOf } from "./step-id.ts"
@@ -38,6 +39,8 @@ export class InstanceState {
   rollingBack = false
   /** Children that are not over, by the step that started them. */
   readonly children = new SmallMap<OpenChild>()
+  /** Children of steps that failed in the end, and may have started one before: they are not waited for, but end with the run. */
+  strays: SmallMap<OpenChild> | undefined = undefined
   /** Updates that were accepted and are not answered, and their names. */
   readonly updates = new SmallMap<string>()
   paused: { readonly position: number; readonly at: number } | undefined
@@ -109,7 +112,7 @@ export class InstanceState {
           this.#timers.push({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
           return
         }
-        this.children.delete(entry.id)
+        this.#dropChild(entry.id, entry.attempt)
         return this.#closeStep(entry.id, recorded as Recorded<Release>)
       }
       case "child.ended":
@@ -296,6 +299,14 @@ export class InstanceState {
     return this.steps.get(timer.id)?.retryAt === timer.dueAt
   }
 
+  /** The start of a child failed. Attempts before that may have started it all the same. */
+  #dropChild(step: string, attempt: number): void {
+    const child = this.children.get(step)
+    if (child === undefined) return
+    this.children.delete(step)
+    if (attempt > 1) (this.strays ??= new SmallMap()).set(step, child)
+  }
+
   #progress(): void {
     this.crashes = 0
   }
@@ -327,63 +338,6 @@ export class InstanceState {
       if (index >= 0) return void queue.splice(index, 1)
     }
   }
-}
-
-export interface OpenStep {
-  readonly id: string
-  /** The run that asked for it first: a restarted run may keep it. */
-  readonly run: number
-  /** Of its first `step.started`, and the time of that. */
-  readonly position: number
-  readonly firstAt: number
-  attempt: number
-  /** Attempts that ended in an error; those that a crash cut off do not count. */
-  failures: number
-  retryAt: number | undefined
-  hasNested: boolean
-  /** Its function asked for a step inside it while paused, and is at rest until that may begin. Not of the journal. */
-  isHeld: boolean
-}
-
-export interface HookState {
-  readonly failures: number
-  readonly retryAt: number | undefined
-}
-
-const untried: HookState = { failures: 0, retryAt: undefined }
-
-export interface Cancel {
-  readonly position: number
-  readonly at: number
-  readonly cause: "request" | "timeout"
-  readonly reason: string | undefined
-  /** Steps that it found waiting for their next attempt: they have none. */
-  readonly retrying: readonly OpenStep[]
-}
-
-export interface OpenChild extends ChildLink {
-  /** That asked for it, and where. */
-  readonly run: number
-  readonly position: number
-  readonly at: number
-}
-
-export interface OpenWait {
-  readonly id: string
-  readonly event: string
-  readonly timeoutAt: number | undefined
-  readonly at: number
-}
-
-export interface Timer {
-  readonly kind: "sleep" | "retry" | "wait"
-  readonly id: string
-  readonly dueAt: number
-  readonly position: number
-}
-
-function firesBefore(a: Timer, b: Timer): boolean {
-  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.position < b.position)
 }
 
 const endings = {

@@ -21,7 +21,7 @@ export function partingMessages(state: InstanceState, incarnation: string, entry
   const messages: NewMessage[] = []
   if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, at))
   const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
-  for (const [step, { instance, onParentEnd, run, position }] of state.children.entries()) {
+  for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.strays?.entries() ?? [])]) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
     // By its incarnation: a start that never came to be may have named somebody else.
     const end = { instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at } as const

@@ -1,7 +1,7 @@
 import { Asker, type AskRequest, type DoAsk } from "../core/ask.ts"
 import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
-import type { OpenStep } from "../core/instance-state.ts"
+import type { OpenStep } from "../core/open-work.ts"
 import { idempotencyKey } from "../core/idempotency-key.ts"
 import type { Sql } from "../core/sql.ts"
 import { stepName } from "../core/step-id.ts"

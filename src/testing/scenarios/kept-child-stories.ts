@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
+import { PerdureError } from "../../core/errors.ts"
 import { workflow } from "../../core/workflow.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { StoreProvider } from "../../ports/store.ts"
@@ -39,6 +40,35 @@ async function dyingClient(provider: StoreProvider, host: Engine["parts"]["worke
 }
 
 export function keptChildStories(open: OpenBed): void {
+  describe("a child whose start came to no known end", () => {
+    it.each(["cancel", "terminate", "abandon"] as const)("has the end that was asked for when its parent is over: %s", async (onParentEnd) => {
+      const unsure = workflow("unsure", async (ctx) => {
+        const code = await ctx.startChild(patient, { id: "c", onParentEnd }).catch((error: unknown) => (error as { code: string }).code)
+        await ctx.sleep("nap", "1h")
+        return code
+      })
+      const engine = await open({
+        workflows: [unsure, patient],
+        interceptors: [
+          // It is started, but nobody hears of it; and then it cannot be asked for again.
+          async ({ id, attempt }, next) => {
+            if (id !== "c") return next()
+            if (attempt > 1) throw new PerdureError("INVALID_INPUT", "the schema is another now")
+            await next()
+            throw new Error("no answer")
+          },
+        ],
+      })
+      const handle = await engine.start(unsure, { id: "p" })
+      await engine.skip("10m")
+      expect([await handle.status(), await engine.get("c").status()]).toEqual(["sleeping", "waiting"])
+      await engine.crash()
+      await engine.skip("1h")
+      expect(await handle.result()).toBe("INVALID_INPUT")
+      expect(await engine.get("c").status()).toBe({ cancel: "cancelled", terminate: "terminated", abandon: "waiting" }[onParentEnd])
+    })
+  })
+
   describe("a child that ends just when a restart keeps it, whose process dies then", () => {
     it.each(["paused", "terminated"] as const)("is heard of by the new run of a parent that was %s", async (status) => {
       let shared: StoreProvider | undefined

@@ -20,7 +20,7 @@ export async function loadInstance(store: Store, row: InstanceRow): Promise<Load
 
 /**
  * News of children that a run restarted from a step keeps. One that ended before the restart told it to the run before, or to nobody: so
- * whoever loads the run looks. Told twice does no harm.
+ * whoever loads the run looks. What is on its way to this run comes by itself.
  */
 async function newsOfKept(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
   const [start] = recorded
@@ -38,5 +38,8 @@ async function newsOfKept(store: Store, { id, incarnation, runPosition }: Instan
     // It was started, and is deleted: nobody will ever tell.
     else if (!isSame && !state.steps.has(step)) news.push(newsToParent(parent, { type: "run.failed", value: Payload.of(encodeError(notFound(instance))) }, at))
   }
-  return news
+  if (news.length === 0) return news
+  // Read afterwards: the end of a child and what it sends are written together.
+  const unread = await store.journal.readInbox([id])
+  return news.filter(({ topic }) => !unread.some((message) => message.kind === "child" && message.topic === topic))
 }

@@ -220,6 +220,9 @@ export class RunAudit {
 
   #takeChild(id: string): string | undefined {
     const next = this.accepted.find((message) => message.kind === "child")
+    // One that an earlier run started may have told that run, or nobody: then the engine finds out itself.
+    const isFoundOut = (this.children.get(id)?.run ?? this.number) < this.number && !this.accepted.some(({ kind, topic }) => kind === "child" && topic === id)
+    if (isFoundOut) return undefined
     return next && next.topic !== id ? `the next child that is said to have ended is ${next.topic}` : this.#take("child")
   }
 

@@ -1,4 +1,6 @@
-import { describe, expect, it } from "vitest"
+import { fileURLToPath } from "node:url"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import { absurd } from "./peers/adapters/absurd-peer.ts"
 import type { EngineOutcome, PeersOutcome, WorkloadOutcome } from "./peers/outcome.ts"
 import { choose } from "./peers/choice.ts"
 import { peersMarkdown, peersTable } from "./peers/peers-report.ts"
@@ -77,5 +79,21 @@ describe("the choice of engines and workloads", () => {
 
   it("complains of a name that nothing has", () => {
     expect(choose("W1,nobody")).toHaveProperty("complaint", expect.stringContaining("called nobody; there are perdure-sqlite, dbos"))
+  })
+})
+
+describe("an engine that lacks something", () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  it("says what it lacks and how to get it", () => {
+    vi.stubEnv("ABSURD_SQL", undefined)
+    expect(absurd.hindrance()).toMatch(/^ABSURD_SQL is not set; .* take sql\/absurd\.sql of release 0\.5\.0 /)
+    vi.stubEnv("ABSURD_SQL", "nowhere/absurd.sql")
+    expect(absurd.hindrance()).toContain("names a file that is not there")
+  })
+
+  it("has nothing in its way when it is there", () => {
+    vi.stubEnv("ABSURD_SQL", fileURLToPath(import.meta.url))
+    expect(absurd.hindrance()).toBeUndefined()
   })
 })

@@ -46,6 +46,8 @@ export interface PeerDescription {
   readonly remarks?: readonly string[]
   /** Workloads that the engine has no means for, with the reason. */
   readonly cannot?: Readonly<Record<string, string>>
+  /** Why it cannot be measured here and now, and what to do about it. None: nothing is in its way. */
+  readonly hindrance?: () => string | undefined
 }
 
 /** Of a sleeper or listener: how long it sleeps. */

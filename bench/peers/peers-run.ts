@@ -32,7 +32,11 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   const started = wantsPostgres ? await attempt(startPostgres(options.folder)) : {}
   await using postgres = started.value
   const servers = { folder: options.folder, postgres }
-  const hindrance = (engine: PeerDescription) => (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined)
+  const hindrance = (engine: PeerDescription) =>
+    (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined) ?? engine.hindrance?.()
+  for (const { name, reason } of engines.map((engine) => ({ name: engine.name, reason: hindrance(engine) }))) {
+    if (reason !== undefined) console.log(`\n${name} is not run: ${reason}`)
+  }
   const measured = new Map<PeerDescription, Record<string, WorkloadOutcome>>(engines.map((engine) => [engine, {}]))
   for (const workload of workloads) {
     console.log(`\n${workload.id}: ${workload.title}`)

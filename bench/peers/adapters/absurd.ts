@@ -4,7 +4,8 @@ import { Absurd, type TaskContext } from "absurd-sdk"
 import { Pool } from "pg"
 import { type OpenPeer, sleepMs, type WorkflowKind } from "../adapter.ts"
 import { ring } from "../doorbell.ts"
-import { absurd } from "./absurd-peer.ts"
+import { versionOf } from "../installation.ts"
+import { absurd, schemaVariable } from "./absurd-peer.ts"
 import { freshDatabase } from "./fresh-database.ts"
 import { Turns } from "./turns.ts"
 
@@ -45,12 +46,18 @@ async function resultOf(client: Absurd, taskID: string): Promise<number> {
   }
 }
 
+/** Tables of another release may be slower, or not fit at all. */
+async function expectVersion(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ version: string }>("select absurd.get_schema_version() as version")
+  const [given, wanted] = [rows[0]?.version, versionOf("absurd-sdk")]
+  if (given !== wanted) throw new Error(`the tables of ${schemaVariable} are of release ${String(given)}, not ${wanted}`)
+}
+
 export const open: OpenPeer = async (place) => {
-  const schema = process.env["ABSURD_SQL"]
-  if (schema === undefined) throw new Error("its tables are no part of its npm package; put the path of sql/absurd.sql of the same release into ABSURD_SQL")
   const database = await freshDatabase(place)
   const pool = new Pool({ connectionString: database.url, max: settings.poolMax })
-  await pool.query(readFileSync(schema, "utf8"))
+  await pool.query(readFileSync(process.env[schemaVariable] ?? "", "utf8"))
+  await expectVersion(pool)
   const client = new Absurd({ db: pool, queueName: "bench" })
   await client.createQueue()
   for (const [name, run] of Object.entries(tasks)) client.registerTask<number, number>({ name }, run)

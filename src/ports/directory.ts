@@ -1,8 +1,9 @@
 import type { Status } from "../core/status.ts"
+import type { ChangeStream } from "./change-stream.ts"
 import type { InstanceRow, NewMessage, Turn } from "./journal-store.ts"
 
 /** What everybody may ask about instances, owner or not. */
-export interface Directory {
+export interface Directory extends ChangeStream {
   /** Puts messages into inboxes, in order and in one transaction. A PerdureError means that none was; of any other error nothing is known. */
   deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
   /** Creates the instance if its id is free, and delivers the message either way, in one transaction. */

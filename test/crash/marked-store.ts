@@ -62,5 +62,7 @@ function markedDirectory(directory: Directory, marks: StoreMarks): Directory {
     list: (filter, page) => directory.list(filter, page),
     count: (filter, by) => directory.count(filter, by),
     remove: (ids) => directory.remove(ids),
+    changes: (after, limit, instance) => directory.changes(after, limit, instance),
+    latestChange: () => directory.latestChange(),
   }
 }

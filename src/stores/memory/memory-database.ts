@@ -3,6 +3,7 @@ import { isTerminal } from "../../core/status.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
 import type { InstanceRow, InstanceState, JournalRow, Message, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
+import { MemoryChanges } from "./memory-changes.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
 import { slotsOf } from "../admission.ts"
 import { MemoryFlow, type MemoryFlowRecord } from "./memory-flow.ts"
@@ -14,6 +15,8 @@ export interface MemoryInstance {
   /** Its last owner died; told at the next claim. */
   crashed: boolean
   readonly journal: JournalRow[]
+  /** The numbers of its rows among those of all instances. */
+  readonly seqs: number[]
   inbox: Message[]
   /** If it has limits. */
   flow: MemoryFlowRecord | undefined
@@ -30,6 +33,7 @@ export class MemoryDatabase {
   readonly pending = new Set<MemoryInstance>()
   readonly leases = new Map<string, number>()
   readonly schedules = new Map<string, MemorySchedule>()
+  readonly changes = new MemoryChanges()
   /** The clock of whoever uses it now. */
   now: () => number = () => 0
   readonly flow = new MemoryFlow(
@@ -60,6 +64,7 @@ export class MemoryDatabase {
     if (turn.state !== undefined && !this.#keepUnique(existing, turn.state)) return "lost"
 
     existing.journal.push(journalRow(turn))
+    this.changes.add(existing)
     if (consumed !== undefined) existing.inbox = existing.inbox.filter((message) => !consumed.includes(message.seq))
     if (turn.discardInbox === true) existing.inbox = []
     if (turn.tags !== undefined || turn.memo !== undefined) existing.row = annotated(existing.row, turn)
@@ -118,6 +123,7 @@ export class MemoryDatabase {
     this.#disown(instance)
     this.pending.delete(instance)
     this.instances.delete(instance.row.id)
+    this.changes.remove(instance)
   }
 
   #isUnderWay({ instance, incarnation, run }: RunReference): boolean {
@@ -130,10 +136,11 @@ export class MemoryDatabase {
     const { create, state } = turn
     if (create === undefined || state === undefined) throw new Error("a turn that creates an instance says its state")
     const row = annotated({ ...create, tags: [...create.tags], ...state, updatedAt: turn.at }, turn)
-    const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], inbox: [], flow: undefined }
+    const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], seqs: [], inbox: [], flow: undefined }
     if (create.flow?.unique && !this.flow.takeUnique(instance, create.flow.unique)) return false
     if (create.flow) instance.flow = this.flow.recordOf(instance, create.flow)
     this.instances.set(row.id, instance)
+    this.changes.add(instance)
     this.#place(instance)
     return true
   }

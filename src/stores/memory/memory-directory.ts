@@ -1,5 +1,6 @@
 import { isTerminal } from "../../core/status.ts"
 import { defaultQueue } from "../../core/task-queue.ts"
+import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
@@ -68,6 +69,17 @@ export class MemoryDirectory implements Directory {
     })
     this.#access.changed()
     return removed
+  }
+
+  async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
+    this.#access.enter()
+    const { changes, instances } = this.#access.database
+    return changes.read(after, limit, instance === undefined ? "all" : instances.get(instance))
+  }
+
+  async latestChange(): Promise<string> {
+    this.#access.enter()
+    return this.#access.database.changes.latest
   }
 
   #matching(filter: Filter): MemoryInstance[] {

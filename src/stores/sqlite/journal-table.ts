@@ -7,6 +7,9 @@ import { fromChunks, inlineTextMax, toChunks } from "./text-chunks.ts"
 /** In the chunk table, the row's own entries are blob 0 if they are too long for it, and its blobs follow from 1. */
 const entriesBlob = 0
 
+/** What `whole` needs of a row, in its order. */
+export const rowColumns = "j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks, j.instance"
+
 /** Appends and reads turns. One prepared insert per turn is what the speed of a commit rests on. Writers are in a transaction. */
 export class JournalTable {
   readonly #insert: SqlStatement
@@ -26,7 +29,7 @@ export class JournalTable {
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_journal_chunk (instance, position, blob, part, bytes) VALUES (?, ?, ?, ?, ?)`)
     this.#recorded = driver.prepare(`SELECT turn FROM perdure_journal WHERE instance = ? AND position = ?`)
     this.#read = driver.prepareReader(
-      `SELECT j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks, j.instance
+      `SELECT ${rowColumns}
       FROM perdure_instance i CROSS JOIN perdure_journal j ON j.instance = i.key
       WHERE i.id = ? AND j.position >= ifnull((SELECT max(position) FROM perdure_journal WHERE instance = i.key AND position <= ?), 0)
       ORDER BY j.position`,
@@ -61,7 +64,7 @@ export class JournalTable {
       const stored = this.#read(toText(id), from)
       const rows: JournalRow[] = []
       for (const row of stored) {
-        const whole = this.#whole(row)
+        const whole = this.whole(row)
         if (whole === undefined) break
         rows.push(whole)
       }
@@ -74,8 +77,8 @@ export class JournalTable {
     }
   }
 
-  /** The table is STRICT: each value has the type of its column. */
-  #whole(row: SqlValue[]): JournalRow | undefined {
+  /** The row with what is beside it; undefined if that is not there. The table is STRICT: each value has the type of its column. */
+  whole(row: SqlValue[]): JournalRow | undefined {
     const [turn, position, count, run, at, entries, chunkCount, instance] = row as [string, number, number, number, number, string, number | null, number]
     if (chunkCount === null) return { turn: fromText(turn), position, count, run, at, entries: fromText(entries) }
     const chunks = this.#readChunks.all(instance, position)

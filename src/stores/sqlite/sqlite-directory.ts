@@ -1,8 +1,11 @@
 import { isTerminal, statuses, type Status } from "../../core/status.ts"
+import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
+import { toChangeCursor } from "../change-cursor.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { ChangeTable } from "./change-table.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { countQuery, isByQueue, pageQuery, type Query } from "./instance-query.ts"
 import { InstanceRemover } from "./instance-remover.ts"
@@ -20,18 +23,20 @@ export class SqliteDirectory implements Directory {
   readonly #turns: SqliteTurns
   readonly #flow: SqliteFlow
   readonly #remover: InstanceRemover
+  readonly #changes: ChangeTable
   readonly #get: SqlStatement
   readonly #status: SqlStatement
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
-  constructor({ driver, now, inbox, turns, flow }: SqliteTables) {
+  constructor({ driver, now, journal, inbox, turns, flow }: SqliteTables) {
     this.#driver = driver
     this.#now = now
     this.#inbox = inbox
     this.#turns = turns
     this.#flow = flow
     this.#remover = new InstanceRemover(driver, inbox)
+    this.#changes = new ChangeTable(driver, journal)
     this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
     this.#status = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ?`)
   }
@@ -93,6 +98,14 @@ export class SqliteDirectory implements Directory {
     } finally {
       this.#turns.forget()
     }
+  }
+
+  async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
+    return this.#changes.read(after, limit, instance)
+  }
+
+  async latestChange(): Promise<string> {
+    return toChangeCursor(this.#changes.latest())
   }
 
   #all({ sql, values }: Query): SqlRow[] {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from "vitest"
 import type { StoreProvider } from "../../ports/store.ts"
 import { annotationCases } from "./annotation-cases.ts"
+import { changeCases } from "./change-cases.ts"
 import { claimCases } from "./claim-cases.ts"
 import { commitCases } from "./commit-cases.ts"
 import { createCases } from "./create-cases.ts"
@@ -46,6 +47,7 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     directoryCases(bed)
     queueCases(bed)
     annotationCases(bed)
+    changeCases(bed)
     payloadCases(bed)
     scheduleCases(bed)
     lifeCycleCases(bed)

@@ -43,7 +43,7 @@ export class InstanceState {
   strays: SmallMap<OpenChild> | undefined = undefined
   /** Updates that were accepted and are not answered, and their names. */
   readonly updates = new SmallMap<string>()
-  paused: { readonly position: number; readonly at: number } | undefined
+  paused: { readonly position: number; readonly at: number; readonly reason: string | undefined } | undefined
   /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
   dormant = false
   stalled: EntryOf<"stalled"> | undefined
@@ -170,7 +170,7 @@ export class InstanceState {
         for (const step of this.steps.values()) if (step.retryAt !== undefined) this.#closeStep(step.id, undefined)
         return
       case "paused":
-        this.paused = { position, at }
+        this.paused = { position, at, reason: entry.reason }
         return
       case "resumed":
         this.paused = undefined

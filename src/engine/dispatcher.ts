@@ -47,6 +47,13 @@ export class Dispatcher {
     await this.#claiming
   }
 
+  /** Gives back all that the worker owns, and its lease: it is not missed. */
+  async leave(): Promise<void> {
+    const { journal, worker } = this.#spec
+    await journal.release(worker, await journal.owned(worker))
+    await journal.renew(worker, 0)
+  }
+
   /** These instances, or any, may be there to be claimed. */
   wake(ids?: readonly string[]): void {
     if (!this.#running) return

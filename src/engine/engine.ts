@@ -230,13 +230,15 @@ export class Engine implements Client, AsyncDisposable {
 
   async why(id: string): Promise<Why> {
     this.#check()
-    const { reader, registry, host, settings } = this.parts
+    const { reader, registry, host, settings, worker } = this.parts
     const row = await reader.row(id)
     return reader.why(id, {
       now: host.now(),
       versions: registry.versions(row.workflow),
       isWorker: this.role === "worker",
       cancelGraceMs: settings.cancelGraceMs,
+      isInLine: (step) => worker.stepLine?.holds(id, step) === true,
+      concurrentStepsMax: settings.concurrentStepsMax,
     })
   }
 

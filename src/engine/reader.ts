@@ -3,7 +3,7 @@ import { PerdureError } from "../core/errors.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
 import { runOf } from "../core/run-history.ts"
-import { isTerminal, statuses } from "../core/status.ts"
+import { isTerminal, statuses, type Status } from "../core/status.ts"
 import { stepsOf, type StepInfo } from "../core/step-view.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { Filter } from "../ports/directory.ts"
@@ -17,6 +17,7 @@ import { explain, type WhyContext } from "./why.ts"
 
 const limitDefault = 50
 const limitMax = 1_000
+const childrenMax = 10
 
 /** Answers questions about instances from what is committed. */
 export class Reader {
@@ -91,8 +92,22 @@ export class Reader {
     const { recorded } = await loadRun(this.#store.journal, row)
     const state = new InstanceState()
     for (const item of recorded) state.apply(item)
-    const line = row.slots === "parked" ? await this.#store.flow.waitOf(id) : undefined
-    return explain(row, state, stepsOf(recorded), { ...context, ...(line ? { line } : undefined) })
+    const steps = stepsOf(recorded)
+    const { directory, flow } = this.#store
+    const line = row.slots === "parked" ? await flow.waitOf(id) : undefined
+    return explain({ ...context, row, state, steps, line, workers: await directory.workers(), children: await this.#openChildren(steps) })
+  }
+
+  /** Some of them: where there are many, one of them says little. */
+  async #openChildren(steps: readonly StepInfo[]): Promise<ReadonlyMap<string, Status>> {
+    const found = new Map<string, Status>()
+    for (const { type, status, instance } of steps) {
+      if (found.size === childrenMax) break
+      if (type !== "child" || status !== "waiting" || instance === undefined) continue
+      const child = await this.#store.directory.get(instance)
+      if (child) found.set(instance, child.status)
+    }
+    return found
   }
 }
 

@@ -15,11 +15,21 @@ export class StepLine {
     this.#free = places
   }
 
-  /** How many wait for their first place. */
-  waiting = 0
+  readonly #beginners = new Set<Waiting>()
 
-  place(priority: number): Place {
-    return new Place(this, priority)
+  /** How many wait for their first place. */
+  get waiting(): number {
+    return this.#beginners.size
+  }
+
+  /** Whether an attempt of that step has not begun, for want of a place. */
+  holds(instance: string, step: string): boolean {
+    for (const { place } of this.#beginners) if (place.of.instance === instance && place.of.step === step) return true
+    return false
+  }
+
+  place(priority: number, of: PlaceOwner): Place {
+    return new Place(this, priority, of)
   }
 
   /** Nobody begins any more; those that have begun go on. */
@@ -28,8 +38,8 @@ export class StepLine {
   }
 
   enter(place: Place, goesOn: boolean, call: () => void): Waiting {
-    const waiting: Waiting = { priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
-    if (!goesOn) this.waiting++
+    const waiting: Waiting = { place, priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
+    if (!goesOn) this.#beginners.add(waiting)
     this.#line.push(waiting)
     this.#callNext()
     return waiting
@@ -37,7 +47,7 @@ export class StepLine {
 
   /** It does not wait any more. */
   drop(waiting: Waiting): void {
-    if (waiting.call && !waiting.goesOn) this.waiting--
+    this.#beginners.delete(waiting)
     waiting.call = undefined
   }
 
@@ -63,6 +73,7 @@ export class StepLine {
 /** One attempt's place, or its wait for one. */
 export class Place {
   readonly priority: number
+  readonly of: PlaceOwner
   readonly #line: StepLine
   #has = false
   #waiting: Waiting | undefined
@@ -71,8 +82,9 @@ export class Place {
   #asked = 0
   #isOver = false
 
-  constructor(line: StepLine, priority: number) {
+  constructor(line: StepLine, priority: number, of: PlaceOwner) {
     this.#line = line
+    this.of = of
     this.priority = priority
   }
 
@@ -124,7 +136,14 @@ export class Place {
   }
 }
 
+/** The attempt that a place is for. */
+export interface PlaceOwner {
+  readonly instance: string
+  readonly step: string
+}
+
 interface Waiting {
+  readonly place: Place
   readonly priority: number
   readonly order: number
   readonly goesOn: boolean

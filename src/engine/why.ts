@@ -1,11 +1,13 @@
 import { formatDuration } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
-import { isTerminal } from "../core/status.ts"
+import { isTerminal, type Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import { limitAt } from "../core/undoing.ts"
+import type { WorkerLease } from "../ports/directory.ts"
 import type { LimitWait } from "../ports/flow-control.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Why } from "./client.ts"
+import { describeEnd, describeLine, describeSteps, inTime, quotedList, time } from "./why-sentences.ts"
 
 export interface WhyContext {
   readonly now: number
@@ -14,76 +16,121 @@ export interface WhyContext {
   /** This engine executes; else it only asks. */
   readonly isWorker: boolean
   readonly cancelGraceMs: number
+  /** The step has not begun: the worker, which is this one, runs only so many at a time. */
+  readonly isInLine: (step: string) => boolean
+  readonly concurrentStepsMax: number
+}
+
+/** What the store tells besides. */
+export interface WhyFacts {
+  readonly workers: readonly WorkerLease[]
   /** The limit that it waits for. */
-  readonly line?: LimitWait
+  readonly line?: LimitWait | undefined
+  /** How its children are that are not over, as far as they were looked at. */
+  readonly children: ReadonlyMap<string, Status>
 }
 
-/** Says in plain sentences what an instance is waiting for. */
-export function explain(row: InstanceRow, state: InstanceState, steps: readonly StepInfo[], context: WhyContext): Why {
-  const because = reasons(row, state, steps, context)
-  const next = nextMove(row, state, context)
-  return { status: row.status, because, ...(next ? { next } : undefined) }
+/** What an instance is, and all that bears on why it does not move. */
+export interface WhySubject extends WhyContext, WhyFacts {
+  readonly row: InstanceRow
+  readonly state: InstanceState
+  readonly steps: readonly StepInfo[]
 }
 
-function reasons(row: InstanceRow, state: InstanceState, steps: readonly StepInfo[], context: WhyContext): string[] {
-  const { now } = context
-  if (isTerminal(row.status)) return [`it is over: ${row.status} at ${time(row.updatedAt)}`]
-  const lines: string[] = []
-  if (row.owner === undefined && row.status !== "paused" && row.status !== "stalled" && context.isWorker && !context.versions.includes(row.version)) {
-    const known = context.versions.length === 0 ? "none of this workflow" : context.versions.map((version) => `"${version}"`).join(", ")
-    lines.push(`no worker here has version "${row.version}" of workflow "${row.workflow}" (it has ${known})`)
-  }
-  if (row.status === "stalled") lines.push(`it is stalled: ${state.stalled?.message ?? "its journal and its code disagree"}`)
-  if (row.status === "paused") lines.push(`it is paused since ${time(state.paused?.at ?? row.updatedAt)}; resume it`)
-  if (row.phase === "pausing") lines.push("it is pausing: attempts that were running may finish")
-  if (row.phase === "cancelling")
-    lines.push(`it is being cancelled since ${time(state.cancel?.at ?? row.updatedAt)}${state.cancel?.reason === undefined ? "" : ` (${state.cancel.reason})`}`)
-  if (row.phase === "rollingBack") lines.push("it is being rolled back: what it completed is undone before it ends")
-  if (context.line) lines.push(lineReason(context.line))
-  else if (row.status === "queued")
-    lines.push(
-      row.dueAt !== undefined && row.dueAt > now
-        ? `it starts at ${time(row.dueAt)}, ${formatDuration(row.dueAt - now)} from now`
-        : "it waits for a worker to take it",
-    )
-  for (const step of steps) lines.push(...stepReason(step, now))
-  if (lines.length === 0) lines.push(row.owner === undefined ? "it waits for a worker to take it" : "its code is running between steps")
-  return lines
+/** Says in plain sentences what an instance is waiting for, the most telling first. */
+export function explain(subject: WhySubject): Why {
+  const next = nextMove(subject)
+  return { status: subject.row.status, because: reasons(subject), ...(next ? { next } : undefined) }
 }
 
-/** What it waits for, who has it, and how many are before it. */
-function lineReason({ use, max, perMs, holders, held, ahead, until }: LimitWait): string {
-  const key = use.isKeyed ? `, key ${JSON.stringify(use.key.slice(`${use.workflow}/${use.name}/`.length))}` : ""
-  const line = `; ${ahead === 0 ? "it is the next" : `${ahead} before it`}`
-  if (use.kind === "rate") {
-    const when = until === undefined ? "" : `, at ${time(until)}`
-    return `it waits to be started: workflow "${use.workflow}"${key} starts at most ${max} in ${formatDuration(perMs ?? 0)}${line}${when}`
-  }
-  const names = holders.map((id) => `"${id}"`).join(", ")
-  const others = held > holders.length ? ` and ${held - holders.length} more` : ""
-  const taken = held === 0 ? "lets nobody in" : `is taken by ${names}${others}`
-  return `it waits for a slot: the limit of ${max} at a time of workflow "${use.workflow}"${key} ${taken}${line}`
+function reasons(subject: WhySubject): readonly string[] {
+  const { row, state, line } = subject
+  if (isTerminal(row.status)) return describeEnd(row, state)
+  const held = row.status === "stalled" ? [stallReason(subject)] : row.status === "paused" ? [pauseReason(subject)] : []
+  const phase = phaseReason(subject)
+  const seeking = held.length > 0 ? [] : workerReasons(subject)
+  const start = line ? [describeLine(line)] : row.status === "queued" ? startReason(subject) : []
+  const waits = row.status === "stalled" ? [] : describeSteps(subject)
+  const [blocking, remarks] = needsWorker(subject) ? [seeking, []] : [[], seeking]
+  const all = [...held, ...blocking, ...phase, ...start, ...waits, ...remarks]
+  return all.length > 0 ? all : ["its code is running between steps"]
 }
 
-function stepReason(step: StepInfo, now: number): string[] {
-  const until = step.wakeAt === undefined ? "" : ` until ${time(step.wakeAt)}, ${formatDuration(Math.max(0, step.wakeAt - now))} from now`
-  switch (step.status) {
-    case "running":
-      return [`step "${step.id}" is running, attempt ${step.attempts}, since ${time(step.startedAt)}`]
-    case "retrying":
-      return [`step "${step.id}" failed (attempt ${step.attempts}: ${message(step.error)}) and waits${until} to try again`]
-    case "sleeping":
-      return [`sleep "${step.id}" lasts${until}`]
-    case "waiting":
-      if (step.type === "child") return [`child "${step.instance}" is not over, since ${time(step.startedAt)}`]
-      return [`wait "${step.id}" is for event "${step.event}" since ${time(step.startedAt)}${step.wakeAt === undefined ? "" : `, at most${until}`}`]
+function stallReason({ row, state: { stalled } }: WhySubject): string {
+  const advice = stalled?.code === "JOURNAL_MISMATCH" ? "; or restart it from a step, or terminate it" : ""
+  return `it is stalled since ${time(row.updatedAt)}: ${stalled?.message ?? "its journal and its code disagree"}${advice}`
+}
+
+function pauseReason({ row, state: { paused } }: WhySubject): string {
+  return `it is paused since ${time(paused?.at ?? row.updatedAt)}${remark(paused?.reason)}; resume it`
+}
+
+function phaseReason({ row, state, now, cancelGraceMs }: WhySubject): readonly string[] {
+  switch (row.phase) {
+    case "pausing":
+      return [`it is pausing since ${time(state.paused?.at ?? row.updatedAt)}${remark(state.paused?.reason)}: attempts that were running may finish`]
+    case "cancelling": {
+      const { at = row.updatedAt, reason, cause } = state.cancel ?? {}
+      const because = cause === "timeout" ? " (its timeout)" : remark(reason)
+      return [`it is being cancelled since ${time(at)}${because}, and may clean up until ${inTime(at + cancelGraceMs, now)}`]
+    }
+    case "rollingBack": {
+      const why = state.terminating
+        ? ` since it was terminated${remark(state.terminating.reason)}`
+        : state.cancel
+          ? ` since it was cancelled${remark(state.cancel.reason)}`
+          : ""
+      return [`it is being rolled back${why}: what it completed is undone before it ends`]
+    }
     default:
       return []
   }
 }
 
-function nextMove(row: InstanceRow, state: InstanceState, { cancelGraceMs, now, line }: WhyContext): Why["next"] {
-  if (isTerminal(row.status) || row.status === "paused" || row.status === "stalled") return undefined
+/** Who executes here has other code. */
+function isMissing({ row, isWorker, versions }: WhySubject): boolean {
+  return row.owner === undefined && isWorker && !versions.includes(row.version)
+}
+
+/** Nothing will happen to it unless a worker takes it, now. */
+function needsWorker(subject: WhySubject): boolean {
+  const { row, now } = subject
+  if (row.owner !== undefined || isMissing(subject)) return true
+  return row.status === "running" || (row.dueAt !== undefined && row.dueAt <= now)
+}
+
+/** Whoever should have it does not, or nobody can. */
+function workerReasons(subject: WhySubject): readonly string[] {
+  const { row, now, versions, workers, line } = subject
+  if (row.owner !== undefined) return ownerReason(subject, row.owner)
+  if (isMissing(subject)) {
+    const known = versions.length === 0 ? "none of this workflow" : quotedList(versions)
+    return [`no worker here has version "${row.version}" of workflow "${row.workflow}" (it has ${known})`]
+  }
+  const since = row.dueAt !== undefined && row.dueAt <= now ? `it is due since ${time(row.dueAt)}, and ` : ""
+  if (!workers.some(({ until }) => until > now)) return [`${since}no worker is running; start one`]
+  return line === undefined && needsWorker(subject) ? [`${since}waits for a worker to take it`.replace(/^waits/, "it waits")] : []
+}
+
+function ownerReason({ workers, now }: WhySubject, owner: string): readonly string[] {
+  const lease = workers.find(({ worker }) => worker === owner)
+  if (lease && lease.until > now) return []
+  const ended = lease ? `, whose lease ended at ${time(lease.until)},` : ""
+  const others = workers.some(({ worker, until }) => worker !== owner && until > now)
+  return [`worker "${owner}"${ended} is gone; ${others ? "another takes it up" : "no other is running, start one"}`]
+}
+
+function startReason({ row, now }: WhySubject): readonly string[] {
+  if (row.dueAt === undefined || row.dueAt <= now) return []
+  const isDebounced = row.flow?.unique?.some(({ kind }) => kind === "debounce") === true
+  return [
+    `it starts at ${time(row.dueAt)}, ${formatDuration(row.dueAt - now)} from now${isDebounced ? ", or later if it is started again before (debounce)" : ""}`,
+  ]
+}
+
+function nextMove({ row, state, cancelGraceMs, now, line }: WhySubject): Why["next"] {
+  if (isTerminal(row.status)) return state.hook.retryAt === undefined ? undefined : { what: "its hook is called again", at: Math.max(state.hook.retryAt, now) }
+  if (row.status === "paused" || row.status === "stalled") return undefined
   if (line) return line.until === undefined ? undefined : { what: "it starts", at: Math.max(line.until, now) }
   if (row.status === "queued") return row.dueAt === undefined ? undefined : { what: "it starts", at: Math.max(row.dueAt, now) }
   const timer = state.nextTimer()
@@ -93,10 +140,6 @@ function nextMove(row: InstanceRow, state: InstanceState, { cancelGraceMs, now, 
   return move.at === Infinity ? undefined : move
 }
 
-function time(at: number): string {
-  return new Date(at).toISOString()
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+function remark(reason: string | undefined): string {
+  return reason === undefined || reason === "" ? "" : ` (${reason})`
 }

@@ -149,7 +149,7 @@ export class Worker implements Runtime {
       this.#dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
       await this.committer.whenIdle()
       // Not only what was in memory: also what waits to be given back.
-      if (wasActive) await this.#store.journal.release(this.worker, await this.#store.journal.owned(this.worker))
+      if (wasActive) await this.#dispatcher.leave()
     } finally {
       this.timers.close()
     }

@@ -11,12 +11,19 @@ export interface Directory extends ChangeStream {
   get(id: string): Promise<InstanceRow | undefined>
   list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>>
   count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
+  /** Workers that have a lease, and until when it lasts: also those whose lease is over and that nobody has missed yet. */
+  workers(): Promise<readonly WorkerLease[]>
   /** Removes ended instances with all that belongs to them; answers the ids that it removed. Others stay. */
   remove(ids: readonly string[]): Promise<readonly string[]>
 }
 
 /** `duplicate`: a message with that event id is unread already. `ended`: the instance takes no more messages. */
 export type Delivery = "delivered" | "duplicate" | "ended" | "absent"
+
+export interface WorkerLease {
+  readonly worker: string
+  readonly until: number
+}
 
 export interface Filter {
   readonly workflow?: string

@@ -57,6 +57,7 @@ function markedJournal(journal: JournalStore, marks: StoreMarks): JournalStore {
 function markedDirectory(directory: Directory, marks: StoreMarks): Directory {
   return {
     deliver: (messages) => marks.during("deliver", () => directory.deliver(messages)),
+    workers: () => directory.workers(),
     deliverOrCreate: (message, create) => marks.during("deliver", () => directory.deliverOrCreate(message, create)),
     get: (id) => directory.get(id),
     list: (filter, page) => directory.list(filter, page),

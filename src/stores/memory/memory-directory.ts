@@ -1,7 +1,7 @@
 import { isTerminal } from "../../core/status.ts"
 import { defaultQueue } from "../../core/task-queue.ts"
 import type { ChangePage } from "../../ports/change-stream.ts"
-import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
+import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
 import type { MemoryInstance } from "./memory-database.ts"
@@ -57,6 +57,11 @@ export class MemoryDirectory implements Directory {
     const counts = new Map<string, number>()
     for (const { row } of this.#matching(filter)) counts.set(row[by], (counts.get(row[by]) ?? 0) + 1)
     return Object.fromEntries(counts)
+  }
+
+  async workers(): Promise<readonly WorkerLease[]> {
+    this.#access.enter()
+    return [...this.#access.database.leases].map(([worker, until]) => ({ worker, until }))
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {

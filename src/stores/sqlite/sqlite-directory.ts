@@ -1,6 +1,6 @@
 import { isTerminal, statuses, type Status } from "../../core/status.ts"
 import type { ChangePage } from "../../ports/change-stream.ts"
-import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
+import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { toChangeCursor } from "../change-cursor.ts"
@@ -26,6 +26,7 @@ export class SqliteDirectory implements Directory {
   readonly #changes: ChangeTable
   readonly #get: SqlStatement
   readonly #status: SqlStatement
+  readonly #workers: SqlStatement
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
@@ -39,6 +40,7 @@ export class SqliteDirectory implements Directory {
     this.#changes = new ChangeTable(driver, journal)
     this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
     this.#status = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ?`)
+    this.#workers = driver.prepare(`SELECT worker, until FROM perdure_lease ORDER BY worker`)
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
@@ -85,6 +87,10 @@ export class SqliteDirectory implements Directory {
   async count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
     const rows = this.#all(countQuery(filter, by))
     return Object.fromEntries(rows.map((row) => [text(row, "name"), integer(row, "count")]))
+  }
+
+  async workers(): Promise<readonly WorkerLease[]> {
+    return this.#workers.all().map((row) => ({ worker: text(row, "worker"), until: integer(row, "until") }))
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {

@@ -40,6 +40,7 @@ import { terminateStories } from "./terminate-stories.ts"
 import { updateStories } from "./update-stories.ts"
 import { valueStories } from "./value-stories.ts"
 import { versionStories } from "./version-stories.ts"
+import { whyHolderStories } from "./why-holder-stories.ts"
 import { whyStories } from "./why-stories.ts"
 
 /**
@@ -83,6 +84,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     limitControlStories(open)
     queryStories(open)
     whyStories(open)
+    whyHolderStories(open)
     determinismStories(open)
     hookStories(open)
     residencyStories(open)

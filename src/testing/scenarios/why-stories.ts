@@ -41,8 +41,12 @@ export function whyStories(open: OpenBed): void {
     })
 
     it("a step runs", async () => {
-      const { handle } = await started("run")
-      expect(await handle.why()).toEqual({ status: "running", because: ['step "work" is running, attempt 1, since 2030-01-01T00:00:00.000Z'] })
+      const { engine, handle } = await started("run")
+      const { worker } = engine.current.parts.worker
+      expect(await handle.why()).toEqual({
+        status: "running",
+        because: [`step "work" is running, attempt 1, since 2030-01-01T00:00:00.000Z, on worker "${worker}", whose lease lasts until 2030-12-31T00:00:00.000Z`],
+      })
     })
 
     it("the instance sleeps", async () => {
@@ -78,7 +82,7 @@ export function whyStories(open: OpenBed): void {
       const { handle } = await started("nest")
       const why = await handle.why()
       expect(why.status).toBe("sleeping")
-      expect(why.because).toContain('sleep "outer/inside" lasts until 2030-01-01T01:00:00.000Z, 1h from now')
+      expect(why.because[0]).toBe('sleep "outer/inside" lasts until 2030-01-01T01:00:00.000Z, 1h from now')
     })
 
     it("the instance is paused, or pausing", async () => {
@@ -87,11 +91,19 @@ export function whyStories(open: OpenBed): void {
       await engine.settle()
       const why = await handle.why()
       expect(why.because[0]).toBe("it is paused since 2030-01-01T00:00:00.000Z; resume it")
+      expect(why.because[1]).toContain('sleep "nap" lasts until')
       expect(why.next).toBeUndefined()
+      await handle.resume()
+      await engine.skip("1m")
+      await handle.pause("asked for by the bank, until Monday")
+      await engine.crash()
+      expect((await handle.why()).because[0]).toBe("it is paused since 2030-01-01T00:01:00.000Z (asked for by the bank, until Monday); resume it")
       const running = await started("run")
-      await running.handle.pause()
+      await running.handle.pause("lunch")
       await running.engine.settle()
-      expect((await running.handle.why()).because[0]).toBe("it is pausing: attempts that were running may finish")
+      const { because } = await running.handle.why()
+      expect(because[0]).toBe("it is pausing since 2030-01-01T00:00:00.000Z (lunch): attempts that were running may finish")
+      expect(because[1]).toContain('step "work" is running')
     })
 
     it("the instance is being cancelled", async () => {
@@ -99,13 +111,18 @@ export function whyStories(open: OpenBed): void {
       await handle.cancel("not needed")
       await engine.settle()
       const why = await handle.why()
-      expect(why.because[0]).toBe("it is being cancelled since 2030-01-01T00:00:00.000Z (not needed)")
+      expect(why.because[0]).toBe(
+        "it is being cancelled since 2030-01-01T00:00:00.000Z (not needed), and may clean up until 2030-01-01T00:00:30.000Z, 30s from now",
+      )
       expect(why.next).toEqual({ what: "its cancel is forced", at: at("00:00:30") })
     })
 
     it("the timeout of the instance comes next", async () => {
       const { handle } = await started("wait", { timeout: "1h" })
       expect((await handle.why()).next).toEqual({ what: "its timeout cancels it", at: at("01:00:00") })
+      const running = await started("run", { timeout: "1h" })
+      await running.engine.skip("1h")
+      expect((await running.handle.why()).because[0]).toContain("it is being cancelled since 2030-01-01T01:00:00.000Z (its timeout)")
     })
 
     it("the instance is stalled", async () => {
@@ -114,7 +131,7 @@ export function whyStories(open: OpenBed): void {
       await engine.skip("5s")
       const why = await handle.why()
       expect(why.status).toBe("stalled")
-      expect(why.because[0]).toContain("it is stalled: the code waits for something that does not come from ctx")
+      expect(why.because[0]).toContain("it is stalled since 2030-01-01T00:00:05.000Z: the code waits for something that does not come from ctx")
     })
 
     it("no worker has its version", async () => {

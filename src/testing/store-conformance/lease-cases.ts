@@ -44,6 +44,25 @@ export function leaseCases(bed: CurrentBed): void {
       expect(await journal.commit([turn("i", 4, { entries: "a" })])).toEqual(["lost"])
     })
 
+    it("who has a lease is told, and until when", async () => {
+      const { journal, directory } = bed()
+      expect(await directory.workers()).toEqual([])
+      await journal.renew("b", 10)
+      await journal.commit([creation("i", { state: { status: "running", dueAt: 1 } })])
+      expect(await claimed("a")).toEqual([["i", false]])
+      const told = async () => (await directory.workers()).toSorted((one, other) => (one.worker < other.worker ? -1 : 1))
+      expect(await told()).toEqual([
+        { worker: "a", until: bed().now + 30_000 },
+        { worker: "b", until: bed().now + 10 },
+      ])
+      bed().now += 20_000
+      await journal.renew("a", 30_000)
+      expect(await told()).toContainEqual({ worker: "a", until: bed().now + 30_000 })
+      await journal.renew("a", 0)
+      await journal.renew("b", 0)
+      expect(await directory.workers()).toEqual([])
+    })
+
     it("a worker that claims again after its lease expired has not crashed", async () => {
       const { journal } = bed()
       await journal.renew("a", 10)

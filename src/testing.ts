@@ -1,3 +1,4 @@
+export { checkJournals, type CheckOptions } from "./testing/check-journals.ts"
 export { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "./testing/test-engine.ts"
 export {
   simulate,
@@ -12,5 +13,7 @@ export type { Seed } from "./testing/simulation/fault-plan.ts"
 export type { SimulatedWorld } from "./testing/simulation/simulated-world.ts"
 export { SimulationError } from "./testing/simulation/simulation-error.ts"
 export type { Mock } from "./testing/step-mocks.ts"
+export type { CheckProblem, CheckProblemKind, CheckReport } from "./engine/journal-check.ts"
+export type { JournalSource } from "./engine/journal-source.ts"
 export type { JournalExport, Replayed } from "./engine/replay.ts"
 export { memory } from "./stores/memory/memory.ts"

@@ -112,9 +112,14 @@ const surfaces: Record<string, Surface> = {
   },
   "src/sqlite.ts": { values: ["sqlite"], types: ["SqliteOptions"] },
   "src/testing.ts": {
-    values: ["SimulationError", "createTestEngine", "expectReplay", "memory", "simulate"],
+    values: ["SimulationError", "checkJournals", "createTestEngine", "expectReplay", "memory", "simulate"],
     types: [
+      "CheckOptions",
+      "CheckProblem",
+      "CheckProblemKind",
+      "CheckReport",
       "JournalExport",
+      "JournalSource",
       "Mock",
       "Replayed",
       "Seed",

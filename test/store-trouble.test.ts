@@ -241,7 +241,7 @@ describe("a second engine on one file", () => {
     const handle = await client.start(flow, { id: "i", input: 1 })
     expect(client.role).toBe("client")
     expect(await handle.status()).toBe("queued")
-    expect((await handle.why()).because).toEqual(["it waits for a worker to take it"])
+    expect((await handle.why()).because).toEqual([expect.stringMatching(/^it is due since .*Z, and no worker is running; start one$/)])
     expect(log.lines).toEqual([])
     const worker = await openEngine()
     expect(worker.role).toBe("worker")

@@ -18,7 +18,7 @@ import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
 import type { LoadedInstance } from "./kept-children.ts"
 import { MessageIntake, type Incoming, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
-import { ReleasePipeline, type PipelineDriver } from "./release-pipeline.ts"
+import { describeDisagreement, ReleasePipeline, type Disagreement, type PipelineDriver } from "./release-pipeline.ts"
 import { RunEndings } from "./run-endings.ts"
 import { ResidentRow } from "./resident-row.ts"
 import type { Row } from "./row-state.ts"
@@ -111,12 +111,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#grace.clear()
   }
 
-  onMissing(describe: () => string): void {
-    this.#grace.await(() => this.#stall("JOURNAL_MISMATCH", describe()))
+  onMissing(describe: () => Disagreement): void {
+    this.#grace.await(() => this.onMismatch(describe()))
   }
 
-  onMismatch(message: string): void {
-    this.#stall("JOURNAL_MISMATCH", message)
+  onMismatch(disagreement: Disagreement): void {
+    this.#stall("JOURNAL_MISMATCH", describeDisagreement(disagreement))
   }
 
   get isGone(): boolean {

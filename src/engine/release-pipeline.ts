@@ -1,3 +1,4 @@
+import type { Outcome } from "../core/outcome.ts"
 import { Execution, type ExecutionSpec } from "../core/execution.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isAsk, type EntryOf, type Recorded, type Release } from "../core/journal.ts"
@@ -126,9 +127,9 @@ export class ReleasePipeline {
     }
     const what = kind === "do" ? (child ? "child" : "step") : kind
     const expected = event === undefined ? `${what} "${entry.id}"` : `wait "${entry.id}" for event "${event}"`
-    const mismatch = (did: string) => `the journal has ${expected} at position ${position}, but the code ${did}; deploy the code that recorded it, then resume`
+    const mismatch = (found: string): Disagreement => ({ position, step: entry.id, expected, found })
     if (answer !== "missing") this.#driver.onMismatch(mismatch(`asks for ${answer.asked}`))
-    else if (execution.outcome) this.#driver.onMismatch(mismatch("ends without asking for it"))
+    else if (execution.outcome) this.#driver.onMismatch(mismatch(endsWithout(execution.outcome)))
     else this.#driver.onMissing(() => mismatch(asksFor(execution)))
     return false
   }
@@ -140,12 +141,32 @@ export interface PipelineDriver {
   /** A recorded ask was matched. */
   onAccepted(): void
   /** The code has not asked for something recorded yet: it may do so within the grace. */
-  onMissing(describe: () => string): void
+  onMissing(describe: () => Disagreement): void
   /** Journal and code disagree. */
-  onMismatch(message: string): void
+  onMismatch(disagreement: Disagreement): void
+}
+
+/** Both sides: what the journal has, and what the code does instead. */
+export interface Disagreement {
+  readonly position: number
+  readonly step: string
+  readonly expected: string
+  readonly found: string
+}
+
+export function describeDisagreement({ position, expected, found }: Disagreement): string {
+  return `the journal has ${expected} at position ${position}, but the code ${found}; deploy the code that recorded it, then resume`
 }
 
 function asksFor(execution: Execution): string {
   const asked = [...execution.asks.fresh.values()].map(({ request }) => describeAsk(request))
   return asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`
 }
+
+function endsWithout(outcome: Outcome): string {
+  if (outcome.ok) return "ends without asking for it"
+  const { error } = outcome
+  return `throws ${error instanceof Error ? `${error.name}: ${error.message.slice(0, messageLengthMax)}` : String(error)} instead of asking for it`
+}
+
+const messageLengthMax = 300

@@ -8,7 +8,7 @@ import { lastRun, seedOf } from "../core/run-history.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { JournalRow, NewInstance } from "../ports/journal-store.ts"
-import { ReleasePipeline } from "./release-pipeline.ts"
+import { describeDisagreement, ReleasePipeline, type Disagreement } from "./release-pipeline.ts"
 
 /** An instance and its whole journal, as tests and people pass it around. */
 export interface JournalExport {
@@ -56,8 +56,8 @@ export async function replay(workflow: AnyWorkflow, { instance, rows }: JournalE
 /** The same for the entries of one run; answers the execution as the journal leaves it. */
 export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, recorded: readonly Recorded[], host: ReplayHost): Promise<ReplayedRun> {
   const state = new InstanceState()
-  let stalled: string | undefined
-  let describeMissing: (() => string) | undefined
+  let stalled: Disagreement | undefined
+  let describeMissing: (() => Disagreement) | undefined
   let onActivity = () => undefined as void
   const pipeline = new ReleasePipeline(state, {
     executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
@@ -65,8 +65,8 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
     onMissing: (describe) => {
       describeMissing = describe
     },
-    onMismatch: (message) => {
-      stalled = message
+    onMismatch: (disagreement) => {
+      stalled = disagreement
     },
   })
   for (const item of recorded) {
@@ -82,7 +82,10 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
     if (step === "blocked" && !(await host.patience(new Promise((resolve) => (onActivity = resolve))))) break
     await new Promise<void>((resolve) => host.quiesce(resolve))
   }
-  throw new PerdureError("JOURNAL_MISMATCH", stalled ?? describeMissing?.() ?? "the code does not follow the journal", { details: { instance: instance.id } })
+  const disagreement = stalled ?? describeMissing?.()
+  throw new PerdureError("JOURNAL_MISMATCH", disagreement ? describeDisagreement(disagreement) : "the code does not follow the journal", {
+    details: { instance: instance.id, ...disagreement },
+  })
 }
 
 /** The code asks, and nothing comes of it. */

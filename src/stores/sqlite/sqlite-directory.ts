@@ -40,7 +40,7 @@ export class SqliteDirectory implements Directory {
     this.#changes = new ChangeTable(driver, journal)
     this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
     this.#status = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ?`)
-    this.#workers = driver.prepare(`SELECT worker, until FROM perdure_lease ORDER BY worker`)
+    this.#workers = driver.prepare(`SELECT worker, until FROM perdure_lease WHERE worker > '' ORDER BY worker`)
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {

@@ -94,7 +94,9 @@ export function disagreementStories(open: OpenBed): void {
             return end()
           }),
         )
-        expect((deployed.description.error as Error).message).toMatch(/has sleep "nap" at position \d+, but the code ends without asking for it/)
+        expect((deployed.description.error as Error).message).toMatch(
+          /has sleep "nap" at position \d+, but the code (ends without|throws Error: broken deploy instead of) asking for it/,
+        )
         await recovers(deployed)
       }
     })

@@ -156,7 +156,7 @@ export function whyHolderStories(open: OpenBed): void {
       )
     })
 
-    it("it is being rolled back: why, and what is being undone", async () => {
+    it("an instance is being rolled back: why, and what is being undone", async () => {
       const undone = workflow("undone", async (ctx: Context) => {
         await ctx.do("book", () => 1, { rollback: () => never.passed })
         await ctx.sleep("nap", "1h")
@@ -171,7 +171,7 @@ export function whyHolderStories(open: OpenBed): void {
       expect(because[1]).toMatch(/^rollback "book.* is running, attempt 1, since 2030-01-01T00:00:00.000Z, on worker/)
     })
 
-    it("it is over: with which error, and that its hook is called again", async () => {
+    it("an instance is over: with which error, and that its hook is called again", async () => {
       const engine = await open({
         workflows: [flow],
         startAt,

@@ -1,0 +1,161 @@
+import { PerdureError } from "../core/errors.ts"
+import type { Recorded } from "../core/journal.ts"
+import { lastRun } from "../core/run-history.ts"
+import type { Status } from "../core/status.ts"
+import { isUndoing } from "../core/undoing.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import { replayRun, type ReplayHost } from "./replay.ts"
+
+/**
+ * Replays journals of instances that are not over against other code, to say before a deploy what that deploy would do to them. Nothing is
+ * written, and no step is run. Journals are taken as they come, some at a time: their number does not matter.
+ */
+export async function checkAll(workflows: readonly AnyWorkflow[], journals: AsyncIterable<CheckedJournal>, host: CheckHost): Promise<CheckReport> {
+  const checker = new JournalChecker(workflows, host)
+  const under = new Set<Promise<void>>()
+  for await (const journal of journals) {
+    if (host.signal?.aborted === true) break
+    const one: Promise<void> = checker.check(journal).finally(() => under.delete(one))
+    under.add(one)
+    if (under.size >= concurrencyMax) await Promise.race(under)
+  }
+  await Promise.all(under)
+  return checker.report
+}
+
+const concurrencyMax = 64
+/** Of one workflow and version: so many are waited for, and if that helped none of them, the others are not. */
+const waitedInVainMax = 10
+
+/** An instance that is not over, with the entries of its runs, or of the last one. */
+export interface CheckedJournal {
+  readonly instance: NewInstance
+  readonly status?: Status
+  readonly recorded: readonly Recorded[]
+}
+
+export interface CheckHost extends Pick<ReplayHost, "quiesce"> {
+  /** Runs workflow code in its scope. */
+  enter(instance: string, run: () => void): void
+  /** Time for code that awaits something of its own, such as `import()`. */
+  wait(activity: Promise<void>): Promise<boolean>
+  onProgress?(checked: number): void
+  readonly signal?: AbortSignal
+}
+
+/**
+ * `stalls`: it would stall, where it asks for something else than its journal has. `fails`: the code throws at once on what is recorded. `no-version`: nobody
+ * offers its version. `unreadable`: its journal could not be read.
+ */
+export type CheckProblemKind = "stalls" | "fails" | "no-version" | "unreadable"
+
+export interface CheckProblem {
+  readonly kind: CheckProblemKind
+  readonly instance: string
+  readonly workflow: string
+  readonly version: string
+  readonly status?: Status
+  readonly message: string
+  /** Of `stalls`: which step, where in the journal, and both sides. */
+  readonly step?: string
+  readonly position?: number
+  readonly expected?: string
+  readonly found?: string
+}
+
+export interface CheckReport {
+  readonly checked: number
+  /** Instances that the code does not fit and that were not stalled before. */
+  readonly problems: readonly CheckProblem[]
+  /** Stalled already, and the code would not help them. */
+  readonly stillStalled: readonly CheckProblem[]
+  /** Ids of stalled instances that the code fits: resume them after the deploy. */
+  readonly cured: readonly string[]
+}
+
+class JournalChecker {
+  readonly #workflows: readonly AnyWorkflow[]
+  readonly #host: CheckHost
+  readonly #waitedInVain = new Map<string, number>()
+  readonly #problems: CheckProblem[] = []
+  readonly #stillStalled: CheckProblem[] = []
+  readonly #cured: string[] = []
+  #checked = 0
+
+  constructor(workflows: readonly AnyWorkflow[], host: CheckHost) {
+    this.#workflows = workflows
+    this.#host = host
+  }
+
+  get report(): CheckReport {
+    return { checked: this.#checked, problems: this.#problems, stillStalled: this.#stillStalled, cured: this.#cured }
+  }
+
+  async check(journal: CheckedJournal): Promise<void> {
+    const found = await this.#problemOf(journal)
+    const { instance, status } = journal
+    this.#checked++
+    this.#host.onProgress?.(this.#checked)
+    if (!found) {
+      if (status === "stalled") this.#cured.push(instance.id)
+      return
+    }
+    const { id, workflow, version } = instance
+    const problem = { instance: id, workflow, version, ...(status === undefined ? undefined : { status }), ...found }
+    if (status === "stalled") this.#stillStalled.push(problem)
+    else this.#problems.push(problem)
+  }
+
+  async #problemOf({ instance, recorded }: CheckedJournal): Promise<Found | undefined> {
+    const workflow = this.#workflows.find(({ name, version }) => name === instance.workflow && version === instance.version)
+    if (!workflow) return { kind: "no-version", message: noVersion(instance, this.#workflows) }
+    try {
+      const { execution, state } = await replayRun(workflow, instance, lastRun(recorded), {
+        quiesce: (then) => this.#host.quiesce(then),
+        enter: (run) => this.#host.enter(instance.id, run),
+        patience: (activity) => this.#patience(workflow, activity),
+      })
+      const { outcome } = execution
+      // One that is being cancelled or rolled back ends in an error, as it should.
+      if (!outcome || outcome.ok || state.ended || state.cancel || isUndoing(state)) return undefined
+      return { kind: "fails", message: `its code throws on what is recorded: ${textOf(outcome.error)}` }
+    } catch (error) {
+      if (!PerdureError.is(error, "JOURNAL_MISMATCH")) return { kind: "unreadable", message: textOf(error) }
+      const { instance: _, ...sides } = error.details
+      return { kind: "stalls", message: error.message.replace("; deploy the code that recorded it, then resume", ""), ...sides }
+    }
+  }
+
+  async #patience({ name, version }: AnyWorkflow, activity: Promise<void>): Promise<boolean> {
+    const key = `${name}/${version}`
+    const inVain = this.#waitedInVain.get(key) ?? 0
+    if (await shortPatience(activity, this.#host.quiesce)) return true
+    if (inVain >= waitedInVainMax) return false
+    const helped = await this.#host.wait(activity)
+    this.#waitedInVain.set(key, helped ? -Infinity : inVain + 1)
+    return helped
+  }
+}
+
+type Found = Omit<CheckProblem, "instance" | "workflow" | "version" | "status">
+
+const patienceMacrotasks = 50
+
+/** Macrotasks enough for code that awaits plain computation. */
+async function shortPatience(activity: Promise<void>, quiesce: ReplayHost["quiesce"]): Promise<boolean> {
+  let isActive = false
+  void activity.then(() => (isActive = true))
+  for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => quiesce(resolve))
+  return isActive
+}
+
+function noVersion({ workflow, version }: NewInstance, workflows: readonly AnyWorkflow[]): string {
+  const known = workflows.filter(({ name }) => name === workflow).map((one) => `"${one.version}"`)
+  if (known.length === 0) return `there is no workflow "${workflow}" any more`
+  return `there is no version "${version}" of workflow "${workflow}" any more; there is ${known.join(", ")}`
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}

@@ -1,0 +1,32 @@
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { ListFilter } from "../engine/client.ts"
+import { checkAll, type CheckReport } from "../engine/journal-check.ts"
+import { journalsOf, type JournalSource } from "../engine/journal-source.ts"
+import { macrotask } from "../hosts/simulated/simulated-host.ts"
+
+export interface CheckOptions {
+  /** Only instances of this workflow, or whose ids begin so. */
+  readonly filter?: Pick<ListFilter, "workflow" | "idPrefix">
+  readonly onProgress?: (checked: number) => void
+}
+
+const patienceMacrotasks = 5_000
+
+/**
+ * Replays the journals of all instances that are not over against these workflows, and says which of them the code does not fit. Reads only, and runs no
+ * step. `source` is a client of where the instances are, or journals that were kept.
+ */
+export function checkJournals(workflows: readonly AnyWorkflow[], source: JournalSource, options: CheckOptions = {}): Promise<CheckReport> {
+  const { filter = {}, onProgress } = options
+  return checkAll(workflows, journalsOf(source, filter), {
+    quiesce: macrotask,
+    enter: (_, run) => run(),
+    wait: async (activity) => {
+      let isActive = false
+      void activity.then(() => (isActive = true))
+      for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => macrotask(resolve))
+      return isActive
+    },
+    ...(onProgress ? { onProgress } : undefined),
+  })
+}

@@ -31,6 +31,7 @@ export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, Res
 export type {
   Child,
   ChildOptions,
+  ConditionOptions,
   Context,
   InstanceInfo,
   Rollback,

@@ -185,6 +185,10 @@ interface Events extends Record<string, unknown> {
 }
 
 const typed = workflow("typed", async (ctx: Context<Pick<Events, "approved" | "ping">>) => {
+  exactly<void>()(await ctx.condition(() => true, { name: "always" }))
+  exactly<boolean>()(await ctx.condition(() => false, { timeout: "1h" }))
+  // @ts-expect-error a predicate says yes or no at once
+  await ctx.condition(async () => true)
   exactly<{ by: string }>()(await ctx.waitForEvent("approved"))
   exactly<{ by: string } | null>()(await ctx.waitForEvent("approved", { timeout: "1h", default: null }))
   exactly<{ by: string }>()(await ctx.waitForEvent("second approval", { type: "approved" }))

@@ -33,6 +33,7 @@ const surfaces: Record<string, Surface> = {
       "Client",
       "ConcurrencyLimit",
       "ConcurrencyReport",
+      "ConditionOptions",
       "Context",
       "ControlResult",
       "Debounce",

@@ -43,10 +43,13 @@ export interface WaitAsk {
   readonly kind: "wait"
   readonly id: string
   readonly signal: AbortSignal | undefined
-  readonly event: string
+  /** Undefined: the wait is for a condition. */
+  readonly event: string | undefined
   readonly timeoutMs: number | undefined
   /** What a timeout gives; without it a timeout throws. */
   readonly fallback: { readonly value: unknown } | undefined
+  /** Of a condition: whether it holds. */
+  readonly until?: () => unknown
 }
 
 /** Where asks go: the execution for workflow code, the engine for a step's function. */

@@ -27,6 +27,12 @@ export interface Context<Events = EventMap> extends Asks<Events> {
   /** Does what `handle.update(name, …)` asks for, and answers it, once. It may use `ctx`. `validate` throws to refuse a request. */
   setUpdateHandler<Args extends readonly unknown[]>(name: string, handler: (...args: Args) => unknown): void
   setUpdateHandler<Args extends readonly unknown[]>(name: string, options: NoInfer<UpdateOptions<Args>>, handler: (...args: Args) => unknown): void
+  /**
+   * Waits until the predicate says yes, which is asked whenever something has happened to the workflow: a handler ran, a step is done.
+   * It only reads what the code knows. With a timeout: whether it came to that.
+   */
+  condition(predicate: () => boolean, options?: ConditionOptions & { readonly timeout?: never }): Promise<void>
+  condition(predicate: () => boolean, options: ConditionOptions): Promise<boolean>
   /** Starts another instance, once. Throws where it cannot be started, such as `ID_EXISTS`. */
   startChild<In, Out, E, Sent>(workflow: Workflow<In, Out, E, Sent>, ...options: ChildArguments<NoInfer<In>>): Promise<Child<Out, Sent>>
   startChild(workflow: string, options?: ChildOptions<unknown>): Promise<Child>
@@ -139,6 +145,13 @@ export interface WaitOptions {
   readonly timeout?: Duration
   /** What a timeout gives. */
   readonly default?: unknown
+  readonly signal?: AbortSignal
+}
+
+export interface ConditionOptions {
+  /** Default: `"condition"`. */
+  readonly name?: string
+  readonly timeout?: Duration
   readonly signal?: AbortSignal
 }
 

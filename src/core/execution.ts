@@ -2,10 +2,11 @@ import type { AskRequest, DoAsk } from "./ask.ts"
 import { encodeError, encodeValue, Payload } from "./codec.ts"
 import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
+import { firstToGoOn, type Judgement } from "./condition.ts"
 import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
+import type { ChildReach, ExecutionSpec } from "./execution-spec.ts"
 import { Handlers } from "./handlers.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
-import type { Limits } from "./limits.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./outcome.ts"
 import { Reading } from "./reading.ts"
@@ -13,7 +14,6 @@ import { Rollbacks } from "./rollback.ts"
 import { startOf } from "./run-history.ts"
 import { settle, type Settling } from "./settlement.ts"
 import { validate } from "./standard-schema.ts"
-import type { AnyWorkflow } from "./workflow.ts"
 import { WorkflowContext, type ChildStart, type ContextSource } from "./workflow-context.ts"
 
 /**
@@ -58,6 +58,16 @@ export class Execution implements ContextSource {
 
   get hasOpenAsks(): boolean {
     return this.asks.size > 0 || this.#children?.isAwaited === true
+  }
+
+  /** A condition that the code waits for and that holds now, or whose predicate throws. */
+  judge(): Judgement | undefined {
+    return firstToGoOn(this.asks.conditions(), (what, predicate) => this.#readingOnly(what, predicate))
+  }
+
+  /** The code asks for nothing, but what comes from outside may make a handler of its own settle what it waits for. */
+  get isLeftToHandlers(): boolean {
+    return this.#handlers?.areOpen === true && !this.hasOpenAsks && !this.#halted
   }
 
   /** The code has nothing that is to be recorded. */
@@ -359,27 +369,3 @@ export class Execution implements ContextSource {
 }
 
 const noNotes: Note[] = []
-
-export interface ExecutionSpec {
-  readonly workflow: AnyWorkflow
-  readonly info: InstanceInfo
-  /** What its random numbers are drawn from. */
-  readonly seed: string
-  readonly limits: Limits
-  readonly log: WorkflowLog
-  /** Runs workflow code in its scope. */
-  enter(run: () => void): void
-  /** Throws where asking is wrong, such as inside a step. */
-  guard(): void
-  /** The function of the step that starts a child. */
-  startChild(start: ChildStart): DoAsk["fn"]
-  reachChild(instance: string): ChildReach
-  /** Something was asked for, given up or came to its end. */
-  onActivity(): void
-}
-
-/** What workflow code may do to a child; each is the function of a step. */
-export interface ChildReach {
-  readonly sendEvent: (type: string, payload: unknown) => DoAsk["fn"]
-  readonly cancel: (reason: string | undefined) => DoAsk["fn"]
-}

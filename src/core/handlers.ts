@@ -1,6 +1,7 @@
 import { decodeValue, encodeValue, type Encoded } from "./codec.ts"
 import type { EventHandler, QueryHandler, UpdateHandler, UpdateOptions } from "./context.ts"
 import { PerdureError } from "./errors.ts"
+import { isThenable } from "./thenable.ts"
 
 /** What workflow code has said it answers: events of a type, queries and updates by name. */
 export class Handlers {
@@ -18,6 +19,11 @@ export class Handlers {
 
   setUpdate(name: string, options: UpdateOptions, run: UpdateHandler): void {
     this.#updates.set(name, { validate: options.validate, run })
+  }
+
+  /** Something from outside can make one of them run, and so settle what the code waits for. */
+  get areOpen(): boolean {
+    return this.#events.size > 0 || this.#updates.size > 0
   }
 
   handlesEvent(type: string): boolean {
@@ -61,10 +67,6 @@ function refusePromise(answer: unknown, message: string): void {
   if (!isThenable(answer)) return
   answer.then(undefined, () => undefined)
   throw new PerdureError("BAD_QUERY", message)
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
 }
 
 function unknownName(code: "UNKNOWN_QUERY" | "UNKNOWN_UPDATE", what: string, name: string, known: readonly string[]): PerdureError {

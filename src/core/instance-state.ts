@@ -43,6 +43,8 @@ export class InstanceState {
   strays: SmallMap<OpenChild> | undefined = undefined
   /** Updates that were accepted and are not answered, and their names. */
   readonly updates = new SmallMap<string>()
+  /** Where nothing else is pending, the code waits for what its handlers are to bring: once set, they stay. */
+  restsOnHandlers = false
   paused: { readonly position: number; readonly at: number; readonly reason: string | undefined } | undefined
   /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
   dormant = false
@@ -113,6 +115,7 @@ export class InstanceState {
           return
         }
         this.#dropChild(entry.id, entry.attempt)
+        this.waits.delete(entry.id)
         return this.#closeStep(entry.id, recorded as Recorded<Release>)
       }
       case "child.ended":
@@ -126,7 +129,7 @@ export class InstanceState {
       case "wait.completed":
         this.#progress()
         this.waits.delete(entry.id)
-        this.#consume(entry.from)
+        if (entry.from !== undefined) this.#consume(entry.from)
         return this.#keepNested(entry.id, recorded as Recorded<Release>)
       case "wait.timedOut":
         this.#progress()
@@ -183,7 +186,9 @@ export class InstanceState {
         this.crashes++
         return
       case "message.ignored":
+        return
       case "rested":
+        if (entry.on === "handlers") this.restsOnHandlers = true
         return
       case "stalled":
         this.stalled = entry
@@ -283,7 +288,8 @@ export class InstanceState {
     if (this.isHeldBack) return this.working ? "running" : "paused"
     if (this.working) return "running"
     if (this.waits.size > 0 || this.children.size > 0) return "waiting"
-    return this.nextTimer() === undefined ? "running" : "sleeping"
+    if (this.nextTimer() !== undefined) return "sleeping"
+    return this.restsOnHandlers ? "waiting" : "running"
   }
 
   get phase(): Phase | undefined {

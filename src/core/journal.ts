@@ -20,7 +20,7 @@ interface OwnTime {
 export type Ask =
   | { readonly type: "step.started"; readonly id: string; readonly attempt: number; readonly child?: ChildLink; readonly kind?: "transaction" }
   | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number }
-  | { readonly type: "wait.started"; readonly id: string; readonly event: string; readonly timeoutAt?: number }
+  | { readonly type: "wait.started"; readonly id: string; /** Absent: the wait is for a condition. */ readonly event?: string; readonly timeoutAt?: number }
 
 export type Release =
   | {
@@ -42,7 +42,7 @@ export type Release =
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
   | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
   | { readonly type: "sleep.completed"; readonly id: string }
-  | { readonly type: "wait.completed"; readonly id: string; readonly from: number }
+  | { readonly type: "wait.completed"; readonly id: string; /** Absent: a condition holds. */ readonly from?: number }
   | { readonly type: "wait.timedOut"; readonly id: string }
   | { readonly type: "cancel.requested"; readonly cause: "request" | "timeout"; readonly reason?: string }
   | { readonly type: "terminate.requested"; readonly reason?: string }
@@ -67,7 +67,7 @@ export type Note =
   | { readonly type: "resumed" }
   | { readonly type: "recovered"; readonly worker: string }
   | { readonly type: "message.ignored"; readonly kind: string; readonly reason: string }
-  | { readonly type: "rested" }
+  | { readonly type: "rested"; /** The code waits for what its handlers are to bring. */ readonly on?: "handlers" }
   | { readonly type: "stalled"; readonly code: string; readonly message: string }
   | { readonly type: "run.continued" }
   | { readonly type: "run.completed"; readonly value: Payload }

@@ -1,4 +1,4 @@
-import type { AskRequest } from "./ask.ts"
+import type { AskRequest, WaitAsk } from "./ask.ts"
 import { Deferred } from "./deferred.ts"
 import type { CancelledError } from "./errors.ts"
 import type { ChildLink } from "./journal.ts"
@@ -12,13 +12,24 @@ export class OpenAsks {
   readonly #open = new SmallMap<OpenAsk>()
   /** Given up before they were recorded; on replay with other timing they may be recorded all the same. */
   #withdrawn: Set<string> | undefined = undefined
+  /** The code has asked for a condition: most never do. */
+  #hasConditions = false
 
   get size(): number {
     return this.#open.size + this.fresh.size
   }
 
+  /** Conditions that the code waits for, in the order in which it asked. */
+  conditions(): readonly WaitAsk[] {
+    if (!this.#hasConditions) return none
+    const conditions: WaitAsk[] = []
+    for (const { request } of this.#open.values()) if (request.kind === "wait" && request.until) conditions.push(request)
+    return conditions
+  }
+
   add(request: AskRequest): OpenAsk {
     const ask = new OpenAsk(request)
+    if (request.kind === "wait" && request.until) this.#hasConditions = true
     this.fresh.set(request.id, ask)
     return ask
   }
@@ -136,5 +147,12 @@ export class OpenAsk extends PendingAsk {
 
 export function describeAsk(ask: AskRequest): string {
   if (ask.kind === "do") return `${ask.child ? "child" : "step"} "${ask.id}"`
-  return ask.kind === "sleep" ? `sleep "${ask.id}"` : `wait "${ask.id}" for event "${ask.event}"`
+  if (ask.kind === "sleep") return `sleep "${ask.id}"`
+  return describeWait(ask.id, ask.event)
 }
+
+export function describeWait(id: string, event: string | undefined): string {
+  return event === undefined ? `condition "${id}"` : `wait "${id}" for event "${event}"`
+}
+
+const none: readonly never[] = []

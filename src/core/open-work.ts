@@ -43,7 +43,8 @@ export interface OpenChild extends ChildLink {
 
 export interface OpenWait {
   readonly id: string
-  readonly event: string
+  /** Undefined: it is a condition. */
+  readonly event: string | undefined
   readonly timeoutAt: number | undefined
   readonly at: number
 }

@@ -28,15 +28,15 @@ export function settle(ask: PendingAsk, entry: Settling, payload: Payload | unde
     case "sleep.completed":
       return ask.resolve(undefined)
     case "wait.completed":
-      return ask.resolve(payload?.decode())
+      return ask.resolve(entry.from === undefined ? true : payload?.decode())
     case "wait.timedOut":
       if (ask.request.kind !== "wait") return
       if (ask.request.fallback) return ask.resolve(ask.request.fallback.value)
-      return ask.reject(new EventTimeoutError(stepName(entry.id), ask.request.event))
+      return ask.reject(new EventTimeoutError(stepName(entry.id), ask.request.event ?? ""))
   }
 }
 
 function failureOf(request: AskRequest, { id, attempt, value }: EntryOf<"step.failed">): unknown {
   const error = value.decode()
-  return request.kind === "do" && request.isOwn ? error : new StepFailedError(stepName(id), attempt, error)
+  return request.kind !== "do" || request.isOwn ? error : new StepFailedError(stepName(id), attempt, error)
 }

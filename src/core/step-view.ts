@@ -6,7 +6,7 @@ import { isRollback, parentOf, stepName } from "./step-id.ts"
 export interface StepInfo {
   readonly id: string
   readonly name: string
-  readonly type: "do" | "transaction" | "sleep" | "wait" | "child" | "rollback"
+  readonly type: "do" | "transaction" | "sleep" | "wait" | "condition" | "child" | "rollback"
   readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
   readonly attempts: number
   readonly result?: unknown
@@ -41,11 +41,11 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
       case "wait.started":
         steps.set(entry.id, {
           ...identity(entry.id),
-          type: "wait",
+          type: entry.event === undefined ? "condition" : "wait",
           status: "waiting",
           attempts: 1,
           startedAt: at,
-          event: entry.event,
+          ...(entry.event === undefined ? undefined : { event: entry.event }),
           ...(entry.timeoutAt === undefined ? undefined : { wakeAt: entry.timeoutAt }),
         })
         break
@@ -74,7 +74,7 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         received.set(position, () => entry.value.decode())
         break
       case "wait.completed":
-        change(entry.id, { status: "completed", result: received.get(entry.from)?.(), completedAt: at })
+        change(entry.id, { status: "completed", result: entry.from === undefined ? true : received.get(entry.from)?.(), completedAt: at })
         break
       case "wait.timedOut":
         change(entry.id, { status: "timedOut", completedAt: at })

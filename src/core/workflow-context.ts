@@ -1,8 +1,20 @@
-import { Asker, type AskSink, type ChildAsk, type DoAsk } from "./ask.ts"
+import { Asker, type AskSink, type ChildAsk, type DoAsk, type WaitAsk } from "./ask.ts"
 import { encodeValue, Payload } from "./codec.ts"
-import type { Child, ChildOptions, EventHandler, InstanceInfo, QueryHandler, UpdateHandler, UpdateOptions, WaitOptions, WorkflowLog } from "./context.ts"
+import type {
+  Child,
+  ChildOptions,
+  ConditionOptions,
+  EventHandler,
+  InstanceInfo,
+  QueryHandler,
+  UpdateHandler,
+  UpdateOptions,
+  WaitOptions,
+  WorkflowLog,
+} from "./context.ts"
+import { durationMs } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
-import type { ChildReach } from "./execution.ts"
+import type { ChildReach } from "./execution-spec.ts"
 import type { Handlers } from "./handlers.ts"
 import { checkEventType, checkId, type Limits } from "./limits.ts"
 import { SeededRandom } from "./seeded-random.ts"
@@ -71,6 +83,16 @@ export class WorkflowContext extends Asker {
 
   waitForSignal(name: string, options?: WaitOptions): Promise<never> {
     return this.waitForEvent(name, options)
+  }
+
+  condition(predicate: () => boolean, { name, timeout, signal }: ConditionOptions = {}): Promise<never> {
+    const make = (id: string): WaitAsk => {
+      checkFunction(`the predicate of condition "${id}"`, predicate)
+      const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, `the timeout of condition "${id}"`)
+      return { kind: "wait", id, signal, event: undefined, timeoutMs, fallback: { value: false }, until: predicate }
+    }
+    // A name that is not the user's is numbered where others may not be.
+    return (name === undefined ? this.askFor("condition", make, "number") : this.askFor(name, make)) as Promise<never>
   }
 
   get log(): WorkflowLog {

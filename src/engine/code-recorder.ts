@@ -1,4 +1,5 @@
 import type { AskRequest } from "../core/ask.ts"
+import { encodeError, Payload } from "../core/codec.ts"
 import type { Execution } from "../core/execution.ts"
 import type { Outcome } from "../core/outcome.ts"
 import type { InstanceState } from "../core/instance-state.ts"
@@ -35,7 +36,7 @@ export class CodeRecorder {
       return true
     }
     this.stopIfUnwinding(execution)
-    if (execution.isQuiet) return false
+    if (execution.isQuiet) return this.#judge(execution) || this.#rest(execution)
     if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
@@ -44,6 +45,23 @@ export class CodeRecorder {
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
     for (const { request } of execution.asks.fresh.values()) if (this.ask(request) === "answered") break
+    return true
+  }
+
+  /** One condition at a time: what its code does may make another untrue. */
+  #judge(execution: Execution): boolean {
+    const judged = execution.judge()
+    if (judged === undefined) return false
+    const { id } = judged
+    if ("error" in judged) this.#driver.record({ type: "step.failed", id, attempt: 1, value: Payload.of(encodeError(judged.error)) })
+    else this.#driver.settle({ type: "wait.completed", id })
+    return true
+  }
+
+  /** The journal is to say what the code waits for, where that is nothing that it asked for. */
+  #rest(execution: Execution): boolean {
+    if (this.#state.restsOnHandlers || !execution.isLeftToHandlers) return false
+    this.#driver.record({ type: "rested", on: "handlers" })
     return true
   }
 
@@ -71,8 +89,13 @@ export class CodeRecorder {
       return undefined
     }
     const { id, event, timeoutMs } = request
-    this.#driver.record({ type: "wait.started", id, event, ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }) })
-    const buffered = this.#state.bufferedEvent(event)
+    this.#driver.record({
+      type: "wait.started",
+      id,
+      ...(event === undefined ? undefined : { event }),
+      ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }),
+    })
+    const buffered = event === undefined ? undefined : this.#state.bufferedEvent(event)
     if (buffered === undefined) return undefined
     this.#driver.settle({ type: "wait.completed", id, from: buffered })
     return "answered"

@@ -57,6 +57,6 @@ function refuseChildren(prefix: readonly Recorded[]): void {
 
 /** The entry with its own time, as its turn has another; and what it refers to by position, at its new place. */
 function placed(entry: Entry, at: number, positions: ReadonlyMap<number, number>): Entry {
-  const moved = "from" in entry ? { ...entry, from: positions.get(entry.from) ?? entry.from } : entry
+  const moved = "from" in entry && entry.from !== undefined ? { ...entry, from: positions.get(entry.from) ?? entry.from } : entry
   return { ...moved, at }
 }

@@ -1,5 +1,5 @@
 import type { AskRequest } from "../core/ask.ts"
-import type { ExecutionSpec } from "../core/execution.ts"
+import type { ExecutionSpec } from "../core/execution-spec.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import { SmallQueue } from "../core/small-queue.ts"
@@ -379,7 +379,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
   get #isStuck(): boolean {
     const { execution } = this.#pipeline
-    if (this.state.cancel) return false
+    if (this.state.cancel || execution?.isLeftToHandlers) return false
     return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0 && this.#writer.idle
   }
 }

@@ -105,7 +105,8 @@ export class NestedSteps {
   }
 
   #received(recorded: Recorded<Release>) {
-    return recorded.entry.type === "wait.completed" ? this.#state.received(recorded.entry.from) : undefined
+    const { entry } = recorded
+    return entry.type === "wait.completed" && entry.from !== undefined ? this.#state.received(entry.from) : undefined
   }
 }
 

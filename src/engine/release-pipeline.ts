@@ -1,8 +1,9 @@
 import type { Outcome } from "../core/outcome.ts"
-import { Execution, type ExecutionSpec } from "../core/execution.ts"
+import { Execution } from "../core/execution.ts"
+import type { ExecutionSpec } from "../core/execution-spec.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isAsk, type EntryOf, type Recorded, type Release } from "../core/journal.ts"
-import { describeAsk } from "../core/open-asks.ts"
+import { describeAsk, describeWait } from "../core/open-asks.ts"
 import { SmallQueue } from "../core/small-queue.ts"
 import { isNested } from "../core/step-id.ts"
 
@@ -109,6 +110,7 @@ export class ReleasePipeline {
   #release(execution: Execution, item: Recorded<Release>): void {
     if (item.entry.type !== "wait.completed" && item.entry.type !== "event.handled") return execution.release(item)
     const { from } = item.entry
+    if (from === undefined) return execution.release(item)
     execution.release(item, this.#state.received(from))
     this.#state.forgetReceived(from)
   }
@@ -126,7 +128,7 @@ export class ReleasePipeline {
       return true
     }
     const what = kind === "do" ? (child ? "child" : "step") : kind
-    const expected = event === undefined ? `${what} "${entry.id}"` : `wait "${entry.id}" for event "${event}"`
+    const expected = kind === "wait" ? describeWait(entry.id, event) : `${what} "${entry.id}"`
     const mismatch = (found: string): Disagreement => ({ position, step: entry.id, expected, found })
     if (answer !== "missing") this.#driver.onMismatch(mismatch(`asks for ${answer.asked}`))
     else if (execution.outcome) this.#driver.onMismatch(mismatch(endsWithout(execution.outcome)))

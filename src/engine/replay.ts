@@ -1,5 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
-import type { Execution, ExecutionSpec } from "../core/execution.ts"
+import type { Execution } from "../core/execution.ts"
+import type { ExecutionSpec } from "../core/execution-spec.ts"
 import type { Outcome } from "../core/outcome.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"

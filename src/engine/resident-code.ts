@@ -1,6 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
 import type { DoAsk } from "../core/ask.ts"
-import type { ChildReach, ExecutionSpec } from "../core/execution.ts"
+import type { ChildReach, ExecutionSpec } from "../core/execution-spec.ts"
 import type { InstanceInfo, WorkflowLog } from "../core/context.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { seedOf } from "../core/run-history.ts"

@@ -58,7 +58,7 @@ function describeStep(step: StepInfo, subject: WhySubject): string {
       return `sleep "${step.id}" lasts${until}`
     default: {
       if (step.type !== "child")
-        return `wait "${step.id}" is for event "${step.event}" since ${time(step.startedAt)}${step.wakeAt === undefined ? "" : `, at most${until}`}`
+        return `${waitReason(step)} since ${time(step.startedAt)}${step.wakeAt === undefined ? "" : `, at most${until}`}`
       const status = children.get(step.instance ?? "")
       return `child "${step.instance}" is not over, since ${time(step.startedAt)}${status === undefined ? "" : `; it is ${status}`}`
     }
@@ -85,4 +85,8 @@ export function quotedList(names: readonly string[]): string {
 
 function message(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+function waitReason({ id, type, event }: StepInfo): string {
+  return type === "condition" ? `condition "${id}" does not hold,` : `wait "${id}" is for event "${event}"`
 }

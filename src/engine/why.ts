@@ -50,10 +50,16 @@ function reasons(subject: WhySubject): readonly string[] {
   const phase = phaseReason(subject)
   const seeking = held.length > 0 ? [] : workerReasons(subject)
   const start = line ? [describeLine(line)] : row.status === "queued" ? startReason(subject) : []
-  const waits = row.status === "stalled" ? [] : describeSteps(subject)
+  const waits = row.status === "stalled" ? [] : [...describeSteps(subject), ...handlerReason(subject)]
   const [blocking, remarks] = needsWorker(subject) ? [seeking, []] : [[], seeking]
   const all = [...held, ...blocking, ...phase, ...start, ...waits, ...remarks]
   return all.length > 0 ? all : ["its code is running between steps"]
+}
+
+/** Whatever else it waits for, it is a step. */
+function handlerReason({ row, state: { waits, children } }: WhySubject): readonly string[] {
+  if (row.status !== "waiting" || waits.size > 0 || children.size > 0) return []
+  return ["its code waits for what a handler of its events or updates is to bring"]
 }
 
 function stallReason({ row, state: { stalled } }: WhySubject): string {

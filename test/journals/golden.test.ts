@@ -46,6 +46,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "at",
     "schedule",
     "kind",
+    "on",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })

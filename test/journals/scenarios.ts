@@ -6,6 +6,7 @@ import { createTestEngine, type TestEngine } from "../../src/testing.ts"
 import {
   attentive,
   cancelled,
+  conditional,
   everyday,
   failed,
   forked,
@@ -333,6 +334,18 @@ export const scenarios: readonly Scenario[] = [
       await engine.skip("1s")
       void handle.update("write", "unfinished", new Date(startAt)).catch(() => undefined)
       await engine.sendEvent("attentive-still", "letter", { text: "kept" })
+    },
+  },
+  {
+    name: "conditional",
+    workflow: conditional,
+    play: async (engine) => {
+      await engine.start(conditional, { id: "conditional" })
+      await engine.sendEvent("conditional", "letter", { text: "one" })
+      await engine.crash()
+      await engine.sendEvent("conditional", "letter", { text: "two" })
+      await engine.skip("1m")
+      await engine.sendEvent("conditional", "letter", { text: "last" })
     },
   },
   {

@@ -257,7 +257,23 @@ export const transactional = workflow("transactional", { retry: { initialInterva
   return { written, notes }
 })
 
+/** Conditions: one that holds, one that does not in time, one that cannot be told; and a promise that a handler settles. */
+export const conditional = workflow("conditional", async (ctx: Context<Letters>) => {
+  const heard: string[] = []
+  ctx.onEvent("letter", ({ text }) => void heard.push(text))
+  await ctx.condition(() => heard.length > 1, { name: "two" })
+  const inTime = await ctx.condition(() => heard.length > 2, { timeout: "1m" })
+  const wrong = await ctx
+    .condition(() => {
+      throw new RangeError("who knows")
+    })
+    .catch((error: unknown) => (error as Error).message)
+  const last = await new Promise<string>((resolve) => ctx.onEvent("letter", ({ text }) => resolve(text)))
+  return { heard, inTime, wrong, last }
+})
+
 export const goldenWorkflows = [
+  conditional,
   obedient,
   raising,
   attentive,

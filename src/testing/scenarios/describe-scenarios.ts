@@ -6,6 +6,7 @@ import { childRecoveryStories } from "./child-recovery-stories.ts"
 import { childStories } from "./child-stories.ts"
 import { codeQueryStories } from "./code-query-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
+import { conditionStories } from "./condition-stories.ts"
 import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
@@ -94,6 +95,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     childRecoveryStories(open)
     keptChildStories(open)
     handlerStories(open)
+    conditionStories(open)
     codeQueryStories(open)
     updateStories(open)
     scheduleStories(open)

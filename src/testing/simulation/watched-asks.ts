@@ -31,7 +31,10 @@ export class WatchedAsks {
         return (first: unknown, ...rest: readonly unknown[]) => {
           const subject = isWorkflow(first) ? this.watch(first) : first
           const promise = new WatchedPromise(call(subject, ...rest) as Promise<unknown>)
-          asked.push({ what: `ctx.${String(name)}(${JSON.stringify(isWorkflow(first) ? first.name : first)}, …)`, promise })
+          asked.push({
+            what: `ctx.${String(name)}(${typeof first === "function" ? "…" : `${JSON.stringify(isWorkflow(first) ? first.name : first)}, …`})`,
+            promise,
+          })
           return promise
         }
       },
@@ -49,7 +52,17 @@ interface Watched {
   readonly promise: WatchedPromise
 }
 
-const asks: ReadonlySet<string | symbol> = new Set(["do", "transaction", "sleep", "sleepUntil", "waitForEvent", "waitForSignal", "startChild", "runChild"])
+const asks: ReadonlySet<string | symbol> = new Set([
+  "do",
+  "transaction",
+  "sleep",
+  "sleepUntil",
+  "waitForEvent",
+  "waitForSignal",
+  "condition",
+  "startChild",
+  "runChild",
+])
 
 function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === "object" && value !== null && "run" in value && "name" in value

@@ -2,6 +2,7 @@ import type { Payload } from "./codec.ts"
 import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
 import { firesBefore, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-work.ts"
+import { ReceivedEvents } from "./received-events.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "./small-map.ts"
 import { isNested, isRollback, parentOf } from "./step-id.ts"
@@ -26,9 +27,8 @@ export class InstanceState {
   readonly waits = new SmallMap<OpenWait>()
   /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
   readonly nested = new SmallMap<Recorded<Release>>()
-  /** What events brought, by position, while somebody may ask for it. */
-  #received: Map<number, Recorded<EntryOf<"event.received">>> | undefined = undefined
-  #eventIds: Set<string> | undefined = undefined
+  /** Made when the first one comes. */
+  #events: ReceivedEvents | undefined = undefined
   parent: ParentLink | undefined
   /** Of the run's random numbers, where it is another's. */
   seed: string | undefined
@@ -56,7 +56,6 @@ export class InstanceState {
   crashes = 0
   hook: HookState = untried
 
-  #buffered: Map<string, number[]> | undefined = undefined
   readonly #timers = new MinHeap<Timer>(firesBefore)
 
   apply(recorded: Recorded): void {
@@ -129,7 +128,7 @@ export class InstanceState {
       case "wait.completed":
         this.#progress()
         this.waits.delete(entry.id)
-        if (entry.from !== undefined) this.#consume(entry.from)
+        if (entry.from !== undefined) this.#events?.consume(entry.from)
         return this.#keepNested(entry.id, recorded as Recorded<Release>)
       case "wait.timedOut":
         this.#progress()
@@ -141,7 +140,7 @@ export class InstanceState {
         return this.#closeStep(entry.id, undefined)
       case "event.handled":
         this.#progress()
-        return this.#consume(entry.from)
+        return this.#events?.consume(entry.from)
       case "update.accepted":
         this.#progress()
         return this.updates.set(entry.update, entry.name)
@@ -157,14 +156,8 @@ export class InstanceState {
       case "patched":
       case "run.continued":
         return
-      case "event.received": {
-        if (entry.eventId !== undefined) (this.#eventIds ??= new Set()).add(entry.eventId)
-        ;(this.#received ??= new Map()).set(position, { ...recorded, entry })
-        const queue = this.#buffered?.get(entry.event)
-        if (queue) queue.push(position)
-        else (this.#buffered ??= new Map()).set(entry.event, [position])
-        return
-      }
+      case "event.received":
+        return (this.#events ??= new ReceivedEvents()).receive({ ...recorded, entry })
       case "cancel.requested":
         this.cancel = { position, at, cause: entry.cause, reason: entry.reason, retrying: this.steps.values().filter((step) => step.retryAt !== undefined) }
         this.dormant = false
@@ -203,6 +196,7 @@ export class InstanceState {
         this.run = entry.run
         this.runPosition = position
         this.startedAt = startOf({ at, entry })
+        if (entry.eventIds) (this.#events ??= new ReceivedEvents()).inherit(entry.eventIds)
         ;({ timeoutAt: this.timeoutAt, parent: this.parent, seed: this.seed, schedule: this.schedule } = entry)
         return
       default:
@@ -212,27 +206,31 @@ export class InstanceState {
 
   /** The oldest buffered event of that type. */
   bufferedEvent(event: string): number | undefined {
-    return this.#buffered?.get(event)?.[0]
+    return this.#events?.first(event)
   }
 
   /** Events that nobody has taken, in order. */
   buffered(): readonly Recorded<EntryOf<"event.received">>[] {
-    const positions = new Set([...(this.#buffered ?? [])].flatMap(([, queue]) => queue))
-    return [...(this.#received?.values() ?? [])].filter(({ position }) => positions.has(position))
+    return this.#events?.buffered ?? []
   }
 
   hasEventId(eventId: string): boolean {
-    return this.#eventIds?.has(eventId) ?? false
+    return this.#events?.has(eventId) ?? false
+  }
+
+  /** Event ids that the next run is to know, if it goes on as new. */
+  get eventIds(): readonly string[] {
+    return this.#events?.remembered ?? []
   }
 
   /** What the event at that position brought. */
   received(position: number): Payload | undefined {
-    return this.#received?.get(position)?.entry.value
+    return this.#events?.payload(position)
   }
 
   /** Nobody will ask for it again. */
   forgetReceived(position: number): void {
-    this.#received?.delete(position)
+    this.#events?.forget(position)
   }
 
   /** The open wait for that type that was asked for first. */
@@ -336,13 +334,6 @@ export class InstanceState {
       for (const map of [this.steps, this.sleeps, this.waits, this.nested]) for (const key of map.keys()) if (key.startsWith(inside)) map.delete(key)
     }
     this.#keepNested(id, recorded)
-  }
-
-  #consume(position: number): void {
-    for (const queue of this.#buffered?.values() ?? []) {
-      const index = queue.indexOf(position)
-      if (index >= 0) return void queue.splice(index, 1)
-    }
   }
 }
 

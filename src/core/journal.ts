@@ -38,6 +38,8 @@ export type Release =
       readonly startedAt?: number
       readonly parent?: ParentLink
       readonly schedule?: ScheduledFor
+      /** Ids of events that the runs before received, where it goes on as new. */
+      readonly eventIds?: readonly string[]
     }
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
   | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }

@@ -27,7 +27,7 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
       details: { instance: row.id, step: spec.from },
     })
   }
-  const { kept: _, parent: __, startAt: ___, seed: ____, startedAt: _____, timeoutAt, ...start } = first.entry
+  const { kept: _, parent: __, startAt: ___, seed: ____, startedAt: _____, eventIds: ______, timeoutAt, ...start } = first.entry
   const timeout = timeoutAt === undefined ? undefined : { timeoutAt: now + (timeoutAt - Math.max(first.at, first.entry.startAt ?? 0)) }
   const draft = new TurnDraft(1, now)
   const prefix = run.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))

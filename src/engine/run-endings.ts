@@ -73,7 +73,7 @@ export class RunEndings {
   /** The next run begins with this input, encoded. It is loaded from the store, like any other. */
   continueAsNew(input: string): void {
     const { id, workflow, version } = this.#identity
-    const { run, timeoutAt, parent, schedule } = this.#state
+    const { run, timeoutAt, parent, schedule, eventIds } = this.#state
     const unread = this.#state.buffered()
     const ending = { type: "run.continued" } as const
     this.continued = true
@@ -88,6 +88,7 @@ export class RunEndings {
       ...(timeoutAt === undefined ? undefined : { timeoutAt }),
       ...(parent === undefined ? undefined : { parent }),
       ...(schedule === undefined ? undefined : { schedule }),
+      ...(eventIds.length === 0 ? undefined : { eventIds }),
     })
     // Copied, not referred to: however often it goes on, only the last run is ever read.
     for (const { at, entry } of unread) this.#record({ ...entry, at })

@@ -57,8 +57,7 @@ function describeStep(step: StepInfo, subject: WhySubject): string {
     case "sleeping":
       return `sleep "${step.id}" lasts${until}`
     default: {
-      if (step.type !== "child")
-        return `${waitReason(step)} since ${time(step.startedAt)}${step.wakeAt === undefined ? "" : `, at most${until}`}`
+      if (step.type !== "child") return `${waitReason(step)} since ${time(step.startedAt)}${step.wakeAt === undefined ? "" : `, at most${until}`}`
       const status = children.get(step.instance ?? "")
       return `child "${step.instance}" is not over, since ${time(step.startedAt)}${status === undefined ? "" : `; it is ${status}`}`
     }

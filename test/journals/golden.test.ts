@@ -47,6 +47,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "schedule",
     "kind",
     "on",
+    "eventIds",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })

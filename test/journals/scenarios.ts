@@ -337,6 +337,20 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "continued-with-event-ids",
+    workflow: perpetual,
+    play: async (engine) => {
+      const id = "continued-with-event-ids"
+      await engine.start(perpetual, { id, input: { texts: [] } })
+      const write = (text: string) => engine.sendEvent(id, "letter", { text }, { eventId: `letter-${text}` })
+      for (const text of ["a", "b", "c"]) {
+        await write(text)
+        await write("a")
+        await engine.sendEvent(id, "go")
+      }
+    },
+  },
+  {
     name: "conditional",
     workflow: conditional,
     play: async (engine) => {

@@ -3,13 +3,21 @@ export class EventAudit {
   readonly #buffered = new Map<string, BufferedEvent[]>()
   readonly #waits = new Map<string, string>()
   readonly #ids = new Set<string>()
+  /** Those of the runs before, which this one continues. */
+  readonly #earlier = new Set<string>()
 
-  isKnown(eventId: string | undefined): boolean {
-    return eventId !== undefined && this.#ids.has(eventId)
+  continue(before: EventAudit): void {
+    for (const id of [...before.#earlier, ...before.#ids]) this.#earlier.add(id)
   }
 
-  receive(type: string, payload: string, eventId: string | undefined, position: number): string | undefined {
-    if (eventId !== undefined && this.#ids.has(eventId)) return `event id ${eventId} is taken in twice`
+  isKnown(eventId: string | undefined): boolean {
+    return eventId !== undefined && (this.#ids.has(eventId) || this.#earlier.has(eventId))
+  }
+
+  /** `isKept`: an earlier run took it in, and this one has it too. */
+  receive(type: string, payload: string, eventId: string | undefined, position: number, isKept: boolean): string | undefined {
+    const isKnown = isKept ? eventId !== undefined && this.#ids.has(eventId) : this.isKnown(eventId)
+    if (isKnown) return `event id ${eventId} is taken in twice`
     if (eventId !== undefined) this.#ids.add(eventId)
     this.#buffered.set(type, [...(this.#buffered.get(type) ?? []), { type, payload, eventId, position }])
     return undefined

@@ -245,6 +245,7 @@ export class JournalMirror {
     const id = [...this.instances].find(([, known]) => known === instance)?.[0] ?? ""
     const run = new RunAudit(number, (step) => this.undoable.has(`${id} ${number} ${step}`))
     if (before.continued) run.accepted.push(...before.accepted)
+    if (before.continued) run.events.continue(before.events)
     const kept = (entry["kept"] ?? []) as readonly { readonly from: number; readonly to: number }[]
     for (const item of instance.entries.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))) {
       const problem = run.apply(item, true)

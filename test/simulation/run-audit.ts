@@ -228,7 +228,7 @@ export class RunAudit {
 
   #receive({ entry, position }: MirroredEntry, isKept: boolean): string | undefined {
     const [type, text] = [entry["event"] as string, JSON.stringify(entry["value"])]
-    const problem = this.events.receive(type, text, entry["eventId"] as string | undefined, position)
+    const problem = this.events.receive(type, text, entry["eventId"] as string | undefined, position, isKept)
     if (problem !== undefined || isKept) return problem
     const next = this.accepted.find((message) => message.kind === "event")
     if (next?.topic !== type || next.payload !== text) return `it has ${type} ${text}; the next event acknowledged is ${JSON.stringify(next)}`

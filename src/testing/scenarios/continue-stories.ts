@@ -73,6 +73,47 @@ export function continueStories(open: OpenBed): void {
       })
     })
 
+    it("receives an event once that is sent again, with its id, to a later run", async () => {
+      const listening = workflow("listening", async (ctx: Context, heard: readonly string[]): Promise<readonly string[]> => {
+        const words = [...heard, (await ctx.waitForEvent("word")) as string]
+        return words.at(-1) === "end" ? words : ctx.continueAsNew(words)
+      })
+      await crashAtEveryCommit(async (doom) => {
+        const engine = await open({ workflows: [listening] })
+        const handle = await engine.start(listening, { id: "i", input: [] })
+        await engine.settle()
+        doom.arm(engine)
+        for (const word of ["a", "a", "b", "a", "b", "c", "a", "c"]) await doom.insist(() => handle.sendEvent("word", word, { eventId: word }))
+        await doom.insist(() => handle.sendEvent("word", "end").catch(unlessEnded))
+        expect(await handle.result()).toEqual(["a", "b", "c", "end"])
+        await engine.close()
+      })
+    })
+
+    it("remembers all event ids of the last run, and of those before it the newest", async () => {
+      const many = workflow("many", async (ctx: Context, rounds: number): Promise<number> => {
+        const counts = { 3: 500, 2: 10, 1: 10, 0: 1 } as Record<number, number>
+        for (let i = 0; i < counts[rounds]!; i++) await ctx.waitForEvent("word", { type: "word" })
+        return rounds === 0 ? ctx.instance.run : ctx.continueAsNew(rounds - 1)
+      })
+      const engine = await open({ workflows: [many] })
+      const handle = await engine.start(many, { id: "i", input: 3 })
+      const send = async (from: number, to: number) => {
+        for (let i = from; i < to; i++) await handle.sendEvent("word", i, { eventId: `id ${i}` })
+        await engine.settle()
+      }
+      await send(0, 500)
+      await send(0, 500)
+      expect(await handle.describe()).toMatchObject({ run: 2, status: "waiting" })
+      await send(500, 520)
+      await send(400, 520)
+      expect(await handle.describe()).toMatchObject({ run: 4, status: "waiting" })
+      const starts = await Promise.all([1, 2, 3, 4].map((run) => handle.history({ run, limit: 1 })))
+      expect(starts.map(({ entries }) => (entries[0]?.data["eventIds"] as readonly string[] | undefined)?.length)).toEqual([undefined, 500, 256, 256])
+      await send(0, 1)
+      expect(await handle.result()).toBe(4)
+    }, 30_000)
+
     it("gives up what is under way: steps are told, and nothing of them comes into the next run", async () => {
       const told: string[] = []
       const gate = new Gate()

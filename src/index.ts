@@ -44,6 +44,7 @@ export type {
   WaitOptions,
   WorkflowLog,
 } from "./core/context.ts"
+export type { Change, ChangeData, ChangeError, ChangeType } from "./core/change.ts"
 export type { Duration } from "./core/duration.ts"
 export type { ErrorCode } from "./core/errors.ts"
 export type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit, Singleton } from "./core/flow-options.ts"
@@ -59,6 +60,8 @@ export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, Workflow, WorkflowS
 export type {
   BatchItem,
   BatchResult,
+  ChangeIterator,
+  Changes,
   Client,
   ControlResult,
   ForkOptions,

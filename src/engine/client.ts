@@ -1,3 +1,4 @@
+import type { Change } from "../core/change.ts"
 import type { Duration } from "../core/duration.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type { EntryType } from "../core/journal.ts"
@@ -39,6 +40,11 @@ export interface Client {
   /** Asks the instance's code to do something; durable, and answered once. */
   update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown>
   delete(id: string): Promise<void>
+  /**
+   * What happens to instances, gap-free and in order per instance: from the beginning, from the `cursor` of a change on, or with
+   * `"latest"` from now on. It waits for more until its reader leaves or the client is closed.
+   */
+  changes(cursor?: string): Changes
   readonly schedules: ScheduleClient
 }
 
@@ -63,6 +69,20 @@ export interface Handle<Out = unknown, Sent = EventMap> {
   query<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
   update<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
   delete(): Promise<void>
+  /** Those of this instance. */
+  changes(cursor?: string): Changes
+}
+
+/** Every iteration begins at the cursor anew. */
+export interface Changes extends AsyncIterable<Change> {
+  [Symbol.asyncIterator](): ChangeIterator
+}
+
+export interface ChangeIterator extends AsyncIterator<Change, undefined> {
+  /** Ends a `next` that waits, too. */
+  return(): Promise<IteratorReturnResult<undefined>>
+  /** Where it stands: what it gave, and what it passed over, is before. Undefined: at the beginning. */
+  cursor(): Promise<string | undefined>
 }
 
 /** Input may be left out where the workflow takes none. */

@@ -19,6 +19,8 @@ export class Committer {
   #transacting = 0
   #abandoned = false
   #onIdle: (() => void)[] = []
+  /** Called when something was written, or may have been. */
+  onWritten: () => void = () => undefined
   /** For metrics and tests: how many transactions and turns were written. */
   commits = 0
   turns = 0
@@ -56,6 +58,7 @@ export class Committer {
       return outcome
     } finally {
       this.#transacting--
+      this.onWritten()
       this.#tellIdle()
     }
   }
@@ -90,11 +93,15 @@ export class Committer {
       this.commits++
       this.turns += batch.size
     } catch (error) {
-      if (batch.size === 1) return this.#tell(batch, 0, { error })
+      if (batch.size === 1) {
+        this.onWritten()
+        return this.#tell(batch, 0, { error })
+      }
       const middle = batch.size >> 1
       await this.#write(batch.slice(0, middle))
       return this.#write(batch.slice(middle, batch.size))
     }
+    this.onWritten()
     for (let at = 0; at < batch.size; at++) this.#tell(batch, at, outcomes[at] ?? { error: new Error("the store answered too few outcomes") })
   }
 

@@ -131,3 +131,7 @@ export function resultOf(id: string, entry: Entry): unknown {
 export function notFound(id: string): PerdureError {
   return new PerdureError("NOT_FOUND", `there is no instance "${id}"; it was never started, or is deleted`, { details: { instance: id } })
 }
+
+export function engineClosed(): PerdureError {
+  return new PerdureError("ENGINE_CLOSED", "this engine is closed; open another with Perdure.open")
+}

@@ -5,6 +5,7 @@ import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
 import type {
   BatchItem,
   BatchResult,
+  Changes,
   Client,
   ControlResult,
   ForkOptions,
@@ -19,10 +20,12 @@ import type {
   TerminateOptions,
   Why,
 } from "./client.ts"
+import { ChangeFeed } from "./change-feed.ts"
+import { ChangeSequence } from "./change-reader.ts"
 import { Answers } from "./answers.ts"
 import { CodeAsker } from "./code-asker.ts"
 import { Controls } from "./controls.ts"
-import { Endings, resultOf } from "./endings.ts"
+import { Endings, engineClosed, resultOf } from "./endings.ts"
 import { InstanceHandle } from "./handle.ts"
 import { StoredLimits, type LimitControl } from "./limit-control.ts"
 import { Outreach } from "./outreach.ts"
@@ -75,6 +78,8 @@ export class Engine implements Client, AsyncDisposable {
     })
     const endings = new Endings(store, host, worker.timers, worker)
     const answers = new Answers(store, host, worker.timers, worker)
+    const changes = new ChangeFeed(store.directory, host, worker.timers, worker)
+    worker.committer.onWritten = () => changes.signal()
     const starter = new Starter(store, registry, worker)
     const controls = new Controls(store, registry, worker)
     worker.outreach = new Outreach(starter, controls)
@@ -88,6 +93,7 @@ export class Engine implements Client, AsyncDisposable {
       worker,
       endings,
       answers,
+      changes,
       reader: new Reader(store),
       asker: new CodeAsker(store, registry, worker, answers),
       starter,
@@ -128,9 +134,10 @@ export class Engine implements Client, AsyncDisposable {
 
   /** Somebody else may have changed something: what is run here, and what somebody here waits for. */
   async #look(): Promise<void> {
-    const { worker, endings, answers, scheduler } = this.parts
+    const { worker, endings, answers, scheduler, changes } = this.parts
     if (this.#closing) return
     scheduler.wake()
+    changes.signal()
     await worker.look()
     await endings.check()
     await answers.check()
@@ -190,6 +197,7 @@ export class Engine implements Client, AsyncDisposable {
         details: { instance: id },
       })
     worker.announce(id, undefined)
+    this.parts.changes.signal()
     return this.get(workflow, id)
   }
 
@@ -290,6 +298,10 @@ export class Engine implements Client, AsyncDisposable {
     return this.parts.controls.delete(id)
   }
 
+  changes(cursor?: string): Changes {
+    return new ChangeSequence(() => this.parts.changes, cursor, undefined)
+  }
+
   /** Lets running attempts finish, gives everything back in good order, and closes the store. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -307,26 +319,28 @@ export class Engine implements Client, AsyncDisposable {
     this.#stopRejections()
     void this.parts.scheduler.stop()
     this.parts.worker.kill()
-    this.parts.endings.close(closed())
-    this.parts.answers.close(closed())
+    this.parts.endings.close(engineClosed())
+    this.parts.answers.close(engineClosed())
+    this.parts.changes.close()
   }
 
   async #close(): Promise<void> {
-    const { worker, endings, answers, store, scheduler } = this.parts
+    const { worker, endings, answers, store, scheduler, changes } = this.parts
     this.#stopHints()
     try {
       await scheduler.stop()
       await worker.stop()
     } finally {
-      endings.close(closed())
-      answers.close(closed())
+      endings.close(engineClosed())
+      answers.close(engineClosed())
+      changes.close()
       this.#stopRejections()
       await store.close()
     }
   }
 
   #check(): void {
-    if (this.#closing) throw closed()
+    if (this.#closing) throw engineClosed()
   }
 }
 
@@ -347,6 +361,7 @@ export interface EngineParts {
   readonly worker: Worker
   readonly endings: Endings
   readonly answers: Answers
+  readonly changes: ChangeFeed
   readonly reader: Reader
   readonly asker: CodeAsker
   readonly starter: Starter
@@ -362,8 +377,4 @@ function notStarted(cause: unknown): PerdureError {
 
 function selfCall(id: string, what: string, step: string | undefined): PerdureError {
   return new PerdureError("SELF_CALL", `instance "${id}" ${what}`, { details: { instance: id, step } })
-}
-
-function closed(): PerdureError {
-  return new PerdureError("ENGINE_CLOSED", "this engine is closed; open another with Perdure.open")
 }

@@ -2,6 +2,7 @@ import { durationMs, type Duration } from "../core/duration.ts"
 import type { Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type {
+  Changes,
   ControlResult,
   ForkOptions,
   Handle,
@@ -13,6 +14,7 @@ import type {
   TerminateOptions,
   Why,
 } from "./client.ts"
+import { ChangeSequence } from "./change-reader.ts"
 import type { Engine } from "./engine.ts"
 
 /** One instance, as the engine that knows it. */
@@ -96,5 +98,9 @@ export class InstanceHandle implements Handle<unknown, Record<string, unknown>> 
 
   delete(): Promise<void> {
     return this.#engine.delete(this.id)
+  }
+
+  changes(cursor?: string): Changes {
+    return new ChangeSequence(() => this.#engine.parts.changes, cursor, this.id)
   }
 }

@@ -76,6 +76,7 @@ export class ScheduleWriter {
       return await this.#store.schedules.write(change)
     } finally {
       // Also where nobody knows whether it is written.
+      this.#worker.committer.onWritten()
       this.#worker.hint([...starts.map((at) => instanceIdOf(id, at)), ...cancels])
     }
   }

@@ -98,6 +98,10 @@ export class TestEngine implements AsyncDisposable {
     return (filter, by) => this.current.count(filter, by)
   }
 
+  get changes(): Client["changes"] {
+    return (cursor) => this.current.changes(cursor)
+  }
+
   get limits(): Client["limits"] {
     return this.current.limits
   }

@@ -1,6 +1,7 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
 import { cancelStories } from "./cancel-stories.ts"
+import { changeStories } from "./change-stories.ts"
 import { childBondStories } from "./child-bond-stories.ts"
 import { childRecoveryStories } from "./child-recovery-stories.ts"
 import { childStories } from "./child-stories.ts"
@@ -11,6 +12,7 @@ import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
+import { followingStories } from "./following-stories.ts"
 import { forkStories } from "./fork-stories.ts"
 import { handlerStories } from "./handler-stories.ts"
 import { hookStories } from "./hook-stories.ts"
@@ -102,5 +104,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     scheduleOverlapStories(open)
     scheduleOutageStories(open)
     scheduleControlStories(open)
+    changeStories(open)
+    followingStories(open)
   })
 }

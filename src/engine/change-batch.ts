@@ -1,0 +1,93 @@
+import { type Change, changeOf, type NamedChange } from "../core/change.ts"
+import { defaultQueue } from "../core/task-queue.ts"
+import { decodeRow } from "../core/turn-codec.ts"
+import type { ChangePage, ChangeRow } from "../ports/change-stream.ts"
+
+/** A page of journal rows as what it tells, made once for all who read it: what the entries held is not kept. */
+export interface ChangeBatch {
+  /** There was nothing to read. */
+  readonly isEmpty: boolean
+  readonly changes: readonly Change[]
+  readonly instances: ReadonlySet<string>
+  /** Of the store: where to go on. */
+  readonly cursor: string
+}
+
+/** Where somebody stands: after a place in the store's stream, and within the row that follows, after a position. */
+export interface ChangePlace {
+  readonly after: string | undefined
+  readonly passed?: { readonly incarnation: string; readonly position: number }
+}
+
+const cursorForm = /^([^~]*)(?:~(.+)~(\d{1,16}))?$/
+
+/** The text of a place is the store's cursor, or for one within a row `<the store's before it>~<incarnation>~<position>`. */
+export function placeOf(cursor: string): ChangePlace | undefined {
+  const [whole, after = "", incarnation, position] = cursorForm.exec(cursor) ?? []
+  if (whole === undefined) return undefined
+  if (incarnation === undefined) return { after }
+  return { after: after === "" ? undefined : after, passed: { incarnation, position: Number(position) } }
+}
+
+const startsMax = 10_000
+
+/** Makes changes of rows. It remembers when attempts began, of as many as the last pages told, to say how long they took. */
+export class ChangeReading {
+  #starts = new Map<string, { readonly at: number; readonly attempt: number }>()
+
+  batch(after: string | undefined, { rows, cursor }: ChangePage): ChangeBatch {
+    const changes: Change[] = []
+    let before = after
+    for (const row of rows) {
+      this.#add(changes, row, before)
+      before = row.cursor
+    }
+    return { isEmpty: rows.length === 0, changes, instances: new Set(rows.map(({ instance }) => instance)), cursor }
+  }
+
+  forget(): void {
+    this.#starts.clear()
+  }
+
+  #add(changes: Change[], row: ChangeRow, before: string | undefined): void {
+    const { instance, incarnation, workflow, version, queue = defaultQueue } = row
+    const recorded = decodeRow(row)
+    const named = recorded.flatMap((item, at) => {
+      const change = changeOf(instance, item, recorded[at - 1]?.entry)
+      return change ? [{ change, item }] : []
+    })
+    for (const [index, { change, item }] of named.entries()) {
+      const { position, run, at } = item
+      const isLast = index === named.length - 1
+      changes.push({
+        id: `${incarnation}:${position}`,
+        cursor: isLast ? row.cursor : `${before ?? ""}~${incarnation}~${position}`,
+        type: change.type,
+        at,
+        instance,
+        workflow,
+        version,
+        taskQueue: queue,
+        run,
+        position,
+        data: this.#timed(incarnation, change, at),
+      })
+    }
+  }
+
+  #timed(incarnation: string, { type, data }: NamedChange, at: number): Change["data"] {
+    const { step, attempt } = data
+    if (step === undefined) return data
+    const key = `${incarnation} ${step}`
+    if (type === "step.started") {
+      if (this.#starts.size >= startsMax) this.#starts.delete(this.#starts.keys().next().value ?? "")
+      this.#starts.delete(key)
+      this.#starts.set(key, { at, attempt: attempt ?? 1 })
+      return data
+    }
+    if (type !== "step.completed" && type !== "step.failed" && type !== "retry.scheduled" && type !== "retry.exhausted") return data
+    const start = this.#starts.get(key)
+    if (start === undefined || (attempt !== undefined && attempt !== start.attempt)) return data
+    return { ...data, attempt: start.attempt, durationMs: Math.max(0, at - start.at) }
+  }
+}

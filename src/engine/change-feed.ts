@@ -1,0 +1,199 @@
+import { PerdureError } from "../core/errors.ts"
+import type { Directory } from "../ports/directory.ts"
+import type { Host } from "../ports/host.ts"
+import { type ChangeBatch, ChangeReading } from "./change-batch.ts"
+import { Alarm, type Timers } from "./timers.ts"
+
+const pageRows = 100
+const storeRetryMs = 1_000
+/** How often whoever does not execute looks without a hint; it keeps the process alive, too. A worker sweeps anyway. */
+const recheckMs = 1_000
+
+/** Somebody who has read all there was and waits for more. */
+export interface ChangeWaiter {
+  /** Of this one only. */
+  readonly instance: string | undefined
+  wake?: ((batch: ChangeBatch | "again" | undefined) => void) | undefined
+}
+
+/**
+ * Hands changes to whoever follows them. Those who are behind read pages for themselves, and hold nothing but the page they are in. Those
+ * who wait cost nothing: one look at what came after the tail, for all of them together, follows each signal that something was written.
+ */
+export class ChangeFeed {
+  readonly #directory: Directory
+  readonly #host: Host
+  readonly #timers: Timers
+  readonly #ours: { readonly active: boolean }
+  readonly #reading = new ChangeReading()
+  readonly #recheck: Alarm
+  readonly #waiting = new Map<ChangeWaiter, string>()
+  /** Pages that are being read: many who stand at the same place ask once. */
+  readonly #underWay = new Map<string, Promise<ChangeBatch>>()
+  /** All that came up to here was handed to those who wait, whenever they began to. Undefined: nobody waits. */
+  #tail: string | undefined
+  #signals = 0
+  #passing: Promise<void> | undefined
+  #looking = false
+  #readers = 0
+  #closed = false
+
+  constructor(directory: Directory, host: Host, timers: Timers, ours: { readonly active: boolean }) {
+    this.#directory = directory
+    this.#host = host
+    this.#timers = timers
+    this.#ours = ours
+    this.#recheck = new Alarm(timers, () => this.signal())
+  }
+
+  /** Something was written, here or elsewhere. */
+  signal(): void {
+    this.#signals++
+    if (this.#waiting.size > 0 && !this.#looking) void this.#look()
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** Whoever waits is told that there will be no more. */
+  close(): void {
+    this.#closed = true
+    for (const waiter of this.#waiting.keys()) this.#wake(waiter, undefined)
+  }
+
+  join(): void {
+    this.#readers++
+  }
+
+  leave(waiter: ChangeWaiter): void {
+    if (--this.#readers === 0) this.#reading.forget()
+    this.#wake(waiter, undefined)
+  }
+
+  /** What comes after the place, as soon as there is something. Undefined: nothing will. */
+  async next(after: string | undefined, waiter: ChangeWaiter): Promise<ChangeBatch | undefined> {
+    for (;;) {
+      // Whoever reads much must not keep the others from their turn.
+      await this.#macrotask()
+      if (this.#closed) return undefined
+      const signals = this.#signals
+      const tail = this.#tail
+      const batch = await this.#readOrWait(after, waiter)
+      if (batch === undefined || this.#closed) return undefined
+      if (batch !== "again" && !batch.isEmpty) return batch
+      // Whatever was written since the look began may not have been in it, and may have been handed out before this one waits.
+      if (batch === "again" || signals !== this.#signals || tail !== this.#tail) continue
+      const woken = await this.#wait(waiter, batch.cursor)
+      if (woken !== "again") return woken
+    }
+  }
+
+  async latest(): Promise<string> {
+    return this.#directory.latestChange()
+  }
+
+  /** Whether the instance is there at all. */
+  async has(instance: string): Promise<boolean> {
+    return (await this.#directory.get(instance)) !== undefined
+  }
+
+  async #readOrWait(after: string | undefined, waiter: ChangeWaiter): Promise<ChangeBatch | "again" | undefined> {
+    try {
+      return await this.#read(after, waiter.instance)
+    } catch (error) {
+      if (this.#closed) return undefined
+      if (PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_CORRUPT")) throw error
+      this.#host.log.error("changes could not be read; trying again", { error })
+      return new Promise((resolve) => {
+        const timer = this.#timers.set(this.#host.now() + storeRetryMs, () => this.#wake(waiter, "again"))
+        waiter.wake = (batch) => {
+          this.#timers.clear(timer)
+          resolve(batch)
+        }
+      })
+    }
+  }
+
+  #read(after: string | undefined, instance: string | undefined): Promise<ChangeBatch> {
+    // One that began before something was written, or handed out, is not for those who come after that.
+    const key = JSON.stringify([after ?? 0, instance, this.#signals, this.#tail])
+    const underWay = this.#underWay.get(key)
+    if (underWay) return underWay
+    const reading = this.#directory
+      .changes(after, pageRows, instance)
+      .then((page) => this.#reading.batch(after, page))
+      .finally(() => this.#underWay.delete(key))
+    this.#underWay.set(key, reading)
+    return reading
+  }
+
+  #wait(waiter: ChangeWaiter, at: string): Promise<ChangeBatch | "again" | undefined> {
+    this.#tail ??= at
+    this.#waiting.set(waiter, at)
+    this.#checkLater()
+    return new Promise((resolve) => {
+      waiter.wake = resolve
+    })
+  }
+
+  #wake(waiter: ChangeWaiter, batch: ChangeBatch | "again" | undefined): void {
+    this.#waiting.delete(waiter)
+    if (this.#waiting.size === 0) {
+      this.#tail = undefined
+      this.#recheck.setTo(undefined)
+    }
+    const { wake } = waiter
+    waiter.wake = undefined
+    wake?.(batch)
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true
+    try {
+      for (let seen = -1; this.#waiting.size > 0 && seen !== this.#signals;) {
+        // What is written meanwhile is looked at together with it.
+        await this.#macrotask()
+        seen = this.#signals
+        while (await this.#handOut());
+      }
+    } catch (error) {
+      if (!this.#closed) {
+        this.#host.log.error("changes could not be read; trying again", { error })
+        this.#timers.set(this.#host.now() + storeRetryMs, () => this.signal())
+      }
+    } finally {
+      this.#looking = false
+      this.#checkLater()
+    }
+  }
+
+  /** False: there is no more, or nobody waits. */
+  async #handOut(): Promise<boolean> {
+    const tail = this.#tail
+    if (tail === undefined) return false
+    const batch = await this.#read(tail, undefined)
+    if (this.#tail !== tail || batch.isEmpty) return false
+    this.#tail = batch.cursor
+    for (const [waiter, at] of [...this.#waiting]) {
+      if (waiter.instance === undefined) this.#wake(waiter, at === tail ? batch : "again")
+      else if (batch.instances.has(waiter.instance)) this.#wake(waiter, "again")
+    }
+    return true
+  }
+
+  #checkLater(): void {
+    if (this.#waiting.size > 0 && !this.#ours.active && !this.#recheck.isSet) this.#recheck.setTo(this.#host.now() + recheckMs)
+  }
+
+  /** The same one for all: then those who stand at the same place ask together. */
+  #macrotask(): Promise<void> {
+    this.#passing ??= new Promise((resolve) =>
+      this.#host.quiesce(() => {
+        this.#passing = undefined
+        resolve()
+      }),
+    )
+    return this.#passing
+  }
+}

@@ -1,0 +1,119 @@
+import type { Change } from "../core/change.ts"
+import { PerdureError } from "../core/errors.ts"
+import { type ChangeBatch, type ChangePlace, placeOf } from "./change-batch.ts"
+import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
+import type { ChangeIterator, Changes } from "./client.ts"
+import { engineClosed, notFound } from "./endings.ts"
+
+/** The changes of all instances, or of one, from a cursor on. Every iteration begins there anew. */
+export class ChangeSequence implements Changes {
+  readonly #feed: () => ChangeFeed
+  readonly #cursor: string | undefined
+  readonly #instance: string | undefined
+
+  constructor(feed: () => ChangeFeed, cursor: string | undefined, instance: string | undefined) {
+    this.#feed = feed
+    this.#cursor = cursor
+    this.#instance = instance
+  }
+
+  [Symbol.asyncIterator](): ChangeReader {
+    return new ChangeReader(this.#feed(), this.#cursor, this.#instance)
+  }
+}
+
+/** One who follows changes. Between two calls it holds its place and what is left of a page. */
+export class ChangeReader implements ChangeIterator {
+  readonly #feed: ChangeFeed
+  readonly #waiter: ChangeWaiter
+  #place: Promise<ChangePlace>
+  #page: readonly Change[] = []
+  #at = 0
+  /** Where the page ends. */
+  #end: string | undefined
+  #stands: string | undefined
+  #isOver = false
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(feed: ChangeFeed, cursor: string | undefined, instance: string | undefined) {
+    this.#feed = feed
+    this.#waiter = { instance }
+    feed.join()
+    this.#place = this.#begin(cursor, instance)
+    // Told by the first call.
+    this.#place.catch(() => undefined)
+  }
+
+  next(): Promise<IteratorResult<Change, undefined>> {
+    const next = this.#last.then(() => this.#advance())
+    this.#last = next.catch(() => undefined)
+    return next
+  }
+
+  /** Ends a call that waits, too. */
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#leave()
+    return { done: true, value: undefined }
+  }
+
+  async cursor(): Promise<string | undefined> {
+    await this.#place
+    return this.#stands
+  }
+
+  async #begin(cursor: string | undefined, instance: string | undefined): Promise<ChangePlace> {
+    if (this.#feed.isClosed) throw engineClosed()
+    this.#stands = cursor
+    const latest = cursor === "latest" ? this.#feed.latest() : undefined
+    latest?.catch(() => undefined)
+    if (instance !== undefined && !(await this.#feed.has(instance))) throw notFound(instance)
+    if (latest) {
+      this.#stands = await latest
+      return { after: this.#stands }
+    }
+    if (cursor === undefined) return { after: undefined }
+    const place = typeof cursor === "string" ? placeOf(cursor) : undefined
+    if (place) return place
+    throw new PerdureError("BAD_OPTION", "that cursor is not one of a change; leave it out to begin at the start", { details: { option: "cursor" } })
+  }
+
+  async #advance(): Promise<IteratorResult<Change, undefined>> {
+    try {
+      for (;;) {
+        const change = this.#page[this.#at]
+        if (this.#isOver) break
+        if (change) {
+          this.#at++
+          this.#stands = this.#at === this.#page.length ? this.#end : change.cursor
+          return { done: false, value: change }
+        }
+        this.#page = []
+        const place = await this.#place
+        const batch = await this.#feed.next(place.after, this.#waiter)
+        if (batch === undefined) break
+        this.#turnTo(batch, place)
+      }
+    } catch (error) {
+      this.#leave()
+      throw error
+    }
+    this.#leave()
+    return { done: true, value: undefined }
+  }
+
+  #turnTo({ changes, cursor }: ChangeBatch, { passed }: ChangePlace): void {
+    const isPassed = passed && (({ id, position }: Change) => position <= passed.position && id === `${passed.incarnation}:${position}`)
+    this.#page = isPassed ? changes.filter((change) => !isPassed(change)) : changes
+    this.#at = 0
+    this.#end = cursor
+    if (this.#page.length === 0) this.#stands = cursor
+    this.#place = Promise.resolve({ after: cursor })
+  }
+
+  #leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#page = []
+    this.#feed.leave(this.#waiter)
+  }
+}

@@ -1,0 +1,32 @@
+import type { Change } from "../../core/change.ts"
+import type { Changes } from "../../engine/client.ts"
+
+/** Reads changes as they come, and keeps them. */
+export class Follower {
+  readonly seen: Change[] = []
+  readonly iterator: ReturnType<Changes[typeof Symbol.asyncIterator]>
+  /** Resolves when the stream ends, with what it failed with. */
+  readonly over: Promise<unknown>
+
+  constructor(changes: Changes) {
+    this.iterator = changes[Symbol.asyncIterator]()
+    this.over = this.#follow().then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  }
+
+  /** What was seen, as `<instance> <type>`; of one instance without its name. */
+  types(instance?: string): readonly string[] {
+    const own = this.seen.filter((change) => instance === undefined || change.instance === instance)
+    return own.map((change) => (instance === undefined ? `${change.instance} ${change.type}` : change.type))
+  }
+
+  async #follow(): Promise<void> {
+    for (;;) {
+      const { done, value } = await this.iterator.next()
+      if (done) return
+      this.seen.push(value)
+    }
+  }
+}

@@ -9,7 +9,7 @@ const double = workflow("double", async (ctx, input: number) => ctx.do("work", (
 const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word", { timeout: "1h", default: "none" }))
 
 /** Takes as many as are there already. */
-export async function take(changes: AsyncIterable<Change>, count: number): Promise<Change[]> {
+async function take(changes: AsyncIterable<Change>, count: number): Promise<Change[]> {
   const taken: Change[] = []
   if (count === 0) return taken
   for await (const change of changes) if (taken.push(change) === count) break

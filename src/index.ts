@@ -34,6 +34,7 @@ export type {
   ConditionOptions,
   Context,
   InstanceInfo,
+  InstanceTags,
   Rollback,
   RollbackFunction,
   SleepOptions,

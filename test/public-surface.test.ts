@@ -62,6 +62,7 @@ const surfaces: Record<string, Surface> = {
       "InstanceDescription",
       "InstanceInfo",
       "InstanceSummary",
+      "InstanceTags",
       "InterceptedStep",
       "LimitControl",
       "LimitSettings",

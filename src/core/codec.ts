@@ -25,6 +25,8 @@ export interface EncodeOptions {
   readonly what?: string
   /** Of the UTF-8 text. */
   readonly bytesMax?: number
+  /** The name of that limit, if it is not that of payloads. */
+  readonly limit?: string
 }
 
 export function encodeValue(value: unknown, options?: EncodeOptions): Encoded {
@@ -134,10 +136,11 @@ function encodeRich(value: unknown, options: EncodeOptions | undefined): Encoded
 function checkSize(encoded: Encoded, bytesMax: number, options: EncodeOptions | undefined): void {
   const bytes = utf8Length(encoded)
   if (bytes <= bytesMax) return
+  const { what = "value", limit = "payloadBytesMax" } = options ?? {}
   throw new PerdureError(
     "PAYLOAD_TOO_LARGE",
-    `${options?.what ?? "value"} has ${bytes} bytes when encoded, more than the ${bytesMax} allowed; store it elsewhere and pass a reference, or raise the limit payloadBytesMax`,
-    { details: { bytes, bytesMax } },
+    `${what} has ${bytes} bytes when encoded, more than the ${bytesMax} allowed; store it elsewhere and pass a reference, or raise the limit ${limit}`,
+    { details: { bytes, bytesMax, limit } },
   )
 }
 

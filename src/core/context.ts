@@ -19,6 +19,11 @@ export interface Context<Events = EventMap> extends Asks<Events> {
   uuid(): string
   /** Silent during replay. */
   readonly log: WorkflowLog
+  /** What the instance is found by: those that it was started with, and those that its code adds or takes away. */
+  readonly tags: InstanceTags
+  /** Notes something about the instance for those who look at it: `describe` and `list` show it as `memo`. Undefined takes a key away. */
+  setMemo(key: string, value: unknown): void
+  setMemo(values: Readonly<Record<string, unknown>>): void
   waitForSignal: Asks<Events>["waitForEvent"]
   /** From now on events of that type that nobody waits for go to the handler, those buffered first. It may use `ctx`; what it throws fails the run. */
   onEvent<K extends EventType<Events>>(type: K, handler: EventHandler<Events[K]>): void
@@ -155,6 +160,13 @@ export interface ConditionOptions {
   readonly signal?: AbortSignal
 }
 
+export interface InstanceTags extends Iterable<string> {
+  readonly size: number
+  has(tag: string): boolean
+  add(...tags: readonly string[]): void
+  delete(...tags: readonly string[]): void
+}
+
 export interface InstanceInfo {
   readonly id: string
   readonly workflow: string
@@ -162,6 +174,8 @@ export interface InstanceInfo {
   readonly run: number
   readonly startedAt: number
   readonly incarnation: string
+  /** 1, and one more for each crash of the worker that ran it, as far as the code has come: at any place in the code the same on replay. */
+  readonly attempt: number
   /** The instance that started it. */
   readonly parentId?: string
   /** Where a schedule started it: which one, and for which of its times. */

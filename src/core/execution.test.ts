@@ -14,7 +14,7 @@ class Driver {
     const silent = () => undefined
     this.execution = new Execution({
       workflow: code,
-      info: { id: "i", workflow: code.name, version: "1", run: 1, startedAt: 0, incarnation: "x" },
+      info: { id: "i", workflow: code.name, version: "1", run: 1, startedAt: 0, incarnation: "x", attempt: 1 },
       seed: "x:1",
       limits: defaultLimits,
       log: { debug: silent, info: silent, warn: silent, error: silent },

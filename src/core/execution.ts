@@ -1,3 +1,4 @@
+import { Annotations } from "./annotations.ts"
 import type { AskRequest, DoAsk } from "./ask.ts"
 import { encodeError, encodeValue, Payload } from "./codec.ts"
 import { ChildResults } from "./children.ts"
@@ -6,6 +7,7 @@ import { firstToGoOn, type Judgement } from "./condition.ts"
 import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
 import type { ChildReach, ExecutionSpec } from "./execution-spec.ts"
 import { Handlers } from "./handlers.ts"
+import type { ChildReach, ExecutionSpec } from "./execution-spec.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./outcome.ts"
@@ -37,6 +39,8 @@ export class Execution implements ContextSource {
   lastAsked: string | undefined = undefined
   /** The code has ended, and what it completed is being undone. */
   isUnwinding = false
+  /** How many of what the code notes are in the journal. */
+  annotationsRecorded = 0
   /** Handlers were set, which events that are buffered may be for. */
   hasNewHandlers = false
 
@@ -48,6 +52,11 @@ export class Execution implements ContextSource {
   #handlers: Handlers | undefined = undefined
   #children: ChildResults | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
+  #annotations: Annotations | undefined = undefined
+  /** With what the run began, if that was something to note. */
+  start: EntryOf<"run.started"> | undefined = undefined
+  /** Once its worker has crashed. */
+  #info: InstanceInfo | undefined = undefined
   /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
   #halted = false
   #reading: Reading | undefined = undefined
@@ -99,6 +108,7 @@ export class Execution implements ContextSource {
       case "run.started":
         // A delayed one was written long before it begins.
         this.now = startOf({ at, entry })
+        if (entry.tags ?? entry.memo) this.start = entry
         return this.#begin(entry.value.decode())
       case "cancel.requested":
         return this.#cancel(position, entry.reason)
@@ -356,7 +366,30 @@ export class Execution implements ContextSource {
   }
 
   get instance(): InstanceInfo {
-    return this.#spec.info
+    return this.#info ?? this.#spec.info
+  }
+
+  /** The worker crashed here: so it is for the code, too, whenever it comes this far. */
+  recovered(): void {
+    this.#info = { ...this.instance, attempt: this.instance.attempt + 1 }
+  }
+
+  get limits(): Limits {
+    return this.#spec.limits
+  }
+
+  get annotations(): Annotations {
+    this.#annotations ??= new Annotations(this)
+    return this.#annotations
+  }
+
+  guardChange(): void {
+    this.#spec.guard()
+    this.refuseInHandler()
+  }
+
+  annotate(entry: EntryOf<"annotated">): void {
+    if (!this.#halted) this.#note(entry)
   }
 
   get seed(): string {

@@ -52,6 +52,9 @@ export class InstanceState {
   ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
   timeoutAt: number | undefined
   schedule: ScheduledFor | undefined
+  /** As the code noted them last. */
+  tags: readonly string[] | undefined
+  memo: Payload | undefined
   /** Recoveries since the instance last got on. */
   crashes = 0
   hook: HookState = untried
@@ -153,8 +156,9 @@ export class InstanceState {
         this.dormant = false
         for (const map of [this.steps, this.sleeps, this.waits, this.nested]) map.clear()
         return
-      case "patched":
-      case "run.continued":
+      case "annotated":
+        this.tags = entry.tags ?? this.tags
+        this.memo = entry.value ?? this.memo
         return
       case "event.received":
         return (this.#events ??= new ReceivedEvents()).receive({ ...recorded, entry })
@@ -179,6 +183,8 @@ export class InstanceState {
         this.crashes++
         return
       case "message.ignored":
+      case "patched":
+      case "run.continued":
         return
       case "rested":
         if (entry.on === "handlers") this.restsOnHandlers = true
@@ -197,7 +203,7 @@ export class InstanceState {
         this.runPosition = position
         this.startedAt = startOf({ at, entry })
         if (entry.eventIds) (this.#events ??= new ReceivedEvents()).inherit(entry.eventIds)
-        ;({ timeoutAt: this.timeoutAt, parent: this.parent, seed: this.seed, schedule: this.schedule } = entry)
+        ;({ timeoutAt: this.timeoutAt, parent: this.parent, seed: this.seed, schedule: this.schedule, tags: this.tags, memo: this.memo } = entry)
         return
       default:
         this.ended = { status: endings[entry.type], position, entry }

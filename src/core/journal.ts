@@ -40,6 +40,9 @@ export type Release =
       readonly schedule?: ScheduledFor
       /** Ids of events that the runs before received, where it goes on as new. */
       readonly eventIds?: readonly string[]
+      /** All tags and the memo that the run begins with. */
+      readonly tags?: readonly string[]
+      readonly memo?: Payload
     }
   | { readonly type: "step.completed"; readonly id: string; readonly value: Payload }
   | { readonly type: "step.failed"; readonly id: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
@@ -63,6 +66,8 @@ export type Note =
   | { readonly type: "event.received"; readonly event: string; readonly value: Payload; readonly eventId?: string }
   | { readonly type: "ask.aborted"; readonly id: string }
   | { readonly type: "patched"; readonly patch: string }
+  /** What the code noted about the instance: all its tags from then on, or the whole memo. */
+  | { readonly type: "annotated"; readonly tags?: readonly string[]; readonly value?: Payload }
   | { readonly type: "update.completed"; readonly update: string; readonly value: Payload }
   | { readonly type: "update.failed"; readonly update: string; readonly value: Payload }
   | { readonly type: "paused"; readonly reason?: string }
@@ -146,6 +151,7 @@ export const entryTypes = [
   "event.received",
   "ask.aborted",
   "patched",
+  "annotated",
   "update.completed",
   "update.failed",
   "paused",

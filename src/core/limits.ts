@@ -8,6 +8,8 @@ export interface Limits {
   readonly stepNameLengthMax: number
   /** Of one input, result or event, encoded. */
   readonly payloadBytesMax: number
+  /** Of the whole memo of an instance, encoded. */
+  readonly memoBytesMax: number
   /** In one run. */
   readonly stepsMax: number
 }
@@ -18,6 +20,7 @@ export const defaultLimits: Limits = {
   eventTypeLengthMax: 100,
   stepNameLengthMax: 256,
   payloadBytesMax: 8 * 1024 * 1024,
+  memoBytesMax: 4 * 1024,
   stepsMax: 25_000,
 }
 

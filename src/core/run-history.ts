@@ -1,4 +1,4 @@
-import { isAsk, type Entry, type EntryOf, type Kept, type Recorded } from "./journal.ts"
+import { isAsk, type Entry, type EntryOf, type EntryType, type Kept, type Recorded } from "./journal.ts"
 
 /**
  * Which entries a run consists of. Usually everything from its `run.started` on; a run restarted from a step begins with
@@ -60,6 +60,25 @@ export function keptBefore(run: readonly Recorded[], step: string): readonly Kep
   return kept
 }
 
+/** The tags and the memo of a run, as its code noted them last in what is kept of it. Undefined: it noted nothing. */
+export function annotationsOf(
+  run: readonly Recorded[],
+  kept: readonly Kept[] | undefined,
+): { readonly tags: readonly string[]; readonly memo: string } | undefined {
+  if (!run.some(({ entry }) => entry.type === "annotated")) return undefined
+  let tags: readonly string[] = []
+  let memo = ""
+  for (const { entry, position } of run) {
+    if (entry.type === "run.started") [tags, memo] = [entry.tags ?? [], entry.memo?.text ?? ""]
+    else if (entry.type === "annotated" && isWithin(position, kept)) [tags, memo] = [entry.tags ?? tags, entry.value?.text ?? memo]
+  }
+  return { tags, memo }
+}
+
+export function isWithin(position: number, kept: readonly Kept[] = []): boolean {
+  return kept.some(({ from, to }) => position >= from && position <= to)
+}
+
 function runAt(recorded: readonly Recorded[], start: number): readonly Recorded[] {
   const { entry, run } = recorded[start]!
   const next = recorded.findIndex(({ entry: later }, index) => index > start && later.type === "run.started")
@@ -70,7 +89,9 @@ function runAt(recorded: readonly Recorded[], start: number): readonly Recorded[
   return [...own.slice(0, 1), ...before, ...own.slice(1).filter((item) => item.run === run)]
 }
 
-/** Asks, what came of them, and what came from outside; not what happened to the earlier run as a whole. */
+const otherKept: ReadonlySet<string> = new Set<EntryType>(["event.received", "event.handled", "annotated"])
+
+/** Asks, what came of them, what the code noted, and what came from outside; not what happened to the earlier run as a whole. */
 function isKept(entry: Entry): boolean {
-  return "id" in entry || "update" in entry || "patch" in entry || entry.type === "event.received" || entry.type === "event.handled"
+  return "id" in entry || "update" in entry || "patch" in entry || otherKept.has(entry.type)
 }

@@ -130,6 +130,8 @@ describe("for any entries", () => {
       value,
       timeoutAt: optional(count),
       seed: optional(odd),
+      tags: optional(fc.array(odd)),
+      memo: optional(value),
       parent: optional(fc.record({ instance: odd, incarnation: odd, run: count, step: odd })),
       kept: optional(fc.array(fc.record({ from: count, to: count }))),
     },
@@ -146,6 +148,7 @@ describe("for any entries", () => {
     "update.completed": { update: odd, value },
     "update.failed": { update: odd, value },
     patched: { patch: odd },
+    annotated: { tags: optional(fc.array(odd)), value: optional(value.filter(({ text: encoded }) => encoded !== "")) },
     "run.continued": {},
     "event.received": { event: odd, value, eventId: optional(odd) },
     "ask.aborted": { id: odd },
@@ -183,6 +186,6 @@ describe("for any entries", () => {
 
   /** Of JSON that is read the slow way the text may differ, as in the order of keys that are numbers, but not the value. */
   function textsOf(entry: Entry): unknown {
-    return "value" in entry ? { ...entry, value: entry.value.decode() } : entry
+    return "value" in entry && entry.value ? { ...entry, value: entry.value.decode() } : entry
   }
 })

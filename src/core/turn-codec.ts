@@ -12,6 +12,8 @@ import { endOfValue, quoted } from "./json-text.ts"
  *   "blob":<n>         a value longer than the bound: its whole text is blob n of the row, from 0
  *   (none)             undefined
  *
+ * The memo of a run.started, beside its value, is the text of a value as a JSON string.
+ *
  *   [{"type":"step.completed","id":"a","value":{"i":1}},{"type":"step.started","id":"b","attempt":1}]
  *
  * Reading cuts the texts of values out of the row without parsing them: a long journal is replayed faster than its values are decoded,
@@ -83,8 +85,8 @@ function encodeEntry(entry: Entry, into: EntriesText): string {
 }
 
 function encodeAny(entry: Entry, into: EntriesText): string {
-  const { type, ...fields } = entry
-  if (!("value" in fields)) return JSON.stringify({ type, ...fields })
+  const { type, ...fields } = "memo" in entry && entry.memo ? { ...entry, memo: entry.memo.text } : entry
+  if (!("value" in fields) || fields.value === undefined) return JSON.stringify({ type, ...fields })
   const { value, ...others } = fields
   return `${JSON.stringify({ type, ...others }).slice(0, -1)}${into.field(value)}}`
 }
@@ -242,5 +244,6 @@ const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> =
 
 function restore(fields: Fields, value: Payload | undefined): Entry {
   const payload = value ?? (Object.hasOwn(typesWithValue, fields.type) ? Payload.undefined : undefined)
+  if (typeof fields["memo"] === "string") fields["memo"] = Payload.of(fields["memo"])
   return (payload === undefined ? fields : Object.assign(fields, { value: payload })) as unknown as Entry
 }

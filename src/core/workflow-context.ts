@@ -1,3 +1,4 @@
+import type { Annotations } from "./annotations.ts"
 import { Asker, type AskSink, type ChildAsk, type DoAsk, type WaitAsk } from "./ask.ts"
 import { encodeValue, Payload } from "./codec.ts"
 import type {
@@ -6,6 +7,7 @@ import type {
   ConditionOptions,
   EventHandler,
   InstanceInfo,
+  InstanceTags,
   QueryHandler,
   UpdateHandler,
   UpdateOptions,
@@ -30,6 +32,7 @@ export interface ContextSource {
   readonly now: number
   /** What random numbers are drawn from. */
   readonly seed: string
+  readonly annotations: Annotations
   readonly handlers: Handlers
   /** A handler was set: events that are buffered may be for it. */
   newHandler(): void
@@ -98,6 +101,14 @@ export class WorkflowContext extends Asker {
   get log(): WorkflowLog {
     const speak = (level: keyof WorkflowLog) => (message: string, data?: Record<string, unknown>) => this.#source.say(level, message, data)
     return { debug: speak("debug"), info: speak("info"), warn: speak("warn"), error: speak("error") }
+  }
+
+  get tags(): InstanceTags {
+    return this.#source.annotations
+  }
+
+  setMemo(first: string | Record<string, unknown>, second?: unknown): void {
+    this.#source.annotations.setMemo(first, second)
   }
 
   now(): number {

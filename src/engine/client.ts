@@ -179,12 +179,16 @@ export interface InstanceSummary {
   readonly status: Status
   readonly phase?: Phase
   readonly tags: readonly string[]
+  /** What its code noted about it with `ctx.setMemo`. */
+  readonly memo?: Readonly<Record<string, unknown>>
   readonly createdAt: number
   readonly updatedAt: number
 }
 
 export interface InstanceDescription extends InstanceSummary {
   readonly incarnation: string
+  /** 1, and one more for each crash of the worker that ran it, in this run. */
+  readonly attempt: number
   readonly input: unknown
   readonly result?: unknown
   readonly error?: unknown

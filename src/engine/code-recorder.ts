@@ -30,8 +30,8 @@ export class CodeRecorder {
   /** False: there was nothing. */
   record(execution: Execution): boolean {
     if (execution.outcome) {
-      // What it still answered was answered before it ended.
-      for (const note of execution.takeNotes()) if ("update" in note) this.#note(note)
+      // What it still answered and noted came before it ended.
+      for (const note of execution.takeNotes()) if ("update" in note || note.type === "annotated") this.#note(note)
       this.#end(execution.outcome)
       return true
     }
@@ -102,6 +102,7 @@ export class CodeRecorder {
   }
 
   #note(note: Note): void {
+    if (note.type === "annotated") this.#writer.annotate(note)
     if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#driver.record(note)
     // On replay the handler comes to its end again.
     if (!this.#state.updates.has(note.update)) return

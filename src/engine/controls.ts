@@ -4,11 +4,11 @@ import { PerdureError, TerminatedError } from "../core/errors.ts"
 import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
 import { InstanceState as State } from "../core/instance-state.ts"
 import { checkEventType, checkId } from "../core/limits.ts"
-import { asBefore, keptBefore } from "../core/run-history.ts"
+import { annotationsOf, asBefore, keptBefore } from "../core/run-history.ts"
 import { validate, validateSafely } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
 import { decodeRow } from "../core/turn-codec.ts"
-import type { InstanceRow, InstanceState, NewInstance, NewMessage } from "../ports/journal-store.ts"
+import type { InstanceRow, InstanceState, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { ControlResult, ForkOptions, RestartOptions, SendOptions, TerminateOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
@@ -150,7 +150,12 @@ export class Controls {
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       // One with limits goes to the end of the line.
       const status = row.slots === undefined ? "running" : "queued"
-      return { entry, run: row.run + 1, state: (position) => ({ status, run: row.run + 1, runPosition: position, dueAt: host.now(), ...deadline }) }
+      return {
+        entry,
+        run: row.run + 1,
+        state: (position) => ({ status, run: row.run + 1, runPosition: position, dueAt: host.now(), ...deadline }),
+        annotations: annotationsOf(recorded, kept),
+      }
     })
     if (answer.accepted) {
       this.#worker.announce(id, undefined)
@@ -210,6 +215,7 @@ export class Controls {
       const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
       draft.add(decision.entry)
       draft.discardInbox = true
+      Object.assign(draft, decision.annotations)
       draft.sends = isTerminal(row.status) ? [] : partingMessages(foldOf(recorded), row.incarnation, decision.entry, draft.at)
       const state = decision.state(position)
       const turn = draft.seal(this.#worker.nextTurnId(), row, decision.run, state)
@@ -249,7 +255,15 @@ function foldOf(recorded: readonly Recorded[]): State {
   return state
 }
 
-type Seizure = { readonly refused: string } | { readonly entry: Entry; readonly run: number; readonly state: (position: number) => InstanceState }
+type Seizure =
+  | { readonly refused: string }
+  | {
+      readonly entry: Entry
+      readonly run: number
+      readonly state: (position: number) => InstanceState
+      /** What its tags and its memo become. */
+      readonly annotations?: Pick<Turn, "tags" | "memo"> | undefined
+    }
 
 /** Why a control can have no effect on an instance of that status. */
 function refuse(kind: ControlKind, row: InstanceRow): string | undefined {

@@ -55,7 +55,7 @@ function restart(
   startAt: number,
   timeoutAt: number | undefined,
 ): EntryOf<"run.started"> {
-  const { workflow, version, run } = row
+  const { workflow, version, run, tags } = row
   const kept = recorded.filter(({ entry }) => entry.type === "event.received").map(({ position }) => ({ from: position, to: position }))
   return {
     type: "run.started",
@@ -66,6 +66,7 @@ function restart(
     startAt,
     ...(timeoutAt === undefined ? undefined : { timeoutAt }),
     ...(kept.length === 0 ? undefined : { kept }),
+    ...(tags.length === 0 ? undefined : { tags }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
-import { asBefore, keptBefore } from "../core/run-history.ts"
+import { annotationsOf, asBefore, isWithin, keptBefore } from "../core/run-history.ts"
 import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
 import { TurnDraft } from "./turn-draft.ts"
 
@@ -30,7 +30,7 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
   const { kept: _, parent: __, startAt: ___, seed: ____, startedAt: _____, eventIds: ______, timeoutAt, ...start } = first.entry
   const timeout = timeoutAt === undefined ? undefined : { timeoutAt: now + (timeoutAt - Math.max(first.at, first.entry.startAt ?? 0)) }
   const draft = new TurnDraft(1, now)
-  const prefix = run.filter(({ position }) => kept.some(({ from, to }) => position >= from && position <= to))
+  const prefix = run.filter(({ position }) => isWithin(position, kept))
   refuseChildren(prefix)
   const again = prefix.length === 0 ? undefined : asBefore(row.incarnation, first as Recorded<typeof first.entry>)
   draft.add({ ...start, run: 1, ...timeout, ...again, ...(spec.input ? { value: spec.input } : undefined) })
@@ -39,7 +39,9 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
     positions.set(position, draft.end + 1)
     draft.add(placed(entry, at, positions))
   }
-  const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags: row.tags }
+  const { tags = row.tags, memo = row.memo } = annotationsOf(run, kept) ?? {}
+  draft.memo = memo
+  const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags }
   return Object.assign(draft, { create, timeoutAt: timeout?.timeoutAt })
 }
 

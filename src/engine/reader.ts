@@ -1,3 +1,4 @@
+import { decodeValue, Payload } from "../core/codec.ts"
 import { endingError } from "../core/ending.ts"
 import { PerdureError } from "../core/errors.ts"
 import { InstanceState } from "../core/instance-state.ts"
@@ -57,6 +58,7 @@ export class Reader {
     return {
       ...summary(row),
       incarnation: row.incarnation,
+      attempt: 1 + recorded.filter(({ entry }) => entry.type === "recovered").length,
       updatedAt: Math.max(row.updatedAt, recorded.at(-1)?.at ?? 0),
       input: start?.type === "run.started" ? start.value.decode() : undefined,
       ...(ending?.type === "run.completed" ? { result: ending.value.decode() } : undefined),
@@ -113,12 +115,14 @@ export class Reader {
 
 function summary(row: InstanceRow): InstanceSummary {
   const { id, workflow, version, run, status, phase, tags, createdAt, updatedAt } = row
-  return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, createdAt, updatedAt }
+  const memo = row.memo === undefined ? undefined : (decodeValue(row.memo) as InstanceSummary["memo"])
+  return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, ...(memo ? { memo } : undefined), createdAt, updatedAt }
 }
 
 function historyEntry({ position, run, at, entry }: Recorded): HistoryEntry {
   const { type, ...fields } = entry
-  const data = "value" in fields ? { ...fields, value: fields.value.decode() } : fields
+  const data: Record<string, unknown> = { ...fields }
+  for (const [key, value] of Object.entries(fields)) if (value instanceof Payload) data[key] = value.decode()
   return { position, run, at, type, data }
 }
 

@@ -91,6 +91,9 @@ export class ReleasePipeline {
       case "ask.aborted":
         this.execution?.recordedAborted(entry.id)
         return "noted"
+      case "recovered":
+        this.execution?.recovered()
+        return "noted"
       default:
         return "noted"
     }
@@ -102,6 +105,7 @@ export class ReleasePipeline {
     if (this.#replayLeft === 0) return execution
     for (const { entry } of this.#items.items()) {
       if (entry.type === "patched") execution.recordedPatch(entry.patch)
+      else if (entry.type === "annotated") execution.annotationsRecorded++
       else if (isAsk(entry) && !isNested(entry.id)) execution.asksAhead++
     }
     return execution

@@ -101,7 +101,7 @@ function readOnlySpec(
   const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
   return {
     workflow,
-    info: { id, workflow: workflow.name, version, incarnation, run, startedAt, ...origin },
+    info: { id, workflow: workflow.name, version, incarnation, run, startedAt, attempt: 1, ...origin },
     seed: seedOf(incarnation, { run, seed }),
     limits: { ...defaultLimits, stepsMax: Infinity },
     log: { debug: silent, info: silent, warn: silent, error: silent },

@@ -29,7 +29,7 @@ export class ResidentCode implements ExecutionSpec, Scope {
     const { run, startedAt, parent, seed, schedule } = resident.state
     this.instance = id
     const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
-    this.info = { id, workflow, version, incarnation, run, startedAt, ...origin }
+    this.info = { id, workflow, version, incarnation, run, startedAt, attempt: 1, ...origin }
     this.seed = seedOf(incarnation, { run, seed })
   }
 

@@ -73,7 +73,7 @@ export class RunEndings {
   /** The next run begins with this input, encoded. It is loaded from the store, like any other. */
   continueAsNew(input: string): void {
     const { id, workflow, version } = this.#identity
-    const { run, timeoutAt, parent, schedule, eventIds } = this.#state
+    const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
     const unread = this.#state.buffered()
     const ending = { type: "run.continued" } as const
     this.continued = true
@@ -89,6 +89,8 @@ export class RunEndings {
       ...(parent === undefined ? undefined : { parent }),
       ...(schedule === undefined ? undefined : { schedule }),
       ...(eventIds.length === 0 ? undefined : { eventIds }),
+      ...(tags === undefined || tags.length === 0 ? undefined : { tags }),
+      ...(memo === undefined ? undefined : { memo }),
     })
     // Copied, not referred to: however often it goes on, only the last run is ever read.
     for (const { at, entry } of unread) this.#record({ ...entry, at })

@@ -120,6 +120,7 @@ export class Starter {
         version,
         ...(timeout === undefined ? undefined : { timeoutAt: now + durationMs(timeout, "timeout") }),
         schedule,
+        ...(tags.length === 0 ? undefined : { tags }),
         value: Payload.of(input),
       },
       within: undefined,
@@ -170,6 +171,7 @@ export class Starter {
         ...(startAt === undefined ? undefined : { startAt }),
         ...(timeoutAt === undefined ? undefined : { timeoutAt }),
         ...(origin === undefined ? undefined : { parent: origin.parent }),
+        ...(tags.length === 0 ? undefined : { tags }),
       },
     }
   }

@@ -23,6 +23,8 @@ export class TurnDraft extends EntriesText implements Turn {
   create: NewInstance | undefined = undefined
   within: RunReference | undefined = undefined
   state: Row | undefined = undefined
+  tags: readonly string[] | undefined = undefined
+  memo: string | undefined = undefined
   consumed: number[] | undefined = undefined
   /** Set by a timeout: it must not win against an event that a sender got acknowledged. */
   inboxSeen: number | undefined = undefined

@@ -87,6 +87,12 @@ export class TurnWriter implements CommitListener {
     return recorded
   }
 
+  /** What the code notes is for everybody to see, as soon as the turn is written. */
+  annotate({ tags, value }: EntryOf<"annotated">): void {
+    if (tags) this.draft.tags = tags
+    if (value) this.draft.memo = value.text
+  }
+
   /** Runs `then` once all that is recorded so far is durable. */
   whenDurable(then: AfterCommit): void {
     const last = this.#draft ?? this.#inFlight

@@ -48,6 +48,8 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "kind",
     "on",
     "eventIds",
+    "tags",
+    "memo",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
 })

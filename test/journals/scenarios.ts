@@ -4,6 +4,7 @@ import type { AnyWorkflow, StoreProvider } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
 import {
+  annotating,
   attentive,
   cancelled,
   conditional,
@@ -378,6 +379,17 @@ export const scenarios: readonly Scenario[] = [
     play: async (engine) => {
       await engine.start(transactional, { id: "transactional" })
       await engine.skip("1h")
+    },
+  },
+  {
+    name: "annotating",
+    workflow: annotating,
+    play: async (engine) => {
+      await engine.start(annotating, { id: "annotating", input: 1, tags: ["golden", "new"] })
+      await engine.settle()
+      await engine.sendEvent("annotating", "letter", { text: "first" })
+      await engine.crash()
+      await engine.sendEvent("annotating", "letter", { text: "second" })
     },
   },
 ]

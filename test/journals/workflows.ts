@@ -272,8 +272,21 @@ export const conditional = workflow("conditional", async (ctx: Context<Letters>)
   return { heard, inTime, wrong, last }
 })
 
+/** Tags and memo: changed before and after steps, carried to the next run, and seen again after a crash. */
+export const annotating = workflow("annotating", async (ctx: Context<Letters>, round: number): Promise<unknown> => {
+  ctx.setMemo("round", round)
+  ctx.tags.add(`round ${round}`)
+  await ctx.do("one", () => round)
+  ctx.setMemo({ at: new Date(ctx.now()), round: undefined })
+  ctx.tags.delete("new")
+  const { text } = await ctx.waitForEvent("letter")
+  if (round === 1) return ctx.continueAsNew(2)
+  return { text, tags: [...ctx.tags], attempt: ctx.instance.attempt }
+})
+
 export const goldenWorkflows = [
   conditional,
+  annotating,
   obedient,
   raising,
   attentive,

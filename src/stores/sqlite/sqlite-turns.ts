@@ -86,7 +86,9 @@ export class SqliteTurns {
   }
 
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
-    const { id, incarnation, workflow, version, createdAt, tags, flow, queue } = create
+    const { id, incarnation, workflow, version, createdAt, flow, queue } = create
+    // The code may have changed them before the instance was written.
+    const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)

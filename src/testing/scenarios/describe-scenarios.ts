@@ -1,5 +1,6 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
+import { annotationStories } from "./annotation-stories.ts"
 import { cancelStories } from "./cancel-stories.ts"
 import { changeStories } from "./change-stories.ts"
 import { childBondStories } from "./child-bond-stories.ts"
@@ -89,6 +90,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     whyStories(open)
     whyHolderStories(open)
     determinismStories(open)
+    annotationStories(open)
     hookStories(open)
     residencyStories(open)
     valueStories(open)

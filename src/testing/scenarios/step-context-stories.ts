@@ -149,7 +149,7 @@ export function stepContextStories(open: OpenBed): void {
       const engine = await open({ workflows: [flow], startAt: new Date("2030-05-01T00:00:00Z") })
       const handle = await engine.start(flow, { id: "i" })
       const startedAt = Date.parse("2030-05-01T00:00:00Z")
-      const expected = { id: "i", workflow: "flow", version: "7", run: 1, startedAt, named: true, currentStep: "a", startTime: new Date(startedAt) }
+      const expected = { id: "i", workflow: "flow", version: "7", run: 1, attempt: 1, startedAt, named: true, currentStep: "a", startTime: new Date(startedAt) }
       expect(await handle.result()).toEqual(expected)
       await handle.restart()
       await engine.skipToEnd("i")

@@ -31,10 +31,12 @@ export function annotationCases(bed: CurrentBed): void {
       expect((await directory.list({ tag: "b" }, { limit: 1, order: "newest" })).items).toMatchObject([{ memo: "{}" }])
     })
 
-    it("an instance may come into being with a memo", async () => {
+    it("an instance may come into being with a memo, and with other tags than it was started with", async () => {
       const { journal, directory } = bed()
-      await journal.commit([{ ...creation("i", { queue: "gpu" }), memo: "[1]" }])
-      expect(await directory.get("i")).toMatchObject({ memo: "[1]", queue: "gpu" })
+      await journal.commit([{ ...creation("i", { queue: "gpu", tags: ["a"] }), memo: "[1]", tags: ["b"] }])
+      expect(await directory.get("i")).toMatchObject({ memo: "[1]", queue: "gpu", tags: ["b"] })
+      expect(await tagged("a")).toEqual([])
+      expect(await tagged("b")).toEqual(["i"])
     })
 
     it("a lost turn changes neither", async () => {

@@ -1,0 +1,33 @@
+// What workflows note about themselves, and how their data is treated, as the compiler sees it. Nothing here runs.
+
+import { type Client, type InstanceTags, workflow } from "perdure"
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+/** Takes only a value of exactly that type: one that is wider, or `any`, makes the second argument necessary. */
+declare function exactly<Expected>(): <Actual>(value: Actual, ...proof: Equal<Actual, Expected> extends true ? [] : ["is not the expected type"]) => void
+
+declare const engine: Client
+
+// --- tags, memo, attempt ----------------------------------------------------------------------------------------------------
+
+export const noting = workflow("noting", async (ctx) => {
+  exactly<InstanceTags>()(ctx.tags)
+  exactly<string[]>()([...ctx.tags])
+  exactly<boolean>()(ctx.tags.has("a"))
+  ctx.tags.add("a", "b")
+  ctx.tags.delete("a")
+  // @ts-expect-error a tag is a string
+  ctx.tags.add(1)
+  ctx.setMemo("stage", { any: new Map() })
+  ctx.setMemo({ stage: undefined, other: 1 })
+  // @ts-expect-error a key has a value
+  ctx.setMemo("stage")
+  // @ts-expect-error a key is a string
+  ctx.setMemo(1, 2)
+  exactly<number>()(ctx.instance.attempt)
+})
+
+const { memo, attempt } = await engine.describe("i")
+exactly<Readonly<Record<string, unknown>> | undefined>()(memo)
+exactly<number>()(attempt)
+exactly<Readonly<Record<string, unknown>> | undefined>()((await engine.list()).instances[0]?.memo)

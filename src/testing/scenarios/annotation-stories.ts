@@ -46,7 +46,7 @@ export function annotationStories(open: OpenBed): void {
       expect((await handle.describe()).memo).toEqual({ round: 3 })
     })
 
-    it("it costs no turn of its own", async () => {
+    it("a memo costs no turn of its own", async () => {
       const flow = (notes: boolean) =>
         workflow("flow", { version: String(notes) }, async (ctx) => {
           for (let i = 0; i < 5; i++) {

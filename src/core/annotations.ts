@@ -13,14 +13,23 @@ type Memo = Record<string, unknown>
  * On replay the code makes the same changes again, in the same order: as many as are recorded are not recorded again.
  */
 export class Annotations implements InstanceTags {
+  /** How many changes the journal has. */
+  recorded = 0
   readonly #source: AnnotationSource
-  #tags: ReadonlySet<string>
+  readonly #limits: Limits
+  #tags: ReadonlySet<string> = new Set()
+  #startMemo: Payload | undefined
   #memo: Memo | undefined
   #made = 0
 
-  constructor(source: AnnotationSource) {
+  constructor(source: AnnotationSource, limits: Limits) {
     this.#source = source
-    this.#tags = new Set(source.start?.tags)
+    this.#limits = limits
+  }
+
+  begin({ tags, memo }: EntryOf<"run.started">): void {
+    this.#tags = new Set(tags)
+    this.#startMemo = memo
   }
 
   get size(): number {
@@ -56,7 +65,7 @@ export class Annotations implements InstanceTags {
   setMemo(first: string | Memo, second?: unknown): void {
     this.#source.guardChange()
     const changes = typeof first === "string" ? { [first]: second } : checkRecord(first)
-    this.#memo ??= (this.#source.start?.memo?.decode() as Memo | undefined) ?? {}
+    this.#memo ??= (this.#startMemo?.decode() as Memo | undefined) ?? {}
     const memo = { ...this.#memo }
     for (const [key, value] of Object.entries(changes)) {
       const problem = lengthProblemOf(key, keyLengthMax)
@@ -64,14 +73,14 @@ export class Annotations implements InstanceTags {
       if (value === undefined) delete memo[key]
       else memo[key] = value
     }
-    const encoded = encodeValue(memo, { what: "memo", bytesMax: this.#source.limits.memoBytesMax, limit: "memoBytesMax" })
+    const encoded = encodeValue(memo, { what: "memo", bytesMax: this.#limits.memoBytesMax, limit: "memoBytesMax" })
     // A copy: what the code does to the values later is not noted.
     this.#memo = decodeValue(encoded) as Memo
     this.#note({ type: "annotated", value: Payload.of(encoded) })
   }
 
   #note(entry: EntryOf<"annotated">): void {
-    if (++this.#made > this.#source.annotationsRecorded) this.#source.annotate(entry)
+    if (++this.#made > this.recorded) this.#source.annotate(entry)
   }
 }
 
@@ -86,11 +95,6 @@ function checkRecord(changes: unknown): Memo {
 
 /** The execution of the code, as far as what it notes is concerned. */
 interface AnnotationSource {
-  /** What its run began with. */
-  readonly start: Pick<EntryOf<"run.started">, "tags" | "memo"> | undefined
-  readonly limits: Pick<Limits, "memoBytesMax">
-  /** How many changes the journal has. */
-  readonly annotationsRecorded: number
   /** Throws where nothing may change. */
   guardChange(): void
   annotate(entry: EntryOf<"annotated">): void

@@ -5,7 +5,6 @@ import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import { firstToGoOn, type Judgement } from "./condition.ts"
 import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
-import type { ChildReach, ExecutionSpec } from "./execution-spec.ts"
 import { Handlers } from "./handlers.ts"
 import type { ChildReach, ExecutionSpec } from "./execution-spec.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
@@ -39,8 +38,6 @@ export class Execution implements ContextSource {
   lastAsked: string | undefined = undefined
   /** The code has ended, and what it completed is being undone. */
   isUnwinding = false
-  /** How many of what the code notes are in the journal. */
-  annotationsRecorded = 0
   /** Handlers were set, which events that are buffered may be for. */
   hasNewHandlers = false
 
@@ -53,8 +50,6 @@ export class Execution implements ContextSource {
   #children: ChildResults | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
-  /** With what the run began, if that was something to note. */
-  start: EntryOf<"run.started"> | undefined = undefined
   /** Once its worker has crashed. */
   #info: InstanceInfo | undefined = undefined
   /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
@@ -108,7 +103,7 @@ export class Execution implements ContextSource {
       case "run.started":
         // A delayed one was written long before it begins.
         this.now = startOf({ at, entry })
-        if (entry.tags ?? entry.memo) this.start = entry
+        if (entry.tags ?? entry.memo) this.annotations.begin(entry)
         return this.#begin(entry.value.decode())
       case "cancel.requested":
         return this.#cancel(position, entry.reason)
@@ -374,12 +369,8 @@ export class Execution implements ContextSource {
     this.#info = { ...this.instance, attempt: this.instance.attempt + 1 }
   }
 
-  get limits(): Limits {
-    return this.#spec.limits
-  }
-
   get annotations(): Annotations {
-    this.#annotations ??= new Annotations(this)
+    this.#annotations ??= new Annotations(this, this.#spec.limits)
     return this.#annotations
   }
 

@@ -105,7 +105,7 @@ export class ReleasePipeline {
     if (this.#replayLeft === 0) return execution
     for (const { entry } of this.#items.items()) {
       if (entry.type === "patched") execution.recordedPatch(entry.patch)
-      else if (entry.type === "annotated") execution.annotationsRecorded++
+      else if (entry.type === "annotated") execution.annotations.recorded++
       else if (isAsk(entry) && !isNested(entry.id)) execution.asksAhead++
     }
     return execution

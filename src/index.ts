@@ -75,11 +75,13 @@ export type {
   ListFilter,
   ListPage,
   RestartOptions,
+  ResultOptions,
   SendOptions,
   SendOrStartOptions,
   StartOptions,
   TerminateOptions,
   Why,
+  WorkflowInfo,
 } from "./engine/client.ts"
 export type { Engine } from "./engine/engine.ts"
 export type {

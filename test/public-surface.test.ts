@@ -76,6 +76,7 @@ const surfaces: Record<string, Surface> = {
       "RateLimit",
       "RateReport",
       "RestartOptions",
+      "ResultOptions",
       "RetryOptions",
       "Rollback",
       "RollbackFunction",
@@ -113,10 +114,15 @@ const surfaces: Record<string, Surface> = {
       "WaitOptions",
       "Why",
       "Workflow",
+      "WorkflowInfo",
       "WorkflowLimitReport",
       "WorkflowLog",
       "WorkflowSettings",
     ],
+  },
+  "src/http.ts": {
+    values: ["createHttpApp", "serve"],
+    types: ["Action", "Authorize", "AuthorizeCall", "HttpAppOptions", "HttpLog", "HttpServer", "ServeOptions"],
   },
   "src/sqlite.ts": { values: ["sqlite"], types: ["SqliteOptions"] },
   "src/testing.ts": {

@@ -6,6 +6,7 @@
 const brand = Symbol.for("perdure.error")
 
 export type ErrorCode =
+  | "ADDRESS_IN_USE"
   | "ASYNC_TRANSACTION"
   | "BAD_DURATION"
   | "BAD_ID"

@@ -21,6 +21,9 @@ export interface Client {
     workflow: Workflow<In, Out, Events, Sent>,
     options: SendOrStartOptions<NoInfer<In>, Sent, K>,
   ): Promise<Handle<Out, Sent>>
+  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  /** The workflows that can be started here by their name. */
+  workflows(): Promise<readonly WorkflowInfo[]>
   /** Makes no request. */
   get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
   get(id: string): Handle
@@ -52,7 +55,7 @@ export interface Client {
 export interface Handle<Out = unknown, Sent = EventMap> {
   readonly id: string
   /** Rejects with the workflow's own error, a `CancelledError`, a `TerminatedError` or a `ResultTimeoutError`. */
-  result(options?: { readonly timeout?: Duration }): Promise<Out>
+  result(options?: ResultOptions): Promise<Out>
   status(): Promise<Status>
   describe(): Promise<InstanceDescription>
   steps(): Promise<readonly StepInfo[]>
@@ -83,6 +86,20 @@ export interface ChangeIterator extends AsyncIterator<Change, undefined> {
   return(): Promise<IteratorReturnResult<undefined>>
   /** Where it stands: what it gave, and what it passed over, is before. Undefined: at the beginning. */
   cursor(): Promise<string | undefined>
+}
+
+export interface WorkflowInfo {
+  readonly name: string
+  /** What a start by name takes. */
+  readonly version: string
+  readonly versions: readonly string[]
+}
+
+export interface ResultOptions {
+  /** How long to wait; default: for ever. */
+  readonly timeout?: Duration
+  /** Whoever waits has gone away: rejects with the reason of the signal. */
+  readonly signal?: AbortSignal
 }
 
 /** Input may be left out where the workflow takes none. */
@@ -215,6 +232,8 @@ export interface HistoryOptions {
   readonly run?: number
   readonly cursor?: string
   readonly limit?: number
+  /** Default: the oldest first. */
+  readonly order?: "oldest" | "newest"
 }
 
 export interface HistoryPage {

@@ -29,9 +29,11 @@ export class Endings {
   }
 
   /** The entry that ended the instance, as soon as there is one. */
-  wait(id: string, timeoutMs: number | undefined, isOurs: boolean): Promise<Entry> {
+  wait(id: string, timeoutMs: number | undefined, isOurs: boolean, signal?: AbortSignal): Promise<Entry> {
     return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error)
       const waiter: Waiter = { resolve, reject, timer: undefined }
+      if (signal) waiter.stopListening = whenAborted(signal, (reason) => this.#giveUp(id, waiter, reason))
       if (timeoutMs !== undefined)
         waiter.timer = this.#timers.set(this.#host.now() + timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
       const others = this.#waiters.get(id)
@@ -56,7 +58,7 @@ export class Endings {
     if (waiters === undefined) return []
     this.#waiters.delete(id)
     if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
-    for (const { timer } of waiters) this.#timers.clear(timer)
+    for (const waiter of waiters) this.#forget(waiter)
     return waiters
   }
 
@@ -66,8 +68,13 @@ export class Endings {
     if (others.length > 0) this.#waiters.set(id, others)
     else this.#waiters.delete(id)
     if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
-    this.#timers.clear(waiter.timer)
+    this.#forget(waiter)
     waiter.reject(error)
+  }
+
+  #forget({ timer, stopListening }: Waiter): void {
+    this.#timers.clear(timer)
+    stopListening?.()
   }
 
   /** Something may have changed in the store: asks for all that somebody waits for and that is not ours. */
@@ -110,6 +117,13 @@ interface Waiter {
   readonly resolve: (entry: Entry) => void
   readonly reject: (error: unknown) => void
   timer: TimerHandle | undefined
+  stopListening?: () => void
+}
+
+function whenAborted(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+  const onAbort = () => listener(signal.reason)
+  signal.addEventListener("abort", onAbort, { once: true })
+  return () => signal.removeEventListener("abort", onAbort)
 }
 
 /** The entry that ended the last run of an ended instance. */

@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
 import type {
@@ -18,6 +18,7 @@ import type {
   StartArguments,
   StartOptions,
   TerminateOptions,
+  WorkflowInfo,
   Why,
 } from "./client.ts"
 import { ChangeFeed } from "./change-feed.ts"
@@ -186,19 +187,22 @@ export class Engine implements Client, AsyncDisposable {
   async sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
     workflow: Workflow<In, Out, Events, Sent>,
     options: SendOrStartOptions<NoInfer<In>, Sent, K>,
-  ): Promise<Handle<Out, Sent>> {
+  ): Promise<Handle<Out, Sent>>
+  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
     this.#check()
     const { id, event, payload, eventId, ...start } = options
-    const { controls, starter, worker } = this.parts
-    const message = await controls.eventMessage(id, workflow, event, payload, eventId === undefined ? {} : { eventId })
-    const delivery = await starter.sendOrStart(workflow as AnyWorkflow, { ...(start as StartOptions<unknown>), id }, message)
+    const { controls, starter, worker, registry } = this.parts
+    const definition = typeof workflow === "string" ? registry.identify(workflow, start.version) : workflow
+    const message = await controls.eventMessage(id, definition, event, payload, eventId === undefined ? {} : { eventId })
+    const delivery = await starter.sendOrStart(workflow, { ...(start as StartOptions<unknown>), id }, message)
     if (delivery === "ended")
       throw new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, {
         details: { instance: id },
       })
     worker.announce(id, undefined)
     this.parts.changes.signal()
-    return this.get(workflow, id)
+    return this.get(id)
   }
 
   get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
@@ -208,7 +212,7 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   /** The result of an instance, once it has one. */
-  async result(id: string, timeoutMs: number | undefined): Promise<unknown> {
+  async result(id: string, timeoutMs: number | undefined, signal?: AbortSignal): Promise<unknown> {
     this.#check()
     const { host, worker, endings } = this.parts
     const scope = host.currentScope()
@@ -218,7 +222,13 @@ export class Engine implements Client, AsyncDisposable {
     if (isOurs && scope?.engine === worker && scope.instance === id) {
       throw selfCall(id, "waits for its own result, which can never come; return the value instead", scope.step)
     }
-    return resultOf(id, await endings.wait(id, timeoutMs, isOurs))
+    return resultOf(id, await endings.wait(id, timeoutMs, isOurs, signal))
+  }
+
+  async workflows(): Promise<readonly WorkflowInfo[]> {
+    this.#check()
+    const { registry, reader } = this.parts
+    return registry.names.length > 0 ? registry.infos : reader.workflows()
   }
 
   async list(filter: ListFilter = {}): Promise<ListPage> {

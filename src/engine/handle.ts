@@ -1,4 +1,4 @@
-import { durationMs, type Duration } from "../core/duration.ts"
+import { durationMs } from "../core/duration.ts"
 import type { Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type {
@@ -10,6 +10,7 @@ import type {
   HistoryPage,
   InstanceDescription,
   RestartOptions,
+  ResultOptions,
   SendOptions,
   TerminateOptions,
   Why,
@@ -32,8 +33,8 @@ export class InstanceHandle implements Handle<unknown, Record<string, unknown>> 
     return this.#current()
   }
 
-  async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
-    return this.#engine.result(this.id, options.timeout === undefined ? undefined : durationMs(options.timeout, "timeout"))
+  async result(options: ResultOptions = {}): Promise<unknown> {
+    return this.#engine.result(this.id, options.timeout === undefined ? undefined : durationMs(options.timeout, "timeout"), options.signal)
   }
 
   async status(): Promise<Status> {

@@ -10,7 +10,7 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { Filter } from "../ports/directory.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription, InstanceSummary, ListFilter, ListPage, Why } from "./client.ts"
+import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription, InstanceSummary, ListFilter, ListPage, Why, WorkflowInfo } from "./client.ts"
 import { notFound } from "./endings.ts"
 import { instant } from "../core/instant.ts"
 import { loadRun } from "./loader.ts"
@@ -42,6 +42,18 @@ export class Reader {
       ...(cursor === undefined ? undefined : { cursor }),
     })
     return { instances: page.items.map(summary), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+  }
+
+  /** Those that there are instances of, for whoever has the code of none. */
+  async workflows(): Promise<readonly WorkflowInfo[]> {
+    const names = Object.keys(await this.#store.directory.count({}, "workflow"))
+    return Promise.all(
+      names.sort().map(async (name) => {
+        const { instances } = await this.list({ workflow: name, limit: 1 })
+        const version = instances[0]?.version ?? "1"
+        return { name, version, versions: [version] }
+      }),
+    )
   }
 
   count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
@@ -79,11 +91,13 @@ export class Reader {
     const after = options.cursor === undefined ? 0 : Number(options.cursor)
     if (!Number.isSafeInteger(after) || after < 0) throw new PerdureError("BAD_OPTION", `cursor "${options.cursor}" is not one that history gave`)
     const limit = pageLimit(options.limit)
-    const rows = await this.#store.journal.readJournal(id, options.run === undefined ? after + 1 : 1)
+    const isForward = options.order !== "newest"
+    const rows = await this.#store.journal.readJournal(id, options.run === undefined && isForward ? after + 1 : 1)
     const all = rows.flatMap((row) => decodeRow(row))
     // A run that keeps stretches of others begins with its own start: its positions do not only grow.
-    const run = options.run === undefined ? all.filter(({ position }) => position > after) : runOf(all, options.run)
-    const wanted = options.run === undefined ? run : run.slice(run.findIndex(({ position }) => position === after) + 1)
+    const run = options.run === undefined ? all.filter(({ position }) => !isForward || position > after) : runOf(all, options.run)
+    const ordered = isForward ? run : run.toReversed()
+    const wanted = ordered.slice(ordered.findIndex(({ position }) => position === after) + 1)
     const entries = wanted.slice(0, limit)
     const last = entries.at(-1)
     return { entries: entries.map(historyEntry), ...(wanted.length > limit && last ? { cursor: String(last.position) } : undefined) }

@@ -2,6 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import { checkEventType, checkWorkflowName, type Limits } from "../core/limits.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Offer } from "../ports/journal-store.ts"
+import type { WorkflowInfo } from "./client.ts"
 
 /** The workflows that an engine has the code of, by name and version. */
 export class WorkflowRegistry {
@@ -31,12 +32,24 @@ export class WorkflowRegistry {
     return [...this.#byName.keys()]
   }
 
+  get infos(): readonly WorkflowInfo[] {
+    return [...this.#byName].map(([name, workflows]) => {
+      const versions = [...workflows.keys()]
+      return { name, version: versions.at(-1) ?? "", versions }
+    })
+  }
+
   versions(name: string): readonly string[] {
     return [...(this.#byName.get(name)?.keys() ?? [])]
   }
 
   find(name: string, version: string): AnyWorkflow | undefined {
     return this.#byName.get(name)?.get(version)
+  }
+
+  /** Which version is meant; another than those here may be named. */
+  identify(name: string, version: string | undefined): { readonly name: string; readonly version: string } {
+    return version === undefined ? this.resolve(name, undefined) : { name, version }
   }
 
   /** By name: the last registered, or the version asked for. */

@@ -2,6 +2,7 @@ import type { ErrorCode } from "../core/errors.ts"
 
 /** The status that an error is answered with. 422: what a workflow's own code threw, or does wrong. */
 export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
+  ADDRESS_IN_USE: 500,
   ASYNC_TRANSACTION: 422,
   BAD_DURATION: 400,
   BAD_ID: 400,

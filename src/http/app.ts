@@ -1,0 +1,209 @@
+import { type Context, Hono } from "hono"
+import { PerdureError } from "../core/errors.ts"
+import type { Client, InstanceDescription } from "../engine/client.ts"
+import { errorAnswer } from "./failure.ts"
+import { Guard, preflightHeaders } from "./guard.ts"
+import { openApiDocument } from "./openapi.ts"
+import { askPermission } from "./permission.ts"
+import { readBody } from "./request-body.ts"
+import type { Answer, Method, Route } from "./route.ts"
+import { allRoutes } from "./routes/all-routes.ts"
+import { documentRoute } from "./routes/service.ts"
+import { type Fields, fromTexts, issuesOf, type JsonSchema, object, type SchemaIssue } from "./schema.ts"
+import { type HttpAppOptions, httpSettings, type HttpSettings } from "./settings.ts"
+import { encodePlain, encodeRich, isRichType, plainType, richType } from "./wire.ts"
+
+/** The HTTP API of a client: one app, the same on Node and in a Worker. */
+export function createHttpApp(client: Client, options: HttpAppOptions = {}): Hono {
+  const settings = httpSettings(client, options)
+  const document: Route = documentRoute(() => openApiDocument(routes, { isTokenNeeded: settings.tokens.length > 0 }))
+  const routes = [document, ...allRoutes]
+  const api = new HttpApi(client, settings)
+  const app = new Hono()
+  for (const route of routes) app.on(route.method, route.path, api.handler(route))
+  // After all of them: an instance may be called as a fixed path is, and other methods than that path's are for it.
+  for (const [path, methods] of methodsByPath(routes)) app.all(path, (context) => api.answerOther(context, methods))
+  app.notFound((context) => api.answerUnknown(context))
+  app.onError((error, context) => api.fail(error, context.req.raw))
+  return app
+}
+
+const safeHeaders = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+}
+
+class HttpApi {
+  readonly #client: Client
+  readonly #settings: HttpSettings
+  readonly #guard: Guard
+
+  constructor(client: Client, settings: HttpSettings) {
+    this.#client = client
+    this.#settings = settings
+    this.#guard = new Guard(settings)
+  }
+
+  handler(route: Route): (context: Context) => Promise<Response> {
+    const query = object(route.query ?? {}).json
+    return async (context) => {
+      const request = context.req.raw
+      try {
+        return await this.#handle(route, query, request, context.req.param())
+      } catch (error) {
+        return this.fail(error, request)
+      }
+    }
+  }
+
+  async #handle(route: Route, querySchema: JsonSchema, request: Request, params: Readonly<Record<string, string>>): Promise<Response> {
+    this.#guard.checkHost(request)
+    const isStream = Object.values(route.answers).some(({ type }) => type !== undefined)
+    if (route.method !== "GET" || isStream) this.#guard.checkOrigin(request)
+    if (route.actions.length > 0) this.#guard.checkToken(request)
+    let described: Promise<InstanceDescription> | undefined
+    const describe = () => (described ??= this.#client.describe(params["id"] ?? ""))
+    const permit = async (body: unknown) => {
+      const { authorize } = this.#settings
+      return authorize && askPermission(authorize, { route, request, client: this.#client, params, body, describe })
+    }
+    // What the body is about the hook is told; but who may do nothing is not told either what is wrong with it.
+    const isAskedLater = route.workflowsOf !== undefined
+    const early = isAskedLater ? undefined : await permit(undefined)
+    if (early) return this.#finish(early, request)
+    let input: { readonly query: object; readonly body: unknown }
+    try {
+      input = { query: queryOf(request.url, route.query ?? {}, querySchema), body: await this.#body(route, request) }
+    } catch (error) {
+      const refusal = isAskedLater ? await permit(undefined) : undefined
+      if (refusal) return this.#finish(refusal, request)
+      throw error
+    }
+    const late = isAskedLater ? await permit(input.body) : undefined
+    if (late) return this.#finish(late, request)
+    if (params["workflow"] !== undefined && params["id"] !== undefined) await checkBelongs(params["workflow"], describe)
+    const isHead = request.method === "HEAD"
+    const answer = await route.handle({ client: this.#client, settings: this.#settings, request, params, ...input, describe, isHead } as never)
+    return answer instanceof Response ? this.#finish(answer, request) : this.#respond(answer, request)
+  }
+
+  async #body({ body }: Route, request: Request): Promise<unknown> {
+    if (!body) return undefined
+    const value = await readBody(request, this.#settings.bodyBytesMax)
+    if (value === undefined && !body.required) return undefined
+    if (value === undefined) throw badRequest("the body", [{ path: "", message: "is missing" }])
+    const issues = issuesOf(body.schema.json, value)
+    if (issues.length > 0) throw badRequest("the body", issues)
+    return value
+  }
+
+  #respond({ status, value, isEmpty }: Answer, request: Request): Response {
+    const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request) }
+    if (isEmpty) return new Response(null, { status, headers })
+    const isRich = isRichType(request.headers.get("accept"))
+    headers["content-type"] = isRich ? richType : plainType
+    headers["vary"] = headers["vary"] === undefined ? "Accept" : "Accept, Origin"
+    return new Response(encoded(value, isRich), { status, headers })
+  }
+
+  /** A response that is made elsewhere. */
+  #finish(response: Response, request: Request): Response {
+    const finished = new Response(response.body, response)
+    for (const [name, value] of Object.entries({ ...safeHeaders, ...this.#guard.corsHeaders(request) }))
+      if (!finished.headers.has(name)) finished.headers.set(name, value)
+    return finished
+  }
+
+  answerUnknown(context: Context): Response {
+    const request = context.req.raw
+    try {
+      this.#guard.checkHost(request)
+    } catch (error) {
+      return this.fail(error, request)
+    }
+    return this.fail(new PerdureError("UNKNOWN_ROUTE", `there is no ${context.req.path}; /openapi.json lists what there is`), request)
+  }
+
+  /** A path that is known, but not with that method. */
+  answerOther(context: Context, methods: readonly Method[]): Response {
+    const request = context.req.raw
+    const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ")
+    try {
+      this.#guard.checkHost(request)
+    } catch (error) {
+      return this.fail(error, request)
+    }
+    if (request.method !== "OPTIONS") {
+      const error = new PerdureError("METHOD_NOT_ALLOWED", `${context.req.path} has no ${request.method}; it has ${allow}`, { details: { allow } })
+      return this.fail(error, request, { allow })
+    }
+    const cors = this.#guard.corsHeaders(request)
+    const preflight = cors?.["access-control-allow-origin"] === undefined ? undefined : { ...preflightHeaders, "access-control-allow-methods": allow }
+    return new Response(null, { status: 204, headers: { ...safeHeaders, allow, ...cors, ...preflight } })
+  }
+
+  /** The answer to whatever went wrong. Never throws, and says nothing of how the server is made. */
+  fail(error: unknown, request: Request, more: Readonly<Record<string, string>> = {}): Response {
+    // Nobody is there to read it.
+    if (request.signal.aborted) return new Response(null, { status: 499 })
+    const id = crypto.randomUUID()
+    const { status, body } = errorAnswer(error, () => id)
+    if (status >= 500) this.#log(`${request.method} ${new URL(request.url).pathname} failed (${id})`, { id, error })
+    const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request), ...more, "content-type": plainType }
+    if (status === 401) headers["www-authenticate"] = "Bearer"
+    if (status === 503) headers["retry-after"] = "1"
+    return new Response(body, { status, headers })
+  }
+
+  #log(message: string, details: Readonly<Record<string, unknown>>): void {
+    try {
+      this.#settings.log.error(message, details)
+    } catch {
+      // A logger that fails must not take the answer with it.
+    }
+  }
+}
+
+/** Only what a query handler gives can be something that has no text. */
+function encoded(value: unknown, isRich: boolean): string {
+  try {
+    return isRich ? encodeRich(value) : encodePlain(value)
+  } catch (error) {
+    throw new PerdureError("HANDLER_FAILED", `the answer cannot be sent: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+function queryOf(url: string, fields: Fields, schema: JsonSchema): object {
+  const start = url.indexOf("?")
+  if (start === -1) return {}
+  const texts = new URLSearchParams(url.slice(start))
+  const query: Record<string, unknown> = {}
+  for (const key of new Set(texts.keys())) {
+    const given = texts.getAll(key).filter((text) => text !== "")
+    if (given.length > 0)
+      Object.defineProperty(query, key, { value: fromTexts((Object.hasOwn(fields, key) && fields[key]?.json) || {}, given), enumerable: true })
+  }
+  const issues = issuesOf(schema, query)
+  if (issues.length > 0) throw badRequest("the query", issues)
+  return query
+}
+
+async function checkBelongs(workflow: string, describe: () => Promise<InstanceDescription>): Promise<void> {
+  const { id, workflow: own } = await describe()
+  if (own !== workflow) throw new PerdureError("NOT_FOUND", `there is no instance "${id}" of workflow "${workflow}"`, { details: { instance: id, workflow } })
+}
+
+function badRequest(what: string, issues: readonly SchemaIssue[]): PerdureError {
+  const listed = issues.map(({ path, message }) => `${path === "" ? what : path} ${message}`).join("; ")
+  return new PerdureError("BAD_REQUEST", `${what} is not as the route takes it: ${listed}`, { details: { issues } })
+}
+
+function methodsByPath(routes: readonly Route[]): Map<string, Method[]> {
+  const byPath = new Map<string, Method[]>()
+  for (const { path, method } of routes) byPath.set(path, [...(byPath.get(path) ?? []), method])
+  return byPath
+}

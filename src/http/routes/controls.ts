@@ -1,0 +1,89 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { ControlResult } from "../../engine/client.ts"
+import { type Answer, maybe, ok, route, type Route } from "../route.ts"
+import { anything, boolean, object, optional, string } from "../schema.ts"
+import { control, controlOf } from "../shapes.ts"
+
+/** What is done to instances: answered when the request is durable, which may be before it has taken effect. */
+
+const reason = optional(string())
+const answers = { 200: { description: "accepted, durably; or nothing was to be done", schema: control } }
+const common = { method: "POST", tag: "control", actions: ["manage"], answers, errors: [400, 404, 409] } as const
+
+/** 409 where the caller does not get what was asked for, and it is not as they want it anyway. */
+function answerOf(result: ControlResult, isSoAlready: boolean): Answer {
+  if (result.accepted || isSoAlready) return ok(controlOf(result))
+  throw new PerdureError("CONTROL_REFUSED", `instance "${result.id}": ${result.reason ?? `it is ${result.status}`}`, { details: { ...result } })
+}
+
+export const controlRoutes: readonly Route[] = [
+  route({
+    ...common,
+    path: "/workflows/:id/pause",
+    name: "pauseInstance",
+    summary: "Pause an instance at its next step",
+    body: maybe(object({ reason })),
+    handle: async ({ client, params: { id }, body }) => {
+      const result = await client.pause(id, body?.reason)
+      return answerOf(result, result.status === "paused" || result.phase === "pausing")
+    },
+  }),
+  route({
+    ...common,
+    path: "/workflows/:id/resume",
+    name: "resumeInstance",
+    summary: "Resume an instance that is paused or stalled; any other stays as it is",
+    body: maybe(object({ reason })),
+    handle: async ({ client, params: { id } }) => answerOf(await client.resume(id), true),
+  }),
+  route({
+    ...common,
+    path: "/workflows/:id/cancel",
+    name: "cancelInstance",
+    summary: "Cancel an instance: it may clean up",
+    body: maybe(object({ reason })),
+    handle: async ({ client, params: { id }, body }) => {
+      const result = await client.cancel(id, body?.reason)
+      return answerOf(result, result.phase === "cancelling" || result.phase === "rollingBack")
+    },
+  }),
+  route({
+    ...common,
+    path: "/workflows/:id/terminate",
+    name: "terminateInstance",
+    summary: "End an instance at once; with `rollback`, when its completed steps are undone",
+    body: maybe(object({ reason, rollback: optional(boolean()) })),
+    handle: async ({ client, params: { id }, body = {} }) => {
+      const result = await client.terminate(id, body)
+      return answerOf(result, result.phase === "rollingBack")
+    },
+  }),
+  route({
+    ...common,
+    path: "/workflows/:id/restart",
+    name: "restartInstance",
+    summary: "Run an instance again; with `from`, what it recorded before that step is kept",
+    body: maybe(object({ from: optional(string()), reason })),
+    handle: async ({ client, params: { id }, body }) => answerOf(await client.restart(id, body?.from === undefined ? {} : { from: body.from }), false),
+  }),
+  route({
+    ...common,
+    path: "/workflows/:id/fork",
+    name: "forkInstance",
+    summary: "A new instance, with what this one recorded before the step `from`",
+    body: maybe(
+      object({
+        id: optional(string({ description: "of the new instance; default: a random one" })),
+        from: optional(string()),
+        payload: optional(anything()),
+        reason,
+      }),
+    ),
+    handle: async ({ client, params: { id }, body = {} }) => {
+      const { from, payload, id: newId = crypto.randomUUID() } = body
+      const options = { id: newId, ...(from === undefined ? undefined : { from }), ...(payload === undefined ? undefined : { input: payload }) }
+      const fork = await client.fork(id, options)
+      return ok({ id: fork.id, status: await fork.status() })
+    },
+  }),
+]

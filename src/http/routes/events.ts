@@ -1,0 +1,145 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { EventMap } from "../../core/workflow.ts"
+import { durationMs, type Duration } from "../../core/duration.ts"
+import { withinTime } from "../waiting.ts"
+import { duration, status } from "../shapes.ts"
+import type { Client, Handle, SendOrStartOptions } from "../../engine/client.ts"
+import { statusOfCode } from "../status-codes.ts"
+import { type Answer, type Call, maybe, ok, required, route, type Route } from "../route.ts"
+import { anything, type Fields, type InferFields, object, oneOf, optional, string } from "../schema.ts"
+import { answerFailure } from "../failure.ts"
+import { newInstance, startOptions } from "./instances.ts"
+
+/** What is sent to instances: events, queries and updates. */
+
+const delivered = object({ id: string(), event: string(), status: oneOf(["delivered"]) }, "DeliveredEvent")
+const eventIdQuery = { eventId: optional(string({ description: "an event sent twice with the same id is received once" })) }
+const eventIdHeader = { "Event-Id": "the same as the query parameter eventId" }
+
+type EventCall = Pick<Call<string, Fields, unknown>, "request"> & { readonly query: InferFields<typeof eventIdQuery> }
+
+function eventIdOf({ query, request }: EventCall): string | undefined {
+  return query.eventId ?? request.headers.get("Event-Id") ?? request.headers.get("eventId") ?? undefined
+}
+
+async function send(handle: Handle, event: string, payload: unknown, eventId: string | undefined): Promise<Answer> {
+  await handle.sendEvent(event, payload, eventId === undefined ? {} : { eventId })
+  return ok({ id: handle.id, event, status: "delivered" })
+}
+
+/** An array is the list of arguments, anything else the only one. */
+const argumentList = maybe(anything(), "the arguments as an array, or the only argument if it is no array")
+const argumentsOf = (body: unknown): readonly unknown[] => (body === undefined ? [] : Array.isArray(body) ? (body as readonly unknown[]) : [body])
+
+/** One that is paused answers when it is resumed: nobody waits for that without end. */
+async function answered(client: Client, id: string, update: Promise<unknown>, { query, settings, request }: WaitCall): Promise<Answer> {
+  const waitMs = Math.min(query.wait === undefined ? Infinity : durationMs(query.wait as Duration, "wait"), settings.resultWaitMsMax)
+  const answer = await withinTime(update.then(ok), waitMs, [request.signal, settings.signal])
+  return answer ?? { status: 202, value: { id, status: await client.get(id).status() } }
+}
+
+interface WaitCall extends Pick<Call<string, Fields, unknown>, "request" | "settings"> {
+  readonly query: { readonly wait?: number | string }
+}
+
+/** What the handler in the workflow throws is the workflow's; what comes of asking is ours. */
+async function ask(question: Promise<Answer>): Promise<Answer> {
+  try {
+    return await question
+  } catch (error) {
+    if (PerdureError.is(error) && statusOfCode[error.code] !== 422) throw error
+    return answerFailure(422, "HANDLER_FAILED", error)
+  }
+}
+
+const { id: _, ifExists: __, delay: ___, startAt: ____, ...startFields } = newInstance
+const sendOrStartBody = object({
+  payload: optional(anything("of the event")),
+  eventId: optional(string()),
+  start: object({ type: string(), ...startFields }),
+})
+
+const sent = { tag: "events", answers: { 200: { description: "it is delivered, durably", schema: delivered } }, errors: [400, 404, 409, 413] }
+const asked = {
+  tag: "queries and updates",
+  method: "POST",
+  body: argumentList,
+  answers: { 200: { description: "the answer", schema: anything() } },
+  errors: [400, 404, 409, 413, 422, 503],
+} as const
+
+export const eventRoutes: readonly Route[] = [
+  route({
+    ...sent,
+    method: "POST",
+    path: "/workflows/:id/events/:event",
+    name: "sendEvent",
+    summary: "Send an event; its payload is the body",
+    actions: ["sendEvent"],
+    query: eventIdQuery,
+    headers: eventIdHeader,
+    body: maybe(anything("the payload")),
+    handle: ({ client, params: { id, event }, body, ...call }) => send(client.get(id), event, body, eventIdOf(call)),
+  }),
+  route({
+    ...sent,
+    method: "PUT",
+    path: "/workflows/:id/events/:event",
+    name: "sendOrStart",
+    summary: "Send an event to an instance that may not exist yet: then it is started first, in one transaction",
+    actions: ["create", "sendEvent"],
+    query: eventIdQuery,
+    headers: eventIdHeader,
+    body: required(sendOrStartBody),
+    workflowsOf: ({ start }) => [start.type],
+    handle: async ({
+      client,
+      params: { id, event },
+      body: {
+        payload,
+        start: { type, ...start },
+        eventId: given,
+      },
+      ...call
+    }) => {
+      const eventId = given ?? eventIdOf(call)
+      const options = { ...startOptions(start), id, event, payload, ...(eventId === undefined ? undefined : { eventId }) }
+      await client.sendOrStart(type, options as SendOrStartOptions<unknown, EventMap, string>)
+      return ok({ id, event, status: "delivered" })
+    },
+  }),
+  route({
+    ...asked,
+    path: "/workflows/:id/queries/:query",
+    name: "queryInstance",
+    summary: "What the instance's code answers from what it knows",
+    actions: ["query"],
+    handle: ({ client, params: { id, query }, body }) => ask(client.query(id, query, ...argumentsOf(body)).then(ok)),
+  }),
+  route({
+    ...asked,
+    path: "/workflows/:id/updates/:update",
+    name: "updateInstance",
+    summary: "Ask the instance's code to do something: durable, and answered once",
+    actions: ["update"],
+    query: { wait: optional(duration) },
+    answers: { ...asked.answers, 202: { description: "it is accepted, durably, but not answered yet", schema: object({ id: string(), status }) } },
+    handle: ({ client, params: { id, update }, body, ...call }) => ask(answered(client, id, client.update(id, update, ...argumentsOf(body)), call)),
+  }),
+]
+
+export const eventsOfWorkflow: readonly Route[] = [
+  route({
+    ...sent,
+    method: "POST",
+    path: "/workflows/:workflow/instances/:id/events",
+    name: "sendEventOfWorkflow",
+    summary: "Send an event",
+    tag: "instances of a workflow",
+    actions: ["sendEvent"],
+    query: eventIdQuery,
+    headers: eventIdHeader,
+    body: required(object({ type: string({ description: "of the event" }), payload: optional(anything()), eventId: optional(string()) })),
+    handle: ({ client, params: { id }, body: { type, payload, eventId }, ...call }) => send(client.get(id), type, payload, eventId ?? eventIdOf(call)),
+  }),
+]

@@ -1,0 +1,72 @@
+import type { LimitSettings, WorkflowLimitReport } from "../../engine/limit-control.ts"
+import { noContent, ok, required, route, type Route } from "../route.ts"
+import { type Infer, list, object } from "../schema.ts"
+import { limitReport, limitSettings } from "../shapes.ts"
+
+const reportOf = (type: string, report: WorkflowLimitReport) => ({ type, ...report })
+
+/** JSON has no Infinity: there it is a text. */
+const limitOf = (limit: number | "Infinity"): number => (limit === "Infinity" ? Infinity : limit)
+
+function settingsOf({ concurrency, rateLimit }: Infer<typeof limitSettings>): LimitSettings {
+  const several = Array.isArray(concurrency) ? concurrency.map((one: number | "Infinity" | null) => (one === null ? undefined : limitOf(one))) : undefined
+  return {
+    ...(concurrency === undefined ? undefined : { concurrency: several ?? limitOf(concurrency as number | "Infinity") }),
+    ...(rateLimit === undefined ? undefined : { rateLimit: { ...rateLimit, limit: limitOf(rateLimit.limit) } }),
+  } as LimitSettings
+}
+
+export const limitRoutes: readonly Route[] = [
+  route({
+    method: "GET",
+    path: "/limits",
+    name: "listLimits",
+    summary: "The limits of all workflows",
+    tag: "limits",
+    actions: ["read"],
+    answers: { 200: { description: "each workflow's", schema: object({ limits: list(limitReport) }) } },
+    handle: async ({ client }) => {
+      const workflows = await client.workflows()
+      return ok({ limits: await Promise.all(workflows.map(async ({ name }) => reportOf(name, await client.limits.get(name)))) })
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/limits/:workflow",
+    name: "getLimits",
+    summary: "The limits of a workflow: those that hold, and what its code says",
+    tag: "limits",
+    actions: ["read"],
+    answers: { 200: { description: "the limits", schema: limitReport } },
+    handle: async ({ client, params: { workflow } }) => ok(reportOf(workflow, await client.limits.get(workflow))),
+  }),
+  route({
+    method: "PUT",
+    path: "/limits/:workflow",
+    name: "setLimits",
+    summary: "Change the limits of a workflow while it runs",
+    tag: "limits",
+    actions: ["manage"],
+    body: required(limitSettings),
+    answers: { 200: { description: "the limits as they are now", schema: limitReport } },
+    errors: [400, 404],
+    handle: async ({ client, params: { workflow }, body }) => {
+      await client.limits.set(workflow, settingsOf(body))
+      return ok(reportOf(workflow, await client.limits.get(workflow)))
+    },
+  }),
+  route({
+    method: "DELETE",
+    path: "/limits/:workflow",
+    name: "resetLimits",
+    summary: "Back to what the code says",
+    tag: "limits",
+    actions: ["manage"],
+    answers: { 204: { description: "done" } },
+    errors: [404],
+    handle: async ({ client, params: { workflow } }) => {
+      await client.limits.reset(workflow)
+      return noContent
+    },
+  }),
+]

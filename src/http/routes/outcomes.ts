@@ -1,0 +1,83 @@
+import { durationMs, type Duration } from "../../core/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { isTerminal } from "../../core/status.ts"
+import type { HistoryOptions } from "../../engine/client.ts"
+import { answerFailure } from "../failure.ts"
+import { type Answer, type Call, ok, route, type Route } from "../route.ts"
+import { anything, type Fields, integer, list, object, oneOf, optional, string } from "../schema.ts"
+import { duration, historyEntry, status, why } from "../shapes.ts"
+import { eitherSignal } from "../waiting.ts"
+import { paging } from "./instances.ts"
+
+/** What becomes of an instance: its result, its history, and why it is not moving. */
+
+const historyPage = object({ entries: list(historyEntry), cursor: optional(string()) })
+const historyQuery = { run: optional(integer({ minimum: 1 })), order: optional(oneOf(["oldest", "newest"])), ...paging }
+
+const failureCodes = { failed: "INSTANCE_FAILED", cancelled: "INSTANCE_CANCELLED", terminated: "INSTANCE_TERMINATED" } as const
+
+type ResultCall = Pick<Call<string, Fields, unknown>, "client" | "settings" | "request" | "params" | "isHead">
+
+/** The result if there is one; else it is waited for, as long as the caller does and it is allowed. */
+async function answerResult({ client, settings, request, isHead, params }: ResultCall, wait: Duration | undefined): Promise<Answer> {
+  const handle = client.get(params["id"] ?? "")
+  const waitMs = wait === undefined || isHead ? 0 : Math.min(durationMs(wait, "wait"), settings.resultWaitMsMax)
+  const now = await handle.status()
+  if (!isTerminal(now)) {
+    if (waitMs === 0) return { status: 202, value: { id: handle.id, status: now } }
+    try {
+      return ok(await handle.result({ timeout: waitMs, signal: eitherSignal(request.signal, settings.signal) }))
+    } catch (error) {
+      // It may be the instance's own, whatever it is: only its status tells.
+      const after = await handle.status()
+      const isOver = PerdureError.is(error, "RESULT_TIMEOUT") || settings.signal?.aborted === true
+      if (!isTerminal(after) && !isOver) throw error
+      if (!isTerminal(after)) return { status: 202, value: { id: handle.id, status: after } }
+    }
+  }
+  const { status: ending, result, error } = await client.describe(handle.id)
+  // It was restarted a moment ago.
+  if (!isTerminal(ending)) return { status: 202, value: { id: handle.id, status: ending } }
+  return ending === "completed" ? ok(result) : answerFailure(409, failureCodes[ending], error, { status: ending })
+}
+
+export const outcomeRoutes: readonly Route[] = [
+  route({
+    method: "GET",
+    path: "/workflows/:id/result",
+    name: "getResult",
+    summary: "The result of an instance; with `wait`, as soon as there is one",
+    tag: "outcomes",
+    actions: ["read"],
+    query: { wait: optional(duration) },
+    answers: {
+      200: { description: "the result", schema: anything() },
+      202: { description: "not yet", schema: object({ id: string(), status }) },
+    },
+    errors: [400, 404, 409],
+    handle: (call) => answerResult(call, call.query.wait as Duration | undefined),
+  }),
+  route({
+    method: "GET",
+    path: "/workflows/:id/history",
+    name: "getHistory",
+    summary: "The entries of an instance's journal",
+    tag: "outcomes",
+    actions: ["read"],
+    query: historyQuery,
+    answers: { 200: { description: "a page of entries, oldest first unless said otherwise", schema: historyPage } },
+    errors: [400, 404],
+    handle: async ({ client, params: { id }, query }) => ok(await client.get(id).history(query as HistoryOptions)),
+  }),
+  route({
+    method: "GET",
+    path: "/workflows/:id/why",
+    name: "whyInstance",
+    summary: "Why an instance is not moving, in plain sentences",
+    tag: "outcomes",
+    actions: ["read"],
+    answers: { 200: { description: "the reasons, the most telling first", schema: why } },
+    errors: [404],
+    handle: async ({ client, params: { id } }) => ok(await client.why(id)),
+  }),
+]

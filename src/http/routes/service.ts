@@ -1,0 +1,82 @@
+import { PerdureError } from "../../core/errors.ts"
+import { errorAnswer } from "../failure.ts"
+import { maybe, ok, route, type Route } from "../route.ts"
+import { anything, integer, list, object, oneOf, optional, record, string } from "../schema.ts"
+
+/** About the server itself. */
+
+const alive = object({ status: oneOf(["ok"]) })
+
+export const serviceRoutes: readonly Route[] = [
+  route({
+    method: "GET",
+    path: "/",
+    name: "getStatus",
+    summary: "That the server is there, and the workflows that it knows",
+    tag: "service",
+    actions: ["read"],
+    answers: { 200: { description: "it is there", schema: object({ status: oneOf(["ok"]), workflows: list(string()) }) } },
+    handle: async ({ client }) => ok({ status: "ok", workflows: (await client.workflows()).map(({ name }) => name) }),
+  }),
+  route({
+    method: "GET",
+    path: "/healthz",
+    name: "getHealth",
+    summary: "Whether the process answers",
+    tag: "service",
+    actions: [],
+    answers: { 200: { description: "it does", schema: alive } },
+    handle: () => Promise.resolve(ok({ status: "ok" })),
+  }),
+  route({
+    method: "GET",
+    path: "/readyz",
+    name: "getReadiness",
+    summary: "Whether the store can be reached and is migrated",
+    tag: "service",
+    actions: [],
+    answers: { 200: { description: "it can", schema: alive } },
+    errors: [503],
+    handle: async ({ client, settings }) => {
+      try {
+        await client.list({ limit: 1 })
+        return ok({ status: "ok" })
+      } catch (error) {
+        const id = crypto.randomUUID()
+        settings.log.error(`the store cannot be reached (${id})`, { id, error })
+        // It is open to everybody: what exactly is wrong is for the log.
+        const { body } = errorAnswer(new PerdureError("STORE_FAILED", "the store cannot be reached; the server's log says why"), () => id)
+        return { status: 503, value: JSON.parse(body) as unknown }
+      }
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/runner/tick",
+    name: "tick",
+    summary: "Let an engine that executes only then do what is to be done now; for a cron or a queue",
+    tag: "service",
+    actions: ["tick"],
+    body: maybe(object({ maxInstances: optional(integer({ minimum: 1 })), maxSteps: optional(integer({ minimum: 1 })) })),
+    answers: { 200: { description: "how many instances were worked on", schema: object({ processed: integer() }) } },
+    errors: [400, 403],
+    handle: async ({ settings: { tick }, body = {} }) => {
+      if (!tick) throw new PerdureError("FORBIDDEN", "this server takes no ticks; it would with the option `tick: true`")
+      return ok(await tick(body))
+    },
+  }),
+]
+
+/** The document is made when it is first asked for. */
+export function documentRoute(document: () => object): Route {
+  return route({
+    method: "GET",
+    path: "/openapi.json",
+    name: "getOpenApi",
+    summary: "This document",
+    tag: "service",
+    actions: ["read"],
+    answers: { 200: { description: "OpenAPI 3.1", schema: record(anything()) } },
+    handle: () => Promise.resolve(ok(document())),
+  })
+}

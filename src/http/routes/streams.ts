@@ -1,0 +1,62 @@
+import { eventStream } from "../event-stream.ts"
+import { errorAnswer } from "../failure.ts"
+import { type Call, route, type Route } from "../route.ts"
+import { type Fields, optional, string } from "../schema.ts"
+import { eitherSignal } from "../waiting.ts"
+import { encodePlain, encodeRich, isRichType } from "../wire.ts"
+
+/** The change stream as Server-Sent Events. The id of each is the cursor after it: whoever comes back with it misses nothing. */
+
+const query = { cursor: optional(string({ description: "where to go on: the id of the last event seen; `latest`: with what happens from now on" })) }
+const headers = { "Last-Event-ID": "the same as the query parameter cursor; browsers send it when they come back" }
+const answers = { 200: { description: "an event for each change, whose data is the change", type: "text/event-stream" } } as const
+const common = { method: "GET", tag: "streams", actions: ["read"], query, headers, answers } as const
+
+type StreamCall = Pick<Call<string, Fields, unknown>, "request" | "settings" | "isHead"> & { readonly query: { readonly cursor?: string } }
+interface Change {
+  readonly cursor: string
+}
+type Changes = (cursor?: string) => AsyncIterable<Change>
+
+async function stream({ request, settings, isHead, query: { cursor: asked } }: StreamCall, changes: Changes): Promise<Response> {
+  const responseHeaders = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" }
+  if (isHead) return new Response(null, { headers: responseHeaders })
+  // A browser that comes back asks the same address again: what it has seen meanwhile counts.
+  const cursor = request.headers.get("Last-Event-ID") ?? asked
+  const body = await eventStream<Change>({
+    source: changes(cursor),
+    cursorOf: (change) => change.cursor,
+    encode: isRichType(request.headers.get("Accept")) ? encodeRich : encodePlain,
+    heartbeatMs: settings.heartbeatMs,
+    signal: eitherSignal(request.signal, settings.signal),
+    onError: (error) => {
+      const id = crypto.randomUUID()
+      settings.log.error(`a stream failed (${id})`, { id, error })
+      return errorAnswer(error, () => id).body
+    },
+  })
+  return new Response(body, { headers: responseHeaders })
+}
+
+export const streamRoutes: readonly Route[] = [
+  route({
+    ...common,
+    path: "/stream",
+    name: "streamChanges",
+    summary: "All that happens to all instances",
+    errors: [400],
+    handle: (call) => stream(call, (cursor) => (call.client as unknown as { changes: Changes }).changes(cursor)),
+  }),
+  route({
+    ...common,
+    path: "/workflows/:id/stream",
+    name: "streamChangesOfInstance",
+    summary: "All that happens to an instance",
+    errors: [400, 404],
+    handle: async (call) => {
+      const handle = call.client.get(call.params.id)
+      await handle.status()
+      return stream(call, (cursor) => (handle as unknown as { changes: Changes }).changes(cursor))
+    },
+  }),
+]

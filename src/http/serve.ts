@@ -1,0 +1,97 @@
+import type { Hono } from "hono"
+import { PerdureError } from "../core/errors.ts"
+import type { Client } from "../engine/client.ts"
+import { createHttpApp } from "./app.ts"
+import type { HttpAppOptions } from "./settings.ts"
+import { eitherSignal } from "./waiting.ts"
+
+export interface ServeOptions extends HttpAppOptions {
+  /** Default 8787; 0: any that is free. */
+  readonly port?: number
+  /** Default 127.0.0.1: only this machine. Others need `token`, `authorize` or `insecure`. */
+  readonly host?: string
+  /** Lets everybody who reaches the address do everything. */
+  readonly insecure?: boolean
+}
+
+export interface HttpServer {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+  readonly app: Hono
+  /** Takes no more requests, lets those under way finish, and ends streams and waits. The client stays open. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const portDefault = 8787
+const closeMs = 5_000
+
+/** Serves the HTTP API on Node. */
+export async function serve(client: Client, options: ServeOptions = {}): Promise<HttpServer> {
+  const { port = portDefault, host = "127.0.0.1", insecure = false, ...appOptions } = options
+  if (!isLoopback(host) && !insecure && appOptions.token === undefined && appOptions.authorize === undefined) throw unguarded(host)
+  const { serve: listen } = await nodeServer()
+  const closing = new AbortController()
+  let app: Hono | undefined
+  const bound = await new Promise<{ server: ReturnType<typeof listen>; port: number }>((resolve, reject) => {
+    const server = listen(
+      { fetch: (request, bindings) => app?.fetch(request, bindings), port, hostname: host, overrideGlobalObjects: false },
+      // Here, as only now the port is known that Host has to name.
+      (address) => {
+        app = createHttpApp(client, { ...hostsOf(host, address.port), ...appOptions, signal: eitherSignal(closing.signal, appOptions.signal) })
+        resolve({ server, port: address.port })
+      },
+    )
+    server.once("error", (error: Error & { code?: string }) => reject(error.code === "EADDRINUSE" ? taken(host, port, error) : error))
+  })
+  const close = async () => {
+    closing.abort()
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => "closeAllConnections" in bound.server && bound.server.closeAllConnections(), closeMs)
+      bound.server.close(() => {
+        clearTimeout(late)
+        resolve()
+      })
+      if ("closeIdleConnections" in bound.server) bound.server.closeIdleConnections()
+    })
+  }
+  let closed: Promise<void> | undefined
+  const closeOnce = () => (closed ??= close())
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound.port}`
+  return { url, host, port: bound.port, app: app as unknown as Hono, close: closeOnce, [Symbol.asyncDispose]: closeOnce }
+}
+
+async function nodeServer(): Promise<typeof import("@hono/node-server")> {
+  try {
+    return await import("@hono/node-server")
+  } catch (cause) {
+    throw new PerdureError("BAD_OPTION", "serve needs the package @hono/node-server: npm install hono @hono/node-server", { cause })
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+}
+
+/** Who reaches a loopback address under another name was led there by somebody else's DNS. */
+function hostsOf(host: string, port: number): Pick<HttpAppOptions, "allowedHosts"> {
+  if (!isLoopback(host)) return {}
+  const names = [...new Set(["localhost", "127.0.0.1", "[::1]", host.includes(":") ? `[${host}]` : host])]
+  return { allowedHosts: [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])] }
+}
+
+function unguarded(host: string): PerdureError {
+  return new PerdureError(
+    "BAD_OPTION",
+    `everybody who reaches ${host} could do everything; set a token or an authorize hook, or say insecure: true if something else keeps them out`,
+    { details: { host } },
+  )
+}
+
+function taken(host: string, port: number, cause: unknown): PerdureError {
+  return new PerdureError("ADDRESS_IN_USE", `port ${port} of ${host} is taken; end what listens there, or choose another port`, {
+    details: { host, port },
+    cause,
+  })
+}

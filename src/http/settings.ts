@@ -1,0 +1,89 @@
+import { durationMs, type Duration } from "../core/duration.ts"
+import { PerdureError } from "../core/errors.ts"
+import type { Client } from "../engine/client.ts"
+import type { Action } from "./route.ts"
+
+/** What a user may set for the app; everything has a default. */
+export interface HttpAppOptions {
+  /** Callers have to send one of these as `Authorization: Bearer …`. */
+  readonly token?: string | readonly string[]
+  /** Asked before each request is carried out; a Response blocks it, and is the answer. */
+  readonly authorize?: Authorize
+  /** Which Host headers are answered, with their port: `["api.example.com", "localhost:8787"]`. Default: all; `serve` on loopback sets its own. */
+  readonly allowedHosts?: readonly string[]
+  /** Pages of these origins may call, and read the answers: `["https://app.example.com"]`, or `"*"`. Default: only pages of the same origin. */
+  readonly cors?: readonly string[] | "*"
+  /** Longer bodies are refused. Default 9 MiB: a payload of 8 MiB, and what is around it. */
+  readonly bodyBytesMax?: number
+  /** The longest that `GET /workflows/:id/result?wait=` waits. Default one minute. */
+  readonly resultWaitMax?: Duration
+  /** How often a stream says that it is alive. Default 15 seconds. */
+  readonly heartbeat?: Duration
+  /** Enables `POST /runner/tick`, for engines that execute only then. Default: 403. */
+  readonly tick?: boolean
+  /** Ends streams and waits when it is aborted; `serve` has one of its own. */
+  readonly signal?: AbortSignal
+  /** Told of every answer with a 5xx status, with the id that the caller was given. Default: the console. */
+  readonly log?: HttpLog
+}
+
+export type Authorize = (call: AuthorizeCall) => Response | undefined | void | Promise<Response | undefined | void>
+
+export interface AuthorizeCall {
+  readonly request: Request
+  readonly action: Action
+  /** Absent where the request is about several workflows, or none that exists. */
+  readonly workflow?: string
+  /** Of the instance, or of the schedule. */
+  readonly id?: string
+}
+
+export interface HttpLog {
+  error(message: string, details?: Readonly<Record<string, unknown>>): void
+}
+
+export interface TickLimits {
+  readonly maxInstances?: number
+  readonly maxSteps?: number
+}
+
+export type Tick = (limits: TickLimits) => Promise<{ readonly processed: number }>
+
+export interface HttpSettings {
+  readonly tokens: readonly string[]
+  readonly authorize: Authorize | undefined
+  readonly allowedHosts: ReadonlySet<string> | undefined
+  readonly origins: ReadonlySet<string> | "*"
+  readonly bodyBytesMax: number
+  readonly resultWaitMsMax: number
+  readonly heartbeatMs: number
+  readonly tick: Tick | undefined
+  readonly signal: AbortSignal | undefined
+  readonly log: HttpLog
+}
+
+const bodyBytesMaxDefault = 9 * 1024 * 1024
+
+export function httpSettings(client: Client, options: HttpAppOptions): HttpSettings {
+  const { token, allowedHosts, cors = [] } = options
+  const tokens = token === undefined ? [] : typeof token === "string" ? [token] : token
+  if (token !== undefined && (tokens.length === 0 || tokens.some((one) => typeof one !== "string" || one === "")))
+    throw new PerdureError("BAD_OPTION", "token is empty; give a long random text, or leave the option out")
+  return {
+    tokens,
+    authorize: options.authorize,
+    allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
+    origins: cors === "*" ? "*" : new Set(cors),
+    bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
+    resultWaitMsMax: durationMs(options.resultWaitMax ?? "1m", "resultWaitMax"),
+    heartbeatMs: durationMs(options.heartbeat ?? "15s", "heartbeat"),
+    tick: options.tick === true ? tickOf(client) : undefined,
+    signal: options.signal,
+    log: options.log ?? { error: (message, details) => console.error(message, details) },
+  }
+}
+
+function tickOf(client: Client & { readonly tick?: Tick }): Tick {
+  if (typeof client.tick !== "function") throw new PerdureError("BAD_OPTION", "tick: only an engine of this process can be driven by ticks")
+  return (limits) => (client as { tick: Tick }).tick(limits)
+}

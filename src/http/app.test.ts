@@ -1,8 +1,9 @@
 import { createHttpApp, type HttpAppOptions } from "perdure/http"
 import { createTestEngine, type TestEngine } from "perdure/testing"
-import { type Context, PerdureError, workflow } from "perdure"
+import { type Client, type Context, PerdureError, workflow } from "perdure"
 import { describe, expect, it } from "vitest"
 import { z } from "zod"
+import { overriding } from "../testing/overriding.ts"
 import { richType, decodeRich, encodeRich } from "./wire.ts"
 
 const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async (ctx: Context<{ approval: { approved: boolean } }>, input) => {
@@ -459,9 +460,7 @@ describe("what is wrong with a request is said", () => {
 
   it("a fault of the server is answered without a word about its inside, and logged under an id", async () => {
     await using api = await open()
-    const broken = new Proxy(api.engine.current, {
-      get: (target, key) => (key === "describe" ? () => Promise.reject(new Error("secret of /home/me")) : (Reflect.get(target, key) as unknown)),
-    })
+    const broken = overriding(api.engine.current as Client, { describe: () => Promise.reject(new Error("secret of /home/me")) })
     const logged: [string, unknown][] = []
     const app = createHttpApp(broken, {
       log: {
@@ -482,9 +481,7 @@ describe("what is wrong with a request is said", () => {
 
   it("an error of Perdure keeps its code, and has no stack", async () => {
     await using api = await open()
-    const broken = new Proxy(api.engine.current, {
-      get: (target, key) => (key === "describe" ? () => Promise.reject(new PerdureError("STORE_FAILED", "no answer")) : (Reflect.get(target, key) as unknown)),
-    })
+    const broken = overriding(api.engine.current as Client, { describe: () => Promise.reject(new PerdureError("STORE_FAILED", "no answer")) })
     const response = await createHttpApp(broken, { log: { error: () => undefined } }).request("/workflows/a")
     expect(response.status).toBe(500)
     expect(await response.json()).toEqual({ error: { code: "STORE_FAILED", message: "no answer", details: { id: expect.any(String) as string } } })

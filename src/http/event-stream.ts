@@ -1,12 +1,14 @@
+import type { Change } from "../core/change.ts"
+import type { ChangeIterator } from "../engine/client.ts"
+
 /**
- * An async iterable as Server-Sent Events. It is read only as fast as the caller takes it; comments say that it is alive while nothing
- * happens; and it is left as soon as the caller goes away.
+ * Changes as Server-Sent Events. They are read only as fast as the caller takes them, and left as soon as the caller goes away. While
+ * nothing happens, messages without data say that the stream is alive, and how far it has come: with the place of the last message
+ * whoever comes back misses nothing, and need not pass over again what was not for them.
  */
-export interface EventStreamSpec<T> {
-  readonly source: AsyncIterable<T>
-  /** The place after an item, for `Last-Event-ID`. */
-  readonly cursorOf: (item: T) => string
-  readonly encode: (item: T) => string
+export interface EventStreamSpec {
+  readonly changes: ChangeIterator
+  readonly encode: (change: Change) => string
   readonly heartbeatMs: number
   readonly signal: AbortSignal
   /** What ends a stream that has begun cannot be told in a status any more. */
@@ -14,11 +16,12 @@ export interface EventStreamSpec<T> {
 }
 
 /** How long an error at the beginning may take to become the answer; after it the stream has begun. */
-const firstMs = 50
+const firstMs = 20
 
-export async function eventStream<T>(spec: EventStreamSpec<T>): Promise<ReadableStream<Uint8Array>> {
-  const iterator = spec.source[Symbol.asyncIterator]()
-  const first = iterator.next()
+export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream<Uint8Array>> {
+  const { changes } = spec
+  await changes.cursor()
+  const first = changes.next()
   let timer: ReturnType<typeof setTimeout> | undefined
   const begun = new Promise<void>((resolve) => (timer = setTimeout(resolve, firstMs)))
   try {
@@ -27,42 +30,40 @@ export async function eventStream<T>(spec: EventStreamSpec<T>): Promise<Readable
     clearTimeout(timer)
   }
   first.catch(() => undefined)
-  return new ReadableStream(new EventSourceReader(spec, iterator, first), { highWaterMark: 1 })
+  return new ReadableStream(new ChangeSource(spec, first), { highWaterMark: 1 })
 }
 
 const encoder = new TextEncoder()
 
-class EventSourceReader<T> {
-  readonly #spec: EventStreamSpec<T>
-  readonly #iterator: AsyncIterator<T>
-  #next: Promise<IteratorResult<T>> | undefined
+class ChangeSource {
+  readonly #spec: EventStreamSpec
+  #next: ReturnType<ChangeIterator["next"]> | undefined
   #heartbeat: ReturnType<typeof setInterval> | undefined
+  #taken = 0
   #isOver = false
 
-  constructor(spec: EventStreamSpec<T>, iterator: AsyncIterator<T>, first: Promise<IteratorResult<T>>) {
+  constructor(spec: EventStreamSpec, first: ReturnType<ChangeIterator["next"]>) {
     this.#spec = spec
-    this.#iterator = iterator
     this.#next = first
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     const { signal, heartbeatMs } = this.#spec
     // Also lets the headers out.
-    controller.enqueue(encoder.encode(": \n\n"))
-    this.#heartbeat = setInterval(() => {
-      if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"))
-    }, heartbeatMs)
-    if (signal.aborted) return this.cancel()
+    controller.enqueue(encoder.encode(": perdure\n\n"))
+    this.#heartbeat = setInterval(() => void this.#beat(controller), heartbeatMs)
+    if (signal.aborted) return this.#end(controller)
     signal.addEventListener("abort", () => this.#end(controller), { once: true })
   }
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
-      const next = await (this.#next ?? this.#iterator.next())
+      const next = await (this.#next ?? this.#spec.changes.next())
       this.#next = undefined
+      this.#taken++
       if (this.#isOver) return
       if (next.done) return this.#end(controller)
-      controller.enqueue(encoder.encode(`id: ${this.#spec.cursorOf(next.value)}\ndata: ${this.#spec.encode(next.value)}\n\n`))
+      controller.enqueue(encoder.encode(`id: ${next.value.cursor}\ndata: ${this.#spec.encode(next.value)}\n\n`))
     } catch (error) {
       if (this.#isOver) return
       controller.enqueue(encoder.encode(`event: error\ndata: ${this.#spec.onError(error)}\n\n`))
@@ -73,7 +74,17 @@ class EventSourceReader<T> {
   cancel(): void {
     this.#isOver = true
     clearInterval(this.#heartbeat)
-    void Promise.resolve(this.#iterator.return?.()).catch(() => undefined)
+    void this.#spec.changes.return().catch(() => undefined)
+  }
+
+  /** Only to a caller who has taken all there was, and not while a change is on its way: its place would come before it. */
+  async #beat(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    if (this.#isOver || (controller.desiredSize ?? 0) <= 0) return
+    const taken = this.#taken
+    const cursor = await this.#spec.changes.cursor().catch(() => undefined)
+    await new Promise<void>((resolve) => setTimeout(resolve, 0))
+    if (this.#isOver || this.#taken !== taken || (controller.desiredSize ?? 0) <= 0) return
+    controller.enqueue(encoder.encode(cursor === undefined ? ":\n\n" : `id: ${cursor}\n\n`))
   }
 
   #end(controller: ReadableStreamDefaultController<Uint8Array>): void {

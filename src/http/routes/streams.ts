@@ -1,3 +1,4 @@
+import type { Changes } from "../../engine/client.ts"
 import { eventStream } from "../event-stream.ts"
 import { errorAnswer } from "../failure.ts"
 import { type Call, route, type Route } from "../route.ts"
@@ -13,19 +14,14 @@ const answers = { 200: { description: "an event for each change, whose data is t
 const common = { method: "GET", tag: "streams", actions: ["read"], query, headers, answers } as const
 
 type StreamCall = Pick<Call<string, Fields, unknown>, "request" | "settings" | "isHead"> & { readonly query: { readonly cursor?: string } }
-interface Change {
-  readonly cursor: string
-}
-type Changes = (cursor?: string) => AsyncIterable<Change>
 
-async function stream({ request, settings, isHead, query: { cursor: asked } }: StreamCall, changes: Changes): Promise<Response> {
+async function stream({ request, settings, isHead, query: { cursor: asked } }: StreamCall, changesFrom: (cursor?: string) => Changes): Promise<Response> {
   const responseHeaders = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" }
   if (isHead) return new Response(null, { headers: responseHeaders })
   // A browser that comes back asks the same address again: what it has seen meanwhile counts.
   const cursor = request.headers.get("Last-Event-ID") ?? asked
-  const body = await eventStream<Change>({
-    source: changes(cursor),
-    cursorOf: (change) => change.cursor,
+  const body = await eventStream({
+    changes: changesFrom(cursor)[Symbol.asyncIterator](),
     encode: isRichType(request.headers.get("Accept")) ? encodeRich : encodePlain,
     heartbeatMs: settings.heartbeatMs,
     signal: eitherSignal(request.signal, settings.signal),
@@ -45,7 +41,7 @@ export const streamRoutes: readonly Route[] = [
     name: "streamChanges",
     summary: "All that happens to all instances",
     errors: [400],
-    handle: (call) => stream(call, (cursor) => (call.client as unknown as { changes: Changes }).changes(cursor)),
+    handle: (call) => stream(call, (cursor) => call.client.changes(cursor)),
   }),
   route({
     ...common,
@@ -55,8 +51,8 @@ export const streamRoutes: readonly Route[] = [
     errors: [400, 404],
     handle: async (call) => {
       const handle = call.client.get(call.params.id)
-      await handle.status()
-      return stream(call, (cursor) => (handle as unknown as { changes: Changes }).changes(cursor))
+      if (call.isHead) await handle.status()
+      return stream(call, (cursor) => handle.changes(cursor))
     },
   }),
 ]

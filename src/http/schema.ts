@@ -56,7 +56,6 @@ export const record = <T>(of: Schema<T>): Schema<Readonly<Record<string, T>>> =>
 export const either = <const S extends readonly Schema<unknown>[]>(schemas: S, description?: string): Schema<Infer<S[number]>> =>
   made({ anyOf: schemas.map(({ json }) => json), ...(description === undefined ? undefined : { description }) })
 export const optional = <T>(schema: Schema<T>): OptionalSchema<T> => ({ json: schema.json, isOptional: true })
-export const described = <T>(schema: Schema<T>, description: string): Schema<T> => made({ ...schema.json, description })
 
 /** Without others than these fields. */
 export function object<F extends Fields>(fields: F, title?: string): Schema<InferFields<F>> {

@@ -20,7 +20,7 @@ export const newInstance = { id: optional(string()), payload, ...startFields }
 const startBody = object({ type: string({ description: "the name of the workflow" }), ...newInstance }, "NewInstance")
 const startOfWorkflow = object(newInstance, "NewInstanceOfWorkflow")
 
-export const filters = {
+const filters = {
   status: optional(list(status)),
   tag: optional(string()),
   version: optional(string()),

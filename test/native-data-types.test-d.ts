@@ -1,6 +1,6 @@
 // What workflows note about themselves, and how their data is treated, as the compiler sees it. Nothing here runs.
 
-import { type Client, type InstanceTags, workflow } from "perdure"
+import { type Client, type InstanceTags, Perdure, workflow } from "perdure"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /** Takes only a value of exactly that type: one that is wider, or `any`, makes the second argument necessary. */
@@ -31,3 +31,18 @@ const { memo, attempt } = await engine.describe("i")
 exactly<Readonly<Record<string, unknown>> | undefined>()(memo)
 exactly<number>()(attempt)
 exactly<Readonly<Record<string, unknown>> | undefined>()((await engine.list()).instances[0]?.memo)
+
+// --- task queues ------------------------------------------------------------------------------------------------------------
+
+export const queued = workflow("queued", { taskQueue: "gpu" }, async (ctx) => {
+  await ctx.runChild(noting, { taskQueue: "mail" })
+  // @ts-expect-error a queue is a string
+  await ctx.runChild(noting, { taskQueue: 5 })
+})
+await engine.start(queued, { taskQueue: "gpu" })
+await engine.schedules.create("s", { workflow: queued, every: "1h", taskQueue: "gpu" })
+await engine.schedules.get("s").update({ taskQueue: null })
+exactly<string | undefined>()((await engine.list({ queue: "gpu" })).instances[0]?.queue)
+await Perdure.open({ taskQueues: ["a", "b"] })
+// @ts-expect-error several are a list
+await Perdure.open({ taskQueues: "a" })

@@ -70,6 +70,8 @@ export interface ChildOptions<In> {
   readonly version?: string
   readonly timeout?: Duration
   readonly tags?: readonly string[]
+  /** Default: what the workflow says, else the queue of this instance. */
+  readonly taskQueue?: string
 }
 
 /** Input may be left out where the workflow takes none. */

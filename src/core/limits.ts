@@ -38,6 +38,12 @@ export function checkWorkflowName(name: string, lengthMax = defaultLimits.workfl
   if (problem !== undefined) throw new PerdureError("BAD_NAME", `workflow name ${shown(name)} ${problem}`, { details: { name } })
 }
 
+/** A task queue. */
+export function checkQueue(queue: string, lengthMax = defaultLimits.workflowNameLengthMax): void {
+  const problem = problemOf(queue, lengthMax)
+  if (problem !== undefined) throw new PerdureError("BAD_NAME", `task queue ${shown(queue)} ${problem}`, { details: { queue } })
+}
+
 export function checkEventType(type: string, lengthMax = defaultLimits.eventTypeLengthMax): void {
   const problem = lengthProblemOf(type, lengthMax)
   if (problem !== undefined) throw new PerdureError("BAD_NAME", `event type ${shown(type)} ${problem}`, { details: { type } })

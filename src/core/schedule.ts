@@ -22,6 +22,7 @@ export interface Schedule {
   readonly tags?: readonly string[]
   /** Of each instance. */
   readonly timeoutMs?: number
+  readonly taskQueue?: string
   /** No time before, and none after; both included. */
   readonly startAt?: number
   readonly endAt?: number

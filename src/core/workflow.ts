@@ -2,7 +2,7 @@ import type { Context } from "./context.ts"
 import { PerdureError } from "./errors.ts"
 import { durationMs, type Duration } from "./duration.ts"
 import { checkFlowOptions, type FlowOptions } from "./flow-options.ts"
-import { checkEventType, checkWorkflowName } from "./limits.ts"
+import { checkEventType, checkQueue, checkWorkflowName } from "./limits.ts"
 import { checkRetry, type RetryOptions } from "./retry-policy.ts"
 import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schema.ts"
 
@@ -34,6 +34,8 @@ export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   readonly retry?: RetryOptions
   /** For each instance: cancels it and ends it as failed. */
   readonly timeout?: Duration
+  /** Only workers that serve this queue execute it; default: that of the instance that starts it as a child, else `"default"`. */
+  readonly taskQueue?: string
   /** `"error"` forbids the same step name twice; default: the second is `name#2`. */
   readonly duplicateSteps?: "number" | "error"
 }
@@ -104,6 +106,7 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
   if (options.timeout !== undefined) durationMs(options.timeout, `the timeout of workflow "${name}"`)
   if (options.duplicateSteps !== undefined && options.duplicateSteps !== "number" && options.duplicateSteps !== "error")
     throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
+  if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
   checkFlowOptions(name, options)
   return { name, version, options, run }
 }

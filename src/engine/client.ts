@@ -129,6 +129,8 @@ export interface StartOptions<In> {
   /** Higher first among those that wait; default: what the workflow says, else 0. */
   readonly priority?: number
   readonly tags?: readonly string[]
+  /** Only workers that serve this queue execute it; default: what the workflow says, else `"default"`. */
+  readonly taskQueue?: string
 }
 
 export interface BatchItem extends StartOptions<unknown> {
@@ -174,6 +176,8 @@ export interface ListFilter {
   readonly version?: string
   readonly status?: Status | readonly Status[]
   readonly tag?: string
+  /** The task queue. */
+  readonly queue?: string
   readonly since?: Date | number | string
   readonly until?: Date | number | string
   readonly idPrefix?: string
@@ -196,6 +200,8 @@ export interface InstanceSummary {
   readonly status: Status
   readonly phase?: Phase
   readonly tags: readonly string[]
+  /** Its task queue. */
+  readonly queue: string
   /** What its code noted about it with `ctx.setMemo`. */
   readonly memo?: Readonly<Record<string, unknown>>
   readonly createdAt: number

@@ -63,7 +63,7 @@ export class Engine implements Client, AsyncDisposable {
   static async open(spec: EngineSpec): Promise<Engine> {
     const { host } = spec
     const settings = engineSettings(spec.options)
-    const registry = new WorkflowRegistry(spec.workflows, settings.limits)
+    const registry = new WorkflowRegistry(spec.workflows, settings.limits, settings.queues)
     const role = spec.role ?? "worker"
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
     // Timers are the worker's; endings need them, and the worker tells endings.
@@ -253,6 +253,7 @@ export class Engine implements Client, AsyncDisposable {
     return reader.why(id, {
       now: host.now(),
       versions: registry.versions(row.workflow),
+      queues: settings.queues,
       isWorker: this.role === "worker",
       cancelGraceMs: settings.cancelGraceMs,
       isInLine: (step) => worker.stepLine?.holds(id, step) === true,

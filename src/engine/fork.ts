@@ -2,6 +2,7 @@ import type { Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
 import { annotationsOf, asBefore, isWithin, keptBefore } from "../core/run-history.ts"
+import { storedQueue } from "../core/task-queue.ts"
 import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
 import { TurnDraft } from "./turn-draft.ts"
 
@@ -41,7 +42,7 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
   }
   const { tags = row.tags, memo = row.memo } = annotationsOf(run, kept) ?? {}
   draft.memo = memo
-  const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags }
+  const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags, ...storedQueue(row.queue) }
   return Object.assign(draft, { create, timeoutAt: timeout?.timeoutAt })
 }
 

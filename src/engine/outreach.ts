@@ -17,13 +17,13 @@ export class Outreach {
     this.#controls = controls
   }
 
-  async startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, run: number): Promise<void> {
+  async startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ChildOrigin): Promise<void> {
     const { onParentEnd: _, ...start } = options
     const { instance, incarnation } = parent
     await this.#starter.startChild(
       workflow,
       { ...start, id: child.link.instance, input: input.decode() },
-      { parent, within: { instance, incarnation, run }, incarnation: childIncarnation(incarnation, parent.run, parent.step) },
+      { parent, within: { instance, incarnation, run }, incarnation: childIncarnation(incarnation, parent.run, parent.step), queue },
     )
   }
 
@@ -47,4 +47,10 @@ export class Outreach {
       await this.#controls.control(instance, "cancel", reason)
     }
   }
+}
+
+/** The run that wants a child, and the task queue of its instance. */
+interface ChildOrigin {
+  readonly run: number
+  readonly queue: string | undefined
 }

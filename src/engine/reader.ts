@@ -5,6 +5,7 @@ import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
 import { runOf } from "../core/run-history.ts"
 import { isTerminal, statuses, type Status } from "../core/status.ts"
+import { defaultQueue } from "../core/task-queue.ts"
 import { stepsOf, type StepInfo } from "../core/step-view.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { Filter } from "../ports/directory.ts"
@@ -128,9 +129,9 @@ export class Reader {
 }
 
 function summary(row: InstanceRow): InstanceSummary {
-  const { id, workflow, version, run, status, phase, tags, createdAt, updatedAt } = row
+  const { id, workflow, version, run, status, phase, tags, queue = defaultQueue, createdAt, updatedAt } = row
   const memo = row.memo === undefined ? undefined : (decodeValue(row.memo) as InstanceSummary["memo"])
-  return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, ...(memo ? { memo } : undefined), createdAt, updatedAt }
+  return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, queue, ...(memo ? { memo } : undefined), createdAt, updatedAt }
 }
 
 function historyEntry({ position, run, at, entry }: Recorded): HistoryEntry {
@@ -155,6 +156,7 @@ function storeFilter(filter: ListFilter): Filter {
     ...(filter.version === undefined ? undefined : { version: filter.version }),
     ...(status === undefined ? undefined : { status }),
     ...(filter.tag === undefined ? undefined : { tag: filter.tag }),
+    ...(filter.queue === undefined ? undefined : { queue: filter.queue }),
     ...(filter.since === undefined ? undefined : { since: instant(filter.since, "since") }),
     ...(filter.until === undefined ? undefined : { until: instant(filter.until, "until") }),
     ...(filter.idPrefix === undefined ? undefined : { idPrefix: filter.idPrefix }),

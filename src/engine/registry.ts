@@ -1,5 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
 import { checkEventType, checkWorkflowName, type Limits } from "../core/limits.ts"
+import { defaultQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Offer } from "../ports/journal-store.ts"
 import type { WorkflowInfo } from "./client.ts"
@@ -8,7 +9,11 @@ import type { WorkflowInfo } from "./client.ts"
 export class WorkflowRegistry {
   readonly #byName = new Map<string, Map<string, AnyWorkflow>>()
 
-  constructor(workflows: readonly AnyWorkflow[], limits: Limits) {
+  readonly #queues: readonly string[] | undefined
+
+  /** `queues`: the task queues that are served; undefined: all. */
+  constructor(workflows: readonly AnyWorkflow[], limits: Limits, queues?: readonly string[]) {
+    this.#queues = queues
     for (const workflow of workflows) {
       checkWorkflowName(workflow.name, limits.workflowNameLengthMax)
       for (const type of Object.keys(workflow.options.events ?? {})) checkEventType(type, limits.eventTypeLengthMax)
@@ -25,7 +30,14 @@ export class WorkflowRegistry {
   }
 
   get offers(): readonly Offer[] {
-    return [...this.#byName].flatMap(([workflow, versions]) => [...versions.keys()].map((version) => ({ workflow, version })))
+    return [...this.#byName].flatMap(([workflow, versions]) =>
+      [...versions.keys()].map((version) => ({ workflow, version, ...(this.#queues && { queues: this.#queues }) })),
+    )
+  }
+
+  /** Instances of this very definition, in that task queue, are executed here. */
+  executes(workflow: AnyWorkflow, queue: string = defaultQueue): boolean {
+    return this.find(workflow.name, workflow.version) === workflow && this.#queues?.includes(queue) !== false
   }
 
   get names(): readonly string[] {

@@ -64,7 +64,7 @@ export class ResidentCode implements ExecutionSpec, Scope {
     return async () => {
       const child = this.#resident.state.children.get(step)
       // Without it the child is over already: an attempt started it of which nobody heard.
-      if (child) await this.#runtime.outreach.startChild(start, { instance, incarnation, run: child.run, step }, run)
+      if (child) await this.#runtime.outreach.startChild(start, { instance, incarnation, run: child.run, step }, { run, queue: this.#resident.identity.queue })
     }
   }
 

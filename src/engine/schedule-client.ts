@@ -48,6 +48,8 @@ export type ScheduleOptions<In> = ScheduleTimes &
     /** Of each instance. */
     readonly tags?: readonly string[]
     readonly timeout?: Duration
+    /** Default: what the workflow says, else `"default"`. */
+    readonly taskQueue?: string
     /** No times before. The times of an interval are counted from here. */
     readonly startAt?: Date | number | string
     /** No times after. */
@@ -66,6 +68,7 @@ export type ScheduleUpdate<In = unknown> = Partial<ScheduleTimes> & {
   readonly catchUp?: Duration | null
   readonly tags?: readonly string[]
   readonly timeout?: Duration | null
+  readonly taskQueue?: string | null
   readonly startAt?: Date | number | string | null
   readonly endAt?: Date | number | string | null
 }
@@ -128,6 +131,7 @@ export interface ScheduleDescription extends ScheduleSummary {
   readonly catchUpMs?: number
   readonly timeoutMs?: number
   readonly tags: readonly string[]
+  readonly taskQueue?: string
   readonly startAt?: number
   readonly endAt?: number
   readonly paused?: { readonly at: number; readonly reason?: string }

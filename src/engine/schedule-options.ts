@@ -1,10 +1,10 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import { checkId, checkTags } from "../core/limits.ts"
+import { checkId, checkQueue, checkTags } from "../core/limits.ts"
 import { nextTime, type Recurrence } from "../core/recurrence.ts"
 import { type Overlap, overlaps, type Schedule, scheduleInstant, timeSuffixLength } from "../core/schedule.ts"
 
-const definitionKeys = ["cron", "timeZone", "every", "input", "overlap", "catchUp", "tags", "timeout", "startAt", "endAt"]
+const definitionKeys = ["cron", "timeZone", "every", "input", "overlap", "catchUp", "tags", "timeout", "taskQueue", "startAt", "endAt"]
 const creationKeys = [...definitionKeys, "workflow", "paused", "ifExists"]
 
 type Instant = Date | number | string
@@ -18,12 +18,13 @@ export interface GivenOptions {
   readonly catchUp?: Duration | null
   readonly tags?: readonly string[]
   readonly timeout?: Duration | null
+  readonly taskQueue?: string | null
   readonly startAt?: Instant | null
   readonly endAt?: Instant | null
 }
 
 /** What a user says of a schedule; the rest of it is what became of its times. */
-type Definition = Pick<Schedule, "recurrence" | "overlap" | "catchUpMs" | "tags" | "timeoutMs" | "startAt" | "endAt">
+type Definition = Pick<Schedule, "recurrence" | "overlap" | "catchUpMs" | "tags" | "timeoutMs" | "taskQueue" | "startAt" | "endAt">
 
 export function checkScheduleId(id: string, idLengthMax: number): void {
   checkId(id, idLengthMax - timeSuffixLength)
@@ -51,12 +52,15 @@ function checked(given: GivenOptions, before: Partial<Definition>): Definition {
   const catchUpMs = changed(given.catchUp, before.catchUpMs, (value) => durationMs(value, "catchUp"))
   const timeoutMs = changed(given.timeout, before.timeoutMs, (value) => durationMs(value, "timeout"))
   const tags = given.tags === undefined ? before.tags : checkTags(given.tags)
+  const taskQueue = given.taskQueue === null ? undefined : (given.taskQueue ?? before.taskQueue)
+  if (taskQueue !== undefined) checkQueue(taskQueue)
   return {
     recurrence: recurrenceOf(given, before.recurrence, startAt),
     overlap,
     ...(catchUpMs === undefined ? undefined : { catchUpMs }),
     ...(tags === undefined || tags.length === 0 ? undefined : { tags }),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
+    ...(taskQueue === undefined ? undefined : { taskQueue }),
     ...(startAt === undefined ? undefined : { startAt }),
     ...(endAt === undefined ? undefined : { endAt }),
   }

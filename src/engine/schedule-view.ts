@@ -27,7 +27,7 @@ export function summaryOf({ id, workflow, dueAt, createdAt, updatedAt, state }: 
 
 export async function describeSchedule(row: ScheduleRow, input: string, look: Look, context: ViewContext): Promise<ScheduleDescription> {
   const schedule = decodeSchedule(row.state)
-  const { recurrence, catchUpMs, timeoutMs, tags = [], startAt, endAt, paused, waiting, counts, log } = schedule
+  const { recurrence, catchUpMs, timeoutMs, taskQueue, tags = [], startAt, endAt, paused, waiting, counts, log } = schedule
   const started = log.filter((record) => record.outcome === "started").slice(-recentMax)
   const recent = await Promise.all(started.toReversed().map((record) => instanceOf(row.id, record, look)))
   const [lastFiring] = recent
@@ -38,6 +38,7 @@ export async function describeSchedule(row: ScheduleRow, input: string, look: Lo
     ...(catchUpMs === undefined ? undefined : { catchUpMs }),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
     tags,
+    ...(taskQueue === undefined ? undefined : { taskQueue }),
     ...(startAt === undefined ? undefined : { startAt }),
     ...(endAt === undefined ? undefined : { endAt }),
     ...(paused ? { paused } : undefined),

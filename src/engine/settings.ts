@@ -1,7 +1,7 @@
 import type { EncodeOptions } from "../core/codec.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import { defaultLimits, type Limits } from "../core/limits.ts"
+import { checkQueue, defaultLimits, type Limits } from "../core/limits.ts"
 import type { StepContext } from "../core/context.ts"
 import { checkRetry, type RetryOptions } from "../core/retry-policy.ts"
 import type { Hooks } from "../core/workflow.ts"
@@ -28,6 +28,8 @@ export interface EngineOptions extends Hooks {
   readonly maxConcurrentSteps?: number
   /** Journal text of the instances kept in memory; idle ones go first. */
   readonly maxResidentBytes?: number
+  /** Which task queues are served here; default: all. */
+  readonly taskQueues?: readonly string[]
   /** Called around every attempt, outermost first. */
   readonly interceptors?: readonly StepInterceptor[]
 }
@@ -63,6 +65,8 @@ export interface EngineSettings {
   readonly residentSleepMsMax: number
   /** An instance that nothing happened to for so long leaves memory. */
   readonly residentIdleMs: number
+  /** Undefined: all. */
+  readonly queues: readonly string[] | undefined
   readonly interceptors: readonly StepInterceptor[]
 }
 
@@ -70,6 +74,13 @@ export interface EngineSettings {
 function checkCount(name: string, value: number | undefined, least: number): void {
   if (value === undefined || value === Infinity || (Number.isInteger(value) && value >= least)) return
   throw new PerdureError("BAD_OPTION", `${name} is ${String(value)}; give a whole number from ${least} on`, { details: { option: name } })
+}
+
+function checkQueues(queues: readonly string[]): readonly string[] {
+  if (!Array.isArray(queues) || queues.length === 0)
+    throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or leave it out to serve all`)
+  for (const queue of queues as readonly string[]) checkQueue(queue)
+  return [...new Set(queues as readonly string[])]
 }
 
 export function engineSettings(options: EngineOptions): EngineSettings {
@@ -97,6 +108,7 @@ export function engineSettings(options: EngineOptions): EngineSettings {
     residentBytesMax: options.maxResidentBytes ?? 256 * 1024 * 1024,
     residentSleepMsMax: 10_000,
     residentIdleMs: 60_000,
+    queues: options.taskQueues && checkQueues(options.taskQueues),
     interceptors: options.interceptors ?? [],
   }
 }

@@ -3,9 +3,10 @@ import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, type Debounce } from "../core/flow-options.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
-import { checkId, checkTags, checkWorkflowName } from "../core/limits.ts"
+import { checkId, checkQueue, checkTags, checkWorkflowName } from "../core/limits.ts"
 import type { Schedule } from "../core/schedule.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
+import { storedQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
 import type { FlowTraits } from "../ports/flow-control.ts"
@@ -103,7 +104,7 @@ export class Starter {
   }
 
   /** The turn that creates an instance of a schedule. */
-  scheduledTurn({ id, workflow, input, definition: { version: known, tags = [], timeoutMs }, schedule }: ScheduledStart): Turn {
+  scheduledTurn({ id, workflow, input, definition: { version: known, tags = [], timeoutMs, taskQueue }, schedule }: ScheduledStart): Turn {
     const { version, definition } = this.#resolveScheduled(workflow, known)
     const { host } = this.#worker
     const timeout = timeoutMs ?? definition?.options.timeout
@@ -112,7 +113,15 @@ export class Starter {
       definition,
       // It gets its limits when it is claimed; how it goes with others of its kind the schedule says.
       debounce: undefined,
-      instance: { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags },
+      instance: {
+        id,
+        incarnation: randomToken(host),
+        workflow,
+        version,
+        createdAt: now,
+        tags,
+        ...storedQueue(taskQueue ?? definition?.options.taskQueue),
+      },
       start: {
         type: "run.started",
         run: 1,
@@ -156,7 +165,9 @@ export class Starter {
     const tags = checkTags(options.tags)
     if (options.priority !== undefined) checkPriority("priority", options.priority)
     const flow = definition ? flowTraits(definition, input, options.priority) : options.priority ? { priority: options.priority } : undefined
-    const identity = { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags }
+    if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
+    const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
+    const identity = { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags, ...queue }
     return {
       definition,
       within: origin?.within,
@@ -233,6 +244,8 @@ interface Origin {
   /** The run that wants it. Another than `parent.run` where it keeps the step of an earlier one. */
   readonly within: RunReference
   readonly incarnation: string
+  /** The task queue of the parent. */
+  readonly queue: string | undefined
 }
 
 function idExists(id: string): PerdureError {

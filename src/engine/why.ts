@@ -2,6 +2,7 @@ import { formatDuration } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isTerminal, type Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
+import { defaultQueue } from "../core/task-queue.ts"
 import { limitAt } from "../core/undoing.ts"
 import type { WorkerLease } from "../ports/directory.ts"
 import type { LimitWait } from "../ports/flow-control.ts"
@@ -13,6 +14,8 @@ export interface WhyContext {
   readonly now: number
   /** Versions of the instance's workflow that this engine has. */
   readonly versions: readonly string[]
+  /** Task queues that it serves; undefined: all. */
+  readonly queues?: readonly string[] | undefined
   /** This engine executes; else it only asks. */
   readonly isWorker: boolean
   readonly cancelGraceMs: number
@@ -93,9 +96,14 @@ function phaseReason({ row, state, now, cancelGraceMs }: WhySubject): readonly s
   }
 }
 
-/** Who executes here has other code. */
-function isMissing({ row, isWorker, versions }: WhySubject): boolean {
-  return row.owner === undefined && isWorker && !versions.includes(row.version)
+/** Who executes here has other code, or serves other queues. */
+function isMissing(subject: WhySubject): boolean {
+  const { row, isWorker, versions } = subject
+  return row.owner === undefined && isWorker && (!versions.includes(row.version) || isElsewhere(subject))
+}
+
+function isElsewhere({ row: { queue = defaultQueue }, queues }: WhySubject): boolean {
+  return queues?.includes(queue) === false
 }
 
 /** Nothing will happen to it unless a worker takes it, now. */
@@ -109,6 +117,8 @@ function needsWorker(subject: WhySubject): boolean {
 function workerReasons(subject: WhySubject): readonly string[] {
   const { row, now, versions, workers, line } = subject
   if (row.owner !== undefined) return ownerReason(subject, row.owner)
+  if (isMissing(subject) && isElsewhere(subject))
+    return [`no worker here serves its task queue "${row.queue ?? defaultQueue}" (only ${quotedList(subject.queues ?? [])}); start one that does`]
   if (isMissing(subject)) {
     const known = versions.length === 0 ? "none of this workflow" : quotedList(versions)
     return [`no worker here has version "${row.version}" of workflow "${row.workflow}" (it has ${known})`]

@@ -175,8 +175,7 @@ export class Worker implements Runtime {
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
   begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
-    if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || this.#registry.find(workflow.name, workflow.version) !== workflow)
-      return false
+    if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || !this.#registry.executes(workflow, instance.queue)) return false
     const runner = new InstanceRunner(this, workflow, instance)
     this.residency.add(runner)
     runner.begin(beginning, (result) => {

@@ -20,6 +20,7 @@ import { hookStories } from "./hook-stories.ts"
 import { keptChildStories } from "./kept-child-stories.ts"
 import { nestedStepStories } from "./nested-step-stories.ts"
 import { pauseStories } from "./pause-stories.ts"
+import { queueStories } from "./queue-stories.ts"
 import { queryStories } from "./query-stories.ts"
 import { recoveryStories } from "./recovery-stories.ts"
 import { residencyStories } from "./residency-stories.ts"
@@ -91,6 +92,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     whyHolderStories(open)
     determinismStories(open)
     annotationStories(open)
+    queueStories(open)
     hookStories(open)
     residencyStories(open)
     valueStories(open)

@@ -80,7 +80,17 @@ export function queryStories(open: OpenBed): void {
       const { engine, startedAt } = await populated()
       const { instances } = await engine.list({ idPrefix: "order-0" })
       expect(instances).toEqual([
-        { id: "order-0", workflow: "order", version: "1", run: 1, status: "waiting", tags: ["even", "all"], createdAt: startedAt, updatedAt: startedAt },
+        {
+          id: "order-0",
+          workflow: "order",
+          version: "1",
+          run: 1,
+          status: "waiting",
+          queue: "default",
+          tags: ["even", "all"],
+          createdAt: startedAt,
+          updatedAt: startedAt,
+        },
       ])
     })
 

@@ -16,6 +16,8 @@ export interface FlowOptions<In> {
 }
 
 export interface ConcurrencyLimit<In> {
+  /** Tells it apart from the workflow's other limits, also over deploys that add some or change their order. */
+  readonly name?: string
   readonly limit: number
   readonly key?: FlowFunction<In, string>
   /** Keeps its slot while it sleeps or waits, and with it those of the limits before; default: gives it back. */
@@ -47,6 +49,7 @@ export const unlimited = Number.MAX_SAFE_INTEGER
 
 const priorityMax = 1_000
 const limitsMax = 8
+const namePattern = /^[A-Za-z0-9._-]{1,64}$/
 
 export function concurrencyLimits<In>({ concurrency }: FlowOptions<In>): readonly ConcurrencyLimit<In>[] {
   if (concurrency === undefined) return []
@@ -69,8 +72,12 @@ export function checkFlowOptions(workflow: string, options: FlowOptions<never>):
     checkObject("concurrency", of("concurrency"), limit)
     checkLimitNumber("concurrency", of("concurrency"), limit.limit, 1)
     checkKey("concurrency", of("concurrency"), limit.key)
+    if (limit.name !== undefined && (typeof limit.name !== "string" || !namePattern.test(limit.name)))
+      throw bad("concurrency", `name in ${of("concurrency")} is ${JSON.stringify(limit.name)}; give 1 to 64 of A-Z a-z 0-9 . _ -`)
     if (limit.hold !== undefined && typeof limit.hold !== "boolean") throw bad("concurrency", `hold in ${of("concurrency")} must be true or false`)
   }
+  const names = limits.flatMap(({ name }) => (name === undefined ? [] : [name]))
+  if (new Set(names).size < names.length) throw bad("concurrency", `two limits in ${of("concurrency")} have the same name; give each one of its own`)
   if (rateLimit !== undefined) {
     checkObject("rateLimit", of("rateLimit"), rateLimit)
     checkRate(of("rateLimit"), rateLimit, 1)

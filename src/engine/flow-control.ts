@@ -2,6 +2,7 @@ import type { Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, concurrencyLimits, keptAtRest, unlimited, type FlowFunction, type FlowOptions } from "../core/flow-options.ts"
+import { namedLimits, rateName } from "../core/limit-names.ts"
 import { lengthProblemOf } from "../core/limits.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { FlowTraits, LimitUse, UniqueUse, WorkflowLimits } from "../ports/flow-control.ts"
@@ -11,13 +12,6 @@ import type { WorkflowRegistry } from "./registry.ts"
 /** Turns what workflows say about flow control into the keys and numbers that stores count by. */
 
 const keyLengthMax = 256
-
-export const rateName = "rate"
-
-/** The limits of a workflow have no names of their own: their place in its options tells them apart. */
-export function concurrencyName(index: number): string {
-  return index === 0 ? "concurrency" : `concurrency.${index}`
-}
 
 /** What is to be known of an instance with this input. Undefined: nothing. */
 export function flowTraits(workflow: AnyWorkflow, input: unknown, priority: number | undefined): FlowTraits | undefined {
@@ -70,10 +64,7 @@ export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLim
     const limits = new Map<string, WorkflowLimits["limits"][number]>()
     for (const version of registry.versions(workflow)) {
       const { concurrency, rateLimit } = registry.resolve(workflow, version).options
-      concurrencyLimits({ concurrency } as FlowOptions<unknown>).forEach(({ limit }, index) => {
-        const name = concurrencyName(index)
-        limits.set(name, { name, max: stored(limit) })
-      })
+      for (const { name, limit } of namedLimits({ concurrency } as FlowOptions<unknown>)) limits.set(name, { name, max: stored(limit) })
       if (rateLimit) limits.set(rateName, { name: rateName, max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) })
     }
     return { workflow, limits: [...limits.values()] }
@@ -89,11 +80,14 @@ function hasFlow({ concurrency, rateLimit, priority, debounce, singleton }: Flow
   return (concurrency ?? rateLimit ?? priority ?? debounce ?? singleton) !== undefined
 }
 
-/** Those of one key before those of all, so that the surplus of a key waits on its own limit and holds up no other. */
+/**
+ * Those of one key before those of all, so that the surplus of a key waits on its own limit and holds up no other. Otherwise in the order
+ * of their names: instances of an older deploy, too, take them in the same order, and no two can wait for each other.
+ */
 function limitUses(workflow: AnyWorkflow, input: unknown): LimitUse[] {
   const { name, options } = workflow
-  const uses: LimitUse[] = concurrencyLimits(options).map(({ limit, key, hold = false }, index) => ({
-    ...limitKey(name, concurrencyName(index), keyOf(workflow, "concurrency", key, input)),
+  const uses: LimitUse[] = namedLimits(options).map(({ name: limitName, limit, key, hold = false }) => ({
+    ...limitKey(name, limitName, keyOf(workflow, "concurrency", key, input)),
     kind: "concurrency",
     hold,
     max: stored(limit),

@@ -1,9 +1,10 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkLimitNumber, checkRate, unlimited } from "../core/flow-options.ts"
+import { givenName, nameOfGiven, nameOfPlace, rateName } from "../core/limit-names.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { FlowControl, LimitOverride, LimitState } from "../ports/flow-control.ts"
-import { concurrencyName, rateName, stored } from "./flow-control.ts"
+import { stored } from "./flow-control.ts"
 
 /** Changes the limits of workflows while they run: in the store, so that it holds for all processes at once and over restarts. */
 export interface LimitControl {
@@ -15,8 +16,11 @@ export interface LimitControl {
 }
 
 export interface LimitSettings {
-  /** 0: nobody begins. `Infinity`: no limit. Of several, in the order of the workflow's options; those that are undefined stay as they are. */
-  readonly concurrency?: number | readonly (number | undefined)[]
+  /**
+   * 0: nobody begins. `Infinity`: no limit. Of several: by name; those without one in a list, that of the whole workflow before those of
+   * keys. Those that are undefined stay as they are.
+   */
+  readonly concurrency?: number | readonly (number | undefined)[] | Readonly<Record<string, number | undefined>>
   readonly rateLimit?: { readonly limit: number; readonly per: Duration }
 }
 
@@ -26,6 +30,7 @@ export interface WorkflowLimitReport {
 }
 
 export interface ConcurrencyReport {
+  readonly name?: string
   readonly limit: number
   /** What the code says, where something else is set. */
   readonly declared?: number
@@ -57,8 +62,9 @@ export class StoredLimits implements LimitControl {
     const limits = await this.#flow.limitsOf(nameOf(workflow))
     const byName = new Map(limits.map((limit) => [limit.name, limit]))
     const concurrency: ConcurrencyReport[] = []
-    for (let limit = byName.get(concurrencyName(0)); limit; limit = byName.get(concurrencyName(concurrency.length)))
-      concurrency.push({ limit: shown(limit.max), ...(limit.declared ? { declared: shown(limit.declared.max) } : undefined) })
+    for (let limit = byName.get(nameOfPlace(0)); limit; limit = byName.get(nameOfPlace(concurrency.length))) concurrency.push(report(limit))
+    const named = limits.filter(({ name }) => givenName(name) !== undefined).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    concurrency.push(...named.map((limit) => report(limit)))
     const rate = byName.get(rateName)
     return { concurrency, ...(rate?.perMs === undefined ? undefined : { rateLimit: rateReport(rate) }) }
   }
@@ -84,18 +90,28 @@ export class StoredLimits implements LimitControl {
 
 function overrides(workflow: string, { concurrency, rateLimit }: LimitSettings): LimitOverride[] {
   const changes: LimitOverride[] = []
-  const limits = Array.isArray(concurrency) ? (concurrency as readonly (number | undefined)[]) : [concurrency as number | undefined]
-  limits.forEach((limit, index) => {
-    if (limit === undefined) return
+  for (const [name, limit] of limitsByName(concurrency)) {
+    if (limit === undefined) continue
     checkLimitNumber("concurrency", `concurrency of workflow "${workflow}"`, limit, 0)
-    changes.push({ name: concurrencyName(index), to: { max: stored(limit) } })
-  })
+    changes.push({ name, to: { max: stored(limit) } })
+  }
   if (rateLimit !== undefined) {
     checkRate(`rateLimit of workflow "${workflow}"`, rateLimit, 0)
     changes.push({ name: rateName, to: { max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) } })
   }
   if (changes.length === 0) throw new PerdureError("BAD_OPTION", "say what to set: concurrency, rateLimit or both; reset takes back what was set")
   return changes
+}
+
+function limitsByName(concurrency: LimitSettings["concurrency"]): readonly (readonly [name: string, limit: number | undefined])[] {
+  if (typeof concurrency !== "object" || concurrency === null) return [[nameOfPlace(0), concurrency]]
+  if (Array.isArray(concurrency)) return (concurrency as readonly (number | undefined)[]).map((limit, index) => [nameOfPlace(index), limit])
+  return Object.entries(concurrency as Readonly<Record<string, number | undefined>>).map(([name, limit]) => [nameOfGiven(name), limit])
+}
+
+function report({ name, max, declared }: LimitState): ConcurrencyReport {
+  const given = givenName(name)
+  return { ...(given === undefined ? undefined : { name: given }), limit: shown(max), ...(declared ? { declared: shown(declared.max) } : undefined) }
 }
 
 function rateReport({ max, perMs = 0, declared }: LimitState): RateReport {

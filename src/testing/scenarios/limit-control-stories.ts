@@ -90,5 +90,53 @@ export function limitControlStories(open: OpenBed): void {
       await engine.crash({ workflows: [running(undefined, gate)] })
       expect(await engine.count({}, "status")).toEqual({ running: 6 })
     })
+
+    it("a deploy that only writes the limits in another order changes nothing", async () => {
+      const gate = new Gate()
+      const byKey = { limit: 1, key: (input: Job) => input.key }
+      const flow = (concurrency: readonly (number | typeof byKey)[]) =>
+        workflow("flow", { concurrency }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
+      const engine = await open({ workflows: [flow([3, byKey])] })
+      const start = (id: string) => engine.start("flow", { id, input: { key: id.charAt(0) } })
+      for (const id of ["a1", "a2", "b1", "c1", "d1"]) await start(id)
+      await engine.settle()
+      await engine.limits.set("flow", { concurrency: [4] })
+      await engine.settle()
+      const statuses = async () => Promise.all(["a1", "a2", "b1", "c1", "d1", "e1"].map((id) => engine.get(id).status()))
+      await engine.crash({ workflows: [flow([byKey, 3])] })
+      await start("e1")
+      await engine.settle()
+      expect(await statuses()).toEqual(["running", "queued", "running", "running", "running", "queued"])
+      expect(await engine.limits.get("flow")).toEqual({ concurrency: [{ limit: 4, declared: 3 }, { limit: 1 }] })
+      expect((await engine.get("a2").why()).because[0]).toContain('the limit of 1 at a time of workflow "flow", key "a" is taken by "a1"')
+      gate.open()
+      await engine.settle()
+      expect(await engine.count({}, "status")).toEqual({ completed: 6 })
+    })
+
+    it("limits with names keep their numbers, their slots and what was set, wherever they stand", async () => {
+      const gate = new Gate()
+      const user = { name: "user", limit: 1, key: (input: Job) => input.key }
+      const zone = { name: "zone", limit: 2, key: (input: Job) => `${input.key.length}` }
+      const flow = (concurrency: readonly (number | typeof user)[]) =>
+        workflow("flow", { concurrency }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
+      const engine = await open({ workflows: [flow([user, zone])] })
+      for (const key of ["a", "a", "b", "c"]) await engine.start("flow", { input: { key } })
+      await engine.settle()
+      expect(await engine.count({}, "status")).toEqual({ running: 2, queued: 2 })
+      await engine.limits.set("flow", { concurrency: { user: 2 } })
+      await engine.crash({ workflows: [flow([9, zone, user])] })
+      expect(await engine.count({}, "status")).toEqual({ running: 2, queued: 2 })
+      expect(await engine.limits.get("flow")).toEqual({
+        concurrency: [{ limit: 9 }, { name: "user", limit: 2, declared: 1 }, { name: "zone", limit: 2 }],
+      })
+      await engine.limits.set("flow", { concurrency: { zone: 3 } })
+      await engine.settle()
+      expect(await engine.count({}, "status")).toEqual({ running: 3, queued: 1 })
+      await expect(engine.limits.set("flow", { concurrency: { nobody: 1 } })).rejects.toMatchObject({ code: "UNKNOWN_LIMIT" })
+      gate.open()
+      await engine.settle()
+      expect(await engine.count({}, "status")).toEqual({ completed: 4 })
+    })
   })
 }

@@ -13,7 +13,7 @@ const schedule = (more: Partial<Schedule> = {}): Schedule => ({
   log: [],
   ...more,
 })
-const situation = (more: Partial<Situation> = {}): Situation => ({ id: "s", now: 10 * minute, dueAt: 10 * minute, live: [], taken: new Set(), ...more })
+const situation = (more: Partial<Situation> = {}): Situation => ({ id: "s", now: 10 * minute, dueAt: 10 * minute, live: [], taken: new Map(), ...more })
 
 describe("a decision about a due time", () => {
   it("starts it, and goes on to the next", () => {
@@ -48,7 +48,7 @@ describe("a decision about a due time", () => {
   })
 
   it("skips one whose instance exists", () => {
-    const decision = decide(schedule(), situation({ taken: new Set([10 * minute]) }))
+    const decision = decide(schedule(), situation({ taken: new Map([[10 * minute, "exists"]]) }))
     expect(decision).toMatchObject({ dueAt: 11 * minute, schedule: { running: [], log: [{ outcome: "skipped", because: "exists" }] } })
     expect(decision.start).toBeUndefined()
   })

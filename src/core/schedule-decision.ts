@@ -16,8 +16,8 @@ export interface Situation {
   readonly dueAt: number | undefined
   /** Of `running`, those that are not over. */
   readonly live: readonly string[]
-  /** Times whose instance exists already. */
-  readonly taken: ReadonlySet<number>
+  /** Times whose instance cannot be started: it exists already, or another has the key that only one may have. */
+  readonly taken: ReadonlyMap<number, "exists" | "singleton">
 }
 
 /** What a schedule becomes by one decision, and what hangs on it; all of it is written at once or not at all. */
@@ -53,8 +53,9 @@ export function decide(before: Schedule, situation: Situation): Decision {
 }
 
 function start(schedule: Schedule, at: number, dueAt: number | undefined, { id, now, taken }: Situation): Decision {
-  const after = taken.has(at) ? withSkipped(schedule, at, "exists") : withStarted(schedule, id, at, now)
-  return { schedule: after, dueAt, awaits: awaited(id, after), ...(taken.has(at) ? undefined : { start: at }) }
+  const because = taken.get(at)
+  const after = because === undefined ? withStarted(schedule, id, at, now) : withSkipped(schedule, at, because)
+  return { schedule: after, dueAt, awaits: awaited(id, after), ...(because === undefined ? { start: at } : undefined) }
 }
 
 /** A due time that comes while something runs. */

@@ -43,7 +43,7 @@ export type FiringRecord =
   | { readonly outcome: "missed"; readonly from: number; readonly to: number; readonly count: number }
 
 /** `running`, `waiting`: an instance ran, or another time waited. `superseded`: it waited until a later one came. `exists`: its instance was there. */
-export type SkipReason = "running" | "waiting" | "superseded" | "exists"
+export type SkipReason = "running" | "waiting" | "superseded" | "exists" | "singleton"
 
 const runningMax = 100
 const logMax = 50

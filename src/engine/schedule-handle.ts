@@ -6,6 +6,7 @@ import type { Handle } from "./client.ts"
 import type { EngineParts } from "./engine.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
+import { singletonExists } from "./flow-control.ts"
 import { describeSchedule } from "./schedule-view.ts"
 import { scheduleNotFound } from "./schedule-writer.ts"
 
@@ -84,6 +85,8 @@ export class StoredScheduleHandle implements ScheduleHandle {
       while (await store.directory.get(instanceIdOf(this.id, at))) at++
       instance = instanceIdOf(this.id, at)
       const startInput = "input" in options ? { startInput: (await starter.scheduledInput(row.workflow, options.input, before.version)).input } : undefined
+      const holder = await scheduleWriter.singletonHolder(row, before, startInput?.startInput)
+      if (holder !== undefined) throw singletonExists(holder)
       const schedule = withStarted(before, this.id, at, now, "trigger")
       return { schedule, dueAt: row.dueAt, awaits: row.awaits, starts: [at], ...startInput }
     })
@@ -91,7 +94,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
   }
 
   async backfill(options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
-    const { store, host, scheduler, scheduleWriter } = this.#parts
+    const { store, host, starter, scheduler, scheduleWriter } = this.#parts
     const { from, to } = checkWindow(options, host.now())
     const input = await store.schedules.input(this.id)
     if (input === undefined) throw scheduleNotFound(this.id)
@@ -103,7 +106,9 @@ export class StoredScheduleHandle implements ScheduleHandle {
         const times = checkedTimes(before, from, to)
         const missing: number[] = []
         for (const at of times) if (!before.waiting.includes(at) && !(await store.directory.get(instanceIdOf(this.id, at)))) missing.push(at)
-        const isQueued = (options.overlap ?? (before.overlap === "allow" ? "allow" : "queue")) === "queue"
+        const isSingleton = starter.isSingleton(row.workflow, before.version)
+        if (isSingleton && options.overlap === "allow") throw notAtOnce(row.workflow)
+        const isQueued = (options.overlap ?? (before.overlap === "allow" && !isSingleton ? "allow" : "queue")) === "queue"
         const starts = isQueued ? [] : missing.slice(0, startMax)
         const waiting = isQueued ? [...before.waiting, ...missing] : before.waiting
         if (waiting.length > backfillMax) throw tooMany(`${waiting.length} times would wait; wait until fewer do`)
@@ -145,6 +150,10 @@ function checkedTimes(schedule: Schedule, from: number, to: number): readonly nu
   throw tooMany(
     `there are more than ${backfillMax} times from ${new Date(from).toISOString()} to ${new Date(to).toISOString()}; backfill a shorter stretch at a time`,
   )
+}
+
+function notAtOnce(workflow: string): PerdureError {
+  return new PerdureError("BAD_OPTION", `backfill: there may be only one instance of workflow "${workflow}" at a time; say overlap: "queue", or nothing`)
 }
 
 function tooMany(message: string): PerdureError {

@@ -71,6 +71,7 @@ const skipReasons: Record<SkipReason, string> = {
   waiting: "another time was waiting already",
   superseded: "a later time came while it waited",
   exists: "its instance existed already",
+  singleton: "another instance of the workflow, which may have only one, was not over",
 }
 
 function unfired(record: FiringRecord): readonly UnfiredTimes[] {

@@ -81,6 +81,14 @@ export class ScheduleWriter {
     }
   }
 
+  /** The instance that keeps those of the schedule from being started, as only one of its key may be there. */
+  async singletonHolder({ id, workflow }: ScheduleRow, { version }: Schedule, startInput?: string): Promise<string | undefined> {
+    if (!this.#starter.isSingleton(workflow, version)) return undefined
+    const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""
+    const singleton = this.#starter.scheduledSingleton(workflow, version, input)
+    return singleton && this.#store.flow.holder(singleton)
+  }
+
   async #births({ id, workflow }: ScheduleRow, { schedule, starts = [], startInput }: ScheduleEdit): Promise<readonly Turn[]> {
     if (starts.length === 0) return []
     const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""

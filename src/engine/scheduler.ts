@@ -119,7 +119,7 @@ export class Scheduler {
   async #advance(row: ScheduleRow): Promise<void> {
     const schedule = decodeSchedule(row.state)
     const live = await this.#live(schedule)
-    const taken = new Set<number>()
+    const taken = new Map<number, "exists" | "singleton">()
     for (;;) {
       const {
         start,
@@ -132,14 +132,20 @@ export class Scheduler {
         live: live.map(({ id }) => id),
         taken,
       })
-      if (start !== undefined && (await this.#store.directory.get(instanceIdOf(row.id, start)))) {
-        taken.add(start)
+      const hindrance = start === undefined ? undefined : await this.#hindrance(row, schedule, start)
+      if (start !== undefined && hindrance !== undefined) {
+        taken.set(start, hindrance)
         continue
       }
       const cancellable = live.filter(({ id, status, phase }) => cancels.includes(id) && status !== "stalled" && phase !== "cancelling")
       await this.#writer.write(row, { ...decision, starts: start === undefined ? [] : [start], cancels: cancellable.map(({ id }) => id) })
       return
     }
+  }
+
+  async #hindrance(row: ScheduleRow, schedule: Schedule, at: number): Promise<"exists" | "singleton" | undefined> {
+    if (await this.#store.directory.get(instanceIdOf(row.id, at))) return "exists"
+    return (await this.#writer.singletonHolder(row, schedule)) === undefined ? undefined : "singleton"
   }
 
   /** Of its instances, those that are not over. Where nothing depends on it, nobody asks. */

@@ -1,4 +1,4 @@
-import { type Encoded, encodeValue, Payload } from "../core/codec.ts"
+import { decodeValue, type Encoded, encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, type Debounce } from "../core/flow-options.ts"
@@ -9,7 +9,7 @@ import { validate, validateSafely, type StandardSchemaV1 } from "../core/standar
 import { storedQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
-import type { FlowTraits } from "../ports/flow-control.ts"
+import type { FlowTraits, UniqueUse } from "../ports/flow-control.ts"
 import type { InstanceRow, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
@@ -100,7 +100,23 @@ export class Starter {
     const { name, version, definition } = this.#resolveScheduled(workflow, known)
     const schema = definition?.options.input
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
-    return { workflow: name, version, input: encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }) }
+    if (definition?.options.debounce)
+      throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, and cannot be started by a schedule, whose times say when it starts`)
+    const encoded = encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax })
+    // A key that cannot be made of it is to be known now.
+    this.scheduledSingleton(name, version, encoded)
+    return { workflow: name, version, input: encoded }
+  }
+
+  isSingleton(workflow: string, known: string | undefined): boolean {
+    const { singleton = false } = this.#resolveScheduled(workflow, known).definition?.options ?? {}
+    return singleton !== false
+  }
+
+  /** The key that an instance of a schedule has to itself. */
+  scheduledSingleton(workflow: string, known: string | undefined, input: Encoded): UniqueUse | undefined {
+    const { definition } = this.#resolveScheduled(workflow, known)
+    return definition && this.isSingleton(workflow, known) ? singletonOf(flowTraits(definition, decodeValue(input), undefined)) : undefined
   }
 
   /** The turn that creates an instance of a schedule. */
@@ -109,19 +125,14 @@ export class Starter {
     const { host } = this.#worker
     const timeout = timeoutMs ?? definition?.options.timeout
     const now = host.now()
+    const singleton = this.scheduledSingleton(workflow, known, input)
+    const queue = storedQueue(taskQueue ?? definition?.options.taskQueue)
+    const identity = { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags, ...queue }
     return this.#birthTurn({
       definition,
-      // It gets its limits when it is claimed; how it goes with others of its kind the schedule says.
+      // It gets its limits when it is claimed.
       debounce: undefined,
-      instance: {
-        id,
-        incarnation: randomToken(host),
-        workflow,
-        version,
-        createdAt: now,
-        tags,
-        ...storedQueue(taskQueue ?? definition?.options.taskQueue),
-      },
+      instance: singleton ? { ...identity, flow: { unique: [singleton] } } : identity,
       start: {
         type: "run.started",
         run: 1,

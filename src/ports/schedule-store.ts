@@ -43,7 +43,7 @@ export interface ScheduleChange {
   readonly row: ScheduleRow
   /** Given for a new schedule, and where the input changes. */
   readonly input?: string
-  /** Instances that begin to be: lost if the id of one exists. */
+  /** Instances that begin to be: lost if the id of one exists, or another instance has a unique key of one. */
   readonly creates?: readonly Turn[]
   /** Messages to instances; to one that takes none, nothing is delivered. */
   readonly messages?: readonly NewMessage[]

@@ -62,6 +62,10 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     }
   }
 
+  areFree(uses: readonly UniqueUse[]): boolean {
+    return uses.every((use) => !this.unique.has(uniqueKey(use)))
+  }
+
   /** False: another instance has one of them. */
   takeUnique(instance: MemoryInstance, uses: readonly UniqueUse[]): boolean {
     const isFree = (use: UniqueUse) => (this.unique.get(uniqueKey(use)) ?? instance) === instance

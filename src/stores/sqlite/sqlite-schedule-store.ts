@@ -5,6 +5,7 @@ import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { fromText, toText } from "./odd-text.ts"
 import { bytes, integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 import { fromChunks, toChunks } from "./text-chunks.ts"
@@ -18,6 +19,7 @@ export class SqliteScheduleStore implements ScheduleStore {
   readonly #now: () => number
   readonly #inbox: InboxTable
   readonly #turns: SqliteTurns
+  readonly #flow: SqliteFlow
   readonly #insert: SqlStatement
   readonly #update: SqlStatement
   readonly #insertInput: SqlStatement
@@ -32,11 +34,12 @@ export class SqliteScheduleStore implements ScheduleStore {
   readonly #nextDue: SqlStatement
   readonly #status: SqlStatement
 
-  constructor({ driver, now, inbox, turns }: SqliteTables) {
+  constructor({ driver, now, inbox, turns, flow }: SqliteTables) {
     this.#driver = driver
     this.#now = now
     this.#inbox = inbox
     this.#turns = turns
+    this.#flow = flow
     this.#insert = driver.prepare(
       `INSERT INTO perdure_schedule (id, incarnation, revision, workflow, created_at, updated_at, due_at, awaits, state)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -71,9 +74,10 @@ export class SqliteScheduleStore implements ScheduleStore {
         this.#turns.begin()
         if (ended.some((id) => this.#isLive(id)) || live.some((id) => !this.#isLive(id))) return "lost"
         if (creates.some(({ instance }) => this.#status.get(toText(instance)) !== undefined)) return "lost"
+        if (creates.some(({ create }) => !this.#flow.unique.areFree(create?.flow?.unique ?? [], undefined))) return "lost"
         if (!this.#writeRow(row)) return "lost"
         if (input !== undefined) this.#writeInput(row.id, input)
-        for (const turn of creates) if (this.#turns.write(turn) !== "committed") throw new Error("an instance whose id is free can be created")
+        for (const turn of creates) if (this.#turns.write(turn) !== "committed") throw new Error("an instance whose id and keys are free can be created")
         for (const message of messages) this.#inbox.deliver(message, now)
         return "written"
       })

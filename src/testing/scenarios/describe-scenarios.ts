@@ -30,6 +30,7 @@ import { rollbackControlStories } from "./rollback-control-stories.ts"
 import { rollbackStories } from "./rollback-stories.ts"
 import type { OpenBed } from "./scenario-bed.ts"
 import { scheduleControlStories } from "./schedule-control-stories.ts"
+import { scheduleOnceStories } from "./schedule-once-stories.ts"
 import { scheduleOverlapStories } from "./schedule-overlap-stories.ts"
 import { scheduleOutageStories } from "./schedule-outage-stories.ts"
 import { scheduleStories } from "./schedule-stories.ts"
@@ -106,6 +107,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     updateStories(open)
     scheduleStories(open)
     scheduleOverlapStories(open)
+    scheduleOnceStories(open)
     scheduleOutageStories(open)
     scheduleControlStories(open)
     changeStories(open)

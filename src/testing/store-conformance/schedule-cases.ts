@@ -53,6 +53,16 @@ export function scheduleCases(bed: CurrentBed): void {
       expect(await bed().directory.count({}, "status")).toEqual({ waiting: 1 })
     })
 
+    it("a change is lost whose instance would have a key that another has", async () => {
+      const unique = [{ kind: "singleton", key: "order" }] as const
+      const singleton = (id: string) => creation(id, { flow: { unique } })
+      await create("s")
+      expect(await write({ row: row("s", { revision: 2 }), creates: [singleton("i")] })).toBe("written")
+      expect(await write({ row: row("s", { revision: 3 }), creates: [singleton("j")] })).toBe("lost")
+      expect([(await bed().store.schedules.get("s"))?.revision, await bed().directory.get("j")]).toEqual([2, undefined])
+      expect(await bed().store.flow.holder(unique[0])).toBe("i")
+    })
+
     it("the input stays unless another is given, and may be long", async () => {
       const { schedules } = bed().store
       const long = `"${"é\u{1F600}".repeat(600_000)}"`

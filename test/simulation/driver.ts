@@ -114,7 +114,8 @@ export class Simulation {
     this.#beganAt = this.host.now()
     this.#random = new SeededRandom(`${spec.seed} driver`)
     const report = (violation: string) => this.violations.push(`${this.host.now() - this.#beganAt}ms ${violation}`)
-    const definitions = spec.scenario.instances.flatMap((instance) => definitionsOf(instance))
+    const { instances, schedules = [] } = spec.scenario
+    const definitions = [...instances, ...schedules].flatMap((instance) => definitionsOf(instance))
     this.definitions = new Map(definitions.map((definition) => [definition.name, definition]))
     this.#slotAudit = new SlotAudit(this.definitions, report)
     this.mirror = new JournalMirror(this.#slotAudit, report)
@@ -132,6 +133,7 @@ export class Simulation {
     for (let slot = 0; slot < workers; slot++) void this.#open(slot)
     for (const instance of scenario.instances) void this.outside.start(instance)
     for (const { id } of scenario.instances) void this.outside.act(scenario.actions.filter(({ instance }) => instance === id))
+    for (const schedule of scenario.schedules ?? []) void this.outside.schedule(schedule, this.#beganAt)
     for (const { atMs, worker, forMs } of freezes) this.#at(atMs, () => this.#freeze(worker, forMs))
     for (const { atMs, worker } of deploys) this.#at(atMs, () => void this.#deploy(worker))
     this.#at(closingMs, () => void this.#close(1))
@@ -156,7 +158,8 @@ export class Simulation {
   }
 
   get #isDone(): boolean {
-    const { instances } = this.spec.scenario
+    const { instances, schedules = [] } = this.spec.scenario
+    if (!schedules.every(({ id }) => this.mirror.schedules.isDone(id))) return false
     if (this.outside.pending > 0 || !instances.every(({ id }) => this.mirror.instances.has(id))) return false
     return [...this.mirror.instances.values()].every(({ isEnded }) => isEnded)
   }
@@ -249,6 +252,7 @@ export class Simulation {
     for (const [child, events] of this.ledger.sentToChildren) for (const event of events) noteSent(this.outside.log(child), event)
     const client = await Engine.open({ host: this.host, store: this.#base, workflows: [], options, role: "client" })
     this.ledger.check()
+    this.mirror.schedules.check(this.statistics)
     const { violations, endings } = await judge(this.spec.scenario, this.definitions, this.mirror, this.ledger, this.outside, client)
     this.violations.push(...violations)
     this.#endings = endings

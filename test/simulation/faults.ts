@@ -36,11 +36,14 @@ export interface FaultPlan {
   /** Crash at the n-th write, counted from 0 over all processes. */
   readonly crashes: ReadonlyMap<number, CrashPhase>
   readonly rates: FaultRates
+  /** There are schedules: what is read of them fails, too. */
+  readonly hasSchedules?: boolean
   /** What happens to the n-th call of an operation, counted from 1: "claim 2". */
   readonly scripted?: Readonly<Record<string, Fault>>
 }
 
-const writes: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["commit", "deliver", "deliverOrCreate"])
+const writes: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["commit", "deliver", "deliverOrCreate", "schedules.write"])
+const scheduleReads: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["schedules.get", "schedules.input", "schedules.due", "schedules.nextDueAt"])
 const reads: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["readJournal", "readInbox", "unread", "nextDueAt", "get"])
 
 export class PlannedFaults implements FaultSource {
@@ -79,7 +82,7 @@ export class PlannedFaults implements FaultSource {
     if (writes.has(operation)) {
       const when = crashes.get(this.writes++)
       if (when !== undefined) return { kind: "crash", when }
-      const errors = operation === "commit" ? rates.commitError : rates.deliverError
+      const errors = operation === "commit" || operation === "schedules.write" ? rates.commitError : rates.deliverError
       return this.#error(errors) ?? this.#delay(rates.delay)
     }
     if (operation === "renew") {
@@ -87,7 +90,8 @@ export class PlannedFaults implements FaultSource {
       return this.#delay(rates.renewalLate)
     }
     if (operation === "claim") return this.#error(rates.claimError) ?? this.#delay(rates.delay)
-    return reads.has(operation) ? (this.#error(rates.readError) ?? this.#delay(rates.delay)) : undefined
+    const isRead = reads.has(operation) || (this.#plan.hasSchedules === true && scheduleReads.has(operation))
+    return isRead ? (this.#error(rates.readError) ?? this.#delay(rates.delay)) : undefined
   }
 
   #error(rate: number): Fault | undefined {
@@ -105,5 +109,5 @@ export class PlannedFaults implements FaultSource {
 }
 
 function kindOf(operation: StoreOperation): string {
-  return operation === "deliverOrCreate" ? "deliver" : reads.has(operation) ? "read" : operation
+  return operation === "deliverOrCreate" ? "deliver" : reads.has(operation) || scheduleReads.has(operation) ? "read" : operation
 }

@@ -13,6 +13,7 @@ import {
   type Scenario,
   type SentEvent,
   type SimulatedInstance,
+  type SimulatedSchedule,
   type Sleep,
   type Step,
   type Wait,
@@ -21,12 +22,12 @@ import { leaseMs } from "./settings.ts"
 
 export function simulationOf(seed: number): SimulationSpec {
   const dice = new Dice(`simulation ${seed}`)
-  const scenario = crowded(scenarioOf(dice), new Dice(`flow ${seed}`))
+  const scenario = scheduled(crowded(scenarioOf(dice), new Dice(`flow ${seed}`)), new Dice(`schedules ${seed}`))
   const workers = dice.happens(0.5) ? 2 : 1
   const spans = { startMs: 0, endMs: 25_000 }
   return {
     scenario,
-    faults: { crashes: crashesOf(dice), rates: ratesOf(dice) },
+    faults: { crashes: crashesOf(dice), rates: ratesOf(dice), ...(scenario.schedules ? { hasSchedules: true } : {}) },
     seed: String(seed),
     workers,
     downMs: dice.pick([0, 500, leaseMs, 2 * leaseMs]),
@@ -120,6 +121,24 @@ function crowded(scenario: Scenario, dice: Dice): Scenario {
     instances: [...scenario.instances.map((instance) => (instance === original ? limited(instance) : instance)), ...twins.map((twin) => limited(twin))],
     actions: [...scenario.actions, ...actions].toSorted((a, b) => a.atMs - b.atMs),
   }
+}
+
+/** Sometimes there are schedules, too. */
+function scheduled(scenario: Scenario, dice: Dice): Scenario {
+  if (!dice.happens(0.15)) return scenario
+  const schedules = Array.from({ length: 1 + dice.upTo(2) }, (_, index): SimulatedSchedule => {
+    const createAtMs = dice.upTo(3_000)
+    const everyMs = dice.pick([1_000, 2_000, 3_000, 7_000])
+    return {
+      id: `s${index + 1}`,
+      program: new ProgramMaker(dice, 1 + dice.upTo(3), "none").make(),
+      createAtMs,
+      everyMs,
+      endAtMs: createAtMs + everyMs * (1 + dice.upTo(6)),
+      overlap: dice.pick(["skip", "queue", "cancel-previous", "allow"] as const),
+    }
+  })
+  return { ...scenario, schedules }
 }
 
 class EventMaker {

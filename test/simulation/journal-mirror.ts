@@ -9,6 +9,7 @@ import { overriding } from "../../src/testing/overriding.ts"
 import type { BufferedEvent } from "./event-audit.ts"
 import type { Input } from "./program.ts"
 import { RunAudit } from "./run-audit.ts"
+import { ScheduleAudit } from "./schedule-audit.ts"
 import type { SlotAudit } from "./slot-audit.ts"
 
 export interface MirroredEntry {
@@ -86,6 +87,7 @@ export class JournalMirror {
   readonly instances = new Map<string, MirroredInstance>()
   /** Steps that say how they are undone, each as instance, run and id. */
   readonly undoable = new Set<string>()
+  readonly schedules: ScheduleAudit
   readonly #slots: SlotAudit
   readonly #report: (violation: string) => void
   lostTurns = 0
@@ -94,6 +96,7 @@ export class JournalMirror {
   constructor(slots: SlotAudit, report: (violation: string) => void) {
     this.#slots = slots
     this.#report = report
+    this.schedules = new ScheduleAudit((id) => this.instances.get(id)?.isEnded === false, report)
   }
 
   run(id: string, run: number): RunAudit | undefined {
@@ -116,7 +119,16 @@ export class JournalMirror {
       standBy: () => store.standBy(),
       onHint: (listener) => store.onHint(listener),
       close: () => store.close(),
-      schedules: store.schedules,
+      schedules: overriding(store.schedules, {
+        write: async (change) => {
+          const outcome = await store.schedules.write(change)
+          if (outcome === "lost") return outcome
+          this.schedules.written(change)
+          for (const turn of change.creates ?? []) this.#committed(turn)
+          for (const message of change.messages ?? []) this.#sent(message, change.row.updatedAt)
+          return outcome
+        },
+      }),
       journal: overriding(journal, {
         commit: async (turns) => {
           const outcomes = await journal.commit(turns)

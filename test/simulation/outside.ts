@@ -3,7 +3,7 @@ import { PerdureError, type ControlResult } from "perdure"
 import type { Engine } from "../../src/engine/engine.ts"
 import { StoreFaultError } from "../../src/testing/faulty-store.ts"
 import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"
-import { workflowNameOf, type Act, type OutsideAction, type SentEvent, type SimulatedInstance } from "./program.ts"
+import { workflowNameOf, type Act, type OutsideAction, type SentEvent, type SimulatedInstance, type SimulatedSchedule } from "./program.ts"
 
 export interface OutsideWorld {
   /** A process that seems to live; undefined: there is none now. */
@@ -72,6 +72,15 @@ export class Outside {
     })
     log.isStartAcknowledged = true
     void this.#awaitResult(id)
+    this.pending--
+  }
+
+  async schedule(schedule: SimulatedSchedule, beganAt: number): Promise<void> {
+    this.pending++
+    const { id, createAtMs, everyMs, endAtMs, overlap } = schedule
+    await this.#world.pass(createAtMs)
+    const declared = { workflow: workflowNameOf(schedule), every: everyMs, endAt: beganAt + endAtMs, overlap }
+    await this.#untilKnown((engine) => engine.schedules.create(id, { ...declared, ifExists: "update" }))
     this.pending--
   }
 

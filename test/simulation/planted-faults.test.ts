@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { simulate, type SimulationSpec } from "./driver.ts"
 import { simulationOf } from "./generator.ts"
 import { answeredFirst, undoneTwice } from "./planted-bugs.ts"
-import { acknowledgedFirst, neverSent, oneTooMany, outOfOrder, sentFirst, withoutFence } from "./planted-faults.ts"
+import { acknowledgedFirst, neverSent, oneTooMany, outOfOrder, sentFirst, withoutFence, withoutRevisions } from "./planted-faults.ts"
 
 /** The first seed that shows a fault, and what it shows; undefined: none does. */
 async function firstFinding(seedsMax: number, fault: Partial<SimulationSpec>): Promise<{ readonly seed: number; readonly finding: string } | undefined> {
@@ -19,6 +19,7 @@ async function firstFinding(seedsMax: number, fault: Partial<SimulationSpec>): P
 describe("a planted fault is found", () => {
   it.each([
     ["a store without its fence", { plant: withoutFence }, 100],
+    ["schedules without their revisions", { plant: withoutRevisions }, 200],
     ["results that are read back in another order", { plant: outOfOrder }, 50],
     ["a store that acknowledges before it writes", { plant: acknowledgedFirst }, 50],
     ["a store that sends before it writes", { plant: sentFirst }, 100],

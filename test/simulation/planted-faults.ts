@@ -25,6 +25,17 @@ async function renumbered(journal: JournalStore, turn: Turn): Promise<TurnOutcom
   return outcome ?? "lost"
 }
 
+/** The fence of schedules is missing: a decision counts on whatever the schedule has become. */
+export const withoutRevisions: Plant = (provider) =>
+  planted(provider, (store) => ({
+    schedules: overriding(store.schedules, {
+      write: async ({ ended: _, live: __, ...change }) => {
+        const now = await store.schedules.get(change.row.id)
+        return store.schedules.write({ ...change, row: { ...change.row, revision: (now?.revision ?? 0) + 1 } })
+      },
+    }),
+  }))
+
 /** What was recorded is read back in another order: two results that stand beside each other change places. */
 export const outOfOrder: Plant = (provider) =>
   planted(provider, (store) => ({

@@ -146,9 +146,20 @@ export type Act =
   | { readonly kind: "update"; readonly arg: string }
   | { readonly kind: "query" }
 
+/** A schedule that starts the program again and again. */
+export interface SimulatedSchedule {
+  readonly id: string
+  readonly program: Program
+  readonly createAtMs: number
+  readonly everyMs: number
+  readonly endAtMs: number
+  readonly overlap: "skip" | "queue" | "cancel-previous" | "allow"
+}
+
 export interface Scenario {
   readonly instances: readonly SimulatedInstance[]
   readonly actions: readonly OutsideAction[]
+  readonly schedules?: readonly SimulatedSchedule[]
 }
 
 export const step = (label: string, options: Partial<Omit<Step, "kind" | "label">> = {}): Step => ({
@@ -222,12 +233,12 @@ export interface Definition {
   readonly flow?: Flow
 }
 
-export function workflowNameOf({ id, twinOf = id }: SimulatedInstance): string {
+export function workflowNameOf({ id, twinOf = id }: Pick<SimulatedInstance, "id" | "twinOf">): string {
   return `program-${twinOf}`
 }
 
 /** Of the instance and all that it may start. */
-export function definitionsOf(instance: SimulatedInstance): readonly Definition[] {
+export function definitionsOf(instance: Pick<SimulatedInstance, "id" | "twinOf" | "program" | "next" | "flow">): readonly Definition[] {
   const { program, next = [], flow } = instance
   return withChildren({ name: workflowNameOf(instance), programs: [program, ...next], ...(flow ? { flow } : {}) })
 }
@@ -274,11 +285,15 @@ export function printProgram(program: Program, indent = ""): string {
   }
 }
 
-export function printScenario({ instances, actions }: Scenario): string {
+export function printScenario({ instances, actions, schedules = [] }: Scenario): string {
   const started = instances.map(({ id, program, next = [], startAtMs, delayMs, with: event, twinOf, flow, input }) => {
     const limits = flow ? `, limited ${JSON.stringify({ ...flow, twinOf, ...input })}` : ""
     const how = `${event ? ` by sendOrStart with ${JSON.stringify(event)}` : ""}${limits}`
     return `${id} at ${startAtMs}ms${delayMs === undefined ? "" : `, delayed by ${delayMs}ms`}${how}\n${[program, ...next].map((one) => printProgram(one, "  ")).join("\n  then as new\n")}`
   })
-  return [...started, ...actions.map(({ atMs, instance, act }) => `${atMs}ms ${instance} ${JSON.stringify(act)}`)].join("\n")
+  const scheduled = schedules.map(
+    ({ id, program, createAtMs, everyMs, endAtMs, overlap }) =>
+      `schedule ${id} at ${createAtMs}ms, every ${everyMs}ms until ${endAtMs}ms, ${overlap}\n${printProgram(program, "  ")}`,
+  )
+  return [...started, ...scheduled, ...actions.map(({ atMs, instance, act }) => `${atMs}ms ${instance} ${JSON.stringify(act)}`)].join("\n")
 }

@@ -20,6 +20,7 @@ const expectedKinds = [
   ...["children", "forsaken children", "child.ended", "event.handled", "update.accepted", "update.completed", "update.failed", "answered updates"],
   ...["answered queries", "patched", "run.continued", "runs from a step", "ask.aborted", "terminate.requested", "steps undone", "steps timed out"],
   ...["slots taken", "limits reached"],
+  ...["schedules", "firings", "firings skipped", "schedules.write crash before", "schedules.write crash after", "schedules.write error after"],
 ]
 
 const rerun = (seed: number) => `SEED=${seed} npx vitest run --project simulation -t "seed"`

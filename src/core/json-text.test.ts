@@ -4,7 +4,8 @@ import { endOfValue, quoted } from "./json-text.ts"
 
 test("a string is quoted as JSON.stringify does it", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => quoted(text) === JSON.stringify(text)))
-  for (let unit = 0; unit < 0x10000; unit++) expect(quoted(String.fromCharCode(unit))).toBe(JSON.stringify(String.fromCharCode(unit)))
+  const units = Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit))
+  expect(units.filter((unit) => quoted(unit) !== JSON.stringify(unit))).toEqual([])
 })
 
 test("a value ends where its JSON ends, whatever comes after", () => {

@@ -14,7 +14,7 @@ import type { ControlResult, ForkOptions, RestartOptions, SendOptions, Terminate
 import type { CommitResult } from "./committer.ts"
 import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./endings.ts"
-import { forkTraits, singletonExists, singletonOf } from "./flow-control.ts"
+import { deadlineOf, forkTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { forkDraft } from "./fork.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import { loadRun } from "./loader.ts"
@@ -144,7 +144,7 @@ export class Controls {
       const { host } = this.#worker
       const startedAt = Math.max(began?.at ?? 0, first.startAt ?? 0)
       const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
-      const deadline = timeout === undefined || row.slots === undefined ? undefined : { deadlineAt: timeout.timeoutAt }
+      const deadline = deadlineOf(row.flow, timeout?.timeoutAt)
       const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, ...start } = first
       const again = kept && kept.length > 0 ? { kept, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
@@ -175,7 +175,7 @@ export class Controls {
     const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const status = flow?.limits ? "queued" : "running"
-    const deadline = flow?.limits && draft.timeoutAt !== undefined ? { deadlineAt: draft.timeoutAt } : undefined
+    const deadline = deadlineOf(flow, draft.timeoutAt)
     const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status, run: 1, runPosition: 1, dueAt: draft.at, ...deadline })
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
     if (typeof outcome === "object") throw outcome.error

@@ -4,6 +4,7 @@ import type { EntryOf, Recorded } from "../core/journal.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { CommitResult } from "./committer.ts"
+import { deadlineOf } from "./flow-control.ts"
 import { loadRun } from "./loader.ts"
 import type { Birth } from "./starter.ts"
 import { TurnDraft } from "./turn-draft.ts"
@@ -36,7 +37,7 @@ export class Debouncer {
     const draft = new TurnDraft(lastPosition(recorded) + 1, Math.max(now, recorded.at(-1)?.at ?? 0))
     draft.ifQueued = true
     draft.add(restart(start, row, recorded, startAt, timeoutAt))
-    const deadline = row.flow?.limits && timeoutAt !== undefined ? { deadlineAt: timeoutAt } : undefined
+    const deadline = deadlineOf(row.flow, timeoutAt)
     const state = { status: "queued", run: row.run, runPosition: draft.position, dueAt: startAt, ...deadline } as const
     const turn = draft.seal(this.#worker.nextTurnId(), row, row.run, state)
     const result = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))

@@ -52,6 +52,11 @@ export function singletonExists(holder: string): PerdureError {
   )
 }
 
+/** One with limits may stand in line beyond its time: so its row says when it ends in any case. */
+export function deadlineOf(flow: FlowTraits | undefined, at: number | undefined): { readonly deadlineAt: number } | undefined {
+  return flow?.limits === undefined || at === undefined ? undefined : { deadlineAt: at }
+}
+
 /** Whether it leaves memory when it sleeps or waits, so that others may have its slots. */
 export function givesBackAtRest(flow: FlowTraits | undefined): boolean {
   const limits = flow?.limits

@@ -1,6 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { FlowTraits } from "../ports/flow-control.ts"
-import { givesBackAtRest } from "./flow-control.ts"
+import { deadlineOf, givesBackAtRest } from "./flow-control.ts"
 import type { InstanceState as Row } from "../ports/journal-store.ts"
 
 export type { Row }
@@ -15,7 +15,7 @@ export function rowOf(state: InstanceState, options: RowOptions): Row {
   }
   const phase = state.phase
   const { flow, bare, deadlineAt } = options
-  const deadline = flow?.limits === undefined || deadlineAt === undefined ? undefined : { deadlineAt }
+  const deadline = deadlineOf(flow, deadlineAt)
   if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
   if (options.delayed) return { ...run, status: "queued", dueAt: state.startedAt, ...deadline }
   if (bare)

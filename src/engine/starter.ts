@@ -15,7 +15,7 @@ import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
 import { Debouncer } from "./debouncer.ts"
-import { flowTraits, singletonExists, singletonOf } from "./flow-control.ts"
+import { deadlineOf, flowTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { instant } from "../core/instant.ts"
 import { loadRun } from "./loader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
@@ -233,7 +233,7 @@ export class Starter {
     draft.create = instance
     draft.within = within
     draft.add(start)
-    const deadline = instance.flow?.limits && start.timeoutAt !== undefined ? { deadlineAt: start.timeoutAt } : undefined
+    const deadline = deadlineOf(instance.flow, start.timeoutAt)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
   }

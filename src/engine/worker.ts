@@ -7,6 +7,7 @@ import type { Store } from "../ports/store.ts"
 import type { Transactions } from "../ports/transactions.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
+import { drained } from "./draining.ts"
 import { InstanceRunner, type Beginning } from "./instance-runner.ts"
 import { loadInstance } from "./kept-children.ts"
 import { LimitDesk } from "./limit-desk.ts"
@@ -144,7 +145,7 @@ export class Worker implements Runtime {
       this.draining = true
       this.stepLine?.close()
       const wasActive = this.#active
-      if (wasActive) await this.#drain()
+      if (wasActive) await drained(this)
       this.#active = false
       this.#dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
       await this.committer.whenIdle()
@@ -350,27 +351,6 @@ export class Worker implements Runtime {
     const orphans = absent.filter((id) => this.#absent.has(id))
     this.#absent = new Set(absent)
     if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
-  }
-
-  /** Attempts may finish, and what they and the starts under way lead to is written; but not for ever. */
-  async #drain(): Promise<void> {
-    let isLate = false
-    const late = new Promise<void>((resolve) =>
-      this.timers.set(this.host.now() + this.settings.drainMs, () => {
-        isLate = true
-        resolve()
-      }),
-    )
-    const isOver = () => isLate || (this.residency.attempts === (this.stepLine?.waiting ?? 0) && this.pulse.idle && this.committer.idle && this.mailroom.idle)
-    while (!isOver()) await Promise.race([late, this.#whenQuieter()])
-  }
-
-  async #whenQuieter(): Promise<void> {
-    await this.committer.whenIdle()
-    await this.mailroom.whenIdle()
-    // Nobody tells when an attempt is over.
-    if (this.residency.attempts > 0) await new Promise<void>((resolve) => this.timers.set(this.host.now() + 5, resolve))
-    else await new Promise<void>((resolve) => this.host.quiesce(resolve))
   }
 }
 

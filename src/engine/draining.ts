@@ -1,0 +1,24 @@
+import type { Worker } from "./worker.ts"
+
+/** How often to look whether attempts are over: nobody tells. */
+const lookMs = 5
+
+/** Attempts of a worker that closes may finish, and what they and the starts under way lead to is written; but not for ever. */
+export async function drained(worker: Worker): Promise<void> {
+  const { host, timers, settings, residency, stepLine, pulse, committer, mailroom } = worker
+  let isLate = false
+  const late = new Promise<void>((resolve) =>
+    timers.set(host.now() + settings.drainMs, () => {
+      isLate = true
+      resolve()
+    }),
+  )
+  const whenQuieter = async () => {
+    await committer.whenIdle()
+    await mailroom.whenIdle()
+    if (residency.attempts > 0) await new Promise<void>((resolve) => timers.set(host.now() + lookMs, resolve))
+    else await new Promise<void>((resolve) => host.quiesce(resolve))
+  }
+  const isOver = () => isLate || (residency.attempts === (stepLine?.waiting ?? 0) && pulse.idle && committer.idle && mailroom.idle)
+  while (!isOver()) await Promise.race([late, whenQuieter()])
+}

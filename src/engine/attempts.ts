@@ -222,7 +222,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
 
   onDurable(attempt: StepAttempt): void {
     const { ask, open } = attempt
-    if (this.#closed || this.runtime.draining || !this.#state.steps.has(ask.id)) return
+    // Draining lets attempts finish, and so what is inside them begin.
+    if (this.#closed || (this.runtime.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return
     this.#live.set(ask.id, attempt)
     // A step asked for after a cancel is clean-up: it is not told to stop.
     if (this.#isCancelled(open)) attempt.abort(this.#cancelled())

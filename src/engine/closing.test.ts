@@ -120,3 +120,28 @@ it("what waits to be given back when the engine closes is given back: its next w
   await next.skip("1s")
   expect((await next.get("i").history()).entries.map(({ type }) => type)).toEqual(["run.started", "step.started", "step.started"])
 })
+
+it("an attempt under way when the engine closes may finish, with the steps inside it", async () => {
+  const gate = new Gate()
+  const nested = workflow("nested", async (ctx: Context) =>
+    ctx.do("outer", async ({ step }) => {
+      await gate.passed
+      return step.do("inner", () => 1)
+    }),
+  )
+  const store = memory()
+  const host = new SimulatedHost()
+  const engine = await Engine.open({ host, store, workflows: [nested], options: {} })
+  await engine.start(nested, { id: "i" })
+  await moments()
+  const closing = engine.close()
+  await moments()
+  gate.open()
+  await moments()
+  // Long before its patience ends.
+  await host.advanceTo(host.now() + 100, () => moments(2))
+  await expect(Promise.race([closing.then(() => "closed"), moments(50).then(() => "waiting")])).resolves.toBe("closed")
+  const next = await Engine.open({ host: new SimulatedHost(), store, workflows: [], options: {}, role: "client" })
+  expect((await next.get("i").history()).entries.map(({ type, data }) => [type, data["id"]])).toContainEqual(["step.completed", "outer"])
+  await next.close()
+})

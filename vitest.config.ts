@@ -26,6 +26,7 @@ export default defineConfig({
       project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
       project("crash", { include: ["test/crash/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),
+      project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
       project("package", { include: ["test/package.test.ts"], testTimeout: 240_000 }),
     ],
   },

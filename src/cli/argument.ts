@@ -26,6 +26,11 @@ export function pastInstant(option: string, now: () => number): (value: string) 
   return (value) => (/^\d+(\.\d+)? ?[a-z]+$/.test(value) ? now() - durationMs(value as Duration, option) : instant(value, option))
 }
 
+/** For options that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
 /** A JSON value from an argument, from stdin (`-`) or from a file; undefined where none is given. */
 export async function jsonArgument(what: string, source: { readonly text?: string | undefined; readonly file?: string | undefined }, io: Io): Promise<unknown> {
   if (source.text !== undefined && source.file !== undefined) throw usageError(`give ${what} either as an argument or in a file, not both`)

@@ -19,7 +19,7 @@ export function addFilter(command: Command, now: () => number): Command {
   return command
     .option("-w, --workflow <name>", "of this workflow")
     .option("--version <version>", "of this version")
-    .addOption(new Option("-s, --status <status>", "of this status; several: repeat it, or with commas").argParser(statusList))
+    .addOption(new Option("-s, --status <status>", "of this status; several: repeat it, or with commas").choices(statuses).argParser(statusList))
     .option("-t, --tag <tag>", "with this tag")
     .option("--since <time>", "created since: 2026-01-31T12:00:00Z, or how long ago, such as 2h", pastInstant("--since", now))
     .option("--until <time>", "created before", pastInstant("--until", now))

@@ -19,9 +19,13 @@ export class Invocation {
   readonly #program: Command
   readonly #closers: (() => Promise<void>)[] = []
 
-  constructor(io: Io, program: Command) {
+  /** The program as it is for a command line: with the commands that it names. */
+  readonly programFor: (argv: readonly string[]) => Promise<Command>
+
+  constructor(io: Io, program: Command, programFor: (argv: readonly string[]) => Promise<Command>) {
     this.io = io
     this.#program = program
+    this.programFor = programFor
     this.style = styleOf(isColourful(io, io.stdout))
     this.errorStyle = styleOf(isColourful(io, io.stderr))
   }

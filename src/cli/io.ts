@@ -16,6 +16,7 @@ export interface Sink {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+  readonly rows?: number
 }
 
 /** Why a command ends before it is done. */

@@ -26,14 +26,13 @@ export function createProgram(io: Io): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
       // Errors are reported once, by whoever runs the program.
-      writeErr: () => undefined,
       outputError: () => undefined,
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getOutHasColors: () => isColourful(io, io.stdout),
     })
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => style.bold(title) })
-    .helpCommand("help [command]", "show help for a command")
     .showSuggestionAfterError(true)
   return program
 }

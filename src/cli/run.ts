@@ -9,7 +9,11 @@ import { createProgram, versionText } from "./program.ts"
 /** Runs the CLI with the arguments after its name; answers the exit code and never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const program = createProgram(io)
-  const cli = new Invocation(io, program)
+  const cli = new Invocation(io, program, async (words) => {
+    const other = createProgram(io)
+    await addCommands(other, cli, words)
+    return other
+  })
   let result: number | { readonly error: unknown }
   try {
     result = await call(program, cli, argv)
@@ -26,30 +30,41 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 }
 
 async function call(program: Command, cli: Invocation, argv: readonly string[]): Promise<number> {
+  await addCommands(program, cli, argv)
+  if (!argv.some((argument) => argument.startsWith("-")) && calledCommand(program, argv) === undefined) {
+    program.outputHelp()
+    return exitCodes.ok
+  }
+  await Promise.race([program.parseAsync(asCall(program, argv), { from: "user" }), interruption(cli.io.signal)])
+  return cli.exitCode
+}
+
+/** `help schedules create` is `schedules create --help`. */
+function asCall(program: Command, argv: readonly string[]): string[] {
+  const called = calledCommand(program, argv)
+  if (argv[0] !== "help" || called === undefined) return [...argv]
+  const isKnown = commandTable.some(({ name }) => name === called)
+  return isKnown ? [...argv.slice(1), "--help"] : [called]
+}
+
+/** The command that is called as it is; of the others, which cost time to load, only what the list of commands says. */
+async function addCommands(program: Command, cli: Invocation, argv: readonly string[]): Promise<void> {
   const called = calledCommand(program, argv)
   // Commands have a --version of their own: which one of the workflow.
   if (called === undefined) program.version(await versionText(), "-V, --version", "show the version of the CLI")
-  for (const { name, summary, group, load } of commandTable) {
+  for (const { name, summary, group, hidden, load } of commandTable) {
     program.commandsGroup(`${group}:`)
-    if (name !== called) program.command(name).description(summary)
-    else {
-      ;(await load())(program, cli)
-      program.commands.at(-1)?.description(summary)
-    }
+    if (name === called) (await load())(program, cli)
+    else program.command(name, { hidden: hidden === true })
+    program.commands.at(-1)?.description(summary)
   }
-  program.commandsGroup("More:")
-  if (called === undefined && !argv.some((argument) => argument.startsWith("-"))) {
-    cli.write(program.helpInformation())
-    return exitCodes.ok
-  }
-  await Promise.race([program.parseAsync([...argv], { from: "user" }), interruption(cli.io.signal)])
-  return cli.exitCode
+  program.commandsGroup("More:").helpCommand("help [command]", "show help for a command")
 }
 
 /** Rejects when the signal is aborted. */
 function interruption(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const give = () => reject(signal.reason instanceof Error ? signal.reason : new Interruption(exitCodes.interrupted))
+    const give = () => reject(signal.reason instanceof Interruption ? signal.reason : new Interruption(exitCodes.interrupted))
     if (signal.aborted) give()
     else signal.addEventListener("abort", give, { once: true })
   })
@@ -58,6 +73,8 @@ function interruption(signal: AbortSignal): Promise<never> {
 function conclude(error: unknown, cli: Invocation, argv: readonly string[]): number {
   if (error instanceof Interruption) return error.exitCode
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
+  // A command of commands without one: its help has been printed.
+  if (error instanceof CommanderError && error.code === "commander.help") return exitCodes.usage
   const failure = error instanceof CommanderError ? asUsageError(error) : error
   // The options may be what is wrong.
   const json = cli.json || argv.includes("--json")

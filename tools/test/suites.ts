@@ -18,6 +18,7 @@ export const suites: readonly Suite[] = [
   { name: "unit", commands: [vitest("unit")] },
   { name: "simulation", commands: [vitest("simulation")], long: true },
   { name: "journals", commands: [vitest("journals")] },
+  { name: "cli", commands: [vitest("cli")] },
   { name: "crash", commands: [vitest("crash", "--no-file-parallelism")], long: true },
   {
     name: "package",

@@ -1,0 +1,60 @@
+import { Argument, type Command } from "commander"
+import { completionScripts } from "../completion-scripts.ts"
+import { complete, type Completion, type NameKind, splitLine } from "../completion.ts"
+import type { Invocation } from "../invocation.ts"
+import { openClient } from "../open-client.ts"
+import { profileNames } from "../profile.ts"
+import { resolveTarget } from "../target.ts"
+
+const shells = Object.keys(completionScripts) as (keyof typeof completionScripts)[]
+const namesMax = 100
+
+export function addCompletion(program: Command, cli: Invocation): void {
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "which shell").choices(shells))
+    .addHelpText("after", "\nbash: put  source <(perdure completion bash)  into ~/.bashrc")
+    .action((shell: (typeof shells)[number]) => cli.write(completionScripts[shell]))
+}
+
+/** What the scripts call. One answer a line, with what it is about after a tab. */
+export function addComplete(program: Command, cli: Invocation): void {
+  program
+    .command("complete", { hidden: true })
+    .argument("[words...]", "after perdure, the last is being typed")
+    .option("--line <line>", "the whole line up to the cursor")
+    .action(async (given: readonly string[], { line }: { readonly line?: string }) => {
+      const words = line === undefined ? given : splitLine(line).slice(1)
+      const completion = complete(await cli.programFor(words), words)
+      for (const reply of await replies(cli, completion)) cli.write(`${reply}\n`)
+    })
+}
+
+async function replies(cli: Invocation, completion: Completion): Promise<readonly string[]> {
+  switch (completion.kind) {
+    case "files":
+      return [":files"]
+    case "words":
+      return completion.words.map(({ word, about }) => `${word}\t${about}`)
+    case "names":
+      // Whoever presses Tab does not want to read why there is nothing to choose from.
+      return (await names(cli, completion).catch(() => [])).filter((name) => name.startsWith(completion.prefix))
+  }
+}
+
+async function names(cli: Invocation, { of, prefix, globals }: Extract<Completion, { kind: "names" }>): Promise<readonly string[]> {
+  if (of === "profiles") return profileNames(cli.io)
+  const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const open = await openClient(resolveTarget(globals, cli.io), quiet)
+  cli.onClose(() => open.close())
+  const { client } = open
+  const lists: Record<Exclude<NameKind, "profiles">, () => Promise<readonly string[]>> = {
+    instances: async () =>
+      (await client.list({ limit: namesMax, ...(prefix === "" ? undefined : { idPrefix: prefix }) })).instances.map(
+        ({ id, workflow, status }) => `${id}\t${workflow}, ${status}`,
+      ),
+    schedules: async () => (await client.schedules.list({ limit: 1_000 })).schedules.map(({ id, times }) => `${id}\t${times}`),
+    workflows: async () => Object.keys(await client.count({}, "workflow")),
+  }
+  return lists[of]()
+}

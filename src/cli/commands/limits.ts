@@ -1,0 +1,76 @@
+import type { Command } from "commander"
+import { durationMs, formatDuration, type Duration } from "../../core/duration.ts"
+import type { LimitSettings, WorkflowLimitReport } from "../../engine/limit-control.ts"
+import { usageError } from "../exit-code.ts"
+import type { Invocation } from "../invocation.ts"
+
+export function addLimits(program: Command, cli: Invocation): void {
+  const limits = program.command("limits").helpCommand(false)
+  limits
+    .command("show")
+    .description("show the limits of a workflow")
+    .argument("<workflow>", "its name")
+    .action(async (workflow: string) => {
+      const { client } = await cli.openClient()
+      printLimits(cli, workflow, await client.limits.get(workflow))
+    })
+  limits
+    .command("set")
+    .description("change the limits of a workflow while it runs")
+    .argument("<workflow>", "its name")
+    .option("--concurrency <n>", "how many at a time: a number, or unlimited; of several with commas, - for one that stays", concurrency)
+    .option("--rate <limit>", "how many may start in a time, such as 10/1m", rate)
+    .action(async (workflow: string, options: { readonly concurrency?: LimitSettings["concurrency"]; readonly rate?: LimitSettings["rateLimit"] }) => {
+      if (options.concurrency === undefined && options.rate === undefined) throw usageError("say what to set: --concurrency, --rate or both")
+      const { client } = await cli.openClient()
+      await client.limits.set(workflow, {
+        ...(options.concurrency === undefined ? undefined : { concurrency: options.concurrency }),
+        ...(options.rate === undefined ? undefined : { rateLimit: options.rate }),
+      })
+      printLimits(cli, workflow, await client.limits.get(workflow))
+    })
+  limits
+    .command("reset")
+    .description("go back to the limits that the code says")
+    .argument("<workflow>", "its name")
+    .action(async (workflow: string) => {
+      const { client } = await cli.openClient()
+      await client.limits.reset(workflow)
+      printLimits(cli, workflow, await client.limits.get(workflow))
+    })
+}
+
+function concurrency(value: string): readonly (number | undefined)[] {
+  return value.split(",").map((part) => {
+    if (part === "-") return undefined
+    if (part === "unlimited") return Infinity
+    if (/^\d+$/.test(part)) return Number(part)
+    throw usageError(`--concurrency: "${part}" is neither a whole number nor "unlimited"`)
+  })
+}
+
+function rate(value: string): NonNullable<LimitSettings["rateLimit"]> {
+  const [, limit, per] = /^(\d+)\/(.+)$/.exec(value) ?? []
+  if (limit === undefined || per === undefined) throw usageError(`--rate: "${value}" is not of the form 10/1m`)
+  return { limit: Number(limit), per: durationMs((/^[a-z]/.test(per) ? `1${per}` : per) as Duration, "--rate") }
+}
+
+function printLimits(cli: Invocation, workflow: string, report: WorkflowLimitReport): void {
+  cli.print(report, () => {
+    const declared = (text: string | undefined) => (text === undefined ? "" : cli.style.dim(` (the code says ${text})`))
+    const lines = report.concurrency.map(
+      (limit) => `${count(limit.limit)} at a time${declared(limit.declared === undefined ? undefined : count(limit.declared))}`,
+    )
+    const { rateLimit } = report
+    if (rateLimit) lines.push(`${starts(rateLimit)}${declared(rateLimit.declared && starts(rateLimit.declared))}`)
+    return lines.length === 0 ? `workflow ${workflow} has no limits\n` : `${lines.join("\n")}\n`
+  })
+}
+
+function count(limit: number): string {
+  return limit === Infinity ? "unlimited" : String(limit)
+}
+
+function starts({ limit, perMs }: { readonly limit: number; readonly perMs: number }): string {
+  return `${count(limit)} may start in ${formatDuration(perMs)}`
+}

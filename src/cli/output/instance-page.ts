@@ -1,0 +1,53 @@
+import { formatDuration } from "../../core/duration.ts"
+import { isTerminal } from "../../core/status.ts"
+import type { InstanceDescription } from "../../engine/client.ts"
+import { shortTime } from "./clock.ts"
+import { oneLine, safeText, truncate } from "./plain-text.ts"
+import { statusStyle, type Style } from "./style.ts"
+import { type Attempt, timeline } from "./timeline.ts"
+import { errorText, shortValue, valueText } from "./value-text.ts"
+
+export interface PageOptions {
+  readonly now: number
+  readonly width: number
+  readonly style: Style
+  readonly attempts: ReadonlyMap<string, readonly Attempt[]>
+  readonly rowsMax: number
+  /** Values as long as they are. */
+  readonly full: boolean
+}
+
+/** All that is known of an instance, as `perdure show` draws it. */
+export function instancePage(instance: InstanceDescription, options: PageOptions): string {
+  const { style, now, width } = options
+  const { id, workflow, version, status, phase, run, steps } = instance
+  const from = Math.min(instance.createdAt, ...steps.map(({ startedAt }) => startedAt))
+  const began = run === 1 ? instance.createdAt : (steps[0]?.startedAt ?? instance.createdAt)
+  const took = formatDuration(Math.max(0, (isTerminal(status) ? instance.updatedAt : now) - began))
+  const what = statusStyle(style, status)(phase === undefined ? status : `${status} (${phase})`)
+  const head = `${style.bold(id)}  ${workflow}@${version}  ${what} ${isTerminal(status) ? "after" : "for"} ${took}${run === 1 ? "" : `  run ${run}`}\n`
+  const about = [
+    `created ${shortTime(instance.createdAt, now)}`,
+    ...(instance.parentId === undefined ? [] : [`child of ${instance.parentId}`]),
+    ...(instance.schedule ? [`of schedule ${instance.schedule.id}, for ${shortTime(instance.schedule.scheduledAt, now)}`] : []),
+    ...(instance.tags.length === 0 ? [] : [`tags ${instance.tags.join(", ")}`]),
+  ]
+  const drawn = timeline(steps, { ...options, from: run === 1 ? from : began })
+  const facts: (readonly [string, string])[] = []
+  const value = (name: string, content: unknown) => {
+    if (content !== undefined) facts.push([name, options.full ? valueText(content) : shortValue(content, Math.max(20, width - 8))])
+  }
+  value("input", instance.input)
+  value("memo", instance.memo)
+  value("result", instance.result)
+  if (instance.error !== undefined) facts.push(["error", style.red(options.full ? fullError(instance.error) : errorText(instance.error))])
+  const failing = steps.filter(({ status: of, error }) => of === "retrying" && error !== undefined)
+  for (const step of failing) facts.push(["error", style.yellow(oneLine(`"${step.id}" will be tried again: ${errorText(step.error)}`))])
+  if (instance.notRolledBack) facts.push(["undone", style.red(`not: ${oneLine(instance.notRolledBack.join(", "))}`)])
+  const below = facts.map(([name, text]) => `${style.dim(name.padEnd(8))}${text.replaceAll("\n", "\n        ")}\n`).join("")
+  return `${head}${style.dim(truncate(oneLine(about.join(" · ")), width))}\n${drawn === "" ? "" : `\n${drawn}`}${below === "" ? "" : `\n${below}`}`
+}
+
+function fullError(error: unknown): string {
+  return safeText(error instanceof Error && error.stack !== undefined ? error.stack : errorText(error))
+}

@@ -1,0 +1,47 @@
+import { spawn, type SpawnOptions } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import type { Answer, CliBed } from "./cli-bed.ts"
+
+export const mainScript = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
+
+/** For processes: only what is ours, so that nothing of the machine's own settings gets in. */
+export function environment(bed: CliBed, more: Record<string, string> = {}): Record<string, string> {
+  return { HOME: bed.folder, PATH: process.env["PATH"] ?? "", TZ: "UTC", LANG: "C.UTF-8", NODE_COMPILE_CACHE: `${bed.folder}/compile-cache`, ...more }
+}
+
+/** The CLI in a process of its own. */
+export class CommandProcess {
+  readonly answer: Promise<Answer & { readonly signal: NodeJS.Signals | null }>
+  readonly #child: ReturnType<typeof spawn>
+  #stdout = ""
+  #stderr = ""
+
+  constructor(bed: CliBed, command: string, args: readonly string[], options: SpawnOptions = {}) {
+    this.#child = spawn(command, args, { cwd: bed.folder, env: environment(bed), stdio: ["ignore", "pipe", "pipe"], ...options })
+    this.#child.stdout?.on("data", (data: Buffer) => (this.#stdout += data.toString()))
+    this.#child.stderr?.on("data", (data: Buffer) => (this.#stderr += data.toString()))
+    this.answer = once(this.#child, "close").then(([code, signal]) => ({
+      code: (code as number | null) ?? -1,
+      signal: signal as NodeJS.Signals | null,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+    }))
+  }
+
+  static perdure(bed: CliBed, ...args: readonly string[]): CommandProcess {
+    return new CommandProcess(bed, process.execPath, [mainScript, ...args])
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Waits until it has printed that. */
+  async printed(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.#stdout + this.#stderr)) {
+      const over = await Promise.race([once(this.#child.stdout ?? this.#child, "data"), once(this.#child.stderr ?? this.#child, "data"), this.answer])
+      if ("code" in over) throw new Error(`it ended before it printed ${String(pattern)}: ${this.#stdout}${this.#stderr}`)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { type Context, workflow } from "perdure"
+
+interface Order {
+  readonly n: number
+}
+
+/** Waits for a payment, unless it is paid already. */
+export const order = workflow("order", async (ctx: Context<{ payment: { amount: number } }>, input: Order & { readonly paid?: boolean }) => {
+  let discount = 0
+  ctx.setQueryHandler("discount", () => discount)
+  ctx.setUpdateHandler("grant", (percent: number) => (discount = percent))
+  await ctx.do("reserve", ({ step }) => step.do("lock", () => input.n))
+  if (input.paid === true) return { n: input.n, amount: 0 }
+  const { amount } = await ctx.waitForEvent("payment")
+  return { n: input.n, amount, discount }
+})
+
+/** Fails after a second attempt. */
+export const refund = workflow("refund", async (ctx, input: Order) => {
+  await ctx.do("look up", () => input.n)
+  await ctx.do(
+    "pay back",
+    () => {
+      throw new Error("the bank is \u001b[31mclosed\u001b[39m\nuntil Monday")
+    },
+    { retry: { maxAttempts: 2, initialInterval: 30, jitter: 0 } },
+  )
+})
+
+export const limited = workflow("limited", { version: "7", concurrency: 3, rateLimit: { limit: 10, per: "1m" } }, async () => "done")
+
+export const shop = [order, refund, limited]

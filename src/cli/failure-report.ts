@@ -1,16 +1,23 @@
 import { PerdureError } from "../core/errors.ts"
 import { CommandError } from "./exit-code.ts"
-import { asJson } from "./output/json.ts"
+import type { AsJson } from "./invocation.ts"
 import { oneLine } from "./output/plain-text.ts"
 import type { Style } from "./output/style.ts"
 
+interface ReportOptions {
+  /** Where JSON is wanted. */
+  readonly asJson: AsJson | undefined
+  readonly debug: boolean
+  readonly style: Style
+}
+
 /** An error as the CLI prints it: one line, with its code and what to do. The stack only where somebody debugs. */
-export function failureReport(error: unknown, { json, debug, style }: { json: boolean; debug: boolean; style: Style }): string {
+export function failureReport(error: unknown, { asJson, debug, style }: ReportOptions): string {
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)
   const details = PerdureError.is(error) && Object.keys(error.details).length > 0 ? { details: error.details } : undefined
   const stack = debug && error instanceof Error ? { stack: error.stack } : undefined
-  if (json) return `${asJson({ error: { code, message, ...details, ...stack } })}\n`
+  if (asJson) return `${asJson({ error: { code, message, ...details, ...stack } })}\n`
   const line = `${style.red("error")} ${style.bold(code)}: ${oneLine(message)}\n`
   return stack?.stack === undefined ? line : `${line}${stack.stack}\n`
 }

@@ -9,6 +9,7 @@ export interface FilterOptions {
   readonly version?: string
   readonly status?: readonly Status[]
   readonly tag?: string
+  readonly queue?: string
   readonly since?: number
   readonly until?: number
   readonly idPrefix?: string
@@ -21,6 +22,7 @@ export function addFilter(command: Command, now: () => number): Command {
     .option("--version <version>", "of this version")
     .addOption(new Option("-s, --status <status>", "of this status; several: repeat it, or with commas").choices(statuses).argParser(statusList))
     .option("-t, --tag <tag>", "with this tag")
+    .option("-q, --queue <name>", "of this task queue")
     .option("--since <time>", "created since: 2026-01-31T12:00:00Z, or how long ago, such as 2h", pastInstant("--since", now))
     .option("--until <time>", "created before", pastInstant("--until", now))
     .option("--id-prefix <prefix>", "whose ids begin so")
@@ -33,6 +35,6 @@ function statusList(value: string, before: readonly Status[] = []): readonly Sta
 }
 
 export function filterOf(options: FilterOptions): Omit<ListFilter, "limit" | "cursor" | "order"> {
-  const { workflow, version, status, tag, since, until, idPrefix } = options
-  return Object.fromEntries(Object.entries({ workflow, version, status, tag, since, until, idPrefix }).filter(([, value]) => value !== undefined))
+  const { workflow, version, status, tag, queue, since, until, idPrefix } = options
+  return Object.fromEntries(Object.entries({ workflow, version, status, tag, queue, since, until, idPrefix }).filter(([, value]) => value !== undefined))
 }

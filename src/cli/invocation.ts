@@ -2,11 +2,11 @@ import type { Command } from "commander"
 import type { Logger } from "../ports/host.ts"
 import type { Io, Sink } from "./io.ts"
 import { openClient, type OpenClient } from "./open-client.ts"
-import { asJson } from "./output/json.ts"
 import { isColourful, styleOf, type Style } from "./output/style.ts"
 import { type GlobalOptions, resolveTarget, type Target } from "./target.ts"
 
-const widthDefault = 100
+/** As output/json.ts has it, which is loaded only where JSON is wanted. */
+export type AsJson = (value: unknown, indent?: number) => string
 
 /** One call of the CLI: its options, where its output goes, and what it has opened. */
 export class Invocation {
@@ -17,13 +17,15 @@ export class Invocation {
   /** What the process will exit with if nothing throws. */
   exitCode = 0
   readonly #program: Command
+  readonly #asJson: AsJson | undefined
   readonly #closers: (() => Promise<void>)[] = []
 
   /** The program as it is for a command line: with the commands that it names. */
   readonly programFor: (argv: readonly string[]) => Promise<Command>
 
-  constructor(io: Io, program: Command, programFor: (argv: readonly string[]) => Promise<Command>) {
+  constructor(io: Io, program: Command, asJson: AsJson | undefined, programFor: (argv: readonly string[]) => Promise<Command>) {
     this.io = io
+    this.#asJson = asJson
     this.#program = program
     this.programFor = programFor
     this.style = styleOf(isColourful(io, io.stdout))
@@ -35,14 +37,14 @@ export class Invocation {
   }
 
   get json(): boolean {
-    return this.options.json === true
+    return this.#asJson !== undefined
   }
 
   get target(): Target {
     return resolveTarget(this.options, this.io)
   }
 
-  /** Columns of the terminal; a fixed number where the output goes elsewhere. */
+  /** Columns of the terminal. Without one nothing is cut: whoever reads it wants whole ids. */
   get width(): number {
     return widthOf(this.io, this.io.stdout)
   }
@@ -68,12 +70,12 @@ export class Invocation {
 
   /** The answer: with --json the document, else what people read. */
   print(document: unknown, text: () => string): void {
-    this.write(this.json ? `${asJson(document, this.io.stdout.isTTY === true ? 2 : undefined)}\n` : text())
+    this.write(this.#asJson ? `${this.#asJson(document, this.io.stdout.isTTY === true ? 2 : undefined)}\n` : text())
   }
 
   /** One of many answers: with --json a document on a line of its own. */
   printLine(document: unknown, text: () => string): void {
-    this.write(this.json ? `${asJson(document)}\n` : `${text()}\n`)
+    this.write(this.#asJson ? `${this.#asJson(document)}\n` : `${text()}\n`)
   }
 
   write(text: string): void {
@@ -92,6 +94,6 @@ export class Invocation {
 }
 
 function widthOf({ env }: Io, sink: Sink): number {
-  const width = sink.columns ?? Number(env["COLUMNS"] ?? widthDefault)
-  return Number.isSafeInteger(width) && width > 0 ? width : widthDefault
+  const width = sink.columns ?? Number(env["COLUMNS"])
+  return Number.isSafeInteger(width) && width > 0 ? width : Infinity
 }

@@ -15,6 +15,12 @@ const onSignal = (exitCode: number) => {
 process.on("SIGINT", () => onSignal(exitCodes.interrupted))
 process.on("SIGTERM", () => onSignal(exitCodes.terminated))
 
+// Older Nodes call their SQLite experimental, in two lines before every answer; whoever uses the CLI can do nothing about it.
+process.removeAllListeners("warning")
+process.on("warning", ({ name, message }) => {
+  if (name !== "ExperimentalWarning") process.stderr.write(`${name}: ${message}\n`)
+})
+
 // `perdure list --all | head` has seen enough, and that is no error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -2,14 +2,16 @@ import { type Command, CommanderError } from "commander"
 import { commandTable } from "./command-table.ts"
 import { type CommandError, exitCodeOf, exitCodes, usageError } from "./exit-code.ts"
 import { failureReport } from "./failure-report.ts"
-import { Invocation } from "./invocation.ts"
+import { type AsJson, Invocation } from "./invocation.ts"
 import { Interruption, type Io } from "./io.ts"
 import { createProgram, versionText } from "./program.ts"
 
 /** Runs the CLI with the arguments after its name; answers the exit code and never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const program = createProgram(io)
-  const cli = new Invocation(io, program, async (words) => {
+  // By the word, not by the option: the options may be what is wrong.
+  const asJson = isGiven(argv, "--json") ? (await import("./output/json.ts")).asJson : undefined
+  const cli = new Invocation(io, program, asJson, async (words) => {
     const other = createProgram(io)
     await addCommands(other, cli, words)
     return other
@@ -26,7 +28,12 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     result = { error }
   }
   if (typeof result === "number") return result
-  return conclude(result.error, cli, argv)
+  return conclude(result.error, cli, { asJson, debug: isGiven(argv, "--debug") })
+}
+
+function isGiven(argv: readonly string[], option: string): boolean {
+  const end = argv.indexOf("--")
+  return argv.slice(0, end === -1 ? undefined : end).includes(option)
 }
 
 async function call(program: Command, cli: Invocation, argv: readonly string[]): Promise<number> {
@@ -70,16 +77,13 @@ function interruption(signal: AbortSignal): Promise<never> {
   })
 }
 
-function conclude(error: unknown, cli: Invocation, argv: readonly string[]): number {
+function conclude(error: unknown, cli: Invocation, { asJson, debug }: { readonly asJson: AsJson | undefined; readonly debug: boolean }): number {
   if (error instanceof Interruption) return error.exitCode
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
   // A command of commands without one: its help has been printed.
   if (error instanceof CommanderError && error.code === "commander.help") return exitCodes.usage
   const failure = error instanceof CommanderError ? asUsageError(error) : error
-  // The options may be what is wrong.
-  const json = cli.json || argv.includes("--json")
-  const debug = cli.options.debug === true || argv.includes("--debug")
-  cli.io.stderr.write(failureReport(failure, { json, debug, style: cli.errorStyle }))
+  cli.io.stderr.write(failureReport(failure, { asJson, debug, style: cli.errorStyle }))
   return exitCodeOf(failure)
 }
 

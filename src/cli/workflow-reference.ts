@@ -3,14 +3,21 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import type { OpenClient } from "./open-client.ts"
 
+export interface KnownWorkflow {
+  readonly version?: string
+  readonly queue?: string
+}
+
 /**
- * A workflow by its name, for a client that has no code. A server knows which version is meant. Beside a database file nobody does:
- * there it is the version of the newest instance, unless one is given.
+ * A workflow by its name, for a client that has no code. A server knows which version is meant, and its task queue. Beside a
+ * database file nobody does: there they are those of the newest instance, unless they are given.
  */
-export async function versionOf({ client, target }: OpenClient, name: string, version: string | undefined): Promise<string | undefined> {
-  if (version !== undefined || target.kind === "url") return version
-  const newest = (await client.list({ workflow: name, limit: 1 })).instances[0]
-  if (newest) return newest.version
+export async function knownWorkflow({ client, target }: OpenClient, name: string, given: KnownWorkflow): Promise<KnownWorkflow> {
+  if (target.kind === "url") return given
+  const { version } = given
+  const newest = (await client.list({ workflow: name, limit: 1, ...(version === undefined ? undefined : { version }) })).instances[0]
+  if (newest) return { version: given.version ?? newest.version, queue: given.queue ?? newest.queue }
+  if (version !== undefined) return given
   throw new CommandError(
     "UNKNOWN_WORKFLOW",
     exitCodes.notFound,

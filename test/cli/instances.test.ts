@@ -51,6 +51,16 @@ describe("start", () => {
     expect(await bed.engine.describe("s-7")).toMatchObject({ tags: ["a", "b"], status: "queued", input: { n: 7 } })
   })
 
+  it("puts it into the task queue of those before it, or into the one that is given", async () => {
+    await bed.engine.start("report", { id: "report-1" })
+    await bed.perdure(["start", "report", "--id", "report-2"])
+    await bed.perdure(["start", "report", "--id", "report-3", "--queue", "others"])
+    const { stdout } = await bed.perdure(["list", "--workflow", "report", "--oldest"])
+    expect(stdout).toMatch(/^ID .* QUEUE\nreport-1 .* reports\nreport-2 .* reports\nreport-3 .* others\n$/)
+    expect((await bed.json<ListPage>("list", "--queue", "reports")).instances.map(({ id }) => id)).toEqual(["report-2", "report-1"])
+    expect((await bed.perdure(["show", "report-3"])).stdout).toContain(" · queue others\n")
+  })
+
   it.each([
     ["an input that is no JSON", ["start", "order", "hello"], 2, /USAGE: the input is not JSON: .*; a text needs double quotes inside the shell's: '"hello"'/],
     ["an input given twice", ["start", "order", "1", "-f", "x"], 2, /either as an argument or in a file/],

@@ -29,4 +29,6 @@ export const refund = workflow("refund", async (ctx, input: Order) => {
 
 export const limited = workflow("limited", { version: "7", concurrency: 3, rateLimit: { limit: 10, per: "1m" } }, async () => "done")
 
-export const shop = [order, refund, limited]
+export const report = workflow("report", { taskQueue: "reports" }, async () => "written")
+
+export const shop = [order, refund, limited, report]

@@ -7,7 +7,7 @@ import { shortTime } from "../output/clock.ts"
 import { schedulePage, scheduleTable } from "../output/schedule-view.ts"
 import { table } from "../output/table.ts"
 import { noteWorker } from "../worker-note.ts"
-import { definitionOf, versionOf } from "../workflow-reference.ts"
+import { definitionOf, knownWorkflow } from "../workflow-reference.ts"
 
 export function addSchedules(program: Command, cli: Invocation): void {
   const schedules = program.command("schedules").helpCommand(false)
@@ -72,7 +72,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
       const open = await cli.openClient()
       const times = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? undefined : { timeZone }) }
       const options = { ...rest, ...(times as ScheduleTimes), ...(tags === undefined ? undefined : { tags }), ...(input === undefined ? undefined : { input }) }
-      const known = await versionOf(open, workflow, version)
+      const { version: known } = await knownWorkflow(open, workflow, version === undefined ? {} : { version })
       if (open.target.kind === "url" || known === undefined) await open.client.schedules.create(id, { ...options, workflow })
       else await open.client.schedules.create(id, { ...options, workflow: definitionOf(workflow, known) })
       const schedule = await open.client.schedules.get(id).describe()

@@ -3,7 +3,7 @@ import { collect, duration, jsonArgument, wholeNumber } from "../argument.ts"
 import type { Invocation } from "../invocation.ts"
 import { awaitEnd, printOutcome } from "../outcome.ts"
 import { noteWorker } from "../worker-note.ts"
-import { versionOf } from "../workflow-reference.ts"
+import { knownWorkflow } from "../workflow-reference.ts"
 
 export function addStart(program: Command, cli: Invocation): void {
   program
@@ -18,14 +18,15 @@ export function addStart(program: Command, cli: Invocation): void {
     .option("--timeout <duration>", "of the whole instance", duration("--timeout"))
     .option("-t, --tag <tag>", "a tag to find it by; may be repeated", collect)
     .option("--priority <n>", "higher first among those that wait", wholeNumber("--priority", -1_000_000))
+    .option("-q, --queue <name>", "the task queue whose workers execute it")
     .addOption(new Option("--if-exists <what>", "what an id that is taken means").choices(["error", "return"]))
     .option("--wait", "follow it to its end, and print the result")
     .action(async (workflow: string, text: string | undefined, options: StartFlags) => {
       const input = await jsonArgument("the input", { text, file: options.inputFile }, cli.io)
       const open = await cli.openClient()
-      const version = await versionOf(open, workflow, options.version)
+      const { version, queue: taskQueue } = await knownWorkflow(open, workflow, options)
       const { id, delay, startAt, timeout, tag: tags, priority, ifExists } = options
-      const wanted = { id, version, delay, startAt, timeout, tags, priority, ifExists }
+      const wanted = { id, version, delay, startAt, timeout, tags, priority, taskQueue, ifExists }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
       const handle = await open.client.start(workflow, { ...given, ...(input === undefined ? undefined : { input }) })
       if (options.wait !== true) {
@@ -47,6 +48,7 @@ interface StartFlags {
   readonly timeout?: number
   readonly tag?: readonly string[]
   readonly priority?: number
+  readonly queue?: string
   readonly ifExists?: "error" | "return"
   readonly wait?: boolean
 }

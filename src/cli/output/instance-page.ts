@@ -1,5 +1,6 @@
 import { formatDuration } from "../../core/duration.ts"
 import { isTerminal } from "../../core/status.ts"
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { InstanceDescription } from "../../engine/client.ts"
 import { shortTime } from "./clock.ts"
 import { oneLine, safeText, truncate } from "./plain-text.ts"
@@ -17,6 +18,9 @@ export interface PageOptions {
   readonly full: boolean
 }
 
+/** Of a drawing that goes to no terminal. */
+const widthDefault = 100
+
 /** All that is known of an instance, as `perdure show` draws it. */
 export function instancePage(instance: InstanceDescription, options: PageOptions): string {
   const { style, now, width } = options
@@ -30,9 +34,10 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
     `created ${shortTime(instance.createdAt, now)}`,
     ...(instance.parentId === undefined ? [] : [`child of ${instance.parentId}`]),
     ...(instance.schedule ? [`of schedule ${instance.schedule.id}, for ${shortTime(instance.schedule.scheduledAt, now)}`] : []),
+    ...(instance.queue === defaultQueue ? [] : [`queue ${instance.queue}`]),
     ...(instance.tags.length === 0 ? [] : [`tags ${instance.tags.join(", ")}`]),
   ]
-  const drawn = timeline(steps, { ...options, from: run === 1 ? from : began })
+  const drawn = timeline(steps, { ...options, width: Number.isFinite(width) ? width : widthDefault, from: run === 1 ? from : began })
   const facts: (readonly [string, string])[] = []
   const value = (name: string, content: unknown) => {
     if (content !== undefined) facts.push([name, options.full ? valueText(content) : shortValue(content, Math.max(20, width - 8))])

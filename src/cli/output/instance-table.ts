@@ -1,3 +1,4 @@
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { InstanceSummary } from "../../engine/client.ts"
 import type { Invocation } from "../invocation.ts"
 import { relativeTime, shortTime } from "./clock.ts"
@@ -20,6 +21,7 @@ export function instanceTable(instances: readonly InstanceSummary[], { style, wi
       { title: "RUN", text: ({ run }) => (run === 1 ? "" : String(run)), align: "right", optional: true },
       { title: "CREATED", text: ({ createdAt }) => shortTime(createdAt, now) },
       { title: "UPDATED", text: ({ updatedAt }) => relativeTime(updatedAt, now), paint: () => style.dim },
+      { title: "QUEUE", text: ({ queue }) => (queue === defaultQueue ? "" : queue), widthMin: 6, optional: true },
       { title: "TAGS", text: ({ tags }) => tags.join(", "), widthMin: 6, optional: true },
     ],
     { width, style },

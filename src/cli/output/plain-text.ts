@@ -16,7 +16,14 @@ export function oneLine(text: string): string {
   return safeText(text.replace(/\s*\r?\n\s*/g, " ").replace(/\t/g, " "))
 }
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
+let segmenter: Intl.Segmenter | undefined
+
+/** Made when it is needed: it takes longer than most of what is printed. */
+function graphemes(text: string): Iterable<{ readonly segment: string }> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" })
+  return segmenter.segment(text)
+}
+
 // oxlint-disable-next-line no-control-regex
 const narrow = /^[\u0020-\u007e]*$/
 const wide =
@@ -29,7 +36,7 @@ export function textWidth(text: string): number {
   const bare = text.replace(escapes, "")
   if (narrow.test(bare)) return bare.length
   let width = 0
-  for (const { segment } of graphemes.segment(bare)) width += wide.test(segment) ? 2 : 1
+  for (const { segment } of graphemes(bare)) width += wide.test(segment) ? 2 : 1
   return width
 }
 
@@ -39,7 +46,7 @@ export function truncate(text: string, width: number): string {
   if (width <= 0) return ""
   let kept = ""
   let used = 1
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemes(text)) {
     used += textWidth(segment)
     if (used > width) break
     kept += segment

@@ -26,6 +26,7 @@ export const Perdure = {
   },
 }
 
+export { isHidden, type Hidden } from "./core/hidden.ts"
 export { workflow } from "./core/workflow.ts"
 export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
 export type {
@@ -57,7 +58,7 @@ export type { Sql, SqlResult, SqlRow, SqlValue } from "./core/sql.ts"
 export type { StandardSchemaV1 } from "./core/standard-schema.ts"
 export type { Phase, Status } from "./core/status.ts"
 export type { StepInfo } from "./core/step-view.ts"
-export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, Workflow, WorkflowSettings } from "./core/workflow.ts"
+export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow.ts"
 export type {
   BatchItem,
   BatchResult,

@@ -1,6 +1,6 @@
 // What workflows note about themselves, and how their data is treated, as the compiler sees it. Nothing here runs.
 
-import { type Client, type InstanceTags, Perdure, workflow } from "perdure"
+import { type Client, type InstanceTags, isHidden, Perdure, workflow } from "perdure"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /** Takes only a value of exactly that type: one that is wider, or `any`, makes the second argument necessary. */
@@ -46,3 +46,15 @@ exactly<string | undefined>()((await engine.list({ queue: "gpu" })).instances[0]
 await Perdure.open({ taskQueues: ["a", "b"] })
 // @ts-expect-error several are a list
 await Perdure.open({ taskQueues: "a" })
+
+// --- sensitive values ----------------------------------------------------------------------------------------------------------
+
+export const secretive = workflow("secretive", { sensitive: { input: true, result: true, events: ["card"], updates: ["pin"] } }, async (ctx, input: string) => {
+  exactly<string>()(await ctx.do("hidden", () => input, { sensitive: true }))
+  // @ts-expect-error true or false
+  await ctx.do("hidden", () => input, { sensitive: "output" })
+})
+// @ts-expect-error there is no such thing
+workflow("wrong", { sensitive: { output: true } }, async () => 1)
+const { input: shownInput } = await engine.describe("i")
+if (isHidden(shownInput)) exactly<"redacted" | "encoded">()(shownInput.$perdure)

@@ -20,6 +20,7 @@ const surfaces: Record<string, Surface> = {
       "ResultTimeoutError",
       "StepFailedError",
       "TerminatedError",
+      "isHidden",
       "workflow",
     ],
     types: [
@@ -53,6 +54,7 @@ const surfaces: Record<string, Surface> = {
       "FlowOptions",
       "ForkOptions",
       "Handle",
+      "Hidden",
       "HistoryEntry",
       "HistoryOptions",
       "HistoryPage",
@@ -92,6 +94,7 @@ const surfaces: Record<string, Surface> = {
       "ScheduleUpdate",
       "ScheduledInstance",
       "SendOptions",
+      "SensitiveData",
       "SendOrStartOptions",
       "Singleton",
       "SleepOptions",

@@ -162,7 +162,9 @@ function onlyInStore(): never {
 }
 
 /** Here, where the code can still catch it: an attempt could only fail again and again. */
-function checkStepOptions(name: string, { retry, timeout, deadline }: Omit<StepOptions, "rollback">): void {
+function checkStepOptions(name: string, { retry, timeout, deadline, sensitive }: Omit<StepOptions, "rollback">): void {
+  if (sensitive !== undefined && typeof sensitive !== "boolean")
+    throw new PerdureError("BAD_OPTION", `sensitive of step "${name}" is of type ${typeof sensitive}; give true or false`)
   if (timeout !== undefined) durationMs(timeout, `the timeout of step "${name}"`)
   if (deadline !== undefined) durationMs(deadline, `the deadline of step "${name}"`)
   if (retry !== undefined) checkRetry(retry)

@@ -1,5 +1,6 @@
-import { childError, endingError } from "./ending.ts"
+import { shownChildError, shownEnding } from "./ending.ts"
 import { isErrorObject } from "./error-record.ts"
+import { isHidden } from "./hidden.ts"
 import type { Entry, EntryOf, Recorded } from "./journal.ts"
 
 /** The names of what happens to instances, for those who follow them. */
@@ -110,11 +111,11 @@ export function changeOf(instance: string, { entry }: Recorded, before: Entry | 
     case "resumed":
       return { type: "workflow.resumed", data: {} }
     case "stalled":
-      return { type: "workflow.stalled", data: { status: "stalled", reason: entry.message, error: changeError(endingError(instance, entry)) } }
+      return { type: "workflow.stalled", data: { status: "stalled", reason: entry.message, error: changeError(shownEnding(instance, entry)) } }
     case "run.completed":
       return { type: "workflow.completed", data: { status: "completed" } }
     case "run.failed":
-      return { type: "workflow.failed", data: { status: "failed", error: changeError(endingError(instance, entry)) } }
+      return { type: "workflow.failed", data: { status: "failed", error: changeError(shownEnding(instance, entry)) } }
     case "run.cancelled":
       return { type: "workflow.cancelled", data: { status: "cancelled", ...because(entry.reason) } }
     case "run.terminated":
@@ -131,14 +132,14 @@ function started({ run, startAt }: EntryOf<"run.started">, before: Entry | undef
 
 /** An attempt that failed: there will be another, or it was the last of several, or the only one. */
 function failed({ id, attempt, value, retryAt }: EntryOf<"step.failed">): NamedChange {
-  const data = { step: id, attempt, error: changeError(value.decode()) }
+  const data = { step: id, attempt, error: changeError(value.shown()) }
   if (retryAt !== undefined) return { type: "retry.scheduled", data: { ...data, retryAt } }
   return { type: attempt > 1 ? "retry.exhausted" : "step.failed", data }
 }
 
 function childEnded(entry: EntryOf<"child.ended">): NamedChange {
   const { id, instance, status, reason } = entry
-  const error = status === "failed" ? { error: changeError(childError(entry)) } : undefined
+  const error = status === "failed" ? { error: changeError(shownChildError(entry)) } : undefined
   return { type: "child.completed", data: { step: id, child: instance, status, ...error, ...because(reason) } }
 }
 
@@ -147,6 +148,7 @@ function because(reason: string | undefined): { reason?: string } {
 }
 
 function changeError(error: unknown): ChangeError {
+  if (isHidden(error)) return { name: "Error", message: error.$perdure }
   if (typeof error !== "object" || error === null || !isErrorObject(error)) return { name: "Error", message: String(error) }
   const { name, message } = error
   return { name, message, ...("code" in error && typeof error.code === "string" ? { code: error.code } : undefined) }

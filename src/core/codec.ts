@@ -1,4 +1,5 @@
 import { PerdureError } from "./errors.ts"
+import { isSensitiveError, markSensitive, redacted } from "./hidden.ts"
 import { quoted } from "./json-text.ts"
 import { defaultLimits } from "./limits.ts"
 import { isPlainJson } from "./plain-json.ts"
@@ -78,15 +79,23 @@ export function encodeError(error: unknown, options?: EncodeOptions): Encoded {
 
 /** The value of an entry, as text until somebody wants it. */
 export class Payload {
-  static readonly undefined: Payload = new Payload("")
+  static readonly undefined: Payload = new Payload("", false)
   readonly text: Encoded
+  /** Only the code may have it, and whoever waits for the result: nobody else is shown it. */
+  readonly isSensitive: boolean
 
-  private constructor(text: Encoded) {
+  private constructor(text: Encoded, isSensitive: boolean) {
     this.text = text
+    this.isSensitive = isSensitive
   }
 
-  static of(encoded: Encoded): Payload {
-    return encoded === "" ? Payload.undefined : new Payload(encoded)
+  static of(encoded: Encoded, isSensitive = false): Payload {
+    return encoded === "" && !isSensitive ? Payload.undefined : new Payload(encoded, isSensitive)
+  }
+
+  /** What was thrown, whatever it is. What comes from something sensitive is so itself. */
+  static ofError(error: unknown, isSensitive = false): Payload {
+    return Payload.of(encodeError(error), isSensitive || isSensitiveError(error))
   }
 
   get length(): number {
@@ -96,6 +105,20 @@ export class Payload {
   /** A fresh value each time: its owner may change it. */
   decode(): unknown {
     return decodeValue(this.text)
+  }
+
+  /** An error for the code, which can be told from others if it is sensitive. */
+  decodeError(): unknown {
+    return this.isSensitive ? markSensitive(this.decode()) : this.decode()
+  }
+
+  asSensitive(): Payload {
+    return Payload.of(this.text, true)
+  }
+
+  /** The value as it may be shown to anybody. */
+  shown(): unknown {
+    return this.isSensitive ? redacted : this.decode()
   }
 }
 

@@ -135,6 +135,8 @@ export interface StepOptions<T = unknown> {
   readonly timeout?: Duration
   /** Over all attempts, from the first one's start. */
   readonly deadline?: Duration
+  /** What it gives and what it fails with is for the code alone: redacted wherever else it would be shown. */
+  readonly sensitive?: boolean
   /** Undoes the completed step if the run fails or is cancelled: newest first, as a durable step of its own. */
   readonly rollback?: Rollback<T>
 }

@@ -1,6 +1,6 @@
 import { Annotations } from "./annotations.ts"
 import type { AskRequest, DoAsk } from "./ask.ts"
-import { encodeError, encodeValue, Payload } from "./codec.ts"
+import { encodeValue, Payload } from "./codec.ts"
 import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import { firstToGoOn, type Judgement } from "./condition.ts"
@@ -272,7 +272,7 @@ export class Execution implements ContextSource {
     const { name, options } = this.#spec.workflow
     const what = `the input of workflow "${name}"`
     const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what }) : input
-    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }))
+    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }), options.sensitive?.input)
     if (this.#cancelled) return this.#finish({ ok: true, value: undefined })
     if (this.#halted) return
     this.#halted = true
@@ -314,22 +314,13 @@ export class Execution implements ContextSource {
     this.#reading?.refuse()
   }
 
-  #update({ update, name, value }: EntryOf<"update.accepted">): void {
-    this.#spec.enter(() => {
-      this.handlers.update(name, value.text).then(
-        (result) => this.#answer(update, name, result),
-        (error: unknown) => this.#note({ type: "update.failed", update, value: Payload.of(encodeError(error)) }),
-      )
-    })
-  }
-
-  #answer(update: string, name: string, result: unknown): void {
-    try {
+  #update({ update, name, value: { text, isSensitive } }: EntryOf<"update.accepted">): void {
+    const fail = (error: unknown) => this.#note({ type: "update.failed", update, value: Payload.ofError(error, isSensitive) })
+    const answer = (result: unknown) => {
       const value = encodeValue(result, { what: `answer to update "${name}"`, bytesMax: this.#spec.limits.payloadBytesMax })
-      this.#note({ type: "update.completed", update, value: Payload.of(value) })
-    } catch (error) {
-      this.#note({ type: "update.failed", update, value: Payload.of(encodeError(error)) })
+      this.#note({ type: "update.completed", update, value: Payload.of(value, isSensitive) })
     }
+    this.#spec.enter(() => void this.handlers.update(name, text).then(answer).catch(fail))
   }
 
   get #childResults(): ChildResults {

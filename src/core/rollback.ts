@@ -46,6 +46,8 @@ interface Undoing {
 
 function rollbackAsk({ id, result, rollback }: Undoing): DoAsk {
   const run: RollbackFunction<never> = typeof rollback === "function" ? rollback : rollback.run
-  const options: StepOptions | undefined = typeof rollback === "function" ? undefined : rollback
+  const own: StepOptions | undefined = typeof rollback === "function" ? undefined : rollback
+  // What undoes it knows what it gave.
+  const options = result.isSensitive ? { sensitive: true, ...own } : own
   return { kind: "do", id: rollbackId(id), fn: (step) => run(result.decode() as never, step), options }
 }

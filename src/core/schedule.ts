@@ -23,6 +23,8 @@ export interface Schedule {
   /** Of each instance. */
   readonly timeoutMs?: number
   readonly taskQueue?: string
+  /** The input is for the code alone. */
+  readonly sensitive?: true
   /** No time before, and none after; both included. */
   readonly startAt?: number
   readonly endAt?: number

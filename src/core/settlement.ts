@@ -2,6 +2,7 @@ import type { AskRequest } from "./ask.ts"
 import type { Payload } from "./codec.ts"
 import { Deferred } from "./deferred.ts"
 import { EventTimeoutError, StepFailedError } from "./errors.ts"
+import { markSensitive } from "./hidden.ts"
 import type { EntryOf } from "./journal.ts"
 import { stepName } from "./step-id.ts"
 
@@ -37,6 +38,8 @@ export function settle(ask: PendingAsk, entry: Settling, payload: Payload | unde
 }
 
 function failureOf(request: AskRequest, { id, attempt, value }: EntryOf<"step.failed">): unknown {
-  const error = value.decode()
-  return request.kind !== "do" || request.isOwn ? error : new StepFailedError(stepName(id), attempt, error)
+  const error = value.decodeError()
+  if (request.kind !== "do" || request.isOwn) return error
+  const failure = new StepFailedError(stepName(id), attempt, error)
+  return value.isSensitive ? markSensitive(failure) : failure
 }

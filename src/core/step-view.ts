@@ -1,4 +1,4 @@
-import { childError } from "./ending.ts"
+import { shownChildError } from "./ending.ts"
 import type { EntryOf, Recorded } from "./journal.ts"
 import { isRollback, parentOf, stepName } from "./step-id.ts"
 
@@ -51,19 +51,19 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         break
       case "step.completed":
         // A child that has started is not over; but it may have been before its parent heard of the start.
-        if (steps.get(entry.id)?.type !== "child") change(entry.id, { status: "completed", result: entry.value.decode(), completedAt: at })
+        if (steps.get(entry.id)?.type !== "child") change(entry.id, { status: "completed", result: entry.value.shown(), completedAt: at })
         else if (steps.get(entry.id)?.completedAt === undefined) change(entry.id, { status: "waiting" })
         break
       case "child.ended":
         change(entry.id, {
           status: entry.status === "completed" ? "completed" : "failed",
-          ...(entry.status === "completed" ? { result: entry.value.decode() } : { error: childError(entry) }),
+          ...(entry.status === "completed" ? { result: entry.value.shown() } : { error: shownChildError(entry) }),
           completedAt: at,
         })
         break
       case "step.failed":
         change(entry.id, {
-          error: entry.value.decode(),
+          error: entry.value.shown(),
           ...(entry.retryAt === undefined ? { status: "failed", completedAt: at } : { status: "retrying", wakeAt: entry.retryAt }),
         })
         break
@@ -71,7 +71,7 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         change(entry.id, { status: "completed", completedAt: at })
         break
       case "event.received":
-        received.set(position, () => entry.value.decode())
+        received.set(position, () => entry.value.shown())
         break
       case "wait.completed":
         change(entry.id, { status: "completed", result: entry.from === undefined ? true : received.get(entry.from)?.(), completedAt: at })

@@ -1,4 +1,4 @@
-import { isPlainEncoded, Payload, utf8Length } from "./codec.ts"
+import { type Encoded, isPlainEncoded, Payload, utf8Length } from "./codec.ts"
 import { PerdureError } from "./errors.ts"
 import type { Entry, EntryType, Recorded } from "./journal.ts"
 import { endOfValue, quoted } from "./json-text.ts"
@@ -12,7 +12,7 @@ import { endOfValue, quoted } from "./json-text.ts"
  *   "blob":<n>         a value longer than the bound: its whole text is blob n of the row, from 0
  *   (none)             undefined
  *
- * The memo of a run.started, beside its value, is the text of a value as a JSON string.
+ * A value that is marked as sensitive has "sensitive":true before it. The memo of a run.started, beside its value, is the text of a value as a JSON string.
  *
  *   [{"type":"step.completed","id":"a","value":{"i":1}},{"type":"step.started","id":"b","attempt":1}]
  *
@@ -59,7 +59,11 @@ export class EntriesText {
 
   /** The field that an entry's value becomes. */
   field(payload: Payload): string {
-    const { text } = payload
+    const field = this.#valueField(payload.text)
+    return payload.isSensitive ? `,"sensitive":true${field}` : field
+  }
+
+  #valueField(text: Encoded): string {
     if (text === "") return ""
     if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) return `,"blob":${(this.blobs ??= []).push(text) - 1}`
     return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
@@ -242,8 +246,9 @@ const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> =
   "hook.failed": true,
 }
 
-function restore(fields: Fields, value: Payload | undefined): Entry {
-  const payload = value ?? (Object.hasOwn(typesWithValue, fields.type) ? Payload.undefined : undefined)
+function restore({ sensitive, ...fields }: Fields, value: Payload | undefined): Entry {
+  const found = value ?? (Object.hasOwn(typesWithValue, fields.type) ? Payload.undefined : undefined)
+  const payload = sensitive === true ? found?.asSensitive() : found
   if (typeof fields["memo"] === "string") fields["memo"] = Payload.of(fields["memo"])
   return (payload === undefined ? fields : Object.assign(fields, { value: payload })) as unknown as Entry
 }

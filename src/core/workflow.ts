@@ -36,8 +36,20 @@ export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   readonly timeout?: Duration
   /** Only workers that serve this queue execute it; default: that of the instance that starts it as a child, else `"default"`. */
   readonly taskQueue?: string
+  /** What is for the code alone, and for whoever waits for the result: redacted wherever else it would be shown. */
+  readonly sensitive?: SensitiveData
   /** `"error"` forbids the same step name twice; default: the second is `name#2`. */
   readonly duplicateSteps?: "number" | "error"
+}
+
+export interface SensitiveData {
+  readonly input?: boolean
+  /** The result, and what the workflow fails with. */
+  readonly result?: boolean
+  /** Types of events whose payloads are. */
+  readonly events?: readonly string[]
+  /** Names of updates whose arguments and answers are. */
+  readonly updates?: readonly string[]
 }
 
 /** Called at least once after the instance got that status, again after a crash or an error. */
@@ -107,6 +119,23 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
   if (options.duplicateSteps !== undefined && options.duplicateSteps !== "number" && options.duplicateSteps !== "error")
     throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
   if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
+  if (options.sensitive !== undefined) checkSensitive(name, options.sensitive)
   checkFlowOptions(name, options)
   return { name, version, options, run }
+}
+
+/** A misspelt name would show what is to be hidden. */
+function checkSensitive(name: string, sensitive: SensitiveData): void {
+  const isList = (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === "string")
+  const checks: Record<string, (value: unknown) => boolean> = { input: isBoolean, result: isBoolean, events: isList, updates: isList }
+  for (const [key, value] of Object.entries(sensitive) as [string, unknown][])
+    if (value !== undefined && checks[key]?.(value) !== true)
+      throw new PerdureError(
+        "BAD_OPTION",
+        `sensitive.${key} of workflow "${name}" is wrong; there are input: true, result: true, events: [types], updates: [names]`,
+      )
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean"
 }

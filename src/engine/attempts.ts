@@ -1,5 +1,5 @@
 import type { AskRequest, DoAsk } from "../core/ask.ts"
-import { encodeError, encodeValue, Payload } from "../core/codec.ts"
+import { encodeValue, Payload } from "../core/codec.ts"
 import { CancelledError, PerdureError, tooManySteps } from "../core/errors.ts"
 import { durationMs } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
@@ -98,7 +98,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
       if (!request) continue
       // The code gets nothing of it: there is no point in doing it again.
       if (this.#isStopped(step))
-        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.of(encodeError(this.#stopping ?? this.#cancelled())) })
+        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
       else this.#resume(request, step)
     }
   }
@@ -260,7 +260,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   #encode(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
     if (!ok) return void (attempt.failure = { error: outcome, final: attempt.isFutile })
     try {
-      attempt.result = Payload.of(encodeValue(outcome, this.runtime.settings.resultEncoding))
+      attempt.result = Payload.of(encodeValue(outcome, this.runtime.settings.resultEncoding), attempt.isSensitive)
     } catch (error) {
       attempt.failure = { error, final: true }
     }
@@ -282,7 +282,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   #failure(step: OpenStep, { error: failed, final }: AttemptFailure): EntryOf<"step.failed"> {
     const { id, attempt, firstAt } = step
     const options = this.#request(id)?.options
-    const base = { type: "step.failed", id, attempt, value: Payload.of(encodeError(failed)) } as const
+    const base = { type: "step.failed", id, attempt, value: Payload.ofError(failed, options?.sensitive) } as const
     if (final || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
     const { host, settings } = this.runtime
     let delayMs: number | undefined
@@ -290,7 +290,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
       const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)
       delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failed, random: () => (host.randomBytes(1)[0] ?? 0) / 256 })
     } catch (error) {
-      return { ...base, value: Payload.of(encodeError(error)) }
+      return { ...base, value: Payload.ofError(error, options?.sensitive) }
     }
     if (delayMs === undefined) return base
     const retryAt = this.#writer.now + delayMs

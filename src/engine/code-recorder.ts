@@ -1,9 +1,10 @@
 import type { AskRequest } from "../core/ask.ts"
-import { encodeError, Payload } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import type { Execution } from "../core/execution.ts"
 import type { Outcome } from "../core/outcome.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Note, Recorded } from "../core/journal.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Attempts } from "./attempts.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import { endingEntry } from "./ending-entry.ts"
@@ -53,7 +54,7 @@ export class CodeRecorder {
     const judged = execution.judge()
     if (judged === undefined) return false
     const { id } = judged
-    if ("error" in judged) this.#driver.record({ type: "step.failed", id, attempt: 1, value: Payload.of(encodeError(judged.error)) })
+    if ("error" in judged) this.#driver.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(judged.error) })
     else this.#driver.settle({ type: "wait.completed", id })
     return true
   }
@@ -111,8 +112,9 @@ export class CodeRecorder {
 
   #end(outcome: Outcome): void {
     const { limits } = this.#runtime.settings
-    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.endings.continueAsNew(outcome.continues.text)
-    else this.#driver.endings.end(endingEntry(this.#driver.id, this.#state, outcome, limits.payloadBytesMax))
+    const { sensitive } = this.#driver.workflow.options
+    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.endings.continueAsNew(outcome.continues)
+    else this.#driver.endings.end(endingEntry(this.#driver.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
   }
 
   /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
@@ -134,6 +136,7 @@ export class CodeRecorder {
 /** The runner of the instance, as its recorder sees it. */
 export interface CodeDriver {
   readonly id: string
+  readonly workflow: AnyWorkflow
   record(entry: Entry): Recorded
   settle(entry: EntryOf<"wait.completed">): void
   readonly endings: RunEndings

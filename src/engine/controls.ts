@@ -187,9 +187,9 @@ export class Controls {
 
   /** Checked as that of a start is, by the schema of the version if it is known here. */
   async #input({ workflow, version }: InstanceRow, input: unknown): Promise<Payload> {
-    const schema = this.#registry.find(workflow, version)?.options.input
+    const { input: schema, sensitive } = this.#registry.find(workflow, version)?.options ?? {}
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${workflow}"` }) : input
-    return Payload.of(encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }))
+    return Payload.of(encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax }), sensitive?.input)
   }
 
   async delete(id: string): Promise<void> {

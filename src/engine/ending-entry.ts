@@ -1,4 +1,4 @@
-import { encodeError, encodeValue, Payload } from "../core/codec.ts"
+import { encodeValue, Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Outcome } from "../core/outcome.ts"
 import type { InstanceState } from "../core/instance-state.ts"
@@ -7,16 +7,21 @@ import type { EntryOf } from "../core/journal.ts"
 export type EndingEntry = EntryOf<"run.completed" | "run.failed" | "run.cancelled" | "run.terminated">
 
 /** How the run ends when its code has. A cancelled one is cancelled, whatever its code returns or throws. */
-export function endingEntry(id: string, state: InstanceState, outcome: Outcome, bytesMax: number): EndingEntry {
+export function endingEntry(id: string, state: InstanceState, outcome: Outcome, { bytesMax, isSensitive }: EndingOptions): EndingEntry {
   const undone = outcome.notRolledBack === undefined ? undefined : { notRolledBack: outcome.notRolledBack }
   if (state.terminating) return { ...terminatedEntry(state.terminating.reason), ...undone }
   if (state.cancel) return { ...cancelledEntry(id, state), ...undone }
-  if (!outcome.ok) return { type: "run.failed", value: Payload.of(encodeError(outcome.error)), ...undone }
+  if (!outcome.ok) return { type: "run.failed", value: Payload.ofError(outcome.error, isSensitive), ...undone }
   try {
-    return { type: "run.completed", value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax })) }
+    return { type: "run.completed", value: Payload.of(encodeValue(outcome.value, { what: "result", bytesMax }), isSensitive) }
   } catch (error) {
-    return { type: "run.failed", value: Payload.of(encodeError(error)) }
+    return { type: "run.failed", value: Payload.ofError(error) }
   }
+}
+
+interface EndingOptions {
+  readonly bytesMax: number
+  readonly isSensitive: boolean | undefined
 }
 
 export function terminatedEntry(reason: string | undefined): EntryOf<"run.terminated"> {
@@ -27,5 +32,5 @@ export function terminatedEntry(reason: string | undefined): EntryOf<"run.termin
 export function cancelledEntry(id: string, { cancel }: InstanceState): EntryOf<"run.failed" | "run.cancelled"> {
   if (cancel?.cause !== "timeout") return { type: "run.cancelled", ...(cancel?.reason === undefined ? undefined : { reason: cancel.reason }) }
   const error = new PerdureError("INSTANCE_TIMEOUT", `instance "${id}" took longer than its timeout`, { details: { instance: id } })
-  return { type: "run.failed", value: Payload.of(encodeError(error)) }
+  return { type: "run.failed", value: Payload.ofError(error) }
 }

@@ -1,4 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
+import { redacted, shownError } from "../core/hidden.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
@@ -118,7 +119,7 @@ export class Engine implements Client, AsyncDisposable {
       if (scope.engine !== worker) return
       host.log.error(
         `a promise of instance "${scope.instance}"${scope.step === undefined ? "" : `, step "${scope.step}",`} was rejected and nobody handled it`,
-        { instance: scope.instance, error: reason },
+        { instance: scope.instance, error: scope.isSensitive === true ? redacted : shownError(reason) },
       )
     })
     this.#stopHints = store.onHint(() => void this.#look())

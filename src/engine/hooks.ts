@@ -1,5 +1,6 @@
-import { encodeError, Payload } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import { endingError } from "../core/ending.ts"
+import { shownError } from "../core/hidden.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
@@ -61,10 +62,13 @@ export class EndingHooks {
       const attempt = this.#state.hook.failures + 1
       const { id } = this.#identity
       const delayMs = this.#nextRetryMs(attempt, error)
-      host.log.error(`the ${hook} hook of instance "${id}" failed${delayMs === undefined ? " and is given up" : ""}`, { instance: id, error })
+      host.log.error(`the ${hook} hook of instance "${id}" failed${delayMs === undefined ? " and is given up" : ""}`, {
+        instance: id,
+        error: shownError(error),
+      })
       if (delayMs === undefined) this.#done = ending
       const retry = delayMs === undefined ? undefined : { retryAt: host.now() + delayMs }
-      return { type: "hook.failed", hook, attempt, value: Payload.of(encodeError(error)), ...retry }
+      return { type: "hook.failed", hook, attempt, value: Payload.ofError(error), ...retry }
     } finally {
       this.calling = false
     }

@@ -1,4 +1,4 @@
-import { encodeError, Payload } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import { childIncarnation } from "../core/idempotency-key.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import { isTerminal } from "../core/status.ts"
@@ -36,7 +36,7 @@ async function newsOfKept(store: Store, { id, incarnation, runPosition }: Instan
     const parent = { instance: id, incarnation, run, step }
     if (child && isSame && isTerminal(child.status)) news.push(newsToParent(parent, await readEnding(store, child), at))
     // It was started, and is deleted: nobody will ever tell.
-    else if (!isSame && !state.steps.has(step)) news.push(newsToParent(parent, { type: "run.failed", value: Payload.of(encodeError(notFound(instance))) }, at))
+    else if (!isSame && !state.steps.has(step)) news.push(newsToParent(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, at))
   }
   if (news.length === 0) return news
   // Read afterwards: the end of a child and what it sends are written together.

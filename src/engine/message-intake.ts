@@ -1,8 +1,9 @@
-import { encodeError, Payload } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import { isControl } from "../core/control.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
 import { isUndoing } from "../core/undoing.ts"
+import type { AnyWorkflow, SensitiveData } from "../core/workflow.ts"
 import type { Message, NewMessage } from "../ports/journal-store.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import { byParent, type ChildEnding } from "./parting.ts"
@@ -53,6 +54,10 @@ export class MessageIntake {
     }
   }
 
+  get #sensitive(): SensitiveData {
+    return this.#driver.workflow.options.sensitive ?? {}
+  }
+
   #resume(): void {
     const held = this.#held
     this.#held = []
@@ -60,23 +65,35 @@ export class MessageIntake {
   }
 
   #takeChild({ topic = "", payload = "{}" }: Incoming): void {
-    const { status, value, reason } = JSON.parse(payload) as ChildEnding
+    const { status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
     const instance = this.#state.children.get(topic)?.instance ?? ""
-    this.#driver.record({ type: "child.ended", id: topic, instance, status, value: Payload.of(value), ...(reason === undefined ? undefined : { reason }) })
+    this.#driver.record({
+      type: "child.ended",
+      id: topic,
+      instance,
+      status,
+      value: Payload.of(value, sensitive),
+      ...(reason === undefined ? undefined : { reason }),
+    })
   }
 
   /** One that the code refuses is answered, and never accepted. */
   #takeUpdate({ topic = "", payload = "", eventId = "" }: Incoming): void {
-    const value = Payload.of(payload)
+    const value = Payload.of(payload, this.#sensitive.updates?.includes(topic))
     const refusal = this.#driver.answers.refuseUpdate(topic, payload)
     if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
-    else this.#driver.answers.answer({ type: "update.failed", update: eventId, value: Payload.of(encodeError(refusal.error)) })
+    else this.#driver.answers.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
   }
 
   /** Also one that comes without a detour through the inbox. */
   takeEvent({ topic = "", payload = "", eventId }: NewMessage): void {
     const id = eventId === undefined ? undefined : { eventId }
-    const { position } = this.#driver.record({ type: "event.received", event: topic, value: Payload.of(payload), ...id })
+    const { position } = this.#driver.record({
+      type: "event.received",
+      event: topic,
+      value: Payload.of(payload, this.#sensitive.events?.includes(topic)),
+      ...id,
+    })
     const wait = this.#state.openWait(topic)
     if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
     else if (this.#driver.answers.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
@@ -88,6 +105,7 @@ export type Incoming = NewMessage & Partial<Pick<Message, "seq">>
 
 /** The runner of the instance, as its intake sees it. */
 export interface IntakeDriver {
+  readonly workflow: AnyWorkflow
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
   readonly endings: RunEndings
   readonly answers: CodeAnswers

@@ -10,6 +10,7 @@ export interface ChildEnding {
   readonly status: TerminalStatus
   /** Encoded: the result, or what it failed with. */
   readonly value: string
+  readonly sensitive?: true
   readonly reason?: string
 }
 
@@ -34,7 +35,8 @@ export function newsToParent({ instance, incarnation, run, step }: ParentLink, e
   const ending: ChildEnding = {
     run,
     status: entry.type.slice("run.".length) as TerminalStatus,
-    value: "value" in entry ? entry.value.text : "",
+    value: "value" in entry ? (entry.value?.text ?? "") : "",
+    ...("value" in entry && entry.value?.isSensitive ? { sensitive: true } : undefined),
     ...("reason" in entry && entry.reason !== undefined ? { reason: entry.reason } : undefined),
   }
   return { instance, incarnation, kind: "child", topic: step, payload: JSON.stringify(ending), at }

@@ -1,5 +1,5 @@
 import { decodeValue, Payload } from "../core/codec.ts"
-import { endingError } from "../core/ending.ts"
+import { shownEnding } from "../core/ending.ts"
 import { PerdureError } from "../core/errors.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
@@ -73,9 +73,9 @@ export class Reader {
       incarnation: row.incarnation,
       attempt: 1 + recorded.filter(({ entry }) => entry.type === "recovered").length,
       updatedAt: Math.max(row.updatedAt, recorded.at(-1)?.at ?? 0),
-      input: start?.type === "run.started" ? start.value.decode() : undefined,
-      ...(ending?.type === "run.completed" ? { result: ending.value.decode() } : undefined),
-      ...(failure ? { error: endingError(id, failure) } : undefined),
+      input: start?.type === "run.started" ? start.value.shown() : undefined,
+      ...(ending?.type === "run.completed" ? { result: ending.value.shown() } : undefined),
+      ...(failure ? { error: shownEnding(id, failure) } : undefined),
       ...(start?.type === "run.started" && start.parent ? { parentId: start.parent.instance } : undefined),
       ...(start?.type === "run.started" && start.schedule ? { schedule: start.schedule } : undefined),
       ...(ending && "notRolledBack" in ending && ending.notRolledBack ? { notRolledBack: ending.notRolledBack } : undefined),
@@ -137,7 +137,7 @@ function summary(row: InstanceRow): InstanceSummary {
 function historyEntry({ position, run, at, entry }: Recorded): HistoryEntry {
   const { type, ...fields } = entry
   const data: Record<string, unknown> = { ...fields }
-  for (const [key, value] of Object.entries(fields)) if (value instanceof Payload) data[key] = value.decode()
+  for (const [key, value] of Object.entries(fields)) if (value instanceof Payload) data[key] = value.shown()
   return { position, run, at, type, data }
 }
 

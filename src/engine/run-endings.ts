@@ -1,4 +1,4 @@
-import { Payload } from "../core/codec.ts"
+import type { Payload } from "../core/codec.ts"
 import { CancelledError, TerminatedError } from "../core/errors.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
@@ -70,8 +70,8 @@ export class RunEndings {
     this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
   }
 
-  /** The next run begins with this input, encoded. It is loaded from the store, like any other. */
-  continueAsNew(input: string): void {
+  /** The next run begins with this input. It is loaded from the store, like any other. */
+  continueAsNew(input: Payload): void {
     const { id, workflow, version } = this.#identity
     const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
     const unread = this.#state.buffered()
@@ -84,7 +84,7 @@ export class RunEndings {
       run: run + 1,
       workflow,
       version,
-      value: Payload.of(input),
+      value: input,
       ...(timeoutAt === undefined ? undefined : { timeoutAt }),
       ...(parent === undefined ? undefined : { parent }),
       ...(schedule === undefined ? undefined : { schedule }),

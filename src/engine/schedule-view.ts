@@ -1,4 +1,4 @@
-import { decodeValue } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import { describeRecurrence } from "../core/recurrence.ts"
 import { decodeSchedule, dueTimes, type FiringRecord, instanceIdOf, type Schedule, type SkipReason } from "../core/schedule.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
@@ -33,7 +33,7 @@ export async function describeSchedule(row: ScheduleRow, input: string, look: Lo
   const [lastFiring] = recent
   return {
     ...summaryOf(row),
-    input: decodeValue(input),
+    input: Payload.of(input, schedule.sensitive).shown(),
     ...("cron" in recurrence ? { cron: recurrence.cron, timeZone: recurrence.timeZone ?? "UTC" } : { everyMs: recurrence.every as number }),
     ...(catchUpMs === undefined ? undefined : { catchUpMs }),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),

@@ -39,9 +39,15 @@ export class Schedules implements ScheduleClient {
       throw new PerdureError("BAD_OPTION", `ifExists is "error" or "update", not ${JSON.stringify(ifExists)}`, { details: { option: "ifExists" } })
     if (paused !== undefined && typeof paused !== "boolean")
       throw new PerdureError("BAD_OPTION", `paused is true or false, not ${JSON.stringify(paused)}`, { details: { option: "paused" } })
-    const { workflow, version, input } = await starter.scheduledInput(workflowOf(definition), value)
+    const { workflow, version, input, sensitive } = await starter.scheduledInput(workflowOf(definition), value)
     const now = host.now()
-    const schedule: Schedule = { ...definitionOf(options), version, ...(paused === true ? { paused: { at: now } } : undefined), ...fresh }
+    const schedule: Schedule = {
+      ...definitionOf(options),
+      version,
+      ...(sensitive ? { sensitive } : undefined),
+      ...(paused === true ? { paused: { at: now } } : undefined),
+      ...fresh,
+    }
     const dueAt = schedule.paused ? undefined : nextDue(schedule, now)
     const row: ScheduleRow = {
       id,

@@ -92,11 +92,7 @@ export class Starter {
   }
 
   /** The input of the instances that a schedule starts, as it keeps it: what the schema makes of it. */
-  async scheduledInput(
-    workflow: AnyWorkflow | string,
-    input: unknown,
-    known?: string,
-  ): Promise<{ readonly workflow: string; readonly version: string; readonly input: Encoded }> {
+  async scheduledInput(workflow: AnyWorkflow | string, input: unknown, known?: string): Promise<ScheduledInput> {
     const { name, version, definition } = this.#resolveScheduled(workflow, known)
     const schema = definition?.options.input
     const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
@@ -105,7 +101,7 @@ export class Starter {
     const encoded = encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax })
     // A key that cannot be made of it is to be known now.
     this.scheduledSingleton(name, version, encoded)
-    return { workflow: name, version, input: encoded }
+    return { workflow: name, version, input: encoded, ...(definition?.options.sensitive?.input ? { sensitive: true } : undefined) }
   }
 
   isSingleton(workflow: string, known: string | undefined): boolean {
@@ -120,7 +116,13 @@ export class Starter {
   }
 
   /** The turn that creates an instance of a schedule. */
-  scheduledTurn({ id, workflow, input, definition: { version: known, tags = [], timeoutMs, taskQueue }, schedule }: ScheduledStart): Turn {
+  scheduledTurn({
+    id,
+    workflow,
+    input,
+    definition: { version: known, tags = [], timeoutMs, taskQueue, sensitive: isSensitive },
+    schedule,
+  }: ScheduledStart): Turn {
     const { version, definition } = this.#resolveScheduled(workflow, known)
     const { host } = this.#worker
     const timeout = timeoutMs ?? definition?.options.timeout
@@ -141,7 +143,7 @@ export class Starter {
         ...(timeout === undefined ? undefined : { timeoutAt: now + durationMs(timeout, "timeout") }),
         schedule,
         ...(tags.length === 0 ? undefined : { tags }),
-        value: Payload.of(input),
+        value: Payload.of(input, isSensitive ?? definition?.options.sensitive?.input),
       },
       within: undefined,
     })
@@ -165,7 +167,7 @@ export class Starter {
     const id = options.id ?? randomToken(host)
     checkId(id, settings.limits.idLengthMax)
     const { name, version, definition } = this.#resolve(workflow, options.version)
-    const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }))
+    const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }), definition?.options.sensitive?.input)
     const now = host.now()
     const debounce = definition?.options.debounce
     if (debounce && (options.delay !== undefined || options.startAt !== undefined))
@@ -280,6 +282,14 @@ interface Resolved {
   readonly name: string
   readonly version: string
   readonly definition: AnyWorkflow | undefined
+}
+
+/** As a schedule keeps it. */
+export interface ScheduledInput {
+  readonly workflow: string
+  readonly version: string
+  readonly input: Encoded
+  readonly sensitive?: true
 }
 
 interface ScheduledStart {

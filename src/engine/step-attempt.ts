@@ -76,6 +76,10 @@ export class StepAttempt implements Scope, AfterCommit, Input {
     return this.ask.id
   }
 
+  get isSensitive(): boolean {
+    return this.ask.options?.sensitive === true
+  }
+
   afterCommit(): void {
     this.#owner.onDurable(this)
   }

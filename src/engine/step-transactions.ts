@@ -73,7 +73,7 @@ export class StepTransactions {
       throw futile(attempt, asyncTransaction(attempt.ask.id))
     }
     try {
-      return Payload.of(encodeValue(value, this.#runtime.settings.resultEncoding))
+      return Payload.of(encodeValue(value, this.#runtime.settings.resultEncoding), attempt.isSensitive)
     } catch (error) {
       throw futile(attempt, error)
     }

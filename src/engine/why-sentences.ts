@@ -1,4 +1,5 @@
 import { formatDuration } from "../core/duration.ts"
+import { isHidden } from "../core/hidden.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type { LimitWait } from "../ports/flow-control.ts"
@@ -8,7 +9,7 @@ import type { WhySubject } from "./why.ts"
 /** How it ended, and what is still to be done about that. */
 export function describeEnd({ status, updatedAt }: InstanceRow, { ended, hook }: InstanceState): readonly string[] {
   const entry = ended?.entry
-  const why = entry?.type === "run.failed" ? message(entry.value.decode()) : entry && "reason" in entry ? entry.reason : undefined
+  const why = entry?.type === "run.failed" ? message(entry.value.shown()) : entry && "reason" in entry ? entry.reason : undefined
   const over = `it is over: ${status} at ${time(updatedAt)}${why === undefined || why === "" ? "" : ` (${why})`}`
   return hook.retryAt === undefined ? [over] : [over, `its hook failed (attempt ${hook.failures}) and is called again at ${time(hook.retryAt)}`]
 }
@@ -83,6 +84,7 @@ export function quotedList(names: readonly string[]): string {
 }
 
 function message(error: unknown): string {
+  if (isHidden(error)) return `[${error.$perdure}]`
   return error instanceof Error ? error.message : String(error)
 }
 

@@ -20,6 +20,8 @@ export interface Scope {
   readonly instance: string
   /** Absent in workflow code outside steps. */
   readonly step?: string
+  /** What the code says, by whatever way, is not to be shown. */
+  readonly isSensitive?: boolean
 }
 
 export interface Logger {

@@ -49,6 +49,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "on",
     "eventIds",
     "tags",
+    "sensitive",
     "memo",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])

@@ -24,6 +24,7 @@ import {
   perpetual,
   raising,
   scheduled,
+  secretive,
   steered,
   transactional,
   undoable,
@@ -390,6 +391,15 @@ export const scenarios: readonly Scenario[] = [
       await engine.sendEvent("annotating", "letter", { text: "first" })
       await engine.crash()
       await engine.sendEvent("annotating", "letter", { text: "second" })
+    },
+  },
+  {
+    name: "secretive",
+    workflow: secretive,
+    play: async (engine) => {
+      await engine.start(secretive, { id: "secretive", input: "hush" })
+      await engine.settle()
+      await engine.sendEvent("secretive", "letter", { text: "hush, too" })
     },
   },
 ]

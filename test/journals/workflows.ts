@@ -284,7 +284,23 @@ export const annotating = workflow("annotating", async (ctx: Context<Letters>, r
   return { text, tags: [...ctx.tags], attempt: ctx.instance.attempt }
 })
 
+/** Values that are marked: plain, rich, none at all, an error, an event, the input and the result. */
+export const secretive = workflow(
+  "secretive",
+  { sensitive: { input: true, result: true, events: ["letter"] }, retry: { maxAttempts: 1 } },
+  async (ctx: Context<Letters>, input: string) => {
+    const hidden = { sensitive: true }
+    const plain = await ctx.do("plain", () => ({ input }), hidden)
+    const rich = await ctx.do("rich", () => new Set([input]), hidden)
+    await ctx.do("nothing", () => undefined, hidden)
+    const failed = await ctx.do("failing", () => Promise.reject(new RangeError(input)), hidden).catch((error: Error) => (error.cause as Error).message)
+    const { text } = await ctx.waitForEvent("letter")
+    return { plain, rich, failed, text }
+  },
+)
+
 export const goldenWorkflows = [
+  secretive,
   conditional,
   annotating,
   obedient,

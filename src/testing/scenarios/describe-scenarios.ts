@@ -34,6 +34,7 @@ import { scheduleOnceStories } from "./schedule-once-stories.ts"
 import { scheduleOverlapStories } from "./schedule-overlap-stories.ts"
 import { scheduleOutageStories } from "./schedule-outage-stories.ts"
 import { scheduleStories } from "./schedule-stories.ts"
+import { sensitiveStories } from "./sensitive-stories.ts"
 import { sleepStories } from "./sleep-stories.ts"
 import { limitControlStories } from "./limit-control-stories.ts"
 import { paceStories } from "./pace-stories.ts"
@@ -94,6 +95,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     determinismStories(open)
     annotationStories(open)
     queueStories(open)
+    sensitiveStories(open)
     hookStories(open)
     residencyStories(open)
     valueStories(open)

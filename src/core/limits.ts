@@ -65,6 +65,14 @@ export function checkTags(tags: readonly string[] | undefined): readonly string[
   return unique
 }
 
+/** It tells an instance from others that have its id: whoever chooses it must not choose it twice. */
+export function checkRequestId(requestId: string | undefined): string | undefined {
+  if (requestId === undefined || (typeof requestId === "string" && /^[\w-]{16,64}$/.test(requestId))) return requestId
+  throw new PerdureError("BAD_OPTION", `requestId ${shown(requestId)} is not random text of 16 to 64 letters, digits, _ and -`, {
+    details: { option: "requestId" },
+  })
+}
+
 /** What is wrong with a name of a bounded length, whatever its characters; undefined: nothing. Callers without types pass anything. */
 export function lengthProblemOf(name: unknown, lengthMax: number): string | undefined {
   if (typeof name !== "string") return "is not a string"

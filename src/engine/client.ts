@@ -131,6 +131,8 @@ export interface StartOptions<In> {
   readonly tags?: readonly string[]
   /** Only workers that serve this queue execute it; default: what the workflow says, else `"default"`. */
   readonly taskQueue?: string
+  /** Names this start: sent again with the same one, it is the same start, also where an id that exists is an error. Random, 16 to 64 letters, digits, `_` and `-`. */
+  readonly requestId?: string
 }
 
 export interface BatchItem extends StartOptions<unknown> {
@@ -139,7 +141,7 @@ export interface BatchItem extends StartOptions<unknown> {
 
 export type BatchResult = { readonly id: string; readonly created: true } | { readonly id: string; readonly created: false; readonly error: PerdureError }
 
-export type SendOrStartOptions<In, Sent, K extends keyof Sent> = Omit<StartOptions<In>, "id" | "ifExists" | "delay" | "startAt"> & {
+export type SendOrStartOptions<In, Sent, K extends keyof Sent> = Omit<StartOptions<In>, "id" | "ifExists" | "delay" | "startAt" | "requestId"> & {
   readonly id: string
   readonly event: K
   readonly payload: Sent[K]
@@ -169,6 +171,8 @@ export interface ForkOptions {
   readonly from?: string
   /** Default: the same. */
   readonly input?: unknown
+  /** As of a start. */
+  readonly requestId?: string
 }
 
 export interface ListFilter {

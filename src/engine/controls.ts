@@ -3,7 +3,7 @@ import { isControl, type ControlKind } from "../core/control.ts"
 import { PerdureError, TerminatedError } from "../core/errors.ts"
 import { isEnding, type Entry, type Recorded } from "../core/journal.ts"
 import { InstanceState as State } from "../core/instance-state.ts"
-import { checkEventType, checkId } from "../core/limits.ts"
+import { checkEventType, checkId, checkRequestId } from "../core/limits.ts"
 import { annotationsOf, asBefore, keptBefore } from "../core/run-history.ts"
 import { validate, validateSafely } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
@@ -171,7 +171,7 @@ export class Controls {
     const row = await this.#row(id)
     const { recorded } = await loadRun(this.#store.journal, row)
     const input = "input" in options ? await this.#input(row, options.input) : undefined
-    const draft = forkDraft(row, recorded, { ...options, incarnation: randomToken(host), now: host.now(), input })
+    const draft = forkDraft(row, recorded, { ...options, incarnation: checkRequestId(options.requestId) ?? randomToken(host), now: host.now(), input })
     const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const status = flow?.limits ? "queued" : "running"
@@ -179,7 +179,9 @@ export class Controls {
     const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status, run: 1, runPosition: 1, dueAt: draft.at, ...deadline })
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
     if (typeof outcome === "object") throw outcome.error
-    if (outcome === "lost" && !(await this.#store.directory.get(options.id))) await this.#checkSingleton(draft.create)
+    const existing = outcome === "lost" ? await this.#store.directory.get(options.id) : undefined
+    if (outcome === "lost" && !existing) await this.#checkSingleton(draft.create)
+    if (options.requestId !== undefined && existing?.incarnation === options.requestId) return options.id
     if (outcome === "lost") throw new PerdureError("ID_EXISTS", `instance "${options.id}" exists; choose another id`, { details: { instance: options.id } })
     this.#worker.announce(options.id, undefined)
     return options.id

@@ -3,7 +3,7 @@ import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, type Debounce } from "../core/flow-options.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
-import { checkId, checkQueue, checkTags, checkWorkflowName } from "../core/limits.ts"
+import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } from "../core/limits.ts"
 import type { Schedule } from "../core/schedule.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import { storedQueue } from "../core/task-queue.ts"
@@ -49,6 +49,7 @@ export class Starter {
       if (result !== "lost") throw result.error
       const { id, flow } = birth.instance
       if (flow?.unique === undefined || (await this.#store.directory.get(id))) {
+        if (await this.#isAgain(id, options.requestId)) return id
         if (options.ifExists === "return" && (await this.#isSame(birth))) return id
         throw idExists(id)
       }
@@ -180,7 +181,7 @@ export class Starter {
     const flow = definition ? flowTraits(definition, input, options.priority) : options.priority ? { priority: options.priority } : undefined
     if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
     const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
-    const identity = { id, incarnation: origin?.incarnation ?? randomToken(host), workflow: name, version, createdAt: now, tags, ...queue }
+    const identity = { id, incarnation: origin?.incarnation ?? checkRequestId(options.requestId) ?? randomToken(host), workflow: name, version, createdAt: now, tags, ...queue }
     return {
       definition,
       within: origin?.within,
@@ -238,6 +239,11 @@ export class Starter {
     const deadline = deadlineOf(instance.flow, start.timeoutAt)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
+  }
+
+  /** The start was sent again: what is there is what it began. */
+  async #isAgain(id: string, requestId: string | undefined): Promise<boolean> {
+    return requestId !== undefined && (await this.#store.directory.get(id))?.incarnation === requestId
   }
 
   async #isSame({ instance, start }: Birth): Promise<boolean> {

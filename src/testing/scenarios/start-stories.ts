@@ -31,6 +31,24 @@ export function startStories(open: OpenBed): void {
       expect(await engine.count({}, "status")).toEqual({ completed: 1 })
     })
 
+    it("sent again with its requestId is the same start, at the same time and later, and no other's", async () => {
+      const engine = await open({ workflows: [echo] })
+      const requestId = "0123456789abcdef"
+      const starts = await Promise.all(Array.from({ length: 5 }, () => engine.start(echo, { id: "i", input: 1, requestId })))
+      expect(starts.map(({ id }) => id)).toEqual(["i", "i", "i", "i", "i"])
+      expect(await starts[0]?.result()).toBe(1)
+      await engine.crash()
+      expect((await engine.start(echo, { id: "i", input: 1, requestId })).id).toBe("i")
+      expect(await engine.startBatch([{ workflow: echo, id: "i", input: 1, requestId }])).toEqual([{ id: "i", created: true }])
+      await expect(engine.start(echo, { id: "i", input: 1, requestId: "another-request-id" })).rejects.toMatchObject({ code: "ID_EXISTS" })
+      await expect(engine.start(echo, { id: "i", input: 1 })).rejects.toMatchObject({ code: "ID_EXISTS" })
+      await expect(engine.start(echo, { id: "j", input: 1, requestId: "short" })).rejects.toMatchObject({ code: "BAD_OPTION" })
+      for (let i = 0; i < 2; i++) expect((await engine.get("i").fork({ id: "f", requestId: "fork-fork-fork-fork" })).id).toBe("f")
+      await expect(engine.get("i").fork({ id: "f", requestId })).rejects.toMatchObject({ code: "ID_EXISTS" })
+      await engine.settle()
+      expect(await engine.count({}, "status")).toEqual({ completed: 2 })
+    })
+
     it('with ifExists: "return" gives the instance that is there, if workflow and input are the same', async () => {
       const engine = await open({ workflows: [echo, other] })
       const input = { a: 1, at: new Date(5) }

@@ -6,6 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 // Tests import what users import, from the sources. Exact matches: an alias would otherwise also catch what follows it after a slash.
 const alias = [
   { find: /^perdure$/, replacement: source("./src/index.ts") },
+  { find: /^perdure\/client$/, replacement: source("./src/client.ts") },
   { find: /^perdure\/http$/, replacement: source("./src/http.ts") },
   { find: /^perdure\/sqlite$/, replacement: source("./src/sqlite.ts") },
   { find: /^perdure\/testing$/, replacement: source("./src/testing.ts") },

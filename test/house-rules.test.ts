@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { type Node, placeOf, readSourceFiles, type SourceFile, walk } from "../tools/house-rules/source-file.ts"
 
-const layers = ["core", "ports", "engine", "stores", "hosts", "dialects", "http", "observe", "archive", "cli", "testing"] as const
+const layers = ["core", "ports", "engine", "stores", "hosts", "dialects", "http", "client", "observe", "archive", "cli", "testing"] as const
 type Layer = (typeof layers)[number]
 
 /** Besides itself. An entry may import everything, and the command line, which is a program, also entries. */
@@ -16,6 +16,8 @@ const mayImport: Record<Layer, readonly Layer[]> = {
   hosts: ["engine", "ports", "core"],
   dialects: ["engine", "core"],
   http: ["engine", "core"],
+  /** What goes over the wire, and the types of what it stands for. */
+  client: ["http", "engine", "core"],
   observe: ["engine", "core"],
   archive: ["engine", "core"],
   cli: layers.filter((layer) => layer !== "cli" && layer !== "testing"),
@@ -30,7 +32,7 @@ function layerOf(path: string): Layer | "entry" | undefined {
 const sources = readSourceFiles("src")
 const modules = sources.filter((file) => !file.isTest)
 /** Suites for stores and hosts stand beside the test kit, and do not ship: tsconfig.build.json leaves them out. */
-const shipped = modules.filter((file) => !/^src\/testing\/(store-conformance|scenarios)\//.test(file.path))
+const shipped = modules.filter((file) => !/^src\/testing\/(store-conformance|client-conformance|scenarios)\//.test(file.path))
 const entries = modules.filter((file) => layerOf(file.path) === "entry")
 
 /** Fails with the whole list, one finding a line. */
@@ -90,6 +92,17 @@ describe("imports", () => {
     expectNone("move what both need to core or ports:", findings)
   })
 
+  it("a client takes from the engine only types, and from the server only what goes over the wire: it runs in browsers", () => {
+    const findings = inLayers("client").flatMap((file) =>
+      file.body
+        .filter((statement) => statement.type === "ImportDeclaration" && statement["importKind"] !== "type")
+        .map((statement) => String((statement["source"] as { readonly value: string }).value))
+        .filter((specifier) => specifier.startsWith("../engine/") || (specifier.startsWith("../http/") && specifier !== "../http/wire.ts"))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    )
+    expectNone("import it as a type, or move what both need to core:", findings)
+  })
+
   it("core imports no package but the value codec's", () => {
     const findings = inLayers("core").flatMap((file) =>
       file.imports
@@ -99,8 +112,8 @@ describe("imports", () => {
     expectNone("core is pure:", findings)
   })
 
-  it("core, ports, engine and testing run on every host, so they import nothing of Node", () => {
-    const findings = inLayers("core", "ports", "engine", "testing").flatMap((file) =>
+  it("core, ports, engine, client and testing run on every host, so they import nothing of Node", () => {
+    const findings = inLayers("core", "ports", "engine", "client", "testing").flatMap((file) =>
       file.imports.filter(({ specifier }) => specifier.startsWith("node:")).map(({ specifier }) => `${file.path} imports ${specifier}`),
     )
     expectNone("ask the Host for it, or take it as a parameter:", findings)

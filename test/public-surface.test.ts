@@ -123,6 +123,22 @@ const surfaces: Record<string, Surface> = {
       "WorkflowSettings",
     ],
   },
+  "src/client.ts": {
+    values: ["CancelledError", "EventTimeoutError", "NonRetryableError", "PerdureError", "ResultTimeoutError", "StepFailedError", "TerminatedError", "connect"],
+    types: [
+      "Change",
+      "ChangeData",
+      "ChangeError",
+      "ChangeIterator",
+      "ChangeType",
+      "Changes",
+      "Client",
+      "ConnectOptions",
+      "ErrorCode",
+      "Handle",
+      "RemoteClient",
+    ],
+  },
   "src/http.ts": {
     values: ["createHttpApp", "serve"],
     types: ["Action", "Authorize", "AuthorizeCall", "HttpAppOptions", "HttpLog", "HttpServer", "ServeOptions"],

@@ -75,6 +75,7 @@ export type ErrorCode =
   | "UNKNOWN_STEP"
   | "UNKNOWN_UPDATE"
   | "UNKNOWN_WORKFLOW"
+  | "UNREACHABLE"
   | "UNSERIALIZABLE"
 
 export class PerdureError extends Error {

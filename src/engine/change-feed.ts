@@ -13,6 +13,8 @@ const recheckMs = 1_000
 export interface ChangeWaiter {
   /** Of this one only. */
   readonly instance: string | undefined
+  /** It is told no more, also where it has not begun to wait. */
+  hasLeft?: true
   wake?: ((batch: ChangeBatch | "again" | undefined) => void) | undefined
 }
 
@@ -68,6 +70,7 @@ export class ChangeFeed {
 
   leave(waiter: ChangeWaiter): void {
     if (--this.#readers === 0) this.#reading.forget()
+    waiter.hasLeft = true
     this.#wake(waiter, undefined)
   }
 
@@ -76,11 +79,11 @@ export class ChangeFeed {
     for (;;) {
       // Whoever reads much must not keep the others from their turn.
       await this.#macrotask()
-      if (this.#closed) return undefined
+      if (this.#closed || waiter.hasLeft) return undefined
       const signals = this.#signals
       const tail = this.#tail
       const batch = await this.#readOrWait(after, waiter)
-      if (batch === undefined || this.#closed) return undefined
+      if (batch === undefined || this.#closed || waiter.hasLeft) return undefined
       if (batch !== "again" && !batch.isEmpty) return batch
       // Whatever was written since the look began may not have been in it, and may have been handed out before this one waits.
       if (batch === "again" || signals !== this.#signals || tail !== this.#tail) continue
@@ -102,7 +105,7 @@ export class ChangeFeed {
     try {
       return await this.#read(after, waiter.instance)
     } catch (error) {
-      if (this.#closed) return undefined
+      if (this.#closed || waiter.hasLeft) return undefined
       if (PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_CORRUPT")) throw error
       this.#host.log.error("changes could not be read; trying again", { error })
       return new Promise((resolve) => {

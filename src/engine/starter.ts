@@ -181,7 +181,15 @@ export class Starter {
     const flow = definition ? flowTraits(definition, input, options.priority) : options.priority ? { priority: options.priority } : undefined
     if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
     const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
-    const identity = { id, incarnation: origin?.incarnation ?? checkRequestId(options.requestId) ?? randomToken(host), workflow: name, version, createdAt: now, tags, ...queue }
+    const identity = {
+      id,
+      incarnation: origin?.incarnation ?? checkRequestId(options.requestId) ?? randomToken(host),
+      workflow: name,
+      version,
+      createdAt: now,
+      tags,
+      ...queue,
+    }
     return {
       definition,
       within: origin?.within,

@@ -20,7 +20,7 @@ const firstMs = 20
 
 export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream<Uint8Array>> {
   const { changes } = spec
-  await changes.cursor()
+  const begin = await changes.cursor()
   const first = changes.next()
   let timer: ReturnType<typeof setTimeout> | undefined
   const begun = new Promise<void>((resolve) => (timer = setTimeout(resolve, firstMs)))
@@ -30,7 +30,7 @@ export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream
     clearTimeout(timer)
   }
   first.catch(() => undefined)
-  return new ReadableStream(new ChangeSource(spec, first), { highWaterMark: 1 })
+  return new ReadableStream(new ChangeSource(spec, first, begin), { highWaterMark: 1 })
 }
 
 const encoder = new TextEncoder()
@@ -39,18 +39,21 @@ class ChangeSource {
   readonly #spec: EventStreamSpec
   #next: ReturnType<ChangeIterator["next"]> | undefined
   #heartbeat: ReturnType<typeof setInterval> | undefined
+  /** Told at once: whoever began with "latest" and comes back before anything happened has to know where that was. */
+  readonly #begin: string | undefined
   #taken = 0
   #isOver = false
 
-  constructor(spec: EventStreamSpec, first: ReturnType<ChangeIterator["next"]>) {
+  constructor(spec: EventStreamSpec, first: ReturnType<ChangeIterator["next"]>, begin: string | undefined) {
     this.#spec = spec
+    this.#begin = begin
     this.#next = first
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     const { signal, heartbeatMs } = this.#spec
     // Also lets the headers out.
-    controller.enqueue(encoder.encode(": perdure\n\n"))
+    controller.enqueue(encoder.encode(this.#begin === undefined ? ": perdure\n\n" : `: perdure\nid: ${this.#begin}\n\n`))
     this.#heartbeat = setInterval(() => void this.#beat(controller), heartbeatMs)
     if (signal.aborted) return this.#end(controller)
     signal.addEventListener("abort", () => this.#end(controller), { once: true })

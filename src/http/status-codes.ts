@@ -71,5 +71,6 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   UNKNOWN_STEP: 400,
   UNKNOWN_UPDATE: 404,
   UNKNOWN_WORKFLOW: 400,
+  UNREACHABLE: 503,
   UNSERIALIZABLE: 400,
 }

@@ -76,12 +76,18 @@ export const controlRoutes: readonly Route[] = [
         id: optional(string({ description: "of the new instance; default: a random one" })),
         from: optional(string()),
         payload: optional(anything()),
+        requestId: optional(string({ description: "random: names this fork, so that sending it again is the same one" })),
         reason,
       }),
     ),
     handle: async ({ client, params: { id }, body = {} }) => {
-      const { from, payload, id: newId = crypto.randomUUID() } = body
-      const options = { id: newId, ...(from === undefined ? undefined : { from }), ...(payload === undefined ? undefined : { input: payload }) }
+      const { from, payload, requestId, id: newId = crypto.randomUUID() } = body
+      const options = {
+        id: newId,
+        ...(from === undefined ? undefined : { from }),
+        ...(payload === undefined ? undefined : { input: payload }),
+        ...(requestId === undefined ? undefined : { requestId }),
+      }
       const fork = await client.fork(id, options)
       return ok({ id: fork.id, status: await fork.status() })
     },

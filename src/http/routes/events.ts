@@ -52,7 +52,7 @@ async function ask(question: Promise<Answer>): Promise<Answer> {
   }
 }
 
-const { id: _, ifExists: __, delay: ___, startAt: ____, ...startFields } = newInstance
+const { id: _, ifExists: __, delay: ___, startAt: ____, requestId: _____, ...startFields } = newInstance
 const sendOrStartBody = object({
   payload: optional(anything("of the event")),
   eventId: optional(string()),

@@ -14,6 +14,7 @@ const startFields = {
   timeout: optional(duration),
   priority: optional(number()),
   tags: optional(list(string())),
+  requestId: optional(string({ description: "random: names this start, so that sending it again is the same start" })),
 }
 const payload = optional(anything("the input"))
 export const newInstance = { id: optional(string()), payload, ...startFields }

@@ -102,6 +102,10 @@ export function followingStories(open: OpenBed): void {
 
     it("ends for whoever leaves, at once, also while it waits, and for good", async () => {
       const engine = await open({ workflows: [double] })
+      const early = engine.changes()[Symbol.asyncIterator]()
+      const notYet = early.next()
+      await early.return()
+      expect(await notYet).toEqual({ done: true, value: undefined })
       const iterator = engine.changes()[Symbol.asyncIterator]()
       const waiting = iterator.next()
       await engine.settle()

@@ -1,0 +1,7 @@
+export { connect } from "./client/connect.ts"
+export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
+export type { RemoteClient } from "./client/remote-client.ts"
+export type { ConnectOptions } from "./client/transport.ts"
+export type { Change, ChangeData, ChangeError, ChangeType } from "./core/change.ts"
+export type { ErrorCode } from "./core/errors.ts"
+export type { ChangeIterator, Changes, Client, Handle } from "./engine/client.ts"

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { allMethods, type OpenClient, type OpenedClient, UseRecord } from "./client-bed.ts"
+import { instanceCases } from "./instance-cases.ts"
+import { overviewCases } from "./overview-cases.ts"
+import { sampleWorkflows } from "./sample-workflows.ts"
+import { scheduleCases } from "./schedule-cases.ts"
+import { startCases } from "./start-cases.ts"
+
+/** What every client must do, whatever is between it and the engine. Free of Node imports, so that it runs on every host. */
+export function describeClient(name: string, open: OpenClient): void {
+  describe(`${name} as a client`, () => {
+    const record = new UseRecord()
+    let opened: OpenedClient | undefined
+    const client = () => {
+      if (opened === undefined) throw new Error("there is a client only while a test runs")
+      return record.of(opened.client)
+    }
+    beforeEach(async () => {
+      opened = await open(sampleWorkflows)
+    })
+    afterEach(async () => {
+      await opened?.close()
+      opened = undefined
+    })
+
+    startCases(client)
+    instanceCases(client)
+    overviewCases(client)
+    scheduleCases(client)
+
+    it("has been asked for all that a client can do", () => {
+      expect(allMethods.filter((method) => !record.used.has(method))).toEqual([])
+    })
+  })
+}

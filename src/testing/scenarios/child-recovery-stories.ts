@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
 import type { TestEngine } from "../test-engine.ts"
-import { atEveryWrite } from "./crash-points.ts"
+import { allMoments, crashAtEveryWrite } from "./crash-at-every-write.ts"
 import { noticed, openWithClient } from "./other-process.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
@@ -35,7 +35,9 @@ export function childRecoveryStories(open: OpenBed): void {
         results.push(await second.result().catch((error: unknown) => [(error as { code: string }).code]))
         return results
       })
-      const writes = await atEveryWrite(open, { workflows: [parent, child, patient] }, async (engine) => {
+      const writes = await crashAtEveryWrite(async (doom) => {
+        const engine = await open({ workflows: [parent, child, patient] })
+        doom.arm(engine)
         await started(engine, "parent", "p")
         await engine.skip("5m")
         expect(await engine.get("p").result()).toEqual([[2, "hello"], ["CANCELLED"]])
@@ -44,7 +46,8 @@ export function childRecoveryStories(open: OpenBed): void {
         const count = (entries: readonly string[] | undefined, type: string) => entries?.filter((one) => one === type).length
         expect([count(types[0], "child.ended"), count(types[1], "run.started"), count(types[1], "event.received")]).toEqual([2, 1, 1])
         expect([count(types[2], "run.started"), count(types[2], "cancel.requested")]).toEqual([1, 1])
-      })
+        await engine.close()
+      }, allMoments)
       expect(writes).toBeGreaterThan(6)
     }, 60_000)
 
@@ -53,12 +56,15 @@ export function childRecoveryStories(open: OpenBed): void {
         await Promise.all([ctx.startChild(patient, { id: "a", onParentEnd: "cancel" }), ctx.startChild(patient, { id: "b", onParentEnd: "terminate" })])
         await ctx.do("last", () => 1)
       })
-      await atEveryWrite(open, { workflows: [parent, patient] }, async (engine) => {
+      await crashAtEveryWrite(async (doom) => {
+        const engine = await open({ workflows: [parent, patient] })
+        doom.arm(engine)
         await started(engine, "parent", "p")
         await engine.skip("5m")
         expect(await engine.get("p").status()).toBe("completed")
         expect([await engine.get("a").status(), await engine.get("b").status()]).toEqual(["cancelled", "terminated"])
-      })
+        await engine.close()
+      }, allMoments)
     }, 60_000)
 
     it("a parent that is paused hears of a child's end when it is resumed, and starts no child before", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
 import { expectReplay } from "../test-engine.ts"
-import { crashAtEveryCommit } from "./crash-at-every-commit.ts"
+import { crashAtEveryWrite } from "./crash-at-every-write.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
 export function conditionStories(open: OpenBed): void {
@@ -155,7 +155,7 @@ export function conditionStories(open: OpenBed): void {
     })
 
     it("whatever crashes, the code goes on once, in the same order", async () => {
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         const engine = await open({ workflows: [voters] })
         const handle = await engine.start(voters, { id: "i" })
         await engine.settle()

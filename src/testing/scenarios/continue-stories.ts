@@ -3,7 +3,7 @@ import * as z from "zod"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
 import type { Logger } from "../../ports/host.ts"
-import { crashAtEveryCommit, unlessEnded } from "./crash-at-every-commit.ts"
+import { crashAtEveryWrite, unlessEnded } from "./crash-at-every-write.ts"
 import { Gate } from "./gate.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
@@ -30,7 +30,7 @@ export function continueStories(open: OpenBed): void {
     })
 
     it("gives its result to whoever waited since the first run, also over a crash at every write", async () => {
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         const engine = await open({ workflows: [counting] })
         const handle = await engine.start(counting, { id: "i", input: 2 })
         doom.arm(engine)
@@ -55,7 +55,7 @@ export function continueStories(open: OpenBed): void {
         if (words.length < 4) return ctx.continueAsNew(words)
         return words
       })
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         const engine = await open({ workflows: [taking] })
         const handle = await engine.start(taking, { id: "i", input: [] })
         await engine.settle()
@@ -78,7 +78,7 @@ export function continueStories(open: OpenBed): void {
         const words = [...heard, (await ctx.waitForEvent("word")) as string]
         return words.at(-1) === "end" ? words : ctx.continueAsNew(words)
       })
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         const engine = await open({ workflows: [listening] })
         const handle = await engine.start(listening, { id: "i", input: [] })
         await engine.settle()

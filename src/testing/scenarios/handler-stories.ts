@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
-import { atEveryWrite } from "./crash-points.ts"
+import { allMoments, crashAtEveryWrite } from "./crash-at-every-write.ts"
 import { Gate } from "./gate.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
@@ -194,7 +194,9 @@ export function handlerStories(open: OpenBed): void {
         await ctx.waitForEvent("stop")
         return heard
       })
-      const writes = await atEveryWrite(open, { workflows: [flow] }, async (engine) => {
+      const writes = await crashAtEveryWrite(async (doom) => {
+        const engine = await open({ workflows: [flow] })
+        doom.arm(engine)
         const until = async (act: () => Promise<unknown>) => {
           for (let tries = 0, done = false; !done && tries < 3; tries++) {
             const acting = act().then(
@@ -210,7 +212,8 @@ export function handlerStories(open: OpenBed): void {
         await until(() => engine.get("i").sendEvent("stop", undefined, { eventId: "stop" }))
         await engine.skip("1m")
         expect(await engine.get("i").result()).toEqual([1, 2, 3])
-      })
+        await engine.close()
+      }, allMoments)
       expect(writes).toBeGreaterThan(4)
     }, 60_000)
 

@@ -4,9 +4,9 @@ import { PerdureError } from "../../core/errors.ts"
 import { workflow } from "../../core/workflow.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { StoreProvider } from "../../ports/store.ts"
+import { overriding } from "../overriding.ts"
 import { Gate } from "./gate.ts"
 import { noticed } from "./other-process.ts"
-import { replacing } from "./replacing.ts"
 import { entriesSeen, type OpenBed } from "./scenario-bed.ts"
 
 const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word"))
@@ -31,7 +31,7 @@ async function dyingClient(provider: StoreProvider, host: Engine["parts"]["worke
         dead.open()
         return new Promise(() => undefined)
       }
-      return replacing(inner, { journal: replacing(journal, { commit }) })
+      return overriding(inner, { journal: overriding(journal, { commit }) })
     },
   }
   const dead = new Gate()

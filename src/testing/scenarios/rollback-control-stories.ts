@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
-import { crashAtEveryCommit } from "./crash-at-every-commit.ts"
+import { crashAtEveryWrite } from "./crash-at-every-write.ts"
 import { Gate } from "./gate.ts"
 import { stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
@@ -341,14 +341,13 @@ export function rollbackControlStories(open: OpenBed): void {
     })
 
     it.each(["fail", "cancel", "terminate"] as const)("%s: each step is undone, none again once that is recorded", async (end) => {
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         undone = []
         const engine = await open({ workflows: [twice], cancelGrace: "1d" })
         const handle = await engine.start(twice, { id: "i", input: end === "fail" ? "fail" : "wait" })
         if (end !== "fail") await engine.settle()
         doom.arm(engine)
-        if (end === "cancel") await handle.cancel()
-        else if (end === "terminate") await handle.terminate({ rollback: true })
+        if (end !== "fail") await doom.insist(() => (end === "cancel" ? handle.cancel() : handle.terminate({ rollback: true })))
         await doom.rest()
         await engine.skip("1h")
         await doom.rest()

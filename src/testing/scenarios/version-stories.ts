@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
-import { crashAtEveryCommit, unlessEnded } from "./crash-at-every-commit.ts"
+import { crashAtEveryWrite, unlessEnded } from "./crash-at-every-write.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "./scenario-bed.ts"
 
 export function versionStories(open: OpenBed): void {
@@ -135,7 +135,7 @@ export function versionStories(open: OpenBed): void {
 
     it("deployed with a crash at every write of the old code, each instance comes to its end on one path or the other", async () => {
       const results = new Set<string>()
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         calls = []
         const engine = await open({ workflows: [before] })
         const handle = await engine.start(before, { id: "i" })
@@ -161,7 +161,7 @@ export function versionStories(open: OpenBed): void {
         }
         return answers
       })
-      await crashAtEveryCommit(async (doom) => {
+      await crashAtEveryWrite(async (doom) => {
         const engine = await open({ workflows: [looping] })
         const handle = await engine.start(looping, { id: "i" })
         doom.arm(engine)

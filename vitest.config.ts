@@ -24,7 +24,7 @@ export default defineConfig({
     projects: [
       // Nothing in these waits on real time; but they compute, and the machine may be busy.
       project("unit", { include: ["src/**/*.test.ts", "test/*.test.ts", "bench/*.test.ts"], exclude: ["test/package.test.ts"], testTimeout: 30_000 }),
-      project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),
+      project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 300_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
       project("crash", { include: ["test/crash/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),

@@ -1,7 +1,7 @@
 /** Programs as code: deterministic, it asks through its context, and tells the ledger what it sees. */
 import { PerdureError, type AnyWorkflow, type Context, type StepContext } from "perdure"
 import type { Ledger, Trace } from "./ledger.ts"
-import { childName, type ChildStart, type Cut, type Parallel, type Patch, type Program, type Sleep, type Step, type Wait } from "./program.ts"
+import { childName, type ChildStart, type Condition, type Cut, type Parallel, type Patch, type Program, type Sleep, type Step, type Wait } from "./program.ts"
 
 export interface Surroundings {
   readonly ledger: Ledger
@@ -41,6 +41,8 @@ export class Code {
       case "sleep":
       case "wait":
         return this.#timer(node, undefined)
+      case "condition":
+        return this.#condition(node)
       case "cut":
         return this.#cut(node)
       case "child":
@@ -82,6 +84,14 @@ export class Code {
       ...(fallback === undefined ? {} : { default: fallback }),
     }
     return this.#observed(this.#id(label), this.#asks.waitForEvent(label, options as { type: string }))
+  }
+
+  #condition({ label, seen, timeoutMs }: Condition): Promise<unknown> {
+    const ctx = this.#asks as Context
+    return this.#observed(
+      this.#id(label),
+      ctx.condition(() => this.#trace.seen.length >= seen, { name: label, timeout: timeoutMs }),
+    )
   }
 
   async #cut({ timer, after }: Cut): Promise<unknown> {

@@ -306,6 +306,7 @@ export class Simulation {
     )
     statistics.count("runs from a step", entries.filter(({ entry }) => entry.type === "run.started" && "kept" in entry).length)
     statistics.count("steps timed out", entries.filter(({ entry }) => entry.type === "step.failed" && JSON.stringify(entry).includes("STEP_TIMEOUT")).length)
+    statistics.count("conditions", entries.filter(({ entry }) => entry.type === "wait.completed" && !("from" in entry)).length)
     statistics.count("answered updates", this.answers.updates)
     statistics.count("answered queries", this.answers.queries)
     statistics.count("slots taken", this.#slotAudit.taken)

@@ -197,6 +197,8 @@ class ProgramMaker {
         return this.#sleep()
       case "wait":
         return this.#wait()
+      case "condition":
+        return { kind, label: this.#label("h"), seen: dice.upTo(8), timeoutMs: dice.pick([0, 500, 3_000, 12_000]) }
       case "seq":
         return { kind, nodes: this.#some(depth, isNested) }
       case "try":
@@ -275,7 +277,7 @@ class ProgramMaker {
 }
 
 const nestedKinds = ["step", "step", "step", "sleep", "wait", "seq", "try", "all", "allSettled", "race", "race", "any", "cut"] as const
-const kinds = [...nestedKinds, "child", "child", "patch"] as const
+const kinds = [...nestedKinds, "child", "child", "patch", "condition"] as const
 
 class Dice {
   readonly #random: SeededRandom

@@ -1,6 +1,6 @@
 /** Workflow programs as data: small enough to print, rich enough to go wrong. The interpreter runs them, the reference model judges them. */
 
-export type Program = Step | Sleep | Wait | Sequence | Parallel | Try | Cut | ChildStart | Patch
+export type Program = Step | Sleep | Wait | Condition | Sequence | Parallel | Try | Cut | ChildStart | Patch
 
 export interface Step {
   readonly kind: "step"
@@ -24,6 +24,14 @@ export interface Sleep {
   readonly kind: "sleep"
   readonly label: string
   readonly ms: number
+}
+
+/** Holds when the code has seen so much settle; not inside a step. */
+export interface Condition {
+  readonly kind: "condition"
+  readonly label: string
+  readonly seen: number
+  readonly timeoutMs: number
 }
 
 export interface Wait {
@@ -204,6 +212,7 @@ export function* nodesOf(program: Program): Generator<Program> {
       return
     case "sleep":
     case "wait":
+    case "condition":
     case "child":
       return
     case "cut":
@@ -267,6 +276,8 @@ export function printProgram(program: Program, indent = ""): string {
       const { label, event, timeoutMs, fallback } = program
       return `${indent}wait ${label} for ${event}${timeoutMs === undefined ? "" : ` up to ${timeoutMs}ms`}${fallback === undefined ? "" : ` else ${fallback}`}`
     }
+    case "condition":
+      return `${indent}condition ${program.label}: ${program.seen} seen, up to ${program.timeoutMs}ms`
     case "cut":
       return `${indent}cut${inside([program.timer])}\n${indent}after${inside([program.after])}`
     case "patch":

@@ -26,6 +26,8 @@ export function allowsResult(node: Program, value: unknown, sent: Payloads): boo
       return isList(value, 2) && value[0] === node.label && allowsResult(node.inner, value[1], sent)
     case "sleep":
       return value === node.label
+    case "condition":
+      return typeof value === "boolean"
     case "wait":
       if (typeof value !== "string") return false
       return (node.timeoutMs !== undefined && node.fallback === value) || sent.get(node.event)?.has(value) === true
@@ -87,6 +89,7 @@ export function allowsError(node: Program, error: string): boolean {
       if (error === `failed:timeout ${node.label}`) return (node.hangs ?? 0) >= node.attemptsMax
       return error === `failed:boom ${node.label}` && (node.fails >= node.attemptsMax || (node.inner !== undefined && mayFail(node.inner)))
     case "sleep":
+    case "condition":
       return false
     case "wait":
       return node.timeoutMs !== undefined && node.fallback === undefined && error === `timeout:${node.label}`
@@ -117,6 +120,7 @@ function mayFail(node: Program): boolean {
     case "step":
       return alwaysFails(node) || (node.inner !== undefined && mayFail(node.inner))
     case "sleep":
+    case "condition":
       return false
     case "wait":
       return node.timeoutMs !== undefined && node.fallback === undefined

@@ -79,7 +79,7 @@ export class RunAudit {
       case "wait.started":
         if (this.#settled.has(id) || this.#timers.has(id)) return "it was asked for before"
         this.#timers.set(id, (entry["wakeAt"] ?? entry["timeoutAt"]) as number | undefined)
-        if (entry.type === "wait.started") this.events.wait(id, entry["event"] as string)
+        if (entry.type === "wait.started" && "event" in entry) this.events.wait(id, entry["event"] as string)
         return undefined
       case "sleep.completed":
       case "wait.timedOut": {
@@ -88,6 +88,7 @@ export class RunAudit {
         return this.#settle(id, position)
       }
       case "wait.completed":
+        if (!("from" in entry)) return this.#timers.has(id) ? this.#settle(id, position) : "nobody waits"
         return this.events.complete(id, entry["from"] as number) ?? this.#settle(id, position)
       case "event.received":
         return this.#receive(mirrored, isKept)

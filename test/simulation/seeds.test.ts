@@ -18,7 +18,17 @@ const expectedKinds = [
   ...["renew error before", "renew ignored", "renew delay before", "renew delay after", "hint lost", "freezes", "deploys"],
   ...["turns", "lost turns", "replays", "recoveries", "takeovers", "step calls"],
   ...["children", "forsaken children", "child.ended", "event.handled", "update.accepted", "update.completed", "update.failed", "answered updates"],
-  ...["answered queries", "patched", "run.continued", "runs from a step", "ask.aborted", "terminate.requested", "steps undone", "steps timed out"],
+  ...[
+    "answered queries",
+    "patched",
+    "run.continued",
+    "runs from a step",
+    "ask.aborted",
+    "terminate.requested",
+    "steps undone",
+    "steps timed out",
+    "conditions",
+  ],
   ...["slots taken", "limits reached"],
   ...["schedules", "firings", "firings skipped", "schedules.write crash before", "schedules.write crash after", "schedules.write error after"],
 ]

@@ -9,6 +9,7 @@ export type ErrorCode =
   | "ADDRESS_IN_USE"
   | "ASYNC_TRANSACTION"
   | "BAD_DURATION"
+  | "BAD_EXPORT"
   | "BAD_ID"
   | "BAD_JSON"
   | "BAD_LIMIT_KEY"

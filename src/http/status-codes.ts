@@ -5,6 +5,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   ADDRESS_IN_USE: 500,
   ASYNC_TRANSACTION: 422,
   BAD_DURATION: 400,
+  BAD_EXPORT: 400,
   BAD_ID: 400,
   BAD_JSON: 400,
   BAD_LIMIT_KEY: 400,

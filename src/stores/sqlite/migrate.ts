@@ -25,12 +25,13 @@ export function migrate(driver: SqlDriver, steps: readonly Migration[] = migrati
   })
 }
 
-interface SchemaVersion {
+/** The schema of a database as it is; version 0: it has none of ours. */
+export interface SchemaVersion {
   readonly version: number
   readonly compatible: number
 }
 
-function versionOf(driver: SqlDriver): SchemaVersion {
+export function versionOf(driver: SqlDriver): SchemaVersion {
   const table = driver.prepare(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_meta'`).get()
   if (table === undefined) return { version: 0, compatible: 0 }
   const row = driver.prepare(`SELECT version, compatible FROM perdure_meta`).get()

@@ -13,10 +13,10 @@ export class NodeSqlDriver implements SqlDriver {
   #closed = false
 
   /** `settings` are run before anything else. */
-  constructor(path: string, settings: string) {
+  constructor(path: string, settings: string, readOnly = false) {
     this.path = path
     try {
-      this.#database = new DatabaseSync(path)
+      this.#database = new DatabaseSync(path, { readOnly })
     } catch (error) {
       throw sqliteFailure(path, error)
     }

@@ -18,15 +18,19 @@ interface Opening {
   readonly settings: string
   readonly pollIntervalMs: number
   readonly context: StoreContext
+  /** Nothing is written, not even a newer schema. */
+  readonly readOnly?: boolean
 }
 
 export function openSqliteStore(opening: Opening): Store {
-  refuseUnwritable(opening.path)
+  if (opening.readOnly !== true) refuseUnwritable(opening.path)
   const driver = openDriver(opening)
   try {
-    migrate(driver)
-    // A file that cannot be written should say so now, not at the first commit.
-    driver.transaction(() => {})
+    if (opening.readOnly !== true) {
+      migrate(driver)
+      // A file that cannot be written should say so now, not at the first commit.
+      driver.transaction(() => {})
+    }
     return new SqliteStore(driver, opening)
   } catch (error) {
     driver.close()
@@ -47,9 +51,9 @@ function refuseUnwritable(path: string): void {
   }
 }
 
-function openDriver({ path, settings }: Opening): NodeSqlDriver {
+function openDriver({ path, settings, readOnly = false }: Opening): NodeSqlDriver {
   try {
-    return new NodeSqlDriver(path, settings)
+    return new NodeSqlDriver(path, settings, readOnly)
   } catch (error) {
     throw explained(error, path)
   }

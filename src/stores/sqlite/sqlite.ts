@@ -39,3 +39,12 @@ export function sqlite(path: string, options: SqliteOptions = {}): StoreProvider
   ]
   return { name: "sqlite", open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, context }) }
 }
+
+/** A store that only reads, and leaves the file as it is. Its schema must be the one that this code knows. */
+export function sqliteReader(path: string): StoreProvider {
+  const settings = `PRAGMA busy_timeout = 5000; PRAGMA cache_size = -16000`
+  return {
+    name: "sqlite",
+    open: async (context) => openSqliteStore({ path, settings, pollIntervalMs: 1_000, context: { ...context, role: "client" }, readOnly: true }),
+  }
+}

@@ -1,0 +1,51 @@
+import type { Command } from "commander"
+import { databaseOf } from "../database-target.ts"
+import { fileChecks } from "../doctor/file-checks.ts"
+import { fail, type Finding, ok } from "../doctor/finding.ts"
+import { platformChecks } from "../doctor/platform-checks.ts"
+import { workChecks } from "../doctor/work-checks.ts"
+import { exitCodes } from "../exit-code.ts"
+import type { Invocation } from "../invocation.ts"
+import { oneLine } from "../output/plain-text.ts"
+import { isAddress } from "../profile.ts"
+
+export function addDoctor(program: Command, cli: Invocation): void {
+  program
+    .command("doctor")
+    .addHelpText("after", "\nLooks at Node, the database or server, and what is in it. Changes nothing. Exit code 1: something has failed.")
+    .action(async () => {
+      const findings = [...(await platformChecks()), ...(await targetChecks(cli))]
+      const isOk = findings.every(({ level }) => level !== "fail")
+      cli.print({ ok: isOk, findings }, () => `${findings.map((finding) => lineOf(finding, cli)).join("\n")}\n`)
+      if (!isOk) cli.exitCode = exitCodes.failed
+    })
+}
+
+async function targetChecks(cli: Invocation): Promise<readonly Finding[]> {
+  const { target, io } = cli
+  if (target.kind === "url" && target.from !== "the default") return [await checkServer(target.url)]
+  const db = databaseOf(cli, "doctor")
+  if (isAddress(db)) return [ok("database", "a database server; perdure list tells whether it can be reached")]
+  const { findings, isReadable } = fileChecks(db)
+  if (!isReadable) return findings
+  try {
+    return [...findings, ...workChecks(db, io.now())]
+  } catch (error) {
+    return [...findings, fail("content", error instanceof Error ? error.message : String(error), "perdure migrate, if the schema is older than this perdure")]
+  }
+}
+
+async function checkServer(url: string): Promise<Finding> {
+  try {
+    const response = await fetch(new URL("readyz", url.endsWith("/") ? url : `${url}/`), { signal: AbortSignal.timeout(5_000) })
+    if (response.ok) return ok("server", `${url} is ready`)
+    return fail("server", `${url} answers ${response.status} to /readyz`, "look at the log of the server")
+  } catch (error) {
+    return fail("server", `${url} does not answer: ${error instanceof Error ? error.message : String(error)}`, "start it, or give another --url")
+  }
+}
+
+function lineOf({ name, level, message, way }: Finding, { style }: Invocation): string {
+  const mark = { ok: style.green("ok  "), warn: style.yellow("warn"), fail: style.red("fail") }[level]
+  return `${mark} ${style.bold(name)}: ${oneLine(message)}${way === undefined ? "" : `\n     ${style.dim(`→ ${way}`)}`}`
+}

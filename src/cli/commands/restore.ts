@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import type { Command } from "commander"
+import { PerdureError } from "../../core/errors.ts"
+import { copyDatabase, newestSchema, schemaOf } from "../../stores/sqlite/database-file.ts"
+import { WorkerLock } from "../../stores/sqlite/worker-lock.ts"
+import { databaseOf } from "../database-target.ts"
+import { CommandError, exitCodes, usageError } from "../exit-code.ts"
+import type { Invocation } from "../invocation.ts"
+import { isAddress } from "../profile.ts"
+
+/** What belongs to a database besides its file. */
+const companions = ["", "-wal", "-shm", "-journal"]
+
+export function addRestore(program: Command, cli: Invocation): void {
+  program
+    .command("restore")
+    .argument("<file>", "a backup")
+    .option("--force", "put it in the place of the database that is there, which is kept aside")
+    .addHelpText("after", "\nStop every process that has the database open first; one that executes its workflows is noticed, and the restore refused.")
+    .action(async (file: string, options: { readonly force?: boolean }) => {
+      const db = databaseOf(cli, "restore")
+      if (isAddress(db)) throw usageError("restore is for SQLite files; use the tools of your database server")
+      const source = resolve(cli.io.cwd, file)
+      refuseUnusable(source)
+      if (existsSync(db) && options.force !== true)
+        throw new CommandError("FILE_EXISTS", exitCodes.failed, `"${db}" is there already; with --force it is kept aside, and the backup takes its place`)
+      mkdirSync(dirname(db), { recursive: true })
+      const lock = WorkerLock.take(existsSync(db) ? realpathSync(db) : db)
+      if (lock === undefined) throw new CommandError("WORKER_RUNNING", exitCodes.failed, `a worker executes the workflows of "${db}"; stop it first`)
+      try {
+        const fresh = `${db}.restored`
+        rmSync(fresh, { force: true })
+        await copyDatabase(source, fresh)
+        const aside = existsSync(db) ? setAside(db, cli.io.now()) : undefined
+        renameSync(fresh, db)
+        cli.print({ db, from: source, ...(aside === undefined ? undefined : { keptAside: aside }) }, () =>
+          aside === undefined ? `restored to ${db}\n` : `restored to ${db}; what was there is ${aside}\n`,
+        )
+      } finally {
+        lock.release()
+      }
+    })
+}
+
+function refuseUnusable(source: string): void {
+  if (!existsSync(source)) throw new CommandError("NO_FILE", exitCodes.usage, `there is no file "${source}"`)
+  const { version, compatible } = schemaOf(source)
+  if (version === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${source}" is no database of Perdure`)
+  if (compatible > newestSchema)
+    throw new PerdureError(
+      "DATABASE_TOO_NEW",
+      `"${source}" has schema version ${version}, and this version of perdure knows versions up to ${newestSchema}; upgrade perdure first`,
+    )
+}
+
+/** The old database with all that belongs to it, under another name. */
+function setAside(db: string, now: number): string {
+  const aside = `${db}.before-${new Date(now).toISOString().replace(/[:.]/g, "-")}`
+  for (const suffix of companions) if (existsSync(db + suffix)) renameSync(db + suffix, aside + suffix)
+  return aside
+}

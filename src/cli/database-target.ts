@@ -1,0 +1,28 @@
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
+import type { StoreProvider } from "../ports/store.ts"
+import { CommandError, exitCodes, usageError } from "./exit-code.ts"
+import type { Invocation } from "./invocation.ts"
+import { isAddress } from "./profile.ts"
+
+/** The database that a command works on itself, rather than asking whoever has it: a file, or the address of a database server. */
+export function databaseOf(cli: Invocation, command: string): string {
+  const { target, options, io } = cli
+  if (target.kind === "db") return target.db
+  if (options.url !== undefined || target.from !== "the default") throw usageError(`${command} works on the database itself, not through a server; give --db`)
+  return resolve(io.cwd, "perdure.db")
+}
+
+/** One that is a SQLite file, and is there. */
+export function databaseFileOf(cli: Invocation, command: string): string {
+  const db = databaseOf(cli, command)
+  if (isAddress(db)) throw usageError(`${command} is for SQLite files; use the tools of your database server`)
+  if (existsSync(db)) return db
+  throw new CommandError("NO_DATABASE", exitCodes.unreachable, `there is no file "${db}"; give the path of the database with --db`)
+}
+
+/** The store in a database, as the user's own program would open it. */
+export async function storeOf(db: string): Promise<StoreProvider> {
+  if (!isAddress(db)) return (await import("../sqlite.ts")).sqlite(db)
+  throw usageError(`"${new URL(db).protocol}" databases are not known to this version; give --db with a file`)
+}

@@ -1,0 +1,65 @@
+import { formatDuration } from "../../core/duration.ts"
+import { databaseBytes, reading } from "../../stores/sqlite/database-file.ts"
+import { bytesText } from "../output/bytes.ts"
+import { type Finding, ok, warn } from "./finding.ts"
+import { lockHolder } from "./lock-holder.ts"
+
+const overdueMs = 60_000
+const deepBytesMax = 1024 ** 3
+const shownMax = 5
+const journalBytesMax = 16 * 1024 * 1024
+
+/** What is in a database: who works on it, what waits for a person, and what has grown large. */
+export function workChecks(db: string, now: number): readonly Finding[] {
+  return [checkWorker(db), checkStalled(db), checkOverdue(db, now), checkJournals(db)]
+}
+
+function checkWorker(db: string): Finding {
+  const holder = lockHolder(db)
+  if (!holder) return warn("worker", "no process executes the workflows", "start your program, or perdure worker")
+  const { pid, command } = holder
+  return ok("worker", `a process executes the workflows${pid === undefined ? "" : `: ${pid}${command === undefined ? "" : ` (${command})`}`}`)
+}
+
+function checkStalled(db: string): Finding {
+  const [ids, count] = reading(db, (driver) => {
+    const rows = driver.prepare(`SELECT id FROM perdure_instance WHERE status = 'stalled' ORDER BY created_at LIMIT ${shownMax}`).all()
+    const total = driver.prepare(`SELECT count(*) AS count FROM perdure_instance WHERE status = 'stalled'`).get()
+    return [rows.map((row) => String(row["id"])), Number(total?.["count"] ?? 0)] as const
+  })
+  if (count === 0) return ok("stalled", "no instance is stalled")
+  return warn("stalled", `${count} stalled: ${ids.join(", ")}${count > ids.length ? " …" : ""}`, "perdure why <id> says what each needs")
+}
+
+/** Claimable for a while, and nobody takes them. */
+function checkOverdue(db: string, now: number): Finding {
+  const row = reading(db, (driver) =>
+    driver.prepare(`SELECT count(*) AS count, min(claimable_at) AS since, min(id) AS id FROM perdure_instance WHERE claimable_at <= ?`).get(now - overdueMs),
+  )
+  const count = Number(row?.["count"] ?? 0)
+  if (count === 0) return ok("overdue", "nothing is overdue")
+  const late = formatDuration(now - Number(row?.["since"]))
+  return warn(
+    "overdue",
+    `${count} due and not taken, for up to ${late}; such as ${String(row?.["id"])}`,
+    "perdure why <id>: no worker is running, or none has the version or serves the task queue",
+  )
+}
+
+function checkJournals(db: string): Finding {
+  const size = databaseBytes(db)
+  if (size > deepBytesMax) return ok("journals", `not measured in a database of ${bytesText(size)}`)
+  const rows = reading(db, (driver) =>
+    driver
+      .prepare(
+        `SELECT i.id AS id, sum(length(j.entries)) AS bytes, max(j.position + j.count - 1) AS entries FROM perdure_journal j
+          JOIN perdure_instance i ON i.key = j.instance WHERE i.end_position IS NULL GROUP BY j.instance ORDER BY bytes DESC LIMIT 1`,
+      )
+      .all(),
+  )
+  const [largest] = rows
+  if (!largest) return ok("journals", "no instance is open")
+  const bytes = Number(largest["bytes"])
+  const text = `the longest of an open instance: ${String(largest["id"])}, ${bytesText(bytes)} in ${String(largest["entries"])} entries`
+  return bytes > journalBytesMax ? warn("journals", text, "a long loop should continueAsNew now and then: each load replays all of it") : ok("journals", text)
+}

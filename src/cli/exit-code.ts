@@ -21,6 +21,7 @@ const byCode = new Map<ErrorCode, number>([
   ...kind(
     exitCodes.usage,
     "BAD_DURATION",
+    "BAD_EXPORT",
     "BAD_ID",
     "BAD_JSON",
     "BAD_NAME",

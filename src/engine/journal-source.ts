@@ -11,7 +11,7 @@ import type { JournalExport } from "./replay.ts"
 /** Where journals to be checked come from: a client of the engine that runs the instances, or journals that somebody kept. */
 export type JournalSource = Pick<Client, "list" | "describe" | "get"> | Iterable<JournalExport> | AsyncIterable<JournalExport>
 
-export const openStatuses = ["queued", "running", "sleeping", "waiting", "paused", "stalled"] as const satisfies readonly Status[]
+const openStatuses = ["queued", "running", "sleeping", "waiting", "paused", "stalled"] as const satisfies readonly Status[]
 
 const pageSize = 200
 

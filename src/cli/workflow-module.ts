@@ -1,0 +1,89 @@
+import { spawnSync } from "node:child_process"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import { CommandError, exitCodes } from "./exit-code.ts"
+import { shownPath } from "./workflow-entry.ts"
+
+/** Loads a module and gives the workflows among its exports. */
+export async function loadWorkflows(entry: string, cwd: string): Promise<readonly AnyWorkflow[]> {
+  const shown = shownPath(entry, cwd)
+  let exported: Readonly<Record<string, unknown>>
+  try {
+    exported = (await import(pathToFileURL(entry).href)) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    throw notLoaded(entry, shown, cwd, error)
+  }
+  const found = new Map<AnyWorkflow, string>()
+  for (const [name, value] of Object.entries(exported)) collect(value, name, found)
+  if (found.size === 0) {
+    const names = Object.keys(exported)
+    const has = names.length === 0 ? "nothing" : names.map((name) => `"${name}"`).join(", ")
+    throw new CommandError(
+      "NO_WORKFLOWS",
+      exitCodes.usage,
+      `${shown} exports no workflow (it exports ${has}); export what workflow(…) gives, by a name, as the default, or in an array`,
+    )
+  }
+  refuseTwins(found, shown)
+  return [...found.keys()]
+}
+
+/** A workflow, an array of them, or an object that has them under `workflows`. */
+function collect(value: unknown, name: string, found: Map<AnyWorkflow, string>): void {
+  if (isWorkflow(value)) {
+    if (!found.has(value)) found.set(value, name)
+  } else if (Array.isArray(value)) value.forEach((one, index) => collect(one, `${name}[${index}]`, found))
+  else if (typeof value === "object" && value !== null && "workflows" in value) collect(value.workflows, `${name}.workflows`, found)
+}
+
+/** Not by a brand: the module may have another copy of the package. */
+function isWorkflow(value: unknown): value is AnyWorkflow {
+  if (typeof value !== "object" || value === null) return false
+  const { name, version, options, run } = value as Partial<Record<keyof AnyWorkflow, unknown>>
+  return typeof name === "string" && typeof version === "string" && typeof options === "object" && typeof run === "function"
+}
+
+function refuseTwins(found: ReadonlyMap<AnyWorkflow, string>, shown: string): void {
+  const names = new Map<string, string>()
+  for (const [{ name, version }, exported] of found) {
+    const key = `${name}@${version}`
+    const other = names.get(key)
+    if (other !== undefined)
+      throw new CommandError(
+        "DUPLICATE_WORKFLOW",
+        exitCodes.usage,
+        `${shown} has two definitions of workflow "${name}", version "${version}": "${other}" and "${exported}"; give one of them another version`,
+      )
+    names.set(key, exported)
+  }
+}
+
+function notLoaded(entry: string, shown: string, cwd: string, error: unknown): CommandError {
+  const place = placeOf(error, cwd) ?? (error instanceof SyntaxError ? checkedPlace(entry, cwd) : undefined)
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return new CommandError("NOT_LOADED", exitCodes.usage, `${shown} could not be loaded: ${place === undefined ? "" : `${place}: `}${text}`, { cause: error })
+}
+
+/** Where in the user's files an error comes from: the first line of a syntax error's stack, or the first frame that is not Node's own. */
+function placeOf(error: unknown, cwd: string): string | undefined {
+  if (!(error instanceof Error) || error.stack === undefined) return undefined
+  const [first = ""] = error.stack.split("\n")
+  const head = /^(?<path>(?:file:\/\/)?\/.*|[A-Z]:\\.*):(?<line>\d+)$/.exec(first)?.groups
+  const frame = /(?<path>file:\/\/[^\s)]+?):(?<line>\d+):\d+\)?$/m.exec(error.stack)?.groups
+  const found = head ?? frame
+  if (!found) return undefined
+  const path = found["path"] ?? ""
+  const file = path.startsWith("file:") ? fileURLToPath(path) : path
+  return file.includes("node_modules") || isOurs(file) ? undefined : `${shownPath(file, cwd)}:${found["line"]}`
+}
+
+function isOurs(file: string): boolean {
+  return file === fileURLToPath(import.meta.url)
+}
+
+/** Node tells the place of a syntax error in JavaScript only to its console. */
+function checkedPlace(entry: string, cwd: string): string | undefined {
+  const { stderr } = spawnSync(process.execPath, ["--check", entry], { encoding: "utf8", timeout: 10_000 })
+  const [, line] = /^.*:(\d+)$/m.exec(stderr) ?? []
+  return line === undefined ? undefined : `${shownPath(entry, cwd)}:${line}`
+}

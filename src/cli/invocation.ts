@@ -16,6 +16,8 @@ export class Invocation {
   readonly errorStyle: Style
   /** What the process will exit with if nothing throws. */
   exitCode = 0
+  /** What it exits with when it is interrupted, where that is the way to end it. */
+  interruptedCode: number | undefined = undefined
   readonly #program: Command
   readonly #asJson: AsJson | undefined
   readonly #closers: (() => Promise<void>)[] = []

@@ -40,3 +40,8 @@ const io: Io = {
 }
 
 process.exitCode = await run(process.argv.slice(2), io)
+
+// A module of the user's may hold the process open for ever. What is printed is let through, then it ends.
+setInterval(() => {
+  if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit()
+}, 100).unref()

@@ -78,7 +78,7 @@ function interruption(signal: AbortSignal): Promise<never> {
 }
 
 function conclude(error: unknown, cli: Invocation, { asJson, debug }: { readonly asJson: AsJson | undefined; readonly debug: boolean }): number {
-  if (error instanceof Interruption) return error.exitCode
+  if (error instanceof Interruption) return cli.interruptedCode ?? error.exitCode
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
   // A command of commands without one: its help has been printed.
   if (error instanceof CommanderError && error.code === "commander.help") return exitCodes.usage

@@ -1,0 +1,65 @@
+import type { Command } from "commander"
+import { wholeNumber } from "../argument.ts"
+import { databaseOf } from "../database-target.ts"
+import type { DevReport } from "../dev/dev-message.ts"
+import { FileWatch, projectFolder } from "../dev/file-watch.ts"
+import { Supervisor } from "../dev/supervisor.ts"
+import type { Invocation } from "../invocation.ts"
+import { safeText } from "../output/plain-text.ts"
+import { findEntry, shownPath } from "../workflow-entry.ts"
+
+export function addDev(program: Command, cli: Invocation): void {
+  program
+    .command("dev")
+    .argument("[entry]", "the module that exports your workflows")
+    .option("-p, --port <n>", "of the HTTP API", wholeNumber("--port", 0), 8787)
+    .option("--no-api", "without the HTTP API")
+    .addHelpText(
+      "after",
+      "\nExecutes workflows, serves the HTTP API on this machine, and starts anew when a file of the project changes: instances go on where they were.",
+    )
+    .action(async (named: string | undefined, options: { readonly port: number; readonly api: boolean }) => {
+      const entry = findEntry(cli.io, named)
+      const db = databaseOf(cli, "dev")
+      const { cwd } = cli.io
+      cli.interruptedCode = 0
+      const { style } = cli
+      const supervisor = new Supervisor(
+        { entry, db, cwd, ...(options.api ? { port: options.port } : undefined) },
+        {
+          onReady: (report, isAgain) => cli.printLine(report, () => readyText(report, isAgain, cli, entry, db)),
+          onFailed: (message) => cli.printLine({ type: "failed", message }, () => `${style.red("not started")} ${safeText(message)}\nwaiting for a change`),
+          onDied: (how, restarts) =>
+            cli.printLine(
+              { type: "died", how, restarts },
+              () => `${style.red("ended")} by itself (${how}); ${restarts ? "starting again" : "waiting for a change"}`,
+            ),
+        },
+      )
+      const watch = new FileWatch(projectFolder(entry), (path) => {
+        cli.printLine({ type: "changed", path }, () => `${style.dim("changed")} ${shownPath(path, cwd)}`)
+        supervisor.replace()
+      })
+      cli.onClose(async () => {
+        watch.close()
+        cli.note("stopping")
+        await supervisor.stop()
+      })
+      supervisor.start()
+      // Until it is interrupted.
+      await new Promise<never>(() => undefined)
+    })
+}
+
+function readyText(
+  { offers, role, url }: DevReport & { readonly type: "ready" },
+  isAgain: boolean,
+  { style, io }: Invocation,
+  entry: string,
+  db: string,
+): string {
+  const what = `${offers.join(", ")} of ${shownPath(entry, io.cwd)}`
+  const mark = style.green(isAgain ? "reloaded" : "ready")
+  const where = isAgain ? "" : `\n  database  ${shownPath(db, io.cwd)}${url === undefined ? "" : `\n  HTTP API  ${url}`}`
+  return `${mark} ${role === "worker" ? "" : "(standing by: another process executes) "}${what}${where}`
+}

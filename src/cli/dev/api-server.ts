@@ -1,0 +1,18 @@
+import type { Engine } from "../../engine/engine.ts"
+import { CommandError, exitCodes } from "../exit-code.ts"
+
+/** Serves the HTTP API on this machine. The packages that it needs are not installed with perdure. */
+export async function serveApi(engine: Engine, port: number): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const { serve } = await import("../../http.ts").catch((cause: unknown) => {
+    const isMissing = cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND"
+    throw isMissing
+      ? new CommandError(
+          "MISSING_PACKAGE",
+          exitCodes.failed,
+          "the HTTP API needs two packages: npm install hono @hono/node-server (or leave it out with --no-api)",
+          { cause },
+        )
+      : cause
+  })
+  return serve(engine, { port })
+}

@@ -1,0 +1,73 @@
+// The process of `perdure dev` that executes: it ends when it is told to, or when the one that watches is gone.
+
+import type { Engine } from "../../engine/engine.ts"
+import { checkWorkflows } from "../journal-checker.ts"
+import { lineLogger } from "../output/line-logger.ts"
+import { isColourful, styleOf } from "../output/style.ts"
+import { storeOf } from "../database-target.ts"
+import { loadWorkflows } from "../workflow-module.ts"
+import { serveApi } from "./api-server.ts"
+import type { DevReport, DevSettings } from "./dev-message.ts"
+
+/** Steps under way may finish, but somebody waits for the new code. */
+const drain = "2s"
+const checkedMax = 1_000
+
+const settings = JSON.parse(process.argv[2] ?? "{}") as DevSettings
+const log = lineLogger({ io: { stderr: process.stderr }, errorStyle: styleOf(isColourful({ env: process.env }, process.stderr)) })
+const stopping = new AbortController()
+const closers: (() => Promise<void>)[] = []
+
+// Ctrl-C reaches this process as well; it is for the other one to say when it is time.
+process.on("SIGINT", () => undefined)
+process.on("SIGTERM", () => void stop())
+process.on("disconnect", () => void stop())
+process.on("message", (message) => message === "stop" && void stop())
+
+try {
+  await begin()
+} catch (error) {
+  report({ type: "failed", message: error instanceof Error ? error.message : String(error) })
+  await stop(1)
+}
+
+async function begin(): Promise<void> {
+  const { entry, cwd, db, port } = settings
+  const workflows = await loadWorkflows(entry, cwd)
+  const { Perdure } = await import("../../index.ts")
+  if (stopping.signal.aborted) return
+  const engine = await Perdure.open({ store: await storeOf(db), workflows, log, drain })
+  closers.push(() => engine.close())
+  const server = port === undefined ? undefined : await serveApi(engine, port)
+  if (server) closers.push(() => server.close())
+  const offers = workflows.map(({ name, version }) => `${name}@${version}`)
+  report({ type: "ready", offers, role: engine.role, ...(server ? { url: server.url } : undefined) })
+  await foretell(engine, workflows)
+}
+
+/** Says at once what would otherwise be noticed when an instance wakes up. */
+async function foretell(engine: Engine, workflows: Parameters<typeof checkWorkflows>[0]): Promise<void> {
+  const enough = new AbortController()
+  const signal = AbortSignal.any([stopping.signal, enough.signal])
+  const count = (checked: number) => checked >= checkedMax && enough.abort()
+  const { problems } = await checkWorkflows(workflows, engine, {}, count, signal).catch(() => ({ problems: [] }))
+  if (stopping.signal.aborted) return
+  for (const { instance, kind, message } of problems.slice(0, 10)) {
+    // It says so itself, with more words, when it stalls.
+    log.warn(
+      `instance "${instance}" ${kind === "stalls" ? "will stall when it goes on" : kind === "fails" ? "will fail when it goes on" : "cannot go on"}: ${message}`,
+    )
+  }
+  if (problems.length > 10) log.warn(`and ${problems.length - 10} more; perdure check lists them`)
+}
+
+function report(message: DevReport): void {
+  if (process.connected) process.send?.(message)
+}
+
+async function stop(code = 0): Promise<void> {
+  if (stopping.signal.aborted) return
+  stopping.abort()
+  for (const close of closers.toReversed()) await close().catch((error: unknown) => log.error("closing failed", { error }))
+  process.exit(code)
+}

@@ -59,7 +59,8 @@ export class Endings {
     this.#waiters.delete(id)
     if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
     for (const waiter of waiters) this.#forget(waiter)
-    return waiters
+    // Emptied: an old table of the map may still lead here, see Residency.
+    return waiters.splice(0)
   }
 
   /** One of them waits no longer; the others do. */

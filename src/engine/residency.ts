@@ -4,52 +4,57 @@ import type { EngineSettings } from "./settings.ts"
 /** The instances in memory, within bounds of number and of journal text; those idle longest leave first. */
 export class Residency {
   readonly #settings: EngineSettings
-  readonly #runners = new Map<string, InstanceRunner>()
+  readonly #places = new Map<string, Place>()
 
   constructor(settings: EngineSettings) {
     this.#settings = settings
   }
 
   get size(): number {
-    return this.#runners.size
+    return this.#places.size
   }
 
   /** How many more may come. */
   get room(): number {
-    return Math.max(0, this.#settings.residentMax - this.#runners.size)
+    return Math.max(0, this.#settings.residentMax - this.#places.size)
   }
 
   get(id: string): InstanceRunner | undefined {
-    return this.#runners.get(id)
+    return this.#places.get(id)?.runner
   }
 
   add(runner: InstanceRunner): void {
-    this.#runners.set(runner.id, runner)
+    this.#places.set(runner.id, { runner })
   }
 
   /** False if it was not there, or another runner has taken its place. */
   remove(runner: InstanceRunner): boolean {
-    return this.#runners.get(runner.id) === runner && this.#runners.delete(runner.id)
+    const place = this.#places.get(runner.id)
+    if (place?.runner !== runner) return false
+    place.runner = undefined
+    return this.#places.delete(runner.id)
   }
 
-  values(): IterableIterator<InstanceRunner> {
-    return this.#runners.values()
+  values(): readonly InstanceRunner[] {
+    return [...this.#places.values()].flatMap(({ runner }) => runner ?? [])
   }
 
   /** Attempts under way, of all instances. */
   get attempts(): number {
     let count = 0
-    for (const runner of this.#runners.values()) count += runner.attempts
+    for (const runner of this.values()) count += runner.attempts
     return count
   }
 
   /** Those that should leave: idle for long, or idle while there is no room for others (`wanted` of them, oldest first). */
   surplus(now: number, wanted: number): readonly InstanceRunner[] {
     const { residentIdleMs, residentBytesMax, residentMax } = this.#settings
-    const oldest = [...this.#runners.values()].filter((runner) => runner.isAtRest).toSorted((a, b) => a.activeAt - b.activeAt)
-    let excess = Math.max(wanted, this.#runners.size - residentMax)
+    const oldest = this.values()
+      .filter((runner) => runner.isAtRest)
+      .toSorted((a, b) => a.activeAt - b.activeAt)
+    let excess = Math.max(wanted, this.#places.size - residentMax)
     let text = 0
-    for (const runner of this.#runners.values()) text += runner.textLength
+    for (const runner of this.values()) text += runner.textLength
     // Those with functions at rest inside a step go only where others need the room: they are to be entered again.
     return [...oldest.filter((runner) => runner.idle), ...oldest.filter((runner) => !runner.idle)].filter((runner) => {
       const isLong = runner.idle && now - runner.activeAt >= residentIdleMs
@@ -59,4 +64,13 @@ export class Residency {
       return true
     })
   }
+}
+
+/**
+ * A map of V8 that grows, or that many entries have left, moves into a new table, and the old one keeps what it held and the way to the new
+ * one. Once collected into the old generation it is a chain that keeps all who were ever here from the small collections. So it leads
+ * to places only, which are left empty.
+ */
+interface Place {
+  runner: InstanceRunner | undefined
 }

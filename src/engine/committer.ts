@@ -15,7 +15,8 @@ export class Committer {
   readonly #arm: () => void
   readonly #log: Logger
   #gathering = new Batch([], [])
-  #writing = false
+  /** Turns that are being written. */
+  #writing = 0
   #transacting = 0
   #abandoned = false
   #onIdle: (() => void)[] = []
@@ -32,7 +33,12 @@ export class Committer {
   }
 
   get idle(): boolean {
-    return !this.#writing && this.#gathering.size === 0 && this.#transacting === 0
+    return this.underWay === 0 && this.#transacting === 0
+  }
+
+  /** Turns that have gathered or are being written. */
+  get underWay(): number {
+    return this.#gathering.size + this.#writing
   }
 
   /** Resolves when all that has gathered is written. */
@@ -45,7 +51,7 @@ export class Committer {
     if (this.#abandoned) return
     this.#gathering.turns.push(turn)
     this.#gathering.listeners.push(listener)
-    if (!this.#writing) this.#arm()
+    if (this.#writing === 0) this.#arm()
   }
 
   /** Writes one turn in a transaction of its own, with what `run` writes there. */
@@ -71,12 +77,12 @@ export class Committer {
 
   /** Writes what has gathered, unless a write is under way: then it goes next. */
   flush(): void {
-    if (this.#writing || this.#gathering.size === 0) return
+    if (this.#writing > 0 || this.#gathering.size === 0) return
     const batch = this.#gathering
     this.#gathering = new Batch([], [])
-    this.#writing = true
+    this.#writing = batch.size
     void this.#write(batch).then(() => {
-      this.#writing = false
+      this.#writing = 0
       if (this.#gathering.size > 0) return this.#arm()
       this.#tellIdle()
     })

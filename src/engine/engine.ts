@@ -331,14 +331,16 @@ export class Engine implements Client, AsyncDisposable {
     this.#stopRejections()
     void this.parts.scheduler.stop()
     this.parts.worker.kill()
+    this.parts.starter.close(engineClosed())
     this.parts.endings.close(engineClosed())
     this.parts.answers.close(engineClosed())
     this.parts.changes.close()
   }
 
   async #close(): Promise<void> {
-    const { worker, endings, answers, store, scheduler, changes } = this.parts
+    const { worker, endings, answers, store, scheduler, changes, starter } = this.parts
     this.#stopHints()
+    starter.close()
     try {
       await scheduler.stop()
       await worker.stop()

@@ -16,6 +16,8 @@ export class Pulse {
   readonly #afterBeat: () => void
   #line: Pulsed[] = []
   #armed = false
+  /** Called at the end of every beat. */
+  onBeat: () => void = () => undefined
 
   constructor(host: Host, afterBeat: () => void) {
     this.#host = host
@@ -25,6 +27,11 @@ export class Pulse {
   /** Nothing is in line and no beat is due. */
   get idle(): boolean {
     return !this.#armed
+  }
+
+  /** How many are in line. */
+  get waiting(): number {
+    return this.#line.length
   }
 
   join(member: Pulsed): void {
@@ -54,5 +61,6 @@ export class Pulse {
       }
     }
     this.#afterBeat()
+    this.onBeat()
   }
 }

@@ -19,6 +19,7 @@ import { deadlineOf, flowTraits, singletonExists, singletonOf } from "./flow-con
 import { instant } from "../core/instant.ts"
 import { loadRun } from "./loader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
+import { StartLine } from "./start-line.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken, type Worker } from "./worker.ts"
 
@@ -30,16 +31,20 @@ export class Starter {
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
   readonly #debouncer: Debouncer
+  readonly #line: StartLine
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
     this.#debouncer = new Debouncer(store, worker)
+    this.#line = new StartLine(worker.pulse, worker.committer)
   }
 
   /** Answers the id of the instance, new or not. */
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
+    const admission = this.#line.enter()
+    if (admission) await admission
     const birth = await this.#prepare(workflow, options)
     for (let tries = 0; tries < triesMax; tries++) {
       const replaced = birth.debounce && (await this.#debouncer.replace(birth, birth.debounce))
@@ -60,6 +65,11 @@ export class Starter {
       await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
     }
     throw new PerdureError("STORE_FAILED", `workflow "${birth.instance.workflow}" could not be started: others were faster ${triesMax} times; try again`)
+  }
+
+  /** Nobody waits any more until others have got on: all start now, or are refused. */
+  close(refusal?: unknown): void {
+    this.#line.close(refusal)
   }
 
   async #holder(flow: FlowTraits | undefined): Promise<string | undefined> {

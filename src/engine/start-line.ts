@@ -1,0 +1,87 @@
+import type { Committer } from "./committer.ts"
+import type { Pulse } from "./pulse.ts"
+
+/** So many may start together. */
+const waveMax = 250
+/** The next come when so few are busy, */
+const busyMax = 60
+/** or when the others have had so many commits. */
+const commitsMax = 16
+
+/**
+ * Starts that come in crowds wait here until those before them have got on. A thousand instances that go in step are not done sooner than
+ * some hundreds after another, but take more memory, and what lives long is expensive to collect. An instance that waits for the
+ * function of a step, an event or a time is not busy.
+ */
+export class StartLine {
+  readonly #pulse: Pulse
+  readonly #committer: Committer
+  #line: ((refusal?: unknown) => void)[] = []
+  #next = 0
+  /** How many may still start in this wave. */
+  #room = waveMax
+  /** Those that were written when the wave began. */
+  #commits = 0
+  #isClosed = false
+  #looksAgain = false
+
+  constructor(pulse: Pulse, committer: Committer) {
+    this.#pulse = pulse
+    this.#committer = committer
+    pulse.onBeat = () => this.#admit()
+  }
+
+  /** Undefined: it may start at once. */
+  enter(): Promise<void> | undefined {
+    if (this.#isClosed) return undefined
+    if (this.#room > 0) {
+      this.#room--
+      return undefined
+    }
+    this.#pulse.arm()
+    return new Promise((resolve, reject) =>
+      this.#line.push((refusal) => {
+        if (refusal === undefined) resolve()
+        else reject(refusal)
+      }),
+    )
+  }
+
+  /** Nobody waits any more: all go on, or are refused. */
+  close(refusal?: unknown): void {
+    this.#isClosed = true
+    this.#call(Infinity, refusal)
+  }
+
+  #admit(): void {
+    const { commits, underWay } = this.#committer
+    const busy = this.#pulse.waiting + underWay
+    if (busy < busyMax || commits - this.#commits >= commitsMax) {
+      this.#commits = commits
+      this.#room = waveMax
+      this.#room -= this.#call(this.#room)
+    }
+    if (this.#line.length > 0) this.#lookAgain()
+  }
+
+  /** Where all that was busy has come to rest, or failed to start, nothing else makes the next beat. */
+  #lookAgain(): void {
+    if (this.#looksAgain) return
+    this.#looksAgain = true
+    void this.#committer.whenIdle().then(() => {
+      this.#looksAgain = false
+      if (this.#line.length > 0) this.#pulse.arm()
+    })
+  }
+
+  #call(count: number, refusal?: unknown): number {
+    const called = this.#line.slice(this.#next, this.#next + count)
+    this.#next += called.length
+    if (this.#next === this.#line.length) {
+      this.#line = []
+      this.#next = 0
+    }
+    for (const call of called) call(refusal)
+    return called.length
+  }
+}

@@ -8,6 +8,15 @@ import { SmallMap } from "./small-map.ts"
 import { isNested, isRollback, parentOf } from "./step-id.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
 
+/** For all maps that hold nothing yet: an instance in memory has several, and most of them stay empty. Nothing is ever put into it. */
+const none = new SmallMap<never>()
+
+function put<V>(map: SmallMap<V>, key: string, value: V): SmallMap<V> {
+  const own = map === none ? new SmallMap<V>() : map
+  own.set(key, value)
+  return own
+}
+
 /**
  * What a journal amounts to: the fold of the entries of one run. It knows nothing of code: which asks are open, which timers
  * are set, which events are buffered, whether the instance is paused, cancelled or over. The engine folds each entry as it
@@ -23,10 +32,10 @@ export class InstanceState {
   /** How many steps, sleeps and waits the run has asked for, nested ones included. */
   asked = 0
   readonly steps = new SmallMap<OpenStep>()
-  readonly sleeps = new SmallMap<number>()
-  readonly waits = new SmallMap<OpenWait>()
+  sleeps: SmallMap<number> = none
+  waits: SmallMap<OpenWait> = none
   /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
-  readonly nested = new SmallMap<Recorded<Release>>()
+  nested: SmallMap<Recorded<Release>> = none
   /** Made when the first one comes. */
   #events: ReceivedEvents | undefined = undefined
   parent: ParentLink | undefined
@@ -38,11 +47,11 @@ export class InstanceState {
   /** A step is being undone, or was; or the code has ended and what is under way is waited for, which is not of the journal. */
   rollingBack = false
   /** Children that are not over, by the step that started them. */
-  readonly children = new SmallMap<OpenChild>()
+  children: SmallMap<OpenChild> = none
   /** Children of steps that failed in the end, and may have started one before: they are not waited for, but end with the run. */
   strays: SmallMap<OpenChild> | undefined = undefined
   /** Updates that were accepted and are not answered, and their names. */
-  readonly updates = new SmallMap<string>()
+  updates: SmallMap<string> = none
   /** Where nothing else is pending, the code waits for what its handlers are to bring: once set, they stay. */
   restsOnHandlers = false
   paused: { readonly position: number; readonly at: number; readonly reason: string | undefined } | undefined
@@ -59,7 +68,7 @@ export class InstanceState {
   crashes = 0
   hook: HookState = untried
 
-  readonly #timers = new MinHeap<Timer>(firesBefore)
+  #timers: MinHeap<Timer> | undefined = undefined
 
   apply(recorded: Recorded): void {
     const { entry, position, at } = recorded
@@ -87,7 +96,7 @@ export class InstanceState {
             isHeld: false,
           })
           this.asked++
-          if (entry.child) this.children.set(entry.id, { ...entry.child, run: recorded.run, position, at })
+          if (entry.child) this.children = put(this.children, entry.id, { ...entry.child, run: recorded.run, position, at })
           if (isRollback(entry.id)) this.rollingBack = true
         }
         return
@@ -95,14 +104,14 @@ export class InstanceState {
       case "sleep.started":
         this.asked++
         this.#markParent(entry.id)
-        this.sleeps.set(entry.id, entry.wakeAt)
-        this.#timers.push({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position })
+        this.sleeps = put(this.sleeps, entry.id, entry.wakeAt)
+        this.#setTimer({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position })
         return
       case "wait.started":
         this.asked++
         this.#markParent(entry.id)
-        this.waits.set(entry.id, { id: entry.id, event: entry.event, timeoutAt: entry.timeoutAt, at })
-        if (entry.timeoutAt !== undefined) this.#timers.push({ kind: "wait", id: entry.id, dueAt: entry.timeoutAt, position })
+        this.waits = put(this.waits, entry.id, { id: entry.id, event: entry.event, timeoutAt: entry.timeoutAt, at })
+        if (entry.timeoutAt !== undefined) this.#setTimer({ kind: "wait", id: entry.id, dueAt: entry.timeoutAt, position })
         return
       case "step.completed":
         this.#progress()
@@ -113,7 +122,7 @@ export class InstanceState {
         if (step && entry.retryAt !== undefined) {
           step.failures++
           step.retryAt = entry.retryAt
-          this.#timers.push({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
+          this.#setTimer({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
           return
         }
         this.#dropChild(entry.id, entry.attempt)
@@ -146,7 +155,8 @@ export class InstanceState {
         return this.#events?.consume(entry.from)
       case "update.accepted":
         this.#progress()
-        return this.updates.set(entry.update, entry.name)
+        this.updates = put(this.updates, entry.update, entry.name)
+        return
       case "update.completed":
       case "update.failed":
         this.updates.delete(entry.update)
@@ -248,9 +258,9 @@ export class InstanceState {
   /** The timer that fires first: a sleep, a retry or the timeout of a wait. */
   nextTimer(): Timer | undefined {
     for (;;) {
-      const timer = this.#timers.peek()
+      const timer = this.#timers?.peek()
       if (timer === undefined || this.#isSet(timer)) return timer
-      this.#timers.pop()
+      this.#timers?.pop()
     }
   }
 
@@ -303,6 +313,11 @@ export class InstanceState {
     return this.paused && this.working ? "pausing" : undefined
   }
 
+  #setTimer(timer: Timer): void {
+    this.#timers ??= new MinHeap(firesBefore)
+    this.#timers.push(timer)
+  }
+
   #isSet(timer: Timer): boolean {
     if (timer.kind === "sleep") return this.sleeps.get(timer.id) === timer.dueAt
     if (timer.kind === "wait") return this.waits.get(timer.id)?.timeoutAt === timer.dueAt
@@ -328,7 +343,7 @@ export class InstanceState {
   }
 
   #keepNested(id: string, recorded: Recorded<Release> | undefined): void {
-    if (recorded !== undefined && isNested(id)) this.nested.set(id, recorded)
+    if (recorded !== undefined && isNested(id)) this.nested = put(this.nested, id, recorded)
   }
 
   /** Nothing of what is inside a step outlives it. */

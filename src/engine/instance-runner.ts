@@ -46,7 +46,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   readonly endings: RunEndings
   readonly answers: CodeAnswers
-  readonly directEvents: DirectEvents
+  #directEvents: DirectEvents | undefined = undefined
   readonly #runtime: Runtime
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
@@ -88,10 +88,15 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.answers = new CodeAnswers(this.id, runtime, this.#writer, this.#pipeline, record)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this)
-    this.directEvents = new DirectEvents(this.state, this.#writer, this.#intake, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
     const parts = { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks }
     this.#row = new ResidentRow(runtime, { ...parts, pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer })
+  }
+
+  /** Made for the first: most instances get none. */
+  get directEvents(): DirectEvents {
+    this.#directEvents ??= new DirectEvents(this.state, this.#writer, this.#intake, this)
+    return this.#directEvents
   }
 
   #inputOf(message: Incoming): Input {

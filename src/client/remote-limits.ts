@@ -12,12 +12,8 @@ export class RemoteLimits implements LimitControl {
   }
 
   async set(workflow: AnyWorkflow | string, { concurrency, rateLimit }: LimitSettings): Promise<void> {
-    const several = Array.isArray(concurrency)
-      ? (concurrency as readonly (number | undefined)[]).map((one) => (one === undefined ? null : textOf(one)))
-      : undefined
-    const one = typeof concurrency === "number" ? textOf(concurrency) : concurrency
     const rate = rateLimit && { ...rateLimit, limit: textOf(rateLimit.limit) }
-    await this.#call("PUT", workflow, given({ concurrency: several ?? one, rateLimit: rate }))
+    await this.#call("PUT", workflow, given({ concurrency: concurrencyOf(concurrency), rateLimit: rate }))
   }
 
   async get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport> {
@@ -34,6 +30,14 @@ export class RemoteLimits implements LimitControl {
       await this.#transport.exchange({ method, path: ["limits", nameOf(workflow)], isRepeatable: true, ...(body === undefined ? undefined : { body }) }),
     )
   }
+}
+
+function concurrencyOf(concurrency: LimitSettings["concurrency"]): unknown {
+  if (typeof concurrency === "number") return textOf(concurrency)
+  if (Array.isArray(concurrency)) return (concurrency as readonly (number | undefined)[]).map((one) => (one === undefined ? null : textOf(one)))
+  // What is no object either, the server refuses.
+  if (typeof concurrency !== "object" || concurrency === null) return concurrency
+  return Object.fromEntries(Object.entries(concurrency).flatMap(([name, one]) => (one === undefined ? [] : [[name, textOf(one)]])))
 }
 
 /** JSON has no Infinity. */

@@ -115,10 +115,15 @@ export const scheduleDescription = object(
 
 const limit = either([number(), oneOf(["Infinity"])])
 const rate = { limit, perMs: integer() }
-const concurrency = list(object({ limit, declared: optional(limit) }))
+const concurrency = list(object({ name: optional(string()), limit, declared: optional(limit) }))
 export const limitReport = object({ type: string(), concurrency, rateLimit: optional(object({ ...rate, declared: optional(object(rate)) })) }, "LimitReport")
 export const limitSettings = object({
-  concurrency: optional(either([limit, list(either([limit, nothing()]), { maxItems: 100 })], "of several limits, null leaves one as it is")),
+  concurrency: optional(
+    either(
+      [limit, list(either([limit, nothing()]), { maxItems: 100 }), record(limit)],
+      "of several limits: by name, or a list, where null leaves one as it is",
+    ),
+  ),
   rateLimit: optional(object({ limit, per: duration })),
 })
 

@@ -113,6 +113,8 @@ describe("limits", () => {
     [["set", "limited"], 2, /--concurrency, --rate or both/],
     [["set", "limited", "--rate", "10"], 2, /not of the form 10\/1m/],
     [["set", "limited", "--concurrency", "many"], 2, /neither a whole number nor "unlimited"/],
+    [["set", "limited", "--concurrency", "user=2"], 3, /UNKNOWN_LIMIT/],
+    [["set", "limited", "--concurrency", "user=2,5"], 2, /names some limits and not others/],
   ])("refuse %j", async (args, code, message) => {
     const answer = await bed.perdure(["limits", ...args])
     expect(answer.stderr).toMatch(message)

@@ -18,7 +18,11 @@ export function addLimits(program: Command, cli: Invocation): void {
     .command("set")
     .description("change the limits of a workflow while it runs")
     .argument("<workflow>", "its name")
-    .option("--concurrency <n>", "how many at a time: a number, or unlimited; of several with commas, - for one that stays", concurrency)
+    .option(
+      "--concurrency <n>",
+      "how many at a time: a number, or unlimited; of several with commas, - for one that stays, or by name: user=5,zone=20",
+      concurrency,
+    )
     .option("--rate <limit>", "how many may start in a time, such as 10/1m", rate)
     .action(async (workflow: string, options: { readonly concurrency?: LimitSettings["concurrency"]; readonly rate?: LimitSettings["rateLimit"] }) => {
       if (options.concurrency === undefined && options.rate === undefined) throw usageError("say what to set: --concurrency, --rate or both")
@@ -40,13 +44,18 @@ export function addLimits(program: Command, cli: Invocation): void {
     })
 }
 
-function concurrency(value: string): readonly (number | undefined)[] {
-  return value.split(",").map((part) => {
-    if (part === "-") return undefined
-    if (part === "unlimited") return Infinity
-    if (/^\d+$/.test(part)) return Number(part)
-    throw usageError(`--concurrency: "${part}" is neither a whole number nor "unlimited"`)
-  })
+function concurrency(value: string): NonNullable<LimitSettings["concurrency"]> {
+  const parts = value.split(",")
+  if (!parts.some((part) => part.includes("="))) return parts.map((part) => (part === "-" ? undefined : limitOf(part)))
+  const named = parts.map((part) => /^([^=]+)=(.*)$/.exec(part) ?? [])
+  if (named.some(([, name]) => name === undefined)) throw usageError(`--concurrency: "${value}" names some limits and not others`)
+  return Object.fromEntries(named.map(([, name = "", limit = ""]) => [name, limitOf(limit)]))
+}
+
+function limitOf(text: string): number {
+  if (text === "unlimited") return Infinity
+  if (/^\d+$/.test(text)) return Number(text)
+  throw usageError(`--concurrency: "${text}" is neither a whole number nor "unlimited"`)
 }
 
 function rate(value: string): NonNullable<LimitSettings["rateLimit"]> {
@@ -59,7 +68,8 @@ function printLimits(cli: Invocation, workflow: string, report: WorkflowLimitRep
   cli.print(report, () => {
     const declared = (text: string | undefined) => (text === undefined ? "" : cli.style.dim(` (the code says ${text})`))
     const lines = report.concurrency.map(
-      (limit) => `${count(limit.limit)} at a time${declared(limit.declared === undefined ? undefined : count(limit.declared))}`,
+      (limit) =>
+        `${limit.name === undefined ? "" : `${limit.name}: `}${count(limit.limit)} at a time${declared(limit.declared === undefined ? undefined : count(limit.declared))}`,
     )
     const { rateLimit } = report
     if (rateLimit) lines.push(`${starts(rateLimit)}${declared(rateLimit.declared && starts(rateLimit.declared))}`)

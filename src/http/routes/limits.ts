@@ -8,10 +8,15 @@ const reportOf = (type: string, report: WorkflowLimitReport) => ({ type, ...repo
 /** JSON has no Infinity: there it is a text. */
 const limitOf = (limit: number | "Infinity"): number => (limit === "Infinity" ? Infinity : limit)
 
+function concurrencyOf(given: NonNullable<Infer<typeof limitSettings>["concurrency"]>): LimitSettings["concurrency"] {
+  if (Array.isArray(given)) return given.map((one: number | "Infinity" | null) => (one === null ? undefined : limitOf(one)))
+  if (typeof given !== "object") return limitOf(given)
+  return Object.fromEntries(Object.entries(given as Readonly<Record<string, number | "Infinity">>).map(([name, one]) => [name, limitOf(one)]))
+}
+
 function settingsOf({ concurrency, rateLimit }: Infer<typeof limitSettings>): LimitSettings {
-  const several = Array.isArray(concurrency) ? concurrency.map((one: number | "Infinity" | null) => (one === null ? undefined : limitOf(one))) : undefined
   return {
-    ...(concurrency === undefined ? undefined : { concurrency: several ?? limitOf(concurrency as number | "Infinity") }),
+    ...(concurrency === undefined ? undefined : { concurrency: concurrencyOf(concurrency) }),
     ...(rateLimit === undefined ? undefined : { rateLimit: { ...rateLimit, limit: limitOf(rateLimit.limit) } }),
   } as LimitSettings
 }

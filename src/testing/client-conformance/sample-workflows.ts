@@ -31,7 +31,7 @@ export const failing = workflow("failing", async (ctx: Context) => {
   await ctx.do("first", () => 1)
   throw Object.assign(new TypeError("out of stock", { cause: new RangeError("none left") }), { left: 0n })
 })
-export const limited = workflow("limited", { concurrency: 3 }, async (ctx: Context) => ctx.do("work", () => "done"))
+export const limited = workflow("limited", { concurrency: [3, { name: "wide", limit: 9 }] }, async (ctx: Context) => ctx.do("work", () => "done"))
 export const undoing = workflow("undoing", async (ctx: Context) => {
   await ctx.do("reserve", () => "reserved", { rollback: () => undefined })
   await ctx.waitForEvent("word")

@@ -64,13 +64,21 @@ export function scheduleCases(client: CurrentClient): void {
 
   describe("limits", () => {
     it("are told, set and reset", async () => {
-      expect(await client().limits.get(limited)).toEqual({ concurrency: [{ limit: 3 }] })
+      const wide = { name: "wide", limit: 9 }
+      expect(await client().limits.get(limited)).toEqual({ concurrency: [{ limit: 3 }, wide] })
       await client().limits.set(limited, { concurrency: Infinity })
-      expect(await client().limits.get("limited")).toEqual({ concurrency: [{ limit: Infinity, declared: 3 }] })
+      expect(await client().limits.get("limited")).toEqual({ concurrency: [{ limit: Infinity, declared: 3 }, wide] })
       await client().limits.set("limited", { concurrency: [0] })
-      expect(await client().limits.get("limited")).toEqual({ concurrency: [{ limit: 0, declared: 3 }] })
+      await client().limits.set("limited", { concurrency: { wide: Infinity, other: undefined } })
+      expect(await client().limits.get("limited")).toEqual({
+        concurrency: [
+          { limit: 0, declared: 3 },
+          { name: "wide", limit: Infinity, declared: 9 },
+        ],
+      })
+      await expect(client().limits.set("limited", { concurrency: { other: 1 } })).rejects.toMatchObject({ code: "UNKNOWN_LIMIT" })
       await client().limits.reset(limited)
-      expect(await client().limits.get("limited")).toEqual({ concurrency: [{ limit: 3 }] })
+      expect(await client().limits.get("limited")).toEqual({ concurrency: [{ limit: 3 }, wide] })
       await expect(client().limits.set("echo", { concurrency: 1 })).rejects.toMatchObject({ code: "UNKNOWN_LIMIT" })
     })
   })

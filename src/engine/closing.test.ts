@@ -121,7 +121,7 @@ it("what waits to be given back when the engine closes is given back: its next w
   expect((await next.get("i").history()).entries.map(({ type }) => type)).toEqual(["run.started", "step.started", "step.started"])
 })
 
-it("an attempt under way when the engine closes may finish, with the steps inside it", async () => {
+it.each([{}, { maxConcurrentSteps: 1 }])("an attempt under way when the engine closes may finish, with the steps inside it: %j", async (options) => {
   const gate = new Gate()
   const nested = workflow("nested", async (ctx: Context) =>
     ctx.do("outer", async ({ step }) => {
@@ -131,7 +131,7 @@ it("an attempt under way when the engine closes may finish, with the steps insid
   )
   const store = memory()
   const host = new SimulatedHost()
-  const engine = await Engine.open({ host, store, workflows: [nested], options: {} })
+  const engine = await Engine.open({ host, store, workflows: [nested], options })
   await engine.start(nested, { id: "i" })
   await moments()
   const closing = engine.close()

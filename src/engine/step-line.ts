@@ -1,4 +1,5 @@
 import { MinHeap } from "../core/min-heap.ts"
+import { isNested } from "../core/step-id.ts"
 
 /**
  * The places of a worker for attempts that run at the same time. Who finds none waits in line: those that go on after what they
@@ -32,7 +33,7 @@ export class StepLine {
     return new Place(this, priority, of)
   }
 
-  /** Nobody begins any more; those that have begun go on. */
+  /** Nobody begins any more; those that have begun go on, with what is inside them. */
   close(): void {
     this.#isClosed = true
   }
@@ -58,11 +59,11 @@ export class StepLine {
 
   #callNext(): void {
     while (this.#free > 0) {
-      const next = this.#line.peek()
-      if (next === undefined || (this.#isClosed && !next.goesOn && next.call)) return
-      this.#line.pop()
+      const next = this.#line.pop()
+      if (next === undefined) return
       const { call } = next
-      if (call === undefined) continue
+      // One that may not begin any more still counts among those that wait.
+      if (call === undefined || (this.#isClosed && !next.goesOn && !isNested(next.place.of.step))) continue
       this.drop(next)
       this.#free--
       call()

@@ -28,6 +28,7 @@ describe("completion", () => {
     expect(words("")).toEqual(["list", "show", "start", "bulk", "schedules", "help"])
     expect(words("--db", "x", "s")).toEqual(["show", "start", "schedules"])
     expect(words("schedules", "")).toEqual(["show"])
+    expect(words("help", "sch")).toEqual(["schedules"])
   })
 
   it("offers the options of a command, and those of all", () => {

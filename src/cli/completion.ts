@@ -26,7 +26,7 @@ export function complete(program: Command, words: readonly string[]): Completion
       if (program.options.includes(value)) globals[value.attributeName()] = word
       value = undefined
     } else if (word.startsWith("-") && word.length > 1) value = optionOf(program, command, word)
-    else {
+    else if (word !== "help" || command !== program) {
       const next = position === 0 ? command.commands.find((one) => one.name() === word) : undefined
       if (next) command = next
       else position++

@@ -49,6 +49,7 @@ const byCode = new Map<ErrorCode, number>([
     "STORE_FAILED",
     "UNAUTHORIZED",
     "UNKNOWN_ROUTE",
+    "UNREACHABLE",
   ),
   ...kind(exitCodes.notYet, "NOT_STARTED", "RESULT_TIMEOUT"),
 ])

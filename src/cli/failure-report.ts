@@ -1,8 +1,9 @@
 import { PerdureError } from "../core/errors.ts"
-import { CommandError } from "./exit-code.ts"
+import { CommandError, exitCodes } from "./exit-code.ts"
 import type { AsJson } from "./invocation.ts"
 import { oneLine } from "./output/plain-text.ts"
 import type { Style } from "./output/style.ts"
+import { defaultTarget, type Target } from "./target.ts"
 
 interface ReportOptions {
   /** Where JSON is wanted. */
@@ -20,6 +21,19 @@ export function failureReport(error: unknown, { asJson, debug, style }: ReportOp
   if (asJson) return `${asJson({ error: { code, message, ...details, ...stack } })}\n`
   const line = `${style.red("error")} ${style.bold(code)}: ${oneLine(message)}\n`
   return stack?.stack === undefined ? line : `${line}${stack.stack}\n`
+}
+
+/** An error of a client, with what helps at a command line. */
+export function explained(error: unknown, target: () => Target): unknown {
+  if (PerdureError.is(error, "UNREACHABLE")) {
+    const { from, ...chosen } = target()
+    if (from !== defaultTarget || chosen.kind === "db") return error
+    const message = `there is no perdure.db here, and nobody answers at ${chosen.url}; give --db with the file that your program opens, or --url of a server`
+    return new CommandError("NO_SERVER", exitCodes.unreachable, message, { cause: error })
+  }
+  if (PerdureError.is(error, "UNAUTHORIZED"))
+    return new CommandError(error.code, exitCodes.unreachable, `${error.message}; set PERDURE_TOKEN, or give --token`, { cause: error })
+  return error
 }
 
 function codeOf(error: unknown): string {

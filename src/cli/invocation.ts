@@ -1,7 +1,7 @@
 import type { Command } from "commander"
 import type { Logger } from "../ports/host.ts"
 import type { Io, Sink } from "./io.ts"
-import { openClient, type OpenClient } from "./open-client.ts"
+import { openClient, type OpenClient, type OpenOptions } from "./open-client.ts"
 import { isColourful, styleOf, type Style } from "./output/style.ts"
 import { type GlobalOptions, resolveTarget, type Target } from "./target.ts"
 
@@ -56,8 +56,8 @@ export class Invocation {
   }
 
   /** Closed by itself when the command is over. */
-  async openClient(): Promise<OpenClient> {
-    const open = await openClient(this.target, this.#log)
+  async openClient(options?: OpenOptions): Promise<OpenClient> {
+    const open = await openClient(this.target, this.#log, options)
     this.onClose(() => open.close())
     return open
   }

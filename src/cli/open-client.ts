@@ -14,8 +14,13 @@ export interface OpenClient {
   close(): Promise<void>
 }
 
-export async function openClient(target: Target, log: Logger): Promise<OpenClient> {
-  if (target.kind === "url") return connectTo(target)
+export interface OpenOptions {
+  /** It follows something, and outlives that a server is away for a while. */
+  readonly isPatient?: boolean
+}
+
+export async function openClient(target: Target, log: Logger, { isPatient = false }: OpenOptions = {}): Promise<OpenClient> {
+  if (target.kind === "url") return connectTo(target, isPatient)
   return isAddress(target.db) ? openServerDatabase(target) : openFile(target, log)
 }
 
@@ -43,6 +48,16 @@ async function openServerDatabase({ db }: Target & { kind: "db" }): Promise<Open
   throw new CommandError("NO_DATABASE", exitCodes.usage, `"${new URL(db).protocol}" databases are reached through a server; give --url`)
 }
 
-async function connectTo({ url }: Target & { kind: "url" }): Promise<OpenClient> {
-  throw new CommandError("NO_SERVER", exitCodes.unreachable, `there is no client for "${url}" yet; give --db with the database file`)
+/** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */
+async function connectTo(target: Target & { kind: "url" }, isPatient: boolean): Promise<OpenClient> {
+  const { url, token } = target
+  const { connect } = await import("../client.ts")
+  const options = token === undefined ? {} : { token }
+  let client = connect(url, { ...options, retryFor: "500ms" })
+  if (isPatient) {
+    await client.workflows()
+    await client.close()
+    client = connect(url, { ...options, retryFor: "5m" })
+  }
+  return { target, client, hasWorker: async () => undefined, close: () => client.close() }
 }

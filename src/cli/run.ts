@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from "commander"
 import { commandTable } from "./command-table.ts"
 import { type CommandError, exitCodeOf, exitCodes, usageError } from "./exit-code.ts"
-import { failureReport } from "./failure-report.ts"
+import { explained, failureReport } from "./failure-report.ts"
 import { type AsJson, Invocation } from "./invocation.ts"
 import { Interruption, type Io } from "./io.ts"
 import { createProgram, versionText } from "./program.ts"
@@ -82,7 +82,7 @@ function conclude(error: unknown, cli: Invocation, { asJson, debug }: { readonly
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
   // A command of commands without one: its help has been printed.
   if (error instanceof CommanderError && error.code === "commander.help") return exitCodes.usage
-  const failure = error instanceof CommanderError ? asUsageError(error) : error
+  const failure = error instanceof CommanderError ? asUsageError(error) : explained(error, () => cli.target)
   cli.io.stderr.write(failureReport(failure, { asJson, debug, style: cli.errorStyle }))
   return exitCodeOf(failure)
 }

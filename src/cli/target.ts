@@ -18,6 +18,8 @@ export type Target =
   | { readonly kind: "db"; readonly db: string; readonly from: string }
   | { readonly kind: "url"; readonly url: string; readonly token?: string; readonly from: string }
 
+/** Nobody chose it. */
+export const defaultTarget = "the default"
 const defaultDb = "perdure.db"
 const defaultUrl = "http://127.0.0.1:8787"
 
@@ -35,8 +37,8 @@ export function resolveTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env"
   if (set(PERDURE_URL)) return server(PERDURE_URL, token, "PERDURE_URL")
   const profile = findProfile(io, undefined)
   if (profile) return ofProfile(profile.name, options, io)
-  if (existsSync(resolve(io.cwd, defaultDb))) return database(defaultDb, "the default", io.cwd)
-  return server(defaultUrl, token, "the default")
+  if (existsSync(resolve(io.cwd, defaultDb))) return database(defaultDb, defaultTarget, io.cwd)
+  return server(defaultUrl, token, defaultTarget)
 }
 
 function ofProfile(name: string, options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Target {

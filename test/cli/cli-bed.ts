@@ -3,9 +3,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Readable } from "node:stream"
 import { type Engine, Perdure, type Status } from "perdure"
+import { type HttpServer, serve } from "perdure/http"
 import { sqlite } from "perdure/sqlite"
 import { run } from "../../src/cli/run.ts"
 import { shop } from "./shop.ts"
+
+/** Of the server. */
+export const token = "let-me-in"
 
 export interface Answer {
   readonly code: number
@@ -26,11 +30,18 @@ export class CliBed {
   readonly folder = mkdtempSync(join(tmpdir(), "perdure-cli-"))
   readonly db = join(this.folder, "perdure.db")
   #engine: Engine | undefined
+  #server: HttpServer | undefined
 
-  static async open(): Promise<CliBed> {
+  /** `server`: the CLI is told of no file, but of a server that has the engine. */
+  static async open(target: "file" | "server" = "file"): Promise<CliBed> {
     const bed = new CliBed()
     await bed.work()
+    if (target === "server") bed.#server = await serve(bed.engine, { port: 0, token })
     return bed
+  }
+
+  get url(): string {
+    return this.#server?.url ?? ""
   }
 
   get engine(): Engine {
@@ -44,6 +55,8 @@ export class CliBed {
 
   /** The worker leaves, and nobody executes. */
   async rest(): Promise<void> {
+    await this.#server?.close()
+    this.#server = undefined
     await this.#engine?.close()
     this.#engine = undefined
   }
@@ -67,7 +80,7 @@ export class CliBed {
       stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]),
       stdout: { write: (text) => (stdout += text), ...(options.width === undefined ? undefined : { columns: options.width }) },
       stderr: { write: (text) => (stderr += text) },
-      env: { HOME: this.folder, ...options.env },
+      env: { HOME: this.folder, ...(this.#server && { PERDURE_URL: this.url, PERDURE_TOKEN: token }), ...options.env },
       cwd: options.cwd ?? this.folder,
       signal: options.signal ?? new AbortController().signal,
       now: () => Date.now(),

@@ -1,13 +1,18 @@
 import { spawn, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Answer, CliBed } from "./cli-bed.ts"
 
 export const mainScript = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
 
+/** Shared by all processes of all runs: most of the time of a short one is the reading of its sources. */
+const compileCache = join(tmpdir(), "perdure-cli-compile-cache")
+
 /** For processes: only what is ours, so that nothing of the machine's own settings gets in. */
 export function environment(bed: CliBed, more: Record<string, string> = {}): Record<string, string> {
-  return { HOME: bed.folder, PATH: process.env["PATH"] ?? "", TZ: "UTC", LANG: "C.UTF-8", NODE_COMPILE_CACHE: `${bed.folder}/compile-cache`, ...more }
+  return { HOME: bed.folder, PATH: process.env["PATH"] ?? "", TZ: "UTC", LANG: "C.UTF-8", NODE_COMPILE_CACHE: compileCache, ...more }
 }
 
 /** The CLI in a process of its own. */
@@ -29,8 +34,8 @@ export class CommandProcess {
     }))
   }
 
-  static perdure(bed: CliBed, ...args: readonly string[]): CommandProcess {
-    return new CommandProcess(bed, process.execPath, [mainScript, ...args])
+  static perdure(bed: CliBed, env: Record<string, string>, ...args: readonly string[]): CommandProcess {
+    return new CommandProcess(bed, process.execPath, [mainScript, ...args], { env })
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -4,254 +4,266 @@ import type { InstanceDescription, ListPage } from "perdure"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CliBed } from "./cli-bed.ts"
 
-let bed: CliBed
+describe.each(["file", "server"] as const)("on a %s", (target) => {
+  let bed: CliBed
 
-beforeAll(async () => {
-  bed = await CliBed.open()
-  await bed.engine.start("order", { id: "order-1", input: { n: 1 }, tags: ["web"] })
-  await bed.engine.start("order", { id: "order-2", input: { n: 2, paid: true }, tags: ["web", "paid"] })
-  await bed.engine.start("refund", { id: "refund-1", input: { n: 1 } })
-  await bed.engine.get("order-2").result()
-  await bed.engine
-    .get("refund-1")
-    .result()
-    .catch(() => undefined)
-})
-
-afterAll(() => bed.close())
-
-describe("start", () => {
-  it("prints the id and nothing else", async () => {
-    expect(await bed.perdure(["start", "order", '{"n":3,"paid":true}', "--id", "s-1"])).toEqual({ code: 0, stdout: "s-1\n", stderr: "" })
+  beforeAll(async () => {
+    bed = await CliBed.open(target)
+    await bed.engine.start("order", { id: "order-1", input: { n: 1 }, tags: ["web"] })
+    await bed.engine.start("order", { id: "order-2", input: { n: 2, paid: true }, tags: ["web", "paid"] })
+    await bed.engine.start("refund", { id: "refund-1", input: { n: 1 } })
+    await bed.engine.get("order-2").result()
+    await bed.engine
+      .get("refund-1")
+      .result()
+      .catch(() => undefined)
   })
 
-  it("follows the instance to its result", async () => {
-    const answer = await bed.perdure(["start", "order", '{"n":4,"paid":true}', "--id", "s-2", "--wait"])
-    expect(answer).toEqual({ code: 0, stdout: '{\n  "n": 4,\n  "amount": 0\n}\n', stderr: "started s-2\n" })
-  })
+  afterAll(() => bed.close())
 
-  it("exits with 1 if what it follows fails", async () => {
-    const { code, stdout, stderr } = await bed.perdure(["start", "refund", '{"n":4}', "--id", "s-3", "--wait"])
-    expect(code).toBe(1)
-    expect(stdout).toBe("")
-    expect(stderr).toMatch(
-      /^started s-3\nerror INSTANCE_FAILED: instance "s-3" failed: StepFailedError: .* the bank is \\u001b\[31mclosed\\u001b\[39m until Monday\n$/,
-    )
-  })
-
-  it("takes its input from a file or from stdin", async () => {
-    const file = bed.file("input.json", '{"n":5,"paid":true}')
-    expect((await bed.perdure(["start", "order", "--input-file", file, "--wait"])).stdout).toContain('"n": 5')
-    expect((await bed.perdure(["start", "order", "-", "--wait"], { stdin: '{"n":6,"paid":true}' })).stdout).toContain('"n": 6')
-  })
-
-  it("takes tags, a delay and a version, and says what it made as JSON", async () => {
-    const made = await bed.json("start", "order", '{"n":7}', "--id", "s-7", "-t", "a", "-t", "b", "--delay", "1h", "--version", "1")
-    expect(made).toEqual({ id: "s-7", workflow: "order", version: "1" })
-    expect(await bed.engine.describe("s-7")).toMatchObject({ tags: ["a", "b"], status: "queued", input: { n: 7 } })
-  })
-
-  it("puts it into the task queue of those before it, or into the one that is given", async () => {
-    await bed.engine.start("report", { id: "report-1" })
-    await bed.perdure(["start", "report", "--id", "report-2"])
-    await bed.perdure(["start", "report", "--id", "report-3", "--queue", "others"])
-    const { stdout } = await bed.perdure(["list", "--workflow", "report", "--oldest"])
-    expect(stdout).toMatch(/^ID .* QUEUE\nreport-1 .* reports\nreport-2 .* reports\nreport-3 .* others\n$/)
-    expect((await bed.json<ListPage>("list", "--queue", "reports")).instances.map(({ id }) => id)).toEqual(["report-2", "report-1"])
-    expect((await bed.perdure(["show", "report-3"])).stdout).toContain(" · queue others\n")
-  })
-
-  it.each([
-    ["an input that is no JSON", ["start", "order", "hello"], 2, /USAGE: the input is not JSON: .*; a text needs double quotes inside the shell's: '"hello"'/],
-    ["an input given twice", ["start", "order", "1", "-f", "x"], 2, /either as an argument or in a file/],
-    ["a workflow that the file knows nothing of", ["start", "nope"], 3, /UNKNOWN_WORKFLOW: .* say --version/],
-    ["an id that is taken", ["start", "order", "--id", "order-1"], 1, /ID_EXISTS: instance "order-1" exists/],
-    ["a bad id", ["start", "order", "--id", "a b"], 2, /BAD_ID/],
-    ["a bad delay", ["start", "order", "--delay", "soon"], 2, /BAD_DURATION: --delay: "soon" is not a duration/],
-    ["no workflow", ["start"], 2, /USAGE: missing required argument 'workflow'/],
-  ])("refuses %s", async (_, args, code, message) => {
-    const answer = await bed.perdure(args)
-    expect(answer.stderr).toMatch(message)
-    expect(answer.stderr.split("\n")).toHaveLength(2)
-    expect(answer).toMatchObject({ code, stdout: "" })
-  })
-})
-
-describe("result", () => {
-  it("is printed as JSON", async () => {
-    expect((await bed.perdure(["result", "order-2"])).stdout).toBe('{\n  "n": 2,\n  "amount": 0\n}\n')
-    expect(await bed.json("result", "order-2")).toEqual({ id: "order-2", workflow: "order", status: "completed", result: { n: 2, amount: 0 } })
-  })
-
-  it("says that it is not there yet, with an exit code of its own", async () => {
-    expect(await bed.perdure(["result", "order-1"])).toEqual({
-      code: 5,
-      stdout: "",
-      stderr: 'error NOT_YET: instance "order-1" is waiting; it goes on, see perdure why order-1\n',
+  describe("start", () => {
+    it("prints the id and nothing else", async () => {
+      expect(await bed.perdure(["start", "order", '{"n":3,"paid":true}', "--id", "s-1"])).toEqual({ code: 0, stdout: "s-1\n", stderr: "" })
     })
-    const answer = await bed.perdure(["result", "order-1", "--wait", "20ms", "--json"])
-    expect(answer).toMatchObject({ code: 5, stderr: "" })
-    expect(JSON.parse(answer.stdout)).toEqual({ id: "order-1", workflow: "order", status: "waiting" })
-  })
 
-  it("is waited for", async () => {
-    await bed.perdure(["start", "order", '{"n":8}', "--id", "r-1"])
-    const waiting = bed.perdure(["result", "r-1", "--wait"])
-    expect(await bed.perdure(["send", "r-1", "payment", '{"amount":3}'])).toEqual({ code: 0, stdout: "sent payment to r-1\n", stderr: "" })
-    expect((await waiting).stdout).toContain('"amount": 3')
-  })
+    it("follows the instance to its result", async () => {
+      const answer = await bed.perdure(["start", "order", '{"n":4,"paid":true}', "--id", "s-2", "--wait"])
+      expect(answer).toEqual({ code: 0, stdout: '{\n  "n": 4,\n  "amount": 0\n}\n', stderr: "started s-2\n" })
+    })
 
-  it("is the error of an instance that failed", async () => {
-    const answer = await bed.perdure(["result", "refund-1", "--json"])
-    expect(answer.code).toBe(1)
-    expect(JSON.parse(answer.stdout)).toMatchObject({ status: "failed", error: { name: "StepFailedError", code: "STEP_FAILED", cause: { name: "Error" } } })
-  })
-})
+    it("exits with 1 if what it follows fails", async () => {
+      const { code, stdout, stderr } = await bed.perdure(["start", "refund", '{"n":4}', "--id", "s-3", "--wait"])
+      expect(code).toBe(1)
+      expect(stdout).toBe("")
+      expect(stderr).toMatch(
+        /^started s-3\nerror INSTANCE_FAILED: instance "s-3" failed: StepFailedError: .* the bank is \\u001b\[31mclosed\\u001b\[39m until Monday\n$/,
+      )
+    })
 
-describe("list", () => {
-  const lines = async (...args: readonly string[]) => (await bed.perdure(["list", ...args], { width: 80 })).stdout.trimEnd().split("\n")
+    it("takes its input from a file or from stdin", async () => {
+      const file = bed.file("input.json", '{"n":5,"paid":true}')
+      expect((await bed.perdure(["start", "order", "--input-file", file, "--wait"])).stdout).toContain('"n": 5')
+      expect((await bed.perdure(["start", "order", "-", "--wait"], { stdin: '{"n":6,"paid":true}' })).stdout).toContain('"n": 6')
+    })
 
-  it("is a table", async () => {
-    const [head, ...rows] = await lines("--id-prefix", "order-")
-    expect(head).toBe("ID       WORKFLOW  STATUS     CREATED   UPDATED  TAGS")
-    expect(rows).toHaveLength(2)
-    expect(rows[0]).toMatch(/^order-2 {2}order@1 {3}completed {2}\d\d:\d\d:\d\d {2}\S.* {2}web, paid$/)
-    expect(rows[1]).toMatch(/^order-1 {2}order@1 {3}waiting {4}\d\d:\d\d:\d\d {2}\S.* {2}web$/)
-  })
+    it("takes tags, a delay and a version, and says what it made as JSON", async () => {
+      const made = await bed.json("start", "order", '{"n":7}', "--id", "s-7", "-t", "a", "-t", "b", "--delay", "1h", "--version", "1")
+      expect(made).toEqual({ id: "s-7", workflow: "order", version: "1" })
+      expect(await bed.engine.describe("s-7")).toMatchObject({ tags: ["a", "b"], status: "queued", input: { n: 7 } })
+    })
 
-  it.each([
-    [
-      ["--status", "failed"],
-      ["refund-1", "s-3"],
-    ],
-    [["--status", "failed,waiting", "--id-prefix", "order-"], ["order-1"]],
-    [["-s", "failed", "-s", "waiting", "--oldest", "--limit", "1"], ["order-1"]],
-    [["--tag", "paid"], ["order-2"]],
-    [
-      ["--workflow", "refund"],
-      ["refund-1", "s-3"],
-    ],
-    [["--workflow", "refund", "--until", "1h"], []],
-    [
-      ["--workflow", "refund", "--since", "1h", "--version", "1"],
-      ["refund-1", "s-3"],
-    ],
-    [["--workflow", "refund", "--since", "2100-01-01"], []],
-  ])("filters by %j", async (args, ids) => {
-    expect((await bed.json<ListPage>("list", ...args)).instances.map(({ id }) => id).toSorted()).toEqual(ids)
-  })
+    it.runIf(target === "file")("puts it into the task queue of those before it, or into the one that is given", async () => {
+      await bed.engine.start("report", { id: "report-1" })
+      await bed.perdure(["start", "report", "--id", "report-2"])
+      await bed.perdure(["start", "report", "--id", "report-3", "--queue", "others"])
+      const { stdout } = await bed.perdure(["list", "--workflow", "report", "--oldest"])
+      expect(stdout).toMatch(/^ID .* QUEUE\nreport-1 .* reports\nreport-2 .* reports\nreport-3 .* others\n$/)
+      expect((await bed.json<ListPage>("list", "--queue", "reports")).instances.map(({ id }) => id)).toEqual(["report-2", "report-1"])
+      expect((await bed.perdure(["show", "report-3"])).stdout).toContain(" · queue others\n")
+    })
 
-  it("goes on with a cursor, or to the end", async () => {
-    const first = await bed.json<ListPage>("list", "--limit", "3")
-    expect(first.instances).toHaveLength(3)
-    const second = await bed.json<ListPage>("list", "--limit", "3", "--cursor", first.cursor ?? "")
-    const all = (await bed.perdure(["list", "--all", "--json"])).stdout.trimEnd().split("\n")
-    const ids = all.map((line) => (JSON.parse(line) as { id: string }).id)
-    expect(ids.slice(0, 6)).toEqual([...first.instances, ...second.instances].map(({ id }) => id))
-    expect(ids).toHaveLength(await total())
-    const page = await bed.perdure(["list", "--limit", "3"])
-    expect(page.stderr).toMatch(/^there are more: --cursor \S+, or --all\n$/)
-    expect((await bed.perdure(["list", "--all"])).stdout.trimEnd().split("\n")).toHaveLength(1 + ids.length)
-  })
-
-  const total = async () => Object.values(await bed.engine.count({}, "status")).reduce((sum, count) => sum + count, 0)
-
-  it.each([
-    [["--status", "done"], /"done" is no status; there are queued, running/],
-    [["--limit", "0"], /--limit needs a whole number of at least 1/],
-    [["--limit", "5000"], /BAD_OPTION: limit is 5000/],
-    [["--since", "yesterday"], /--since is "yesterday"/],
-    [["--cursor", "x"], /cursor/],
-    [["--watch", "--all"], /--watch goes with --limit only/],
-    [["extra"], /too many arguments/],
-  ])("refuses %j", async (args, message) => {
-    const answer = await bed.perdure(["list", ...args])
-    expect(answer.stderr).toMatch(message)
-    expect(answer.code).toBe(2)
-  })
-})
-
-describe("count", () => {
-  it("counts by status, and by workflow", async () => {
-    const { stdout } = await bed.perdure(["count", "--id-prefix", "order-"])
-    expect(stdout).toBe("STATUS     COUNT\nwaiting        1\ncompleted      1\ntotal          2\n")
-    expect(await bed.json("count", "--by", "workflow", "--id-prefix", "refund-")).toEqual({ refund: 1 })
-    expect((await bed.perdure(["count", "--tag", "none"])).stdout).toBe("no instances\n")
-  })
-})
-
-describe("show", () => {
-  it("draws an instance that waits", async () => {
-    const { stdout } = await bed.perdure(["show", "order-1"], { width: 80 })
-    const [head, about, , axis, ...rows] = stdout.split("\n")
-    expect(head).toMatch(/^order-1 {2}order@1 {2}waiting for \S+/)
-    expect(about).toMatch(/^created \d\d:\d\d:\d\d · tags web$/)
-    expect(axis).toMatch(/^ {9}0 +\d+\S+$/)
-    expect(rows[0]).toMatch(/^reserve {2} *█+ +\d+ms$/)
-    expect(rows[1]).toMatch(/^ {2}lock {3} *█+ +\d+ms$/)
-    expect(rows[2]).toMatch(/^payment {2} *▒*▸ {2}waiting \S+$/)
-    expect(rows.slice(3)).toEqual(["", 'input   {"n":1}', ""])
-  })
-
-  it("draws the attempts of a step that failed, and shows nothing that moves the cursor", async () => {
-    const { stdout } = await bed.perdure(["show", "refund-1"], { width: 80 })
-    expect(stdout).toMatch(/^look up {3}/m)
-    expect(stdout).toMatch(/^pay back +█*╳.*╳ +failed \d+ms ×2$/m)
-    expect(stdout).toContain('error   StepFailedError: step "pay back" failed after 2 attempts: the bank is \\u001b[31mclosed\\u001b[39m until Monday\n')
-    // oxlint-disable-next-line no-control-regex
-    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
-    expect((await bed.perdure(["show", "refund-1", "--full"])).stdout).toMatch(/^ +at /m)
-  })
-
-  it("gives everything as JSON", async () => {
-    const shown = await bed.json<InstanceDescription>("show", "order-2")
-    expect(shown).toMatchObject({ id: "order-2", status: "completed", result: { n: 2, amount: 0 } })
-    expect(shown.steps.map(({ id }) => id)).toEqual(["reserve", "reserve/lock"])
-  })
-
-  it("says that there is none", async () => {
-    expect(await bed.perdure(["show", "nobody"])).toEqual({
-      code: 3,
-      stdout: "",
-      stderr: 'error NOT_FOUND: there is no instance "nobody"; it was never started, or is deleted\n',
+    it.each([
+      [
+        "an input that is no JSON",
+        ["start", "order", "hello"],
+        2,
+        /USAGE: the input is not JSON: .*; a text needs double quotes inside the shell's: '"hello"'/,
+      ],
+      ["an input given twice", ["start", "order", "1", "-f", "x"], 2, /either as an argument or in a file/],
+      ["a workflow that nothing is known of", ["start", "nope"], 3, /UNKNOWN_WORKFLOW: /],
+      ["an id that is taken", ["start", "order", "--id", "order-1"], 1, /ID_EXISTS: instance "order-1" exists/],
+      ["a bad id", ["start", "order", "--id", "a b"], 2, /BAD_ID/],
+      ["a bad delay", ["start", "order", "--delay", "soon"], 2, /BAD_DURATION: --delay: "soon" is not a duration/],
+      ["no workflow", ["start"], 2, /USAGE: missing required argument 'workflow'/],
+    ])("refuses %s", async (_, args, code, message) => {
+      const answer = await bed.perdure(args)
+      expect(answer.stderr).toMatch(message)
+      expect(answer.stderr.split("\n")).toHaveLength(2)
+      expect(answer).toMatchObject({ code, stdout: "" })
     })
   })
-})
 
-describe("why and history", () => {
-  it("why says what an instance waits for", async () => {
-    const { stdout } = await bed.perdure(["why", "order-1"])
-    expect(stdout).toMatch(/^order-1 is waiting\n {2}wait "payment" is for event "payment" since /)
-    expect(await bed.json("why", "order-1")).toMatchObject({ status: "waiting" })
+  describe("result", () => {
+    it("is printed as JSON", async () => {
+      expect((await bed.perdure(["result", "order-2"])).stdout).toBe('{\n  "n": 2,\n  "amount": 0\n}\n')
+      expect(await bed.json("result", "order-2")).toEqual({ id: "order-2", workflow: "order", status: "completed", result: { n: 2, amount: 0 } })
+    })
+
+    it("says that it is not there yet, with an exit code of its own", async () => {
+      expect(await bed.perdure(["result", "order-1"])).toEqual({
+        code: 5,
+        stdout: "",
+        stderr: 'error NOT_YET: instance "order-1" is waiting; it goes on, see perdure why order-1\n',
+      })
+      const answer = await bed.perdure(["result", "order-1", "--wait", "20ms", "--json"])
+      expect(answer).toMatchObject({ code: 5, stderr: "" })
+      expect(JSON.parse(answer.stdout)).toEqual({ id: "order-1", workflow: "order", status: "waiting" })
+    })
+
+    it("is waited for", async () => {
+      await bed.perdure(["start", "order", '{"n":8}', "--id", "r-1"])
+      const waiting = bed.perdure(["result", "r-1", "--wait"])
+      expect(await bed.perdure(["send", "r-1", "payment", '{"amount":3}'])).toEqual({ code: 0, stdout: "sent payment to r-1\n", stderr: "" })
+      expect((await waiting).stdout).toContain('"amount": 3')
+    })
+
+    it("is the error of an instance that failed", async () => {
+      const answer = await bed.perdure(["result", "refund-1", "--json"])
+      expect(answer.code).toBe(1)
+      expect(JSON.parse(answer.stdout)).toMatchObject({ status: "failed", error: { name: "StepFailedError", code: "STEP_FAILED", cause: { name: "Error" } } })
+    })
   })
 
-  it("history is a table of entries", async () => {
-    const { stdout } = await bed.perdure(["history", "order-2"], { width: 80 })
-    const [head, first] = stdout.split("\n")
-    expect(head).toBe("POSITION  RUN  AT        TYPE            WHAT")
-    expect(first).toMatch(/^ {7}1 {4}1 {2}\d\d:\d\d:\d\d {2}run\.started {5}run=1 {2}workflow=order {2}version=1/)
-    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80)
+  describe("list", () => {
+    const lines = async (...args: readonly string[]) => (await bed.perdure(["list", ...args], { width: 80 })).stdout.trimEnd().split("\n")
+
+    it("is a table", async () => {
+      const [head, ...rows] = await lines("--id-prefix", "order-")
+      expect(head).toBe("ID       WORKFLOW  STATUS     CREATED   UPDATED  TAGS")
+      expect(rows).toHaveLength(2)
+      expect(rows[0]).toMatch(/^order-2 {2}order@1 {3}completed {2}\d\d:\d\d:\d\d {2}\S.* {2}web, paid$/)
+      expect(rows[1]).toMatch(/^order-1 {2}order@1 {3}waiting {4}\d\d:\d\d:\d\d {2}\S.* {2}web$/)
+    })
+
+    it.each([
+      [
+        ["--status", "failed"],
+        ["refund-1", "s-3"],
+      ],
+      [["--status", "failed,waiting", "--id-prefix", "order-"], ["order-1"]],
+      [["-s", "failed", "-s", "waiting", "--oldest", "--limit", "1"], ["order-1"]],
+      [["--tag", "paid"], ["order-2"]],
+      [
+        ["--workflow", "refund"],
+        ["refund-1", "s-3"],
+      ],
+      [["--workflow", "refund", "--until", "1h"], []],
+      [
+        ["--workflow", "refund", "--since", "1h", "--version", "1"],
+        ["refund-1", "s-3"],
+      ],
+      [["--workflow", "refund", "--since", "2100-01-01"], []],
+    ])("filters by %j", async (args, ids) => {
+      expect((await bed.json<ListPage>("list", ...args)).instances.map(({ id }) => id).toSorted()).toEqual(ids)
+    })
+
+    it("goes on with a cursor, or to the end", async () => {
+      const first = await bed.json<ListPage>("list", "--limit", "3")
+      expect(first.instances).toHaveLength(3)
+      const second = await bed.json<ListPage>("list", "--limit", "3", "--cursor", first.cursor ?? "")
+      const all = (await bed.perdure(["list", "--all", "--json"])).stdout.trimEnd().split("\n")
+      const ids = all.map((line) => (JSON.parse(line) as { id: string }).id)
+      expect(ids.slice(0, 6)).toEqual([...first.instances, ...second.instances].map(({ id }) => id))
+      expect(ids).toHaveLength(await total())
+      const page = await bed.perdure(["list", "--limit", "3"])
+      expect(page.stderr).toMatch(/^there are more: --cursor \S+, or --all\n$/)
+      expect((await bed.perdure(["list", "--all"])).stdout.trimEnd().split("\n")).toHaveLength(1 + ids.length)
+    })
+
+    const total = async () => Object.values(await bed.engine.count({}, "status")).reduce((sum, count) => sum + count, 0)
+
+    it.each([
+      [["--status", "done"], /"done" is no status; there are queued, running/],
+      [["--limit", "0"], /--limit needs a whole number of at least 1/],
+      [["--limit", "5000"], /BAD_\w+: .*limit/],
+      [["--since", "yesterday"], /--since is "yesterday"/],
+      [["--cursor", "x"], /cursor/],
+      [["--watch", "--all"], /--watch goes with --limit only/],
+      [["extra"], /too many arguments/],
+    ])("refuses %j", async (args, message) => {
+      const answer = await bed.perdure(["list", ...args])
+      expect(answer.stderr).toMatch(message)
+      expect(answer.code).toBe(2)
+    })
   })
 
-  it("history is paged", async () => {
-    const all = (await bed.perdure(["history", "order-2", "--all", "--json"])).stdout.trimEnd().split("\n")
-    const page = await bed.perdure(["history", "order-2", "--limit", "2"])
-    expect(page.stdout.trimEnd().split("\n")).toHaveLength(3)
-    expect(page.stderr).toBe("there are more: --cursor 2, or --all\n")
-    const rest = await bed.json<{ entries: unknown[] }>("history", "order-2", "--cursor", "2", "--run", "1")
-    expect(rest.entries).toEqual(all.slice(2).map((line) => JSON.parse(line) as unknown))
-  })
-})
-
-describe("what is asked of the code", () => {
-  it("an update is done by the worker, and answered", async () => {
-    expect(await bed.perdure(["update", "order-1", "grant", "15"])).toEqual({ code: 0, stdout: "15\n", stderr: "" })
-    expect(await bed.perdure(["update", "order-1", "nope"])).toMatchObject({ code: 3, stderr: expect.stringMatching(/UNKNOWN_UPDATE/) as string })
+  describe("count", () => {
+    it("counts by status, and by workflow", async () => {
+      const { stdout } = await bed.perdure(["count", "--id-prefix", "order-"])
+      expect(stdout).toBe("STATUS     COUNT\nwaiting        1\ncompleted      1\ntotal          2\n")
+      expect(await bed.json("count", "--by", "workflow", "--id-prefix", "refund-")).toEqual({ refund: 1 })
+      expect((await bed.perdure(["count", "--tag", "none"])).stdout).toBe("no instances\n")
+    })
   })
 
-  it("a query needs the code, which the CLI does not have", async () => {
-    const answer = await bed.perdure(["query", "order-1", "discount"])
-    expect(answer).toMatchObject({ code: 4, stdout: "" })
-    expect(answer.stderr).toMatch(/^error NO_WORKER: a query is answered by the workflow's code, .* \(--url\)/)
+  describe("show", () => {
+    it("draws an instance that waits", async () => {
+      const { stdout } = await bed.perdure(["show", "order-1"], { width: 80 })
+      const [head, about, , axis, ...rows] = stdout.split("\n")
+      expect(head).toMatch(/^order-1 {2}order@1 {2}waiting for \S+/)
+      expect(about).toMatch(/^created \d\d:\d\d:\d\d · tags web$/)
+      expect(axis).toMatch(/^ {9}0 +\d+\S+$/)
+      expect(rows[0]).toMatch(/^reserve {2} *█+ +\d+ms$/)
+      expect(rows[1]).toMatch(/^ {2}lock {3} *█+ +\d+ms$/)
+      expect(rows[2]).toMatch(/^payment {2} *▒*▸ {2}waiting \S+$/)
+      expect(rows.slice(3)).toEqual(["", 'input   {"n":1}', ""])
+    })
+
+    it("draws the attempts of a step that failed, and shows nothing that moves the cursor", async () => {
+      const { stdout } = await bed.perdure(["show", "refund-1"], { width: 80 })
+      expect(stdout).toMatch(/^look up {3}/m)
+      expect(stdout).toMatch(/^pay back +█*╳.*╳ +failed \d+ms ×2$/m)
+      expect(stdout).toContain('error   StepFailedError: step "pay back" failed after 2 attempts: the bank is \\u001b[31mclosed\\u001b[39m until Monday\n')
+      // oxlint-disable-next-line no-control-regex
+      expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
+      expect((await bed.perdure(["show", "refund-1", "--full"])).stdout).toMatch(/^ +at /m)
+    })
+
+    it("gives everything as JSON", async () => {
+      const shown = await bed.json<InstanceDescription>("show", "order-2")
+      expect(shown).toMatchObject({ id: "order-2", status: "completed", result: { n: 2, amount: 0 } })
+      expect(shown.steps.map(({ id }) => id)).toEqual(["reserve", "reserve/lock"])
+    })
+
+    it("says that there is none", async () => {
+      expect(await bed.perdure(["show", "nobody"])).toEqual({
+        code: 3,
+        stdout: "",
+        stderr: 'error NOT_FOUND: there is no instance "nobody"; it was never started, or is deleted\n',
+      })
+    })
+  })
+
+  describe("why and history", () => {
+    it("why says what an instance waits for", async () => {
+      const { stdout } = await bed.perdure(["why", "order-1"])
+      expect(stdout).toMatch(/^order-1 is waiting\n {2}wait "payment" is for event "payment" since /)
+      expect(await bed.json("why", "order-1")).toMatchObject({ status: "waiting" })
+    })
+
+    it("history is a table of entries", async () => {
+      const { stdout } = await bed.perdure(["history", "order-2"], { width: 80 })
+      const [head, first] = stdout.split("\n")
+      expect(head).toBe("POSITION  RUN  AT        TYPE            WHAT")
+      expect(first).toMatch(/^ {7}1 {4}1 {2}\d\d:\d\d:\d\d {2}run\.started {5}run=1 {2}workflow=order {2}version=1/)
+      expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80)
+    })
+
+    it("history is paged", async () => {
+      const all = (await bed.perdure(["history", "order-2", "--all", "--json"])).stdout.trimEnd().split("\n")
+      const page = await bed.perdure(["history", "order-2", "--limit", "2"])
+      expect(page.stdout.trimEnd().split("\n")).toHaveLength(3)
+      expect(page.stderr).toBe("there are more: --cursor 2, or --all\n")
+      const rest = await bed.json<{ entries: unknown[] }>("history", "order-2", "--cursor", "2", "--run", "1")
+      expect(rest.entries).toEqual(all.slice(2).map((line) => JSON.parse(line) as unknown))
+    })
+  })
+
+  describe("what is asked of the code", () => {
+    it("an update is done by the worker, and answered", async () => {
+      expect(await bed.perdure(["update", "order-1", "grant", "15"])).toEqual({ code: 0, stdout: "15\n", stderr: "" })
+      expect(await bed.perdure(["update", "order-1", "nope"])).toMatchObject({ code: 3, stderr: expect.stringMatching(/UNKNOWN_UPDATE/) as string })
+    })
+
+    it.runIf(target === "server")("a query is answered by the server", async () => {
+      expect(await bed.perdure(["query", "order-1", "discount"])).toEqual({ code: 0, stdout: "15\n", stderr: "" })
+      expect((await bed.perdure(["query", "order-1", "nope"])).code).toBe(3)
+    })
+
+    it.runIf(target === "file")("a query needs the code, which the CLI does not have", async () => {
+      const answer = await bed.perdure(["query", "order-1", "discount"])
+      expect(answer).toMatchObject({ code: 4, stdout: "" })
+      expect(answer.stderr).toMatch(/^error NO_WORKER: a query is answered by the workflow's code, .* \(--url\)/)
+    })
   })
 })

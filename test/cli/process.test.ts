@@ -2,9 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { CliBed } from "./cli-bed.ts"
-import { CommandProcess, mainScript } from "./command-process.ts"
+import { CommandProcess, environment, mainScript } from "./command-process.ts"
 
 let bed: CliBed
+
+const perdure = (...args: readonly string[]) => CommandProcess.perdure(bed, environment(bed), ...args)
 
 beforeAll(async () => {
   bed = await CliBed.open()
@@ -15,12 +17,12 @@ afterAll(() => bed.close())
 
 describe("the process", () => {
   it("starts what another process executes, and prints its result", async () => {
-    const { code, stdout, stderr } = await CommandProcess.perdure(bed, "start", "order", '{"n":1,"paid":true}', "--id", "p-1", "--wait").answer
+    const { code, stdout, stderr } = await perdure("start", "order", '{"n":1,"paid":true}', "--id", "p-1", "--wait").answer
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{\n  "n": 1,\n  "amount": 0\n}\n', stderr: "started p-1\n" })
   })
 
   it("exits with the code of what went wrong", async () => {
-    expect(await CommandProcess.perdure(bed, "show", "nobody").answer).toMatchObject({ code: 3, stdout: "" })
+    expect(await perdure("show", "nobody").answer).toMatchObject({ code: 3, stdout: "" })
   })
 
   it("ends without a word when nobody reads on", async () => {
@@ -34,14 +36,14 @@ describe("the process", () => {
     ["SIGINT", 130],
     ["SIGTERM", 143],
   ] as const)("ends cleanly on %s", async (signal, code) => {
-    const tail = CommandProcess.perdure(bed, "tail", "order-1", "--json")
+    const tail = perdure("tail", "order-1", "--json")
     await tail.printed(/workflow\.started/)
     tail.kill(signal)
     expect(await tail.answer).toMatchObject({ code, signal: null, stderr: "" })
   })
 
   it("follows what happens in another process, and goes on from a cursor", async () => {
-    const tail = CommandProcess.perdure(bed, "tail", "order-2", "--until-end", "--json")
+    const tail = perdure("tail", "order-2", "--until-end", "--json")
     await tail.printed(/workflow\.started/)
     await bed.engine.get("order-2").sendEvent("payment", { amount: 2 })
     const { code, stdout } = await tail.answer
@@ -64,6 +66,19 @@ describe("the process", () => {
     expect(rest.stdout.trimEnd().split("\n")).toHaveLength(3)
     expect(await bed.perdure(["tail", "nobody"])).toMatchObject({ code: 3 })
     expect(await bed.perdure(["tail", "--since", "bogus"])).toMatchObject({ code: 2 })
+  })
+
+  it("watches a list, one line for each change", async () => {
+    await bed.engine.start("order", { id: "watched", input: { n: 1 } })
+    await bed.until("watched", "waiting")
+    const list = perdure("list", "--watch", "--id-prefix", "watched")
+    await list.printed(/watched {2}order@1 {2}waiting/)
+    await bed.engine.get("watched").sendEvent("payment", { amount: 1 })
+    await list.printed(/watched {2}order@1 {2}completed/)
+    list.kill("SIGINT")
+    const { code, stdout } = await list.answer
+    expect(code).toBe(130)
+    expect(stdout.trimEnd().split("\n").length).toBeLessThan(4)
   })
 
   it("loads neither the engine nor a store for help", async () => {

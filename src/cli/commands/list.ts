@@ -17,7 +17,7 @@ export function addList(program: Command, cli: Invocation): void {
     .action(async (options: ListOptions) => {
       if (options.watch === true && (options.all === true || options.cursor !== undefined))
         throw usageError("--watch goes with --limit only, not with --all or --cursor")
-      const { client } = await cli.openClient()
+      const { client } = await cli.openClient({ isPatient: options.watch === true })
       const filter: ListFilter = {
         ...filterOf(options),
         limit: options.all === true ? 1_000 : options.limit,

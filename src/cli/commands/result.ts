@@ -10,7 +10,7 @@ export function addResult(program: Command, cli: Invocation): void {
     .option("--wait [duration]", "wait until it is over, at most so long (30s); without a duration: as long as it takes")
     .action(async (id: string, options: { readonly wait?: string | true }) => {
       const wait = options.wait === undefined ? 0 : options.wait === true ? "unlimited" : duration("--wait")(options.wait)
-      const { client } = await cli.openClient()
+      const { client } = await cli.openClient({ isPatient: wait === "unlimited" })
       printOutcome(cli, await awaitEnd(client, id, wait))
     })
 }

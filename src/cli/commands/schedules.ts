@@ -61,20 +61,30 @@ function addCreate(schedules: Command, cli: Invocation): void {
     .option("--catch-up <duration>", "fire times that were missed, up to so old", duration("--catch-up"))
     .option("-t, --tag <tag>", "of each instance; may be repeated", collect)
     .option("--timeout <duration>", "of each instance", duration("--timeout"))
+    .option("-q, --queue <name>", "the task queue of each instance")
     .option("--start-at <time>", "no times before")
     .option("--end-at <time>", "no times after")
     .option("--paused", "create it paused")
     .addOption(new Option("--if-exists <what>", "what an id that is taken means").choices(["error", "update"]))
     .action(async (id: string, flags: CreateFlags) => {
-      const { workflow, version, input: text, cron, timeZone, every, tag: tags, ...rest } = flags
+      const { workflow, version, input: text, cron, timeZone, every, tag: tags, queue, ...rest } = flags
       if ((cron === undefined) === (every === undefined)) throw usageError("give either --cron or --every")
       const input = await jsonArgument("the input", { text }, cli.io)
       const open = await cli.openClient()
+      const known = await knownWorkflow(open, workflow, {
+        ...(version === undefined ? undefined : { version }),
+        ...(queue === undefined ? undefined : { queue }),
+      })
       const times = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? undefined : { timeZone }) }
-      const options = { ...rest, ...(times as ScheduleTimes), ...(tags === undefined ? undefined : { tags }), ...(input === undefined ? undefined : { input }) }
-      const { version: known } = await knownWorkflow(open, workflow, version === undefined ? {} : { version })
-      if (open.target.kind === "url" || known === undefined) await open.client.schedules.create(id, { ...options, workflow })
-      else await open.client.schedules.create(id, { ...options, workflow: definitionOf(workflow, known) })
+      const options = {
+        ...rest,
+        ...(times as ScheduleTimes),
+        ...(tags === undefined ? undefined : { tags }),
+        ...(input === undefined ? undefined : { input }),
+        ...(known.queue === undefined ? undefined : { taskQueue: known.queue }),
+      }
+      if (open.target.kind === "url" || known.version === undefined) await open.client.schedules.create(id, { ...options, workflow })
+      else await open.client.schedules.create(id, { ...options, workflow: definitionOf(workflow, known.version) })
       const schedule = await open.client.schedules.get(id).describe()
       cli.print(schedule, () => schedulePage(schedule, cli))
       await noteWorker(cli, open)
@@ -89,6 +99,7 @@ interface CreateFlags extends Omit<ScheduleOptions<unknown>, "input" | "cron" | 
   readonly timeZone?: string
   readonly every?: number
   readonly tag?: readonly string[]
+  readonly queue?: string
 }
 
 function addControls(schedules: Command, cli: Invocation): void {

@@ -23,7 +23,7 @@ export function addStart(program: Command, cli: Invocation): void {
     .option("--wait", "follow it to its end, and print the result")
     .action(async (workflow: string, text: string | undefined, options: StartFlags) => {
       const input = await jsonArgument("the input", { text, file: options.inputFile }, cli.io)
-      const open = await cli.openClient()
+      const open = await cli.openClient({ isPatient: options.wait === true })
       const { version, queue: taskQueue } = await knownWorkflow(open, workflow, options)
       const { id, delay, startAt, timeout, tag: tags, priority, ifExists } = options
       const wanted = { id, version, delay, startAt, timeout, tags, priority, taskQueue, ifExists }

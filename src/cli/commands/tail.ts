@@ -14,7 +14,7 @@ export function addTail(program: Command, cli: Invocation): void {
     .option("-w, --workflow <name>", "only of this workflow")
     .option("--until-end", "of one instance: stop when it is over")
     .action(async (id: string | undefined, options: TailOptions) => {
-      const { client } = await cli.openClient()
+      const { client } = await cli.openClient({ isPatient: true })
       // An unknown id would be followed for ever.
       if (id !== undefined) await client.describe(id)
       const since = options.since ?? (id === undefined ? "latest" : beginning)

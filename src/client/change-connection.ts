@@ -33,6 +33,8 @@ class RemoteChangeIterator implements ChangeIterator {
   readonly #transport: Transport
   readonly #path: readonly string[]
   readonly #leaving = new AbortController()
+  /** The client was closed before. */
+  readonly #isTooLate: boolean
   readonly #tries: Tries
   #connection: Connection | undefined
   #cursor: string | undefined
@@ -47,6 +49,7 @@ class RemoteChangeIterator implements ChangeIterator {
     this.#path = path
     this.#cursor = cursor
     this.#isPlaced = cursor !== "latest"
+    this.#isTooLate = transport.isClosed
     this.#tries = new Tries(transport, { signal: this.#leaving.signal })
   }
 
@@ -80,6 +83,7 @@ class RemoteChangeIterator implements ChangeIterator {
   }
 
   async #advance(): Promise<IteratorResult<Change, undefined>> {
+    if (this.#isTooLate) this.#transport.signal.throwIfAborted()
     try {
       while (!this.#isOver) {
         const data = this.#kept ?? (await this.#receive())

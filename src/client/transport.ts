@@ -71,6 +71,7 @@ export class Transport {
     for (;;) {
       const attempt = new Attempt(this.pace, call.patienceMs ?? patienceMsDefault, [this.#closing.signal, call.signal])
       try {
+        attempt.throwIfCalledOff()
         const answer = await readAnswer(await this.send(call, attempt.signal))
         return { ...answer, isRepeat }
       } catch (error) {

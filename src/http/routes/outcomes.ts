@@ -1,7 +1,7 @@
 import { durationMs, type Duration } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { isTerminal } from "../../core/status.ts"
-import type { HistoryOptions } from "../../engine/client.ts"
+import type { Handle, HistoryOptions } from "../../engine/client.ts"
 import { answerFailure } from "../failure.ts"
 import { type Answer, type Call, ok, route, type Route } from "../route.ts"
 import { anything, type Fields, integer, list, object, oneOf, optional, string } from "../schema.ts"
@@ -35,10 +35,20 @@ async function answerResult({ client, settings, request, isHead, params }: Resul
       if (!isTerminal(after)) return { status: 202, value: { id: handle.id, status: after } }
     }
   }
-  const { status: ending, result, error } = await client.describe(handle.id)
-  // It was restarted a moment ago.
-  if (!isTerminal(ending)) return { status: 202, value: { id: handle.id, status: ending } }
-  return ending === "completed" ? ok(result) : answerFailure(409, failureCodes[ending], error, { status: ending })
+  return answerEnding(handle)
+}
+
+/** Asked of the result itself: whoever may ask for it gets it whole, where a description would leave out what is sensitive. */
+async function answerEnding(handle: Handle): Promise<Answer> {
+  try {
+    return ok(await handle.result({ timeout: 0 }))
+  } catch (error) {
+    const ending = await handle.status()
+    // It was restarted a moment ago.
+    if (!isTerminal(ending)) return { status: 202, value: { id: handle.id, status: ending } }
+    if (ending === "completed") throw error
+    return answerFailure(409, failureCodes[ending], error, { status: ending })
+  }
 }
 
 export const outcomeRoutes: readonly Route[] = [

@@ -3,7 +3,7 @@ import type { ChangeType } from "../../core/change.ts"
 import { CancelledError, PerdureError, ResultTimeoutError, TerminatedError } from "../../core/errors.ts"
 import type { Handle } from "../../engine/client.ts"
 import type { CurrentClient } from "./client-bed.ts"
-import { echo, failing, patient, richValue, undoing } from "./sample-workflows.ts"
+import { echo, failing, patient, richValue, secretive, undoing } from "./sample-workflows.ts"
 
 async function until(handle: Pick<Handle, "changes">, wanted: ChangeType): Promise<void> {
   for await (const { type } of handle.changes()) if (type === wanted) break
@@ -75,6 +75,19 @@ export function instanceCases(client: CurrentClient): void {
       expect(error).toBeInstanceOf(TypeError)
       expect(error).toMatchObject({ name: "TypeError", message: "out of stock", left: 0n })
       expect((error as Error).cause).toBeInstanceOf(RangeError)
+    })
+
+    it("is whole for who waits for it, where descriptions and changes are without what is sensitive", async () => {
+      const handle = await client().start(secretive, { id: "s", input: "tell" })
+      for (let i = 0; i < 2; i++) expect(await handle.result()).toBe("a secret")
+      expect(JSON.stringify(await handle.describe())).not.toContain("a secret")
+      const failed = await client().start(secretive, { id: "f", input: "fail" })
+      for (let i = 0; i < 2; i++) await expect(failed.result()).rejects.toMatchObject({ message: expect.stringContaining("a secret") as string })
+      expect(JSON.stringify(await failed.describe())).not.toContain("a secret")
+      for await (const change of client().changes()) {
+        expect(JSON.stringify(change)).not.toContain("a secret")
+        if (change.type === "workflow.failed") break
+      }
     })
 
     it("rejects when the instance is cancelled or terminated, with the reason, also for who waits", async () => {

@@ -36,8 +36,12 @@ export const undoing = workflow("undoing", async (ctx: Context) => {
   await ctx.do("reserve", () => "reserved", { rollback: () => undefined })
   await ctx.waitForEvent("word")
 })
+export const secretive = workflow("secretive", { sensitive: { result: true } }, async (ctx: Context, how: "tell" | "fail") => {
+  if (how === "fail") await ctx.do("work", () => Promise.reject(new RangeError("a secret")), { sensitive: true, retry: { maxAttempts: 1 } })
+  return "a secret"
+})
 
-export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing]
+export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive]
 
 /** What JSON does not have. */
 export const richValue = {

@@ -1,6 +1,7 @@
 // The package as users get it: packed, installed into an empty project, and used as the README says. Needs a build.
 
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,6 +13,7 @@ interface Manifest {
   readonly version: string
   readonly dependencies: Record<string, string>
   readonly devDependencies: Record<string, string>
+  readonly peerDependencies: Record<string, string>
   readonly optionalDependencies?: Record<string, string>
   readonly engines: Record<string, string>
   readonly exports: Record<string, unknown>
@@ -45,6 +47,7 @@ function firstSnippet(markdown: string): string {
 }
 
 let folder: string
+let tarball: string
 let project: string
 let files: readonly string[]
 let manifest: Manifest
@@ -56,12 +59,14 @@ beforeAll(async () => {
   const [packed] = JSON.parse(await run(root, "npm", "pack", "--json", "--ignore-scripts", "--pack-destination", folder)) as [
     { filename: string; files: { path: string }[] },
   ]
+  tarball = join(folder, packed.filename)
   files = packed.files.map(({ path }) => path)
-  const { devDependencies } = await readJson<Manifest>(join(root, "package.json"))
+  const { devDependencies, peerDependencies } = await readJson<Manifest>(join(root, "package.json"))
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }))
   await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
-  const tools = ["typescript", "@types/node"].map((name) => `${name}@${devDependencies[name]}`)
-  await run(project, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", join(folder, packed.filename), ...tools)
+  // Those that users bring are part of the types of some entries.
+  const tools = ["typescript", "@types/node", "@types/pg", ...Object.keys(peerDependencies)].map((name) => `${name}@${devDependencies[name]}`)
+  await run(project, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball, ...tools)
   manifest = await readJson<Manifest>(join(project, "node_modules/perdure/package.json"))
 }, 240_000)
 
@@ -99,6 +104,57 @@ describe("the command line", () => {
   it("is installed as perdure, and runs", async () => {
     expect(await run(project, join(project, "node_modules/.bin/perdure"), "--version")).toBe(`${manifest.version}\n`)
     expect(await run(project, "npx", "perdure", "help", "list")).toContain("Usage: perdure list")
+  })
+})
+
+describe("a new project", () => {
+  let made: string
+  let perdure: string
+
+  beforeAll(async () => {
+    made = join(folder, "made")
+    await run(folder, join(project, "node_modules/.bin/perdure"), "init", "made")
+    // What is published under that version is not what is tried out here.
+    const path = join(made, "package.json")
+    const described = await readJson<{ dependencies: Record<string, string> }>(path)
+    await writeFile(path, JSON.stringify({ ...described, dependencies: { ...described.dependencies, perdure: `file:${tarball}` } }))
+    await run(made, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund")
+    perdure = join(made, "node_modules/.bin/perdure")
+  }, 240_000)
+
+  /** `perdure dev` until it has said something; ended in good order. */
+  async function developing(said: RegExp, meanwhile: (output: string) => Promise<void>): Promise<void> {
+    const dev = spawn(perdure, ["dev", "--port", "0"], { cwd: made, env: environment, stdio: ["ignore", "pipe", "inherit"] })
+    const ended = once(dev, "exit")
+    try {
+      let output = ""
+      for await (const text of dev.stdout.setEncoding("utf8")) {
+        output += String(text)
+        if (said.test(output)) break
+      }
+      await meanwhile(output)
+    } finally {
+      dev.kill("SIGTERM")
+    }
+    expect(await ended).toEqual([0, null])
+  }
+
+  it("compiles, and runs as its readme says", async () => {
+    await run(made, "npm", "run", "typecheck")
+    await developing(/HTTP API +http/, async (output) => {
+      expect(output).toContain("ready greet@1 of ./workflows.ts")
+      await run(made, perdure, "start", "greet", '{"name":"Ada"}', "--id", "ada", "--version", "1")
+      await run(made, perdure, "send", "ada", "reply", '"Hi"')
+      expect(JSON.parse(await run(made, perdure, "result", "ada", "--wait", "--json"))).toMatchObject({ result: { greeting: "Hello, Ada!", reply: "Hi" } })
+      expect(await run(made, "npm", "run", "--silent", "check")).toContain("0 instances fit")
+    })
+  })
+
+  it("says what to install where the packages of the HTTP API are missing", async () => {
+    await rm(join(made, "node_modules/hono"), { recursive: true })
+    await developing(/waiting for a change/, async (output) => {
+      expect(output).toContain("the HTTP API needs two packages: npm install hono @hono/node-server (or leave it out with --no-api)")
+    })
   })
 })
 

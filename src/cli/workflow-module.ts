@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { stripTypeScriptTypes } from "node:module"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
-import { shownPath } from "./workflow-entry.ts"
+import { isTypeScript, shownPath } from "./workflow-entry.ts"
 
 /** Loads a module and gives the workflows among its exports. */
 export async function loadWorkflows(entry: string, cwd: string): Promise<readonly AnyWorkflow[]> {
@@ -59,9 +61,16 @@ function refuseTwins(found: ReadonlyMap<AnyWorkflow, string>, shown: string): vo
 }
 
 function notLoaded(entry: string, shown: string, cwd: string, error: unknown): CommandError {
-  const place = placeOf(error, cwd) ?? (error instanceof SyntaxError ? checkedPlace(entry, cwd) : undefined)
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const place = placeOf(error, cwd) ?? (error instanceof SyntaxError ? checkedPlace(entry, cwd, error) : undefined)
+  const text = error instanceof Error ? `${error.name}: ${messageOf(error)}` : String(error)
   return new CommandError("NOT_LOADED", exitCodes.usage, `${shown} could not be loaded: ${place === undefined ? "" : `${place}: `}${text}`, { cause: error })
+}
+
+// Older Nodes draw the place into the message.
+const drawnPlace = /,-\[(\d+):\d+\]/
+
+function messageOf({ message }: Error): string {
+  return drawnPlace.test(message) ? (message.split("\n")[0] ?? "").replace(/^\s*x /, "") : message
 }
 
 /** Where in the user's files an error comes from: the first line of a syntax error's stack, or the first frame that is not Node's own. */
@@ -81,9 +90,22 @@ function isOurs(file: string): boolean {
   return file === fileURLToPath(import.meta.url)
 }
 
-/** Node tells the place of a syntax error in JavaScript only to its console. */
-function checkedPlace(entry: string, cwd: string): string | undefined {
+/** Node tells the place of a syntax error in JavaScript only to its console; an older one draws it into the message for TypeScript, without the file. */
+function checkedPlace(entry: string, cwd: string, error: SyntaxError): string | undefined {
+  const shown = shownPath(entry, cwd)
+  const [, drawn] = drawnPlace.exec(error.message) ?? []
+  if (isTypeScript(entry)) return drawn !== undefined && !canStrip(entry) ? `${shown}:${drawn}` : undefined
   const { stderr } = spawnSync(process.execPath, ["--check", entry], { encoding: "utf8", timeout: 10_000 })
-  const [, line] = /^.*:(\d+)$/m.exec(stderr) ?? []
-  return line === undefined ? undefined : `${shownPath(entry, cwd)}:${line}`
+  const [, line] = /:(\d+)$/.exec(stderr.split("\n").find((text) => text.includes(entry)) ?? "") ?? []
+  return line === undefined ? undefined : `${shown}:${line}`
+}
+
+/** Whether it is this module that is wrong, and not one that it imports. */
+function canStrip(file: string): boolean {
+  try {
+    stripTypeScriptTypes(readFileSync(file, "utf8"))
+    return true
+  } catch {
+    return false
+  }
 }

@@ -62,8 +62,8 @@ Durable workflows with Perdure, in \`workflows.ts\`.
 
 \`\`\`sh
 npm install
-npm run dev                                             # runs the workflows, and starts anew when a file changes
-npx perdure start greet '{"name":"Ada"}' --id ada       # in another terminal
+npm run dev                                                         # runs the workflows, and starts anew when a file changes
+npx perdure start greet '{"name":"Ada"}' --id ada --version 1       # in another terminal
 npx perdure why ada
 npx perdure send ada reply '"Hi"'
 npx perdure result ada

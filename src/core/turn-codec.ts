@@ -246,8 +246,13 @@ const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> =
   "hook.failed": true,
 }
 
+/** Whether entries of that type have a value, be it undefined. */
+export function hasValue(type: EntryType): boolean {
+  return Object.hasOwn(typesWithValue, type)
+}
+
 function restore({ sensitive, ...fields }: Fields, value: Payload | undefined): Entry {
-  const found = value ?? (Object.hasOwn(typesWithValue, fields.type) ? Payload.undefined : undefined)
+  const found = value ?? (hasValue(fields.type) ? Payload.undefined : undefined)
   const payload = sensitive === true ? found?.asSensitive() : found
   if (typeof fields["memo"] === "string") fields["memo"] = Payload.of(fields["memo"])
   return (payload === undefined ? fields : Object.assign(fields, { value: payload })) as unknown as Entry

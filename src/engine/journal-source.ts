@@ -1,7 +1,7 @@
 import { encodeValue, Payload } from "../core/codec.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
 import type { Status } from "../core/status.ts"
-import { decodeRow } from "../core/turn-codec.ts"
+import { decodeRow, hasValue } from "../core/turn-codec.ts"
 import type { Store } from "../ports/store.ts"
 import type { Client, HistoryEntry, ListFilter } from "./client.ts"
 import type { CheckedJournal } from "./journal-check.ts"
@@ -66,6 +66,7 @@ async function historyOf(client: Pick<Client, "get">, id: string): Promise<Recor
 
 /** The way back from what a client is shown. */
 function recordedOf({ position, run, at, type, data }: HistoryEntry): Recorded {
-  const value = "value" in data ? { value: Payload.of(encodeValue(data["value"], { what: type, bytesMax: Infinity })) } : undefined
+  // What is undefined does not come over the wire.
+  const value = "value" in data || hasValue(type) ? { value: Payload.of(encodeValue(data["value"], { what: type, bytesMax: Infinity })) } : undefined
   return { position, run, at, entry: { ...data, type, ...value } as unknown as Entry }
 }

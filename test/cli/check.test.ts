@@ -1,4 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs"
+import { pathToFileURL } from "node:url"
+import type { AnyWorkflow } from "perdure"
+import { serve } from "perdure/http"
 import { afterEach, describe, expect, it } from "vitest"
 import { toSchema } from "./older-database.ts"
 import { ProjectBed } from "./project-bed.ts"
@@ -65,6 +68,30 @@ describe("perdure check", () => {
     expect(code).toBe(1)
     expect(stdout).toContain("2 of 2 instances would not go on (./workflows.ts against all.jsonl)")
     expect(existsSync(`${project.folder}/nowhere.db`)).toBe(false)
+  })
+
+  it("asks a server for the journals, with their values as they are", async () => {
+    project = new ProjectBed()
+    const code = (step: string) => `export const rich = workflow("rich", async (ctx, input: Date) => {
+      const at = await ctx.do("${step}", () => new Map([[input.getTime(), undefined]]))
+      const none = await ctx.waitForEvent("none")
+      if (none !== undefined || !(at instanceof Map)) throw new Error("not as it was")
+      await ctx.sleep("nap", "1d")
+    })`
+    project.module("workflows.ts", code("note"))
+    const { rich } = (await import(pathToFileURL(project.module("here.ts", code("note"))).href)) as { rich: AnyWorkflow }
+    const engine = await project.engine([rich])
+    await engine.start("rich", { id: "r", input: new Date(0) })
+    await engine.get("r").sendEvent("none")
+    await expect.poll(() => engine.get("r").status()).toBe("sleeping")
+    const server = await serve(engine, { port: 0 })
+    const fits = await project.run(["check", "workflows.ts", "--url", server.url])
+    project.module("workflows.ts", code("remark"))
+    const other = await project.run(["check", "workflows.ts", "--url", server.url])
+    await server.close()
+    await engine.close()
+    expect(fits).toEqual({ code: 0, stdout: `1 instance fits (./workflows.ts against ${server.url})\n`, stderr: "" })
+    expect(other.stdout).toContain('stalls r (rich@1): the journal has step "note" at position 2, but the code asks for step "remark"')
   })
 
   it("works on a migrated copy where the database is older, and leaves it as it is", async () => {

@@ -1,0 +1,134 @@
+// The server of examples/getting-started as `npm start` runs it, spoken to over HTTP. Needs a build: it imports the package by its name.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, expect, it } from "vitest"
+
+const program = fileURLToPath(new URL("../../examples/getting-started/server.ts", import.meta.url))
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "perdure-serve-"))
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+class ServerProcess {
+  output = ""
+  readonly #child: ChildProcess
+
+  constructor(database: string, environment: Record<string, string> = {}) {
+    const { PORT: _, HOST: __, TOKEN: ___, ...inherited } = process.env
+    this.#child = spawn(process.execPath, [program, "--database", join(folder, database)], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...inherited, PORT: "0", ...environment },
+    })
+    for (const stream of [this.#child.stdout, this.#child.stderr]) stream?.on("data", (data: Buffer) => (this.output += data.toString()))
+  }
+
+  async url(): Promise<string> {
+    for (;;) {
+      const found = /running at (http:\S+)\n/.exec(this.output)?.[1]
+      if (found !== undefined) return found
+      if (this.#child.exitCode !== null) throw new Error(`it ended:\n${this.output}`)
+      await once(this.#child.stdout ?? this.#child, "data")
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  async exits(): Promise<number | NodeJS.Signals> {
+    const [code, signal] = (await once(this.#child, "close")) as [number | null, NodeJS.Signals | null]
+    return code ?? signal ?? -1
+  }
+}
+
+async function call(url: string, path: string, body?: unknown): Promise<[number, Record<string, unknown>]> {
+  const response = await fetch(
+    url + path,
+    body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } },
+  )
+  return [response.status, (await response.json()) as Record<string, unknown>]
+}
+
+/** Looks again and again; fails if it has not come to that within the time. */
+async function becomes(url: string, path: string, status: string, withinMs: number): Promise<Record<string, unknown>> {
+  for (const end = Date.now() + withinMs; ;) {
+    const [, instance] = await call(url, path)
+    if (instance["status"] === status) return instance
+    if (Date.now() > end) throw new Error(`${path} is ${String(instance["status"])}, not ${status}, after ${withinMs} ms`)
+    await delay(20)
+  }
+}
+
+it("a workflow is started, sleeps, waits, is approved and completes, all over HTTP", async () => {
+  const server = new ServerProcess("whole.db")
+  const url = await server.url()
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(server.output).toContain(`curl -s '${url}/workflows'`)
+  expect(await call(url, "/")).toEqual([200, { status: "ok", workflows: ["test", "order"] }])
+  const startedAt = Date.now()
+  const [status, started] = await call(url, "/workflows", { type: "test", id: "test-1", payload: { name: "World" } })
+  expect([status, started]).toMatchObject([201, { id: "test-1", type: "test" }])
+  const sleeping = await becomes(url, "/workflows/test-1", "sleeping", 2_000)
+  expect(sleeping).toMatchObject({ steps: [{ name: "greet", status: "completed", result: "Hello, World!" }, { status: "sleeping" }] })
+  await becomes(url, "/workflows/test-1", "waiting", 10_000)
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(5_000)
+  const waiting = call(url, "/workflows/test-1/result?wait=30s")
+  expect(await call(url, "/workflows/test-1/events/approval", { approved: true })).toEqual([200, { id: "test-1", event: "approval", status: "delivered" }])
+  const result = { message: "World was approved", greeting: "Hello, World!" }
+  expect(await waiting).toEqual([200, result])
+  expect(await becomes(url, "/workflows/test-1", "completed", 2_000)).toMatchObject({ result })
+  const [, list] = await call(url, "/workflows?type=test")
+  expect((list["instances"] as { id: string }[]).map(({ id }) => id)).toEqual(["test-1", "hello-test-1"])
+  server.kill("SIGTERM")
+  expect(await server.exits()).toBe(0)
+  expect(server.output).toContain("the next `npm start` goes on from here")
+  expect(server.output, "no escape sequences without a terminal").not.toContain("\u001b")
+})
+
+it("a second start on the same file goes on with what a killed one left", async () => {
+  const first = new ServerProcess("again.db")
+  const firstUrl = await first.url()
+  await call(firstUrl, "/workflows", { type: "order", id: "mine", payload: { items: ["lamp"] } })
+  await becomes(firstUrl, "/workflows/mine", "waiting", 2_000)
+  first.kill("SIGKILL")
+  expect(await first.exits()).toBe("SIGKILL")
+  const second = new ServerProcess("again.db")
+  const url = await second.url()
+  expect(await call(url, "/workflows/mine")).toMatchObject([200, { status: "waiting", run: 1 }])
+  await call(url, "/workflows/mine/events/payment", { amount: 129 })
+  expect(await becomes(url, "/workflows/mine", "completed", 15_000)).toMatchObject({ result: { status: "shipped", paid: 129 } })
+  const [, orders] = await call(url, "/workflows?type=order")
+  expect((orders["instances"] as { id: string }[]).map(({ id }) => id)).toEqual(["hello-order-2", "mine", "hello-order-1"])
+  second.kill("SIGINT")
+  expect(await second.exits()).toBe(0)
+})
+
+it("a port that is taken, and an address that is open to others, are said clearly", async () => {
+  const first = new ServerProcess("port.db")
+  const { port } = new URL(await first.url())
+  const second = new ServerProcess("port-2.db", { PORT: port })
+  expect(await second.exits()).toBe(1)
+  expect(second.output).toBe(`\n  port ${port} of 127.0.0.1 is taken; end what listens there, or choose another port\n\n`)
+  const open = new ServerProcess("open.db", { HOST: "0.0.0.0" })
+  expect(await open.exits()).toBe(1)
+  expect(open.output).toContain("set a token or an authorize hook")
+  const guarded = new ServerProcess("guarded.db", { HOST: "0.0.0.0", TOKEN: "a-secret" })
+  const url = (await guarded.url()).replace("0.0.0.0", "127.0.0.1")
+  expect((await call(url, "/workflows"))[0]).toBe(401)
+  const allowed = await fetch(`${url}/workflows`, { headers: { authorization: "Bearer a-secret" } })
+  expect(allowed.status).toBe(200)
+  for (const server of [first, guarded]) {
+    server.kill("SIGINT")
+    expect(await server.exits()).toBe(0)
+  }
+})

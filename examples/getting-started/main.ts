@@ -1,7 +1,7 @@
 // Starts a few workflows on a SQLite file and shows what happens. Stop it in the middle, with Ctrl-C or kill -9: the next start goes on.
 //
-//   npm start                                  as a person would
-//   npm start -- Ada                           greets Ada
+//   npm run demo                               as a person would
+//   npm run demo -- Ada                        greets Ada
 //   node main.ts --database /tmp/example.db    keeps its data elsewhere
 
 import { mkdirSync } from "node:fs"
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   try {
     const ids = (await pickUp(engine)) ?? (await startAnew(engine, positionals[0] ?? "World"))
     const isDone = await follow(engine, ids)
-    if (!isDone) console.log("\n  Stopped. Nothing is lost: the next `npm start` goes on from here.\n")
+    if (!isDone) console.log("\n  Stopped. Nothing is lost: the next `npm run demo` goes on from here.\n")
     else process.exitCode = await report(engine, ids)
   } finally {
     await engine.close()

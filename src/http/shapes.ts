@@ -1,9 +1,16 @@
 import { statuses } from "../core/status.ts"
-import type { ControlResult, InstanceDescription, InstanceSummary } from "../engine/client.ts"
+import type { StepInfo } from "../core/step-view.ts"
+import type { ControlResult, HistoryEntry, InstanceDescription, InstanceSummary, Why } from "../engine/client.ts"
 import type { ScheduleDescription, ScheduleSummary } from "../engine/schedule-client.ts"
-import { anything, boolean, either, integer, list, nothing, number, object, oneOf, optional, record, string } from "./schema.ts"
+import { anything, boolean, either, integer, list, nothing, number, object, oneOf, optional, record, type Schema, string } from "./schema.ts"
 
 /** What things look like over HTTP. Two words differ from those of the engine: a workflow is a `type`, and an input a `payload`. */
+
+/** The fields that are to be described: one that is new in the engine does not compile until it is here. */
+type Fields<T> = Record<
+  Exclude<keyof T, "workflow" | "input"> | ("workflow" extends keyof T ? "type" : never) | ("input" extends keyof T ? "payload" : never),
+  Schema<unknown>
+>
 
 export const status = oneOf(statuses)
 const phase = oneOf(["pausing", "cancelling", "rollingBack"])
@@ -19,16 +26,17 @@ const summaryFields = {
   status,
   phase: optional(phase),
   tags: list(string()),
+  memo: optional(record(anything())),
   createdAt: instantMs,
   updatedAt: instantMs,
-}
+} satisfies Fields<InstanceSummary>
 export const summary = object(summaryFields, "InstanceSummary")
 
 const step = object(
   {
     id: string(),
     name: string(),
-    type: oneOf(["do", "transaction", "sleep", "wait", "child", "rollback"]),
+    type: oneOf(["do", "transaction", "sleep", "wait", "condition", "child", "rollback"]),
     status: oneOf(["running", "completed", "failed", "sleeping", "waiting", "retrying", "timedOut", "aborted", "cancelled"]),
     attempts: integer(),
     result: optional(anything()),
@@ -39,7 +47,7 @@ const step = object(
     wakeAt: optional(instantMs),
     event: optional(string()),
     instance: optional(string()),
-  },
+  } satisfies Fields<StepInfo>,
   "Step",
 )
 
@@ -47,6 +55,7 @@ export const description = object(
   {
     ...summaryFields,
     incarnation: string(),
+    attempt: integer(),
     payload: optional(anything()),
     result: optional(anything()),
     error: optional(anything()),
@@ -54,7 +63,7 @@ export const description = object(
     schedule: optional(object({ id: string(), scheduledAt: instantMs })),
     notRolledBack: optional(list(string())),
     steps: list(step),
-  },
+  } satisfies Fields<InstanceDescription>,
   "Instance",
 )
 
@@ -74,8 +83,11 @@ export const errorBody = object({ error, status: optional(status), failure: opti
 export const started = object({ id: string(), type: string(), status }, "StartedInstance")
 export const batchResult = object({ id: string(), created: boolean(), error: optional(error) }, "BatchResult")
 
-export const historyEntry = object({ position: integer(), run: integer(), at: instantMs, type: string(), data: record(anything()) }, "HistoryEntry")
-export const why = object({ status, because: list(string()), next: optional(object({ what: string(), at: instantMs })) }, "Why")
+export const historyEntry = object(
+  { position: integer(), run: integer(), at: instantMs, type: string(), data: record(anything()) } satisfies Fields<HistoryEntry>,
+  "HistoryEntry",
+)
+export const why = object({ status, because: list(string()), next: optional(object({ what: string(), at: instantMs })) } satisfies Fields<Why>, "Why")
 
 const scheduleFields = {
   id: string(),
@@ -86,7 +98,7 @@ const scheduleFields = {
   nextAt: optional(instantMs),
   createdAt: instantMs,
   updatedAt: instantMs,
-}
+} satisfies Fields<ScheduleSummary>
 export const scheduleSummary = object(scheduleFields, "ScheduleSummary")
 const scheduled = object({ id: string(), scheduledAt: instantMs, startedAt: instantMs, by: optional(oneOf(["trigger", "backfill"])), status: optional(status) })
 export const scheduleDescription = object(
@@ -109,7 +121,7 @@ export const scheduleDescription = object(
     counts: object({ started: integer(), skipped: integer(), missed: integer() }),
     unfired: list(object({ outcome: oneOf(["skipped", "missed"]), from: instantMs, to: instantMs, count: integer(), reason: string() })),
     because: list(string()),
-  },
+  } satisfies Fields<ScheduleDescription>,
   "Schedule",
 )
 

@@ -1,4 +1,4 @@
-// The program of examples/getting-started as `npm start` runs it, but without a terminal. Needs a build: it imports the package by its name.
+// The program of examples/getting-started as `npm run demo` runs it, but without a terminal. Needs a build: it imports the package by its name.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -64,7 +64,7 @@ it("the example goes on after SIGKILL, stops in good order on SIGINT, and goes o
   await stopped.prints("attempt 1 failed")
   stopped.kill("SIGINT")
   expect(await stopped.exits()).toBe(0)
-  expect(stopped.output).toContain("the next `npm start` goes on from here")
+  expect(stopped.output).toContain("the next `npm run demo` goes on from here")
 
   const last = new Run("killed.db")
   expect(await last.exits()).toBe(0)

@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { BatchItem, Client, ListFilter, ListPage, StartOptions } from "../../engine/client.ts"
 import { type Answer, created, maybe, noContent, ok, required, route, type Route } from "../route.ts"
-import { anything, boolean, type InferFields, integer, list, number, object, oneOf, optional, record, string } from "../schema.ts"
+import { anything, boolean, type InferFields, integer, list, number, object, oneOf, optional, record, type Schema, string } from "../schema.ts"
 import { batchResult, description, descriptionOf, duration, instant, started, status, summary, summaryOf } from "../shapes.ts"
 
 /** Starting, listing, counting, looking at and deleting instances. */
@@ -17,7 +17,10 @@ const startFields = {
   requestId: optional(string({ description: "random: names this start, so that sending it again is the same start" })),
 }
 const payload = optional(anything("the input"))
-export const newInstance = { id: optional(string()), payload, ...startFields }
+export const newInstance = { id: optional(string()), payload, ...startFields } satisfies Record<
+  Exclude<keyof StartOptions<unknown>, "input"> | "payload",
+  Schema<unknown>
+>
 const startBody = object({ type: string({ description: "the name of the workflow" }), ...newInstance }, "NewInstance")
 const startOfWorkflow = object(newInstance, "NewInstanceOfWorkflow")
 
@@ -28,7 +31,7 @@ const filters = {
   since: optional(instant),
   until: optional(instant),
   idPrefix: optional(string()),
-}
+} satisfies Record<Exclude<keyof ListFilter, "workflow" | "limit" | "cursor" | "order">, Schema<unknown>>
 export const paging = { limit: optional(integer({ minimum: 1, maximum: 1_000 })), cursor: optional(string()) }
 const order = optional(oneOf(["newest", "oldest"]))
 const page = { type: string(), instances: list(summary), cursor: optional(string()), hasNextPage: boolean() }

@@ -85,6 +85,7 @@ export type {
   WorkflowInfo,
 } from "./engine/client.ts"
 export type { Engine } from "./engine/engine.ts"
+export type { TickOptions, TickResult } from "./engine/ticks.ts"
 export type {
   BackfilledFiring,
   BackfillOptions,

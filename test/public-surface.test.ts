@@ -112,6 +112,8 @@ const surfaces: Record<string, Surface> = {
       "StoreProvider",
       "TerminateOptions",
       "UnfiredTimes",
+      "TickOptions",
+      "TickResult",
       "TransactionContext",
       "UpdateOptions",
       "WaitOptions",

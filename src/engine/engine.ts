@@ -1,8 +1,7 @@
 import { PerdureError } from "../core/errors.ts"
 import { redacted, shownError } from "../core/hidden.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
-import type { Host } from "../ports/host.ts"
-import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
+import type { StoreRole } from "../ports/store.ts"
 import type {
   BatchItem,
   BatchResult,
@@ -27,6 +26,7 @@ import { ChangeSequence } from "./change-reader.ts"
 import { Answers } from "./answers.ts"
 import { CodeAsker } from "./code-asker.ts"
 import { Controls } from "./controls.ts"
+import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { Endings, engineClosed, resultOf } from "./endings.ts"
 import { InstanceHandle } from "./handle.ts"
 import { StoredLimits, type LimitControl } from "./limit-control.ts"
@@ -36,8 +36,9 @@ import { WorkflowRegistry } from "./registry.ts"
 import { Scheduler } from "./scheduler.ts"
 import { Schedules } from "./schedules.ts"
 import { ScheduleWriter } from "./schedule-writer.ts"
-import { engineSettings, type EngineOptions, type EngineSettings } from "./settings.ts"
+import { engineSettings } from "./settings.ts"
 import { Starter } from "./starter.ts"
+import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
 import { Worker } from "./worker.ts"
 
 const standByMs = 250
@@ -56,14 +57,17 @@ export class Engine implements Client, AsyncDisposable {
 
   readonly limits: LimitControl
 
-  private constructor(parts: EngineParts) {
+  readonly #ticks: Ticks
+
+  private constructor(parts: EngineParts, spec: EngineSpec) {
     this.parts = parts
+    this.#ticks = new Ticks(spec, parts.store, (forTick) => Engine.open(forTick))
     this.limits = new StoredLimits(parts.store.flow, () => this.#check())
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
     const { host } = spec
-    const settings = engineSettings(spec.options)
+    const settings = engineSettings(spec.options, spec.budget)
     const registry = new WorkflowRegistry(spec.workflows, settings.limits, settings.queues)
     const role = spec.role ?? "worker"
     const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
@@ -103,7 +107,7 @@ export class Engine implements Client, AsyncDisposable {
       scheduleWriter,
       scheduler,
     }
-    const engine = new Engine(parts)
+    const engine = new Engine(parts, spec)
     await engine.#begin(role)
     return engine
   }
@@ -114,7 +118,7 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   async #begin(wanted: StoreRole): Promise<void> {
-    const { store, host, worker } = this.parts
+    const { store, host, worker, settings } = this.parts
     this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
       if (scope.engine !== worker) return
       host.log.error(
@@ -123,10 +127,19 @@ export class Engine implements Client, AsyncDisposable {
       )
     })
     this.#stopHints = store.onHint(() => void this.#look())
-    if (wanted === "client") return
+    if (wanted === "client" || settings.execute === "ticks") return
     if (store.role === "worker") return this.#execute()
     host.log.warn("another process executes the workflows of this store; this one is a client and stands by")
     this.#standBy()
+  }
+
+  /** Does what is to be done now, in an engine that was opened with `execute: "ticks"`. */
+  async tick(options: TickOptions = {}): Promise<TickResult> {
+    this.#check()
+    if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; open it with execute: "ticks"')
+    const result = await this.#ticks.tick(options)
+    await this.#look()
+    return result
   }
 
   async #execute(): Promise<void> {
@@ -329,6 +342,7 @@ export class Engine implements Client, AsyncDisposable {
     this.#closing ??= Promise.resolve()
     this.#stopHints()
     this.#stopRejections()
+    this.#ticks.kill()
     void this.parts.scheduler.stop()
     this.parts.worker.kill()
     this.parts.starter.close(engineClosed())
@@ -342,6 +356,7 @@ export class Engine implements Client, AsyncDisposable {
     this.#stopHints()
     starter.close()
     try {
+      await this.#ticks.stop()
       await scheduler.stop()
       await worker.stop()
     } finally {
@@ -356,32 +371,6 @@ export class Engine implements Client, AsyncDisposable {
   #check(): void {
     if (this.#closing) throw engineClosed()
   }
-}
-
-export interface EngineSpec {
-  readonly host: Host
-  readonly store: StoreProvider
-  readonly workflows: readonly AnyWorkflow[]
-  readonly options: EngineOptions
-  /** `client`: never execute. */
-  readonly role?: StoreRole
-}
-
-export interface EngineParts {
-  readonly host: Host
-  readonly store: Store
-  readonly settings: EngineSettings
-  readonly registry: WorkflowRegistry
-  readonly worker: Worker
-  readonly endings: Endings
-  readonly answers: Answers
-  readonly changes: ChangeFeed
-  readonly reader: Reader
-  readonly asker: CodeAsker
-  readonly starter: Starter
-  readonly controls: Controls
-  readonly scheduleWriter: ScheduleWriter
-  readonly scheduler: Scheduler
 }
 
 /** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */

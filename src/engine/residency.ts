@@ -5,6 +5,8 @@ import type { EngineSettings } from "./settings.ts"
 export class Residency {
   readonly #settings: EngineSettings
   readonly #places = new Map<string, Place>()
+  /** All that were ever here, where that is counted. */
+  readonly #admitted = new Set<string>()
 
   constructor(settings: EngineSettings) {
     this.#settings = settings
@@ -16,7 +18,13 @@ export class Residency {
 
   /** How many more may come. */
   get room(): number {
-    return Math.max(0, this.#settings.residentMax - this.#places.size)
+    const { residentMax, budget } = this.#settings
+    return Math.max(0, Math.min(residentMax - this.#places.size, (budget?.instancesMax ?? Infinity) - this.#admitted.size))
+  }
+
+  /** How many were here, where there is a budget of them. */
+  get admitted(): number {
+    return this.#admitted.size
   }
 
   get(id: string): InstanceRunner | undefined {
@@ -25,6 +33,7 @@ export class Residency {
 
   add(runner: InstanceRunner): void {
     this.#places.set(runner.id, { runner })
+    if (this.#settings.budget) this.#admitted.add(runner.id)
   }
 
   /** False if it was not there, or another runner has taken its place. */

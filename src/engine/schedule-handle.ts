@@ -3,7 +3,7 @@ import { dueAfterChange, dueTimes, instanceIdOf, nextDue, type Schedule, schedul
 import { awaited } from "../core/schedule-decision.ts"
 import { checkText } from "./controls.ts"
 import type { Handle } from "./client.ts"
-import type { EngineParts } from "./engine.ts"
+import type { EngineParts } from "./engine-parts.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
 import { singletonExists } from "./flow-control.ts"

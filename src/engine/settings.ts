@@ -30,6 +30,8 @@ export interface EngineOptions extends Hooks {
   readonly maxResidentBytes?: number
   /** Which task queues are served here; default: all. */
   readonly taskQueues?: readonly string[]
+  /** `"ticks"`: only when `engine.tick()` is called, for a process that something else wakes up from time to time. Default `"always"`. */
+  readonly execute?: "always" | "ticks"
   /** Called around every attempt, outermost first. */
   readonly interceptors?: readonly StepInterceptor[]
 }
@@ -68,6 +70,15 @@ export interface EngineSettings {
   /** Undefined: all. */
   readonly queues: readonly string[] | undefined
   readonly interceptors: readonly StepInterceptor[]
+  readonly execute: "always" | "ticks"
+  readonly budget: WorkBudget | undefined
+}
+
+/** How much a worker may do in all. */
+export interface WorkBudget {
+  readonly instancesMax: number
+  /** Attempts that begin. */
+  readonly stepsMax: number
 }
 
 /** Throws where a number is not one that can be counted to. */
@@ -83,7 +94,9 @@ function checkQueues(queues: readonly string[]): readonly string[] {
   return [...new Set(queues as readonly string[])]
 }
 
-export function engineSettings(options: EngineOptions): EngineSettings {
+export function engineSettings(options: EngineOptions, budget?: WorkBudget): EngineSettings {
+  const { execute = "always" } = options
+  if (execute !== "always" && execute !== "ticks") throw new PerdureError("BAD_OPTION", `execute is ${String(execute)}; give "always" or "ticks"`)
   if (options.retry !== undefined) checkRetry(options.retry)
   checkCount("maxRecoveries", options.maxRecoveries, 0)
   checkCount("maxResidentInstances", options.maxResidentInstances, 1)
@@ -110,5 +123,7 @@ export function engineSettings(options: EngineOptions): EngineSettings {
     residentIdleMs: 60_000,
     queues: options.taskQueues && checkQueues(options.taskQueues),
     interceptors: options.interceptors ?? [],
+    execute,
+    budget,
   }
 }

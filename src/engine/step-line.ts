@@ -12,8 +12,21 @@ export class StepLine {
   #order = 0
   #isClosed = false
 
-  constructor(places: number) {
+  /** How many attempts may still begin. */
+  #left: number
+  #running = 0
+
+  constructor(places: number, total = Infinity) {
     this.#free = places
+    this.#left = total
+  }
+
+  /** Called whenever somebody has given up a place. */
+  onFree: (() => void) | undefined
+
+  /** How many have a place. */
+  get running(): number {
+    return this.#running
   }
 
   readonly #beginners = new Set<Waiting>()
@@ -54,7 +67,9 @@ export class StepLine {
 
   free(): void {
     this.#free++
+    this.#running--
     this.#callNext()
+    this.onFree?.()
   }
 
   #callNext(): void {
@@ -63,9 +78,11 @@ export class StepLine {
       if (next === undefined) return
       const { call } = next
       // One that may not begin any more still counts among those that wait.
-      if (call === undefined || (this.#isClosed && !next.goesOn && !isNested(next.place.of.step))) continue
+      if (call === undefined || ((this.#isClosed || this.#left <= 0) && !next.goesOn && !isNested(next.place.of.step))) continue
       this.drop(next)
       this.#free--
+      this.#running++
+      if (!next.goesOn) this.#left--
       call()
     }
   }

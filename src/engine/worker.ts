@@ -78,7 +78,8 @@ export class Worker implements Runtime {
     this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log)
     this.transactions = store.transactions
     this.residency = new Residency(settings)
-    if (settings.concurrentStepsMax < Infinity) this.stepLine = new StepLine(settings.concurrentStepsMax)
+    const { concurrentStepsMax, budget } = settings
+    if (concurrentStepsMax < Infinity || budget) this.stepLine = new StepLine(concurrentStepsMax, budget?.stepsMax)
     this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.#dispatcher = new Dispatcher({
       journal: store.journal,

@@ -1,0 +1,45 @@
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { Host } from "../ports/host.ts"
+import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
+import type { Answers } from "./answers.ts"
+import type { ChangeFeed } from "./change-feed.ts"
+import type { CodeAsker } from "./code-asker.ts"
+import type { Controls } from "./controls.ts"
+import type { Endings } from "./endings.ts"
+import type { Reader } from "./reader.ts"
+import type { WorkflowRegistry } from "./registry.ts"
+import type { ScheduleWriter } from "./schedule-writer.ts"
+import type { Scheduler } from "./scheduler.ts"
+import type { EngineOptions, EngineSettings, WorkBudget } from "./settings.ts"
+import type { Starter } from "./starter.ts"
+import type { Worker } from "./worker.ts"
+
+/** What an engine is opened with. */
+export interface EngineSpec {
+  readonly host: Host
+  readonly store: StoreProvider
+  readonly workflows: readonly AnyWorkflow[]
+  readonly options: EngineOptions
+  /** `client`: never execute. */
+  readonly role?: StoreRole
+  /** Execute no more than this. */
+  readonly budget?: WorkBudget
+}
+
+/** What it is made of. */
+export interface EngineParts {
+  readonly host: Host
+  readonly store: Store
+  readonly settings: EngineSettings
+  readonly registry: WorkflowRegistry
+  readonly worker: Worker
+  readonly endings: Endings
+  readonly answers: Answers
+  readonly changes: ChangeFeed
+  readonly reader: Reader
+  readonly asker: CodeAsker
+  readonly starter: Starter
+  readonly controls: Controls
+  readonly scheduleWriter: ScheduleWriter
+  readonly scheduler: Scheduler
+}

@@ -1,0 +1,157 @@
+import { type Context, workflow } from "perdure"
+import { createHttpApp } from "perdure/http"
+import { createTestEngine, memory } from "perdure/testing"
+import { beforeEach, describe, expect, it } from "vitest"
+import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import { Gate } from "../testing/scenarios/gate.ts"
+import { Engine } from "./engine.ts"
+
+let done: string[] = []
+
+const chain = workflow("chain", async (ctx: Context<{ go: number }>) => {
+  for (let index = 1; index <= 5; index++) await ctx.do(`step-${index}`, () => done.push(`${ctx.instance.id}/${index}`))
+  await ctx.sleep("nap", "5s")
+  await ctx.waitForEvent("go")
+  return "done"
+})
+
+const children = workflow("children", async (ctx: Context) => {
+  const started = await Promise.all(["x", "y"].map((name) => ctx.startChild(chain, { id: `${ctx.instance.id}-${name}`, input: undefined })))
+  return Promise.all(started.map((child) => child.result()))
+})
+
+const open = () => createTestEngine({ workflows: [chain, children], execute: "ticks" })
+
+beforeEach(() => {
+  done = []
+})
+
+describe("an engine that executes in ticks", () => {
+  it("does nothing by itself, and at a tick all that can be done now", async () => {
+    await using engine = await open()
+    const handle = await engine.start(chain, { id: "a" })
+    await engine.skip("1h")
+    expect([await handle.status(), done]).toEqual(["queued", []])
+    expect(await engine.current.tick()).toEqual({ processed: 1 })
+    expect([await handle.status(), done.length]).toEqual(["sleeping", 5])
+    expect(await engine.current.tick()).toEqual({ processed: 0 })
+    await engine.skip("5s")
+    expect(await engine.current.tick()).toEqual({ processed: 1 })
+    expect(await handle.status()).toBe("waiting")
+    await engine.sendEvent("a", "go", 1)
+    expect(await engine.current.tick()).toEqual({ processed: 1 })
+    expect(await handle.result()).toBe("done")
+    expect(done).toHaveLength(5)
+  })
+
+  it("works on no more instances than it may, also not on those that it starts", async () => {
+    await using engine = await open()
+    for (const id of ["a", "b", "c", "d", "e"]) await engine.start(chain, { id })
+    const processed: number[] = []
+    for (let tick = 0; tick < 4; tick++) processed.push((await engine.current.tick({ maxInstances: 2 })).processed)
+    expect(processed).toEqual([2, 2, 1, 0])
+    expect(done).toHaveLength(25)
+    await engine.start(children, { id: "p" })
+    expect(await engine.current.tick({ maxInstances: 1 })).toEqual({ processed: 1 })
+    expect(done).toHaveLength(25)
+    expect(await engine.current.tick()).toEqual({ processed: 2 })
+    expect(done).toHaveLength(35)
+  })
+
+  it("begins no more attempts than it may, and each step once over all ticks", async () => {
+    await using engine = await open()
+    for (const id of ["a", "b", "c"]) await engine.start(chain, { id })
+    for (let expected = 4; expected <= 12; expected += 4) {
+      await engine.current.tick({ maxSteps: 4 })
+      expect(done).toHaveLength(expected)
+    }
+    await engine.current.tick({ maxSteps: 4 })
+    expect(done.toSorted()).toEqual(["a", "b", "c"].flatMap((id) => [1, 2, 3, 4, 5].map((index) => `${id}/${index}`)))
+    for (const id of ["a", "b", "c"]) expect(await engine.get(id).status()).toBe("sleeping")
+  })
+
+  it("may be ticked many times at once: they follow one another, and nothing is done twice", async () => {
+    await using engine = await open()
+    for (let index = 0; index < 20; index++) await engine.start(chain, { id: `i${index}` })
+    const results = await Promise.all(Array.from({ length: 5 }, () => engine.current.tick({ maxInstances: 6 })))
+    expect(results.map(({ processed }) => processed)).toEqual([6, 6, 6, 2, 0])
+    expect(new Set(done).size).toBe(100)
+    expect(done).toHaveLength(100)
+  })
+
+  it("shares the work with the ticks of other processes", async () => {
+    const store = memory()
+    const host = new SimulatedHost({})
+    const spec = { host, store, workflows: [chain], options: { execute: "ticks" as const } }
+    const [first, second] = await Promise.all([Engine.open(spec), Engine.open(spec)])
+    for (let index = 0; index < 20; index++) await first.start(chain, { id: `i${index}` })
+    const results = await Promise.all([first, second].flatMap((engine) => [engine.tick({ maxInstances: 5 }), engine.tick({ maxInstances: 5 })]))
+    expect(results.map(({ processed }) => processed)).toEqual([5, 5, 5, 5])
+    expect(new Set(done).size).toBe(100)
+    expect(done).toHaveLength(100)
+    await Promise.all([first.close(), second.close()])
+  })
+
+  it("fires schedules that are due", async () => {
+    await using engine = await open()
+    await engine.schedules.create("s", { workflow: chain, every: "1h", overlap: "allow" })
+    await engine.skip("1h")
+    expect((await engine.list()).instances).toHaveLength(0)
+    await engine.current.tick()
+    expect((await engine.list()).instances).toHaveLength(1)
+    expect(done).toHaveLength(5)
+  })
+
+  it("waits for attempts that take their time, and closes in good order while it does", async () => {
+    const begun = new Gate()
+    const ended = new Gate()
+    const slow = workflow("slow", async (ctx: Context) =>
+      ctx.do("slow", async () => {
+        begun.open()
+        await ended.passed
+        return 1
+      }),
+    )
+    const host = new SimulatedHost({})
+    const engine = await Engine.open({ host, store: memory(), workflows: [slow], options: { execute: "ticks" } })
+    await engine.start(slow, { id: "a" })
+    const tick = engine.tick()
+    await begun.passed
+    const closed = engine.close()
+    ended.open()
+    const isOver = Promise.all([tick.catch(() => undefined), closed])
+    for (let isWaiting = true; isWaiting;) {
+      await host.advanceTo(host.now() + 5, () => new Promise((resolve) => setImmediate(resolve)))
+      isWaiting = await Promise.race([isOver.then(() => false), new Promise<boolean>((resolve) => setImmediate(() => resolve(true)))])
+    }
+    await expect(engine.describe("a")).rejects.toThrow(expect.objectContaining({ code: "ENGINE_CLOSED" }))
+  })
+
+  it("takes only limits that are whole numbers, and only such an engine takes ticks", async () => {
+    await using engine = await open()
+    for (const wrong of [0, -1, 1.5, Number.NaN])
+      await expect(engine.current.tick({ maxInstances: wrong })).rejects.toThrow(expect.objectContaining({ code: "BAD_OPTION" }))
+    await using other = await createTestEngine({ workflows: [chain] })
+    await expect(other.current.tick()).rejects.toThrow(expect.objectContaining({ code: "BAD_OPTION" }))
+    await expect(createTestEngine({ workflows: [chain], execute: "never" as "ticks" })).rejects.toThrow(expect.objectContaining({ code: "BAD_OPTION" }))
+  })
+})
+
+describe("POST /runner/tick", () => {
+  it("drives the engine where it is enabled", async () => {
+    await using engine = await open()
+    await engine.start(chain, { id: "a" })
+    const app = createHttpApp(engine.current, { tick: true })
+    const tick = async (body?: string) => {
+      const response = await app.request("/runner/tick", { method: "POST", ...(body === undefined ? {} : { body }) })
+      return [response.status, await response.json()]
+    }
+    expect(await tick(`{"maxInstances":1,"maxSteps":3}`)).toEqual([200, { processed: 1 }])
+    expect(done).toHaveLength(3)
+    expect(await Promise.all([tick(), tick()])).toEqual([
+      [200, { processed: 1 }],
+      [200, { processed: 0 }],
+    ])
+    expect(await tick(`{"maxSteps":0}`)).toMatchObject([400, { error: { code: "BAD_REQUEST" } }])
+  })
+})

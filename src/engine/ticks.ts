@@ -1,0 +1,117 @@
+import { PerdureError } from "../core/errors.ts"
+import type { Store } from "../ports/store.ts"
+import type { EngineParts, EngineSpec } from "./engine-parts.ts"
+
+export interface TickOptions {
+  /** How many instances it may work on; default: all that are due. */
+  readonly maxInstances?: number
+  /** How many attempts of steps it may begin; default: any number. */
+  readonly maxSteps?: number
+}
+
+export interface TickResult {
+  /** Instances that it worked on. */
+  readonly processed: number
+}
+
+/** What is opened for a tick. */
+interface TickEngine {
+  readonly parts: EngineParts
+  close(): Promise<void>
+  kill(): void
+}
+
+const quietMacrotasks = 3
+
+/**
+ * Executes in ticks, for a process that something else wakes up from time to time. A tick is a worker of its own, with a lease of its own, on
+ * the store that is open: it claims what is due, goes on until nothing moves without time passing, and gives everything back in good order.
+ * So ticks of several processes share the work as workers do, and those of one process follow one another.
+ */
+export class Ticks {
+  readonly #spec: EngineSpec
+  readonly #store: Store
+  readonly #open: (spec: EngineSpec) => Promise<TickEngine>
+  #last: Promise<unknown> = Promise.resolve()
+  #current: TickEngine | undefined
+  #isStopped = false
+  /** Ends a wait for attempts. */
+  #goOn: () => void = () => undefined
+
+  constructor(spec: EngineSpec, store: Store, open: (spec: EngineSpec) => Promise<TickEngine>) {
+    this.#spec = spec
+    this.#store = store
+    this.#open = open
+  }
+
+  tick({ maxInstances, maxSteps }: TickOptions): Promise<TickResult> {
+    checkCount("maxInstances", maxInstances)
+    checkCount("maxSteps", maxSteps)
+    const tick = this.#last.then(() => this.#run({ instancesMax: maxInstances ?? Infinity, stepsMax: maxSteps ?? Infinity }))
+    this.#last = tick.catch(() => undefined)
+    return tick
+  }
+
+  /** What is under way is finished as far as it has come. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#goOn()
+    await this.#last
+  }
+
+  kill(): void {
+    this.#isStopped = true
+    this.#goOn()
+    this.#current?.kill()
+  }
+
+  async #run(budget: { readonly instancesMax: number; readonly stepsMax: number }): Promise<TickResult> {
+    if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return { processed: 0 }
+    const store = { name: this.#spec.store.name, open: async () => Promise.resolve(keptOpen(this.#store)) }
+    const engine = await this.#open({ ...this.#spec, store, options: { ...this.#spec.options, execute: "always" }, budget })
+    this.#current = engine
+    try {
+      await this.#whenQuiet(engine.parts)
+    } finally {
+      await engine.close()
+      this.#current = undefined
+    }
+    return { processed: engine.parts.worker.residency.admitted }
+  }
+
+  async #whenQuiet(parts: EngineParts): Promise<void> {
+    const { host, worker } = parts
+    for (let quiet = 0; quiet < quietMacrotasks && !this.#isStopped;) {
+      await new Promise<void>((resolve) => host.quiesce(resolve))
+      quiet = isQuiet(parts) ? quiet + 1 : 0
+      const { stepLine } = worker
+      if (stepLine?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepLine.onFree = this.#goOn = resolve))
+    }
+  }
+}
+
+/** Attempts may be left: in line for want of a budget, or waiting for time to pass inside their steps. */
+function isQuiet({ worker, scheduler }: EngineParts): boolean {
+  if (!worker.idle || !scheduler.idle || worker.stepLine?.running) return false
+  return [...worker.residency.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
+}
+
+/** It is whoever opened it who closes it. */
+function keptOpen(store: Store): Store {
+  return {
+    journal: store.journal,
+    directory: store.directory,
+    schedules: store.schedules,
+    transactions: store.transactions,
+    flow: store.flow,
+    role: store.role,
+    standBy: () => store.standBy(),
+    onHint: (listener) => store.onHint(listener),
+    close: async () => Promise.resolve(),
+  }
+}
+
+function checkCount(name: string, value: number | undefined): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) return
+  throw new PerdureError("BAD_OPTION", `${name} is ${String(value)}; give a whole number from 1 on`, { details: { option: name } })
+}

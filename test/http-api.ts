@@ -14,7 +14,7 @@ const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async
   return { message: `${input.name} was ${approved ? "approved" : "not approved"}`, greeting }
 })
 
-const counter = workflow("counter", async (ctx: Context<{ stop: undefined }>, start: number) => {
+export const counter = workflow("counter", async (ctx: Context<{ stop: undefined }>, start: number) => {
   let total = start
   ctx.setQueryHandler("total", (factor: number = 1) => total * factor)
   ctx.setQueryHandler("broken", () => {
@@ -35,7 +35,7 @@ const failing = workflow("failing", async () => {
 
 const limited = workflow("limited", { concurrency: { limit: 2 } }, async (ctx: Context) => ctx.sleep("a", "1h"))
 
-const workflows = [greet, counter, failing, limited]
+export const workflows = [greet, counter, failing, limited]
 
 /** An app on an engine in virtual time: what a call leads to has happened when it is answered. */
 export class HttpApi {

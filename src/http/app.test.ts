@@ -214,4 +214,11 @@ describe("an update to an instance that is paused", () => {
     await api.json("POST", "/workflows/a/resume")
     expect(await api.json("POST", "/workflows/a/queries/total")).toEqual([200, 7])
   })
+
+  it("is not made at all if it says in no right way how long to wait", async () => {
+    await using api = await openHttpApi()
+    await api.json("POST", "/workflows", { type: "counter", id: "a", payload: 2 })
+    expect(await api.json("POST", "/workflows/a/updates/add?wait=long", [5])).toMatchObject([400, error("BAD_DURATION")])
+    expect(await api.json("POST", "/workflows/a/queries/total")).toEqual([200, 2])
+  })
 })

@@ -108,6 +108,8 @@ function isOfType(schema: JsonSchema, value: unknown): boolean {
   switch (schema.type) {
     case "integer":
       return Number.isSafeInteger(value)
+    case "number":
+      return typeof value === "number" && !Number.isNaN(value)
     case "array":
       return Array.isArray(value)
     case "null":
@@ -128,7 +130,6 @@ function checkString({ minLength = 0, maxLength = Infinity }: JsonSchema, value:
 }
 
 function checkNumber({ minimum = -Infinity, maximum = Infinity }: JsonSchema, value: number, complain: (message: string) => void): void {
-  if (Number.isNaN(value)) return complain("must be a number")
   if (value < minimum) complain(`must be at least ${minimum}`)
   if (value > maximum) complain(`must be at most ${maximum}`)
 }

@@ -32,9 +32,9 @@ const argumentList = maybe(anything(), "the arguments as an array, or the only a
 const argumentsOf = (body: unknown): readonly unknown[] => (body === undefined ? [] : Array.isArray(body) ? (body as readonly unknown[]) : [body])
 
 /** One that is paused answers when it is resumed: nobody waits for that without end. */
-async function answered(client: Client, id: string, update: Promise<unknown>, { query, settings, request }: WaitCall): Promise<Answer> {
+async function answered(client: Client, id: string, update: () => Promise<unknown>, { query, settings, request }: WaitCall): Promise<Answer> {
   const waitMs = Math.min(query.wait === undefined ? Infinity : durationMs(query.wait as Duration, "wait"), settings.resultWaitMsMax)
-  const answer = await withinTime(update.then(ok), waitMs, [request.signal, settings.signal])
+  const answer = await withinTime(update().then(ok), waitMs, [request.signal, settings.signal])
   return answer ?? { status: 202, value: { id, status: await client.get(id).status() } }
 }
 
@@ -124,7 +124,7 @@ export const eventRoutes: readonly Route[] = [
     actions: ["update"],
     query: { wait: optional(duration) },
     answers: { ...asked.answers, 202: { description: "it is accepted, durably, but not answered yet", schema: object({ id: string(), status }) } },
-    handle: ({ client, params: { id, update }, body, ...call }) => ask(answered(client, id, client.update(id, update, ...argumentsOf(body)), call)),
+    handle: ({ client, params: { id, update }, body, ...call }) => ask(answered(client, id, () => client.update(id, update, ...argumentsOf(body)), call)),
   }),
 ]
 

@@ -15,6 +15,7 @@ const startFields = {
   priority: optional(number()),
   tags: optional(list(string())),
   requestId: optional(string({ description: "random: names this start, so that sending it again is the same start" })),
+  taskQueue: optional(string()),
 }
 const payload = optional(anything("the input"))
 export const newInstance = { id: optional(string()), payload, ...startFields } satisfies Record<
@@ -27,6 +28,7 @@ const startOfWorkflow = object(newInstance, "NewInstanceOfWorkflow")
 const filters = {
   status: optional(list(status)),
   tag: optional(string()),
+  queue: optional(string()),
   version: optional(string()),
   since: optional(instant),
   until: optional(instant),

@@ -21,11 +21,12 @@ const newSchedule = object(
     catchUp: optional(duration),
     tags,
     timeout: optional(duration),
+    taskQueue: optional(string()),
     startAt: optional(instant),
     endAt: optional(instant),
     paused: optional(boolean()),
     ifExists: optional(oneOf(["error", "update"])),
-  },
+  } satisfies Record<Exclude<keyof ScheduleOptions<unknown>, "input"> | "payload" | "id" | "type", Schema<unknown>>,
   "NewSchedule",
 )
 const scheduleUpdate = object(
@@ -36,9 +37,10 @@ const scheduleUpdate = object(
     catchUp: takenAway(duration),
     tags,
     timeout: takenAway(duration),
+    taskQueue: takenAway(string()),
     startAt: takenAway(instant),
     endAt: takenAway(instant),
-  },
+  } satisfies Record<Exclude<keyof ScheduleUpdate, "input"> | "payload", Schema<unknown>>,
   "ScheduleUpdate",
 )
 const firing = object({ id: string(), scheduledAt: integer(), outcome: oneOf(["started", "queued", "exists"]) })

@@ -11,6 +11,7 @@ describe("the measuring command", () => {
   it("measures the workloads, or how costs grow", () => {
     expect(idsOf()).toContain("W1")
     expect(idsOf().filter((id) => id.startsWith("growth"))).toEqual([])
+    expect(idsOf("--http")).toEqual(["HTTP"])
     expect(idsOf("--growth")).toEqual(["growth-steps", "growth-rows", "growth-sleeping", "growth-resident"])
   })
 
@@ -31,6 +32,7 @@ describe("the measuring command", () => {
     [["--rounds", "many"], "--rounds is a whole number"],
     [["--only", "W1", "--write-docs"], "leave --only out"],
     [["--from-results"], "give both"],
+    [["--http", "--growth"], "different runs"],
     [["--fast"], "--fast"],
   ])("says what is wrong with %j", (args, complaint) => {
     expect(readCommand(args)).toEqual({ complaint: expect.stringContaining(complaint) })

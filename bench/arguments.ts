@@ -30,6 +30,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
       args: [...args],
       options: {
         growth: { type: "boolean", default: false },
+        http: { type: "boolean", default: false },
         peers: { type: "boolean", default: false },
         only: { type: "string" },
         rounds: { type: "string", default: "3" },
@@ -43,7 +44,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   } catch (error) {
     return { complaint: error instanceof Error ? error.message : String(error) }
   }
-  const { growth, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
+  const { growth, http, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
   if (baseline) return { does: "write-baseline" }
   if (fromResults && !docs) return { complaint: "--from-results says what --write-docs writes from; give both" }
   if (fromResults) return { does: "write-docs-from-results" }
@@ -51,12 +52,12 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   const rounds = Number(values.rounds)
   if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
   const places = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }) }
-  if (peers && growth) return { complaint: "--peers and --growth are two runs; give one of them" }
+  if (Number(peers) + Number(growth) + Number(http) > 1) return { complaint: "--peers, --growth and --http are different runs; give one of them" }
   if (peers) {
     const choice = choose(only)
     return "complaint" in choice ? choice : { does: "measure-peers", with: { ...choice, rounds, docs, ...places } }
   }
-  const section = sections[growth ? "growth" : "workloads"]
+  const section = sections[growth ? "growth" : http ? "http" : "workloads"]
   const chosen = only === undefined ? section.workloads : pick(only.split(",").map((id) => id.trim()))
   if ("complaint" in chosen) return chosen
   return { does: "measure", with: { workloads: chosen, rounds, ...places, ...(docs ? { section: section.name } : {}) } }

@@ -26,7 +26,7 @@ export function writeDocs(): void {
 export function docsFromResults(): ReadonlyMap<string, string> {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
   const files = new Map<string, string>()
-  const page = fill(template, { ...workloadValues(), ...growthValues(files), ...peerValues() })
+  const page = fill(template, { ...workloadValues(), ...httpValues(), ...growthValues(files), ...peerValues() })
   return files.set("performance.md", page)
 }
 
@@ -39,6 +39,15 @@ function workloadValues(): Values {
     rounds: String(run?.rounds ?? 3),
     figures: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
     machine: run === undefined ? "" : machine(run),
+  }
+}
+
+function httpValues(): Values {
+  const run = loadResults("http")
+  return {
+    httpWorkloads: titles(sections.http),
+    http: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
+    httpMachine: run === undefined ? "" : machine(run),
   }
 }
 

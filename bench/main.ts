@@ -2,6 +2,7 @@
 //
 //   npm run bench                                    all workloads
 //   npm run bench -- --growth                        how costs grow with steps, rows and instances
+//   npm run bench -- --http                          requests a second over HTTP, and how long they take
 //   npm run bench -- --peers                         beside other engines, which it installs in bench/peers at first
 //   npm run bench -- --only W1,W3                    some of them; with --peers also engines, as in --only dbos,W1
 //   npm run bench -- --rounds 5                      measured rounds, after one that is not (default 3)

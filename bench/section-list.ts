@@ -2,6 +2,7 @@ import type { Section } from "./section.ts"
 import { growthByResident, growthBySleeping } from "./workloads/growth-memory.ts"
 import { growthByRows } from "./workloads/growth-rows.ts"
 import { growthBySteps } from "./workloads/growth-steps.ts"
+import { httpLoad } from "./workloads/http-load.ts"
 import { throughput } from "./workloads/w1-throughput.ts"
 import { latency } from "./workloads/w2-latency.ts"
 import { replay } from "./workloads/w3-replay.ts"
@@ -14,6 +15,7 @@ import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
 
 export const sections = {
   workloads: { name: "workloads", workloads: [throughput, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
+  http: { name: "http", workloads: [httpLoad] },
   growth: { name: "growth", workloads: [growthBySteps, growthByRows, growthBySleeping, growthByResident] },
 } as const satisfies Readonly<Record<string, Section>>
 

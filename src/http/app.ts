@@ -15,15 +15,19 @@ import { encodePlain, encodeRich, isRichType, plainType, richType } from "./wire
 
 /** The HTTP API of a client: one app, the same on Node and in a Worker. */
 export function createHttpApp(client: Client, options: HttpAppOptions = {}): Hono {
+  return appOf(client, options, Response)
+}
+
+/** Answers are made with the given class: a server may have one that it sends faster. */
+export function appOf(client: Client, options: HttpAppOptions, Answering: typeof Response): Hono {
   const settings = httpSettings(client, options)
   const document: Route = documentRoute(() => openApiDocument(routes, { isTokenNeeded: settings.tokens.length > 0 }))
   const routes = [document, ...allRoutes]
-  const api = new HttpApi(client, settings)
+  const api = new HttpApi(client, settings, Answering)
   const app = new Hono()
-  for (const route of routes) app.on(route.method, route.path, api.handler(route))
-  // After all of them: an instance may be called as a fixed path is, and other methods than that path's are for it.
-  for (const [path, methods] of methodsByPath(routes)) app.all(path, (context) => api.answerOther(context, methods))
-  app.notFound((context) => api.answerUnknown(context))
+  for (const route of routes) app.on(route.method, numbered(route.path), api.handler(route))
+  const known = new KnownPaths(routes)
+  app.notFound((context) => api.answerOther(context, known.methodsOf(context.req.path)))
   app.onError((error, context) => api.fail(error, context.req.raw))
   return app
 }
@@ -41,8 +45,10 @@ class HttpApi {
   readonly #client: Client
   readonly #settings: HttpSettings
   readonly #guard: Guard
+  readonly #Response: typeof Response
 
-  constructor(client: Client, settings: HttpSettings) {
+  constructor(client: Client, settings: HttpSettings, Answering: typeof Response) {
+    this.#Response = Answering
     this.#client = client
     this.#settings = settings
     this.#guard = new Guard(settings)
@@ -50,10 +56,12 @@ class HttpApi {
 
   handler(route: Route): (context: Context) => Promise<Response> {
     const query = object(route.query ?? {}).json
+    const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name)
+    const paramsOf = (context: Context) => Object.fromEntries(names.map((name, index) => [name, context.req.param(`p${index}`) ?? ""]))
     return async (context) => {
       const request = context.req.raw
       try {
-        return await this.#handle(route, query, request, context.req.param())
+        return await this.#handle(route, query, request, paramsOf(context))
       } catch (error) {
         return this.fail(error, request)
       }
@@ -103,11 +111,11 @@ class HttpApi {
 
   #respond({ status, value, isEmpty }: Answer, request: Request): Response {
     const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request) }
-    if (isEmpty) return new Response(null, { status, headers })
+    if (isEmpty) return new this.#Response(null, { status, headers })
     const isRich = isRichType(request.headers.get("accept"))
     headers["content-type"] = isRich ? richType : plainType
     headers["vary"] = headers["vary"] === undefined ? "Accept" : "Accept, Origin"
-    return new Response(encoded(value, isRich), { status, headers })
+    return new this.#Response(encoded(value, isRich), { status, headers })
   }
 
   /** A response that is made elsewhere. */
@@ -118,17 +126,7 @@ class HttpApi {
     return finished
   }
 
-  answerUnknown(context: Context): Response {
-    const request = context.req.raw
-    try {
-      this.#guard.checkHost(request)
-    } catch (error) {
-      return this.fail(error, request)
-    }
-    return this.fail(new PerdureError("UNKNOWN_ROUTE", `there is no ${context.req.path}; /openapi.json lists what there is`), request)
-  }
-
-  /** A path that is known, but not with that method. */
+  /** A path that is not known, or not with that method. */
   answerOther(context: Context, methods: readonly Method[]): Response {
     const request = context.req.raw
     const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ")
@@ -137,13 +135,14 @@ class HttpApi {
     } catch (error) {
       return this.fail(error, request)
     }
+    if (methods.length === 0) return this.fail(new PerdureError("UNKNOWN_ROUTE", `there is no ${context.req.path}; /openapi.json lists what there is`), request)
     if (request.method !== "OPTIONS") {
       const error = new PerdureError("METHOD_NOT_ALLOWED", `${context.req.path} has no ${request.method}; it has ${allow}`, { details: { allow } })
       return this.fail(error, request, { allow })
     }
     const cors = this.#guard.corsHeaders(request)
     const preflight = cors?.["access-control-allow-origin"] === undefined ? undefined : { ...preflightHeaders, "access-control-allow-methods": allow }
-    return new Response(null, { status: 204, headers: { ...safeHeaders, allow, ...cors, ...preflight } })
+    return new this.#Response(null, { status: 204, headers: { ...safeHeaders, allow, ...cors, ...preflight } })
   }
 
   /** The answer to whatever went wrong. Never throws, and says nothing of how the server is made. */
@@ -156,7 +155,7 @@ class HttpApi {
     const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request), ...more, "content-type": plainType }
     if (status === 401) headers["www-authenticate"] = "Bearer"
     if (status === 503) headers["retry-after"] = "1"
-    return new Response(body, { status, headers })
+    return new this.#Response(body, { status, headers })
   }
 
   #log(message: string, details: Readonly<Record<string, unknown>>): void {
@@ -202,8 +201,21 @@ function badRequest(what: string, issues: readonly SchemaIssue[]): PerdureError 
   return new PerdureError("BAD_REQUEST", `${what} is not as the route takes it: ${listed}`, { details: { issues } })
 }
 
-function methodsByPath(routes: readonly Route[]): Map<string, Method[]> {
-  const byPath = new Map<string, Method[]>()
-  for (const { path, method } of routes) byPath.set(path, [...(byPath.get(path) ?? []), method])
-  return byPath
+/** Parameters of the same place have the same name: then the router can make one expression of all paths. */
+function numbered(path: string): string {
+  let index = 0
+  return path.replaceAll(/:\w+/g, () => `:p${index++}`)
+}
+
+/** Which methods a path has, for requests that no route takes. */
+class KnownPaths {
+  readonly #patterns: readonly { readonly pattern: RegExp; readonly method: Method }[]
+
+  constructor(routes: readonly Route[]) {
+    this.#patterns = routes.map(({ path, method }) => ({ pattern: new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`), method }))
+  }
+
+  methodsOf(path: string): readonly Method[] {
+    return [...new Set(this.#patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+  }
 }

@@ -1,7 +1,7 @@
 import type { Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
 import type { Client } from "../engine/client.ts"
-import { createHttpApp } from "./app.ts"
+import { appOf } from "./app.ts"
 import type { HttpAppOptions } from "./settings.ts"
 import { eitherSignal } from "./waiting.ts"
 
@@ -35,13 +35,13 @@ export async function serve(client: Client, options: ServeOptions = {}): Promise
   const closing = new AbortController()
   let app: Hono | undefined
   const bound = await new Promise<{ server: ReturnType<typeof listen>; port: number }>((resolve, reject) => {
-    const server = listen(
-      { fetch: (request, bindings) => app?.fetch(request, bindings), port, hostname: host, overrideGlobalObjects: false },
-      // Here, as only now the port is known that Host has to name.
-      (address) => {
-        app = createHttpApp(client, { ...hostsOf(host, address.port), ...appOptions, signal: eitherSignal(closing.signal, appOptions.signal) })
-        resolve({ server, port: address.port })
-      },
+    // Here, as only now the port is known that Host has to name.
+    const onListening = (address: { readonly port: number }) => {
+      app = appOf(client, { ...hostsOf(host, address.port), ...appOptions, signal: eitherSignal(closing.signal, appOptions.signal) }, ownResponse)
+      resolve({ server, port: address.port })
+    }
+    const [server, ownResponse] = withOwnResponse(() =>
+      listen({ fetch: (request, bindings) => app?.fetch(request, bindings), port, hostname: host }, onListening),
     )
     server.once("error", (error: Error & { code?: string }) => reject(error.code === "EADDRINUSE" ? taken(host, port, error) : error))
   })
@@ -60,6 +60,18 @@ export async function serve(client: Client, options: ServeOptions = {}): Promise
   const closeOnce = () => (closed ??= close())
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound.port}`
   return { url, host, port: bound.port, app: app as unknown as Hono, close: closeOnce, [Symbol.asyncDispose]: closeOnce }
+}
+
+/**
+ * The server has a Response of its own, which it sends in half of the time, but makes it known by putting it in place of the platform's for the
+ * whole process. Here it is taken from there, and what was there put back.
+ */
+function withOwnResponse<T>(listen: () => T): readonly [T, typeof Response] {
+  const before = { Request, Response }
+  const server = listen()
+  const own = globalThis.Response
+  for (const [name, value] of Object.entries(before)) Object.defineProperty(globalThis, name, { value })
+  return [server, own]
 }
 
 async function nodeServer(): Promise<typeof import("@hono/node-server")> {

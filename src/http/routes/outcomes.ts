@@ -1,7 +1,7 @@
 import { durationMs, type Duration } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { isTerminal } from "../../core/status.ts"
-import type { Handle, HistoryOptions } from "../../engine/client.ts"
+import { isTerminal, type Status } from "../../core/status.ts"
+import type { HistoryOptions } from "../../engine/client.ts"
 import { answerFailure } from "../failure.ts"
 import { type Answer, type Call, ok, route, type Route } from "../route.ts"
 import { anything, type Fields, integer, list, object, oneOf, optional, string } from "../schema.ts"
@@ -18,36 +18,31 @@ const failureCodes = { failed: "INSTANCE_FAILED", cancelled: "INSTANCE_CANCELLED
 
 type ResultCall = Pick<Call<string, Fields, unknown>, "client" | "settings" | "request" | "params" | "isHead">
 
-/** The result if there is one; else it is waited for, as long as the caller does and it is allowed. */
+/** One that has ended needs only to be read; but it may be restarted meanwhile. */
+const readMs = 5_000
+
+/**
+ * The result if there is one; else it is waited for, as long as the caller does and it is allowed. It is that of `handle.result()`: what
+ * is sensitive in it whoever may read it sees.
+ */
 async function answerResult({ client, settings, request, isHead, params }: ResultCall, wait: Duration | undefined): Promise<Answer> {
   const handle = client.get(params["id"] ?? "")
   const waitMs = wait === undefined || isHead ? 0 : Math.min(durationMs(wait, "wait"), settings.resultWaitMsMax)
-  const now = await handle.status()
-  if (!isTerminal(now)) {
-    if (waitMs === 0) return { status: 202, value: { id: handle.id, status: now } }
+  const signal = eitherSignal(request.signal, settings.signal)
+  const notYet = (now: Status): Answer => ({ status: 202, value: { id: handle.id, status: now } })
+  for (let status = await handle.status(); ;) {
+    if (!isTerminal(status) && waitMs === 0) return notYet(status)
     try {
-      return ok(await handle.result({ timeout: waitMs, signal: eitherSignal(request.signal, settings.signal) }))
+      return ok(await handle.result(isTerminal(status) ? { timeout: readMs } : { timeout: waitMs, signal }))
     } catch (error) {
-      // It may be the instance's own, whatever it is: only its status tells.
-      const after = await handle.status()
-      const isOver = PerdureError.is(error, "RESULT_TIMEOUT") || settings.signal?.aborted === true
-      if (!isTerminal(after) && !isOver) throw error
-      if (!isTerminal(after)) return { status: 202, value: { id: handle.id, status: after } }
+      const isGivenUp = PerdureError.is(error, "RESULT_TIMEOUT") || (!isTerminal(status) && signal.aborted)
+      const before = status
+      status = await handle.status()
+      // Whatever was thrown may be the instance's own: only its status tells.
+      if (!isGivenUp && isTerminal(status) && status !== "completed") return answerFailure(409, failureCodes[status], error, { status })
+      if (!isGivenUp) throw error
+      if (!isTerminal(status) || isTerminal(before)) return notYet(status)
     }
-  }
-  return answerEnding(handle)
-}
-
-/** Asked of the result itself: whoever may ask for it gets it whole, where a description would leave out what is sensitive. */
-async function answerEnding(handle: Handle): Promise<Answer> {
-  try {
-    return ok(await handle.result({ timeout: 0 }))
-  } catch (error) {
-    const ending = await handle.status()
-    // It was restarted a moment ago.
-    if (!isTerminal(ending)) return { status: 202, value: { id: handle.id, status: ending } }
-    if (ending === "completed") throw error
-    return answerFailure(409, failureCodes[ending], error, { status: ending })
   }
 }
 

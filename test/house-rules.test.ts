@@ -1,6 +1,7 @@
 // The house rules that a machine can check. A rule has no list of exempted files: whoever needs one has found a flaw in the design, or in the rule.
 
 import { readFileSync } from "node:fs"
+import { posix } from "node:path"
 import { describe, expect, it } from "vitest"
 import { type Node, placeOf, readSourceFiles, type SourceFile, walk } from "../tools/house-rules/source-file.ts"
 
@@ -101,6 +102,26 @@ describe("imports", () => {
         .map((specifier) => `${file.path} imports ${specifier}`),
     )
     expectNone("import it as a type, or move what both need to core:", findings)
+  })
+
+  it("what perdure/client loads is client, core and the wire, and nothing of Node", () => {
+    const byPath = new Map(sources.map((file) => [file.path, file]))
+    const loaded = new Set<string>()
+    const load = (path: string) => {
+      if (loaded.has(path)) return
+      loaded.add(path)
+      for (const statement of byPath.get(path)?.body ?? []) {
+        const specifier = (statement["source"] as { readonly value?: string } | null | undefined)?.value
+        if (specifier === undefined || statement["importKind"] === "type" || statement["exportKind"] === "type") continue
+        load(specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier)
+      }
+    }
+    load("src/client.ts")
+    expect(loaded.size).toBeGreaterThan(10)
+    expectNone(
+      "import it as a type, or move it to core:",
+      [...loaded].filter((path) => !/^src\/(client|core)[/.]/.test(path) && path !== "src/http/wire.ts" && !/^devalue\b/.test(path)),
+    )
   })
 
   it("core imports no package but the value codec's", () => {

@@ -106,7 +106,7 @@ export class ChangeFeed {
       return await this.#read(after, waiter.instance)
     } catch (error) {
       if (this.#closed || waiter.hasLeft) return undefined
-      if (PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_CORRUPT")) throw error
+      if (isFinal(error)) throw error
       this.#host.log.error("changes could not be read; trying again", { error })
       return new Promise((resolve) => {
         const timer = this.#timers.set(this.#host.now() + storeRetryMs, () => this.#wake(waiter, "again"))
@@ -161,7 +161,9 @@ export class ChangeFeed {
         while (await this.#handOut());
       }
     } catch (error) {
-      if (!this.#closed) {
+      // Whoever it is for is told by a look of its own; the others wait on.
+      if (isFinal(error)) for (const waiter of [...this.#waiting.keys()]) this.#wake(waiter, "again")
+      else if (!this.#closed) {
         this.#host.log.error("changes could not be read; trying again", { error })
         this.#timers.set(this.#host.now() + storeRetryMs, () => this.signal())
       }
@@ -199,4 +201,9 @@ export class ChangeFeed {
     )
     return this.#passing
   }
+}
+
+/** Trying again does not help. */
+function isFinal(error: unknown): boolean {
+  return PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_CORRUPT")
 }

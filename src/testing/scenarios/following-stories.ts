@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
+import { PerdureError } from "../../core/errors.ts"
 import { workflow } from "../../core/workflow.ts"
 import type { Store, StoreProvider } from "../../ports/store.ts"
 import { overriding } from "../overriding.ts"
@@ -15,6 +16,7 @@ const life = ["workflow.started", "step.started", "step.completed", "workflow.co
 class ReadCount {
   reads = 0
   failures = 0
+  failure: Error = new Error("the store has a hiccup")
 
   readonly wrap = (provider: StoreProvider): StoreProvider => ({
     name: provider.name,
@@ -25,7 +27,7 @@ class ReadCount {
           this.reads++
           if (this.failures === 0) return store.directory.changes(after, limit, instance)
           this.failures--
-          return Promise.reject(new Error("the store has a hiccup"))
+          return Promise.reject(this.failure)
         },
       })
       return overriding<Store>(store, { directory })
@@ -149,6 +151,19 @@ export function followingStories(open: OpenBed): void {
       await engine.skip("1m")
       expect(follower.types("d")).toEqual(life)
       expect(own.types("p")).toEqual(["workflow.started", "event.received", "event.consumed", "workflow.completed"])
+    })
+
+    it("fails for those who wait where what comes next cannot be read at all", async () => {
+      const count = new ReadCount()
+      const engine = await open({ workflows: [double, patient], wrap: count.wrap })
+      await engine.start(patient, { id: "p" })
+      await engine.settle()
+      const follower = new Follower(engine.changes())
+      await engine.settle()
+      count.failure = new PerdureError("DATABASE_CORRUPT", "a row cannot be read")
+      count.failures = 2
+      await engine.start(double, { id: "d", input: 1 })
+      expect(await follower.over).toMatchObject({ code: "DATABASE_CORRUPT" })
     })
 
     it("answers calls that do not wait for each other in their order", async () => {

@@ -1,6 +1,6 @@
 // What workflows note about themselves, and how their data is treated, as the compiler sees it. Nothing here runs.
 
-import { type Client, type InstanceTags, isHidden, Perdure, workflow } from "perdure"
+import { type Client, type InstanceTags, isHidden, type PayloadCodec, Perdure, workflow } from "perdure"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /** Takes only a value of exactly that type: one that is wider, or `any`, makes the second argument necessary. */
@@ -58,3 +58,12 @@ export const secretive = workflow("secretive", { sensitive: { input: true, resul
 workflow("wrong", { sensitive: { output: true } }, async () => 1)
 const { input: shownInput } = await engine.describe("i")
 if (isHidden(shownInput)) exactly<"redacted" | "encoded">()(shownInput.$perdure)
+
+// --- payload codecs --------------------------------------------------------------------------------------------------------------
+
+const codec: PayloadCodec = { id: "c", encode: (bytes) => bytes, decode: (bytes) => bytes }
+await Perdure.open({ codec, retiredCodecs: [codec] })
+// @ts-expect-error codecs are synchronous
+await Perdure.open({ codec: { id: "c", encode: async (bytes: Uint8Array) => bytes, decode: (bytes: Uint8Array) => bytes } })
+// @ts-expect-error several are retired codecs
+await Perdure.open({ codec: [codec] })

@@ -73,6 +73,7 @@ const surfaces: Record<string, Surface> = {
       "ListPage",
       "Logger",
       "Overlap",
+      "PayloadCodec",
       "PerdureOptions",
       "Phase",
       "RateLimit",

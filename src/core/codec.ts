@@ -80,13 +80,22 @@ export function encodeError(error: unknown, options?: EncodeOptions): Encoded {
 /** The value of an entry, as text until somebody wants it. */
 export class Payload {
   static readonly undefined: Payload = new Payload("", false)
-  readonly text: Encoded
+  protected readonly own: Encoded
   /** Only the code may have it, and whoever waits for the result: nobody else is shown it. */
   readonly isSensitive: boolean
 
-  private constructor(text: Encoded, isSensitive: boolean) {
-    this.text = text
+  protected constructor(own: Encoded, isSensitive: boolean) {
+    this.own = own
     this.isSensitive = isSensitive
+  }
+
+  get text(): Encoded {
+    return this.own
+  }
+
+  /** The text as a codec has encoded it, if one has. */
+  get coded(): Encoded | undefined {
+    return undefined
   }
 
   static of(encoded: Encoded, isSensitive = false): Payload {
@@ -99,7 +108,7 @@ export class Payload {
   }
 
   get length(): number {
-    return this.text.length
+    return this.own.length
   }
 
   /** A fresh value each time: its owner may change it. */
@@ -113,7 +122,7 @@ export class Payload {
   }
 
   asSensitive(): Payload {
-    return Payload.of(this.text, true)
+    return Payload.of(this.own, true)
   }
 
   /** The value as it may be shown to anybody. */

@@ -19,6 +19,8 @@ export type ErrorCode =
   | "BAD_REQUEST"
   | "BAD_SCHEDULE"
   | "CANCELLED"
+  | "CODEC_FAILED"
+  | "CODEC_MISSING"
   | "CONTROL_REFUSED"
   | "CTX_IN_STEP"
   | "DATABASE_BUSY"

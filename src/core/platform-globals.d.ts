@@ -30,3 +30,7 @@ declare const AbortController: {
 declare class TextEncoder {
   encode(text: string): Uint8Array
 }
+
+declare class TextDecoder {
+  decode(bytes: Uint8Array): string
+}

@@ -1,3 +1,4 @@
+import { Payload } from "./codec.ts"
 import { isAsk, type Entry, type EntryOf, type EntryType, type Kept, type Recorded } from "./journal.ts"
 
 /**
@@ -64,13 +65,13 @@ export function keptBefore(run: readonly Recorded[], step: string): readonly Kep
 export function annotationsOf(
   run: readonly Recorded[],
   kept: readonly Kept[] | undefined,
-): { readonly tags: readonly string[]; readonly memo: string } | undefined {
+): { readonly tags: readonly string[]; readonly memo: Payload } | undefined {
   if (!run.some(({ entry }) => entry.type === "annotated")) return undefined
   let tags: readonly string[] = []
-  let memo = ""
+  let memo = Payload.undefined
   for (const { entry, position } of run) {
-    if (entry.type === "run.started") [tags, memo] = [entry.tags ?? [], entry.memo?.text ?? ""]
-    else if (entry.type === "annotated" && isWithin(position, kept)) [tags, memo] = [entry.tags ?? tags, entry.value?.text ?? memo]
+    if (entry.type === "run.started") [tags, memo] = [entry.tags ?? [], entry.memo ?? Payload.undefined]
+    else if (entry.type === "annotated" && isWithin(position, kept)) [tags, memo] = [entry.tags ?? tags, entry.value ?? memo]
   }
   return { tags, memo }
 }

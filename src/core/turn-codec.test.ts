@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest"
 import { encodeError, encodeValue, Payload } from "./codec.ts"
 import { PerdureError } from "./errors.ts"
 import { entryTypes, type Entry, type EntryOf, type EntryType } from "./journal.ts"
-import { decodeRow, encodeEntries } from "./turn-codec.ts"
+import { PayloadCodecs } from "./payload-codecs.ts"
+import { decodeRow, encodeEntries, EntriesText } from "./turn-codec.ts"
 
 const payload = (value: unknown) => Payload.of(encodeValue(value))
 const rowOf = (entries: string, blobs?: readonly string[]) => ({ position: 7, run: 2, at: 1000, entries, ...(blobs && { blobs }) })
@@ -188,4 +189,45 @@ describe("for any entries", () => {
   function textsOf(entry: Entry): unknown {
     return "value" in entry && entry.value ? { ...entry, value: entry.value.decode() } : entry
   }
+})
+
+describe("values that a codec has encoded", () => {
+  const codecs = new PayloadCodecs({ id: "turn-1", encode: (bytes) => bytes.toReversed(), decode: (bytes) => bytes.toReversed() }, [])
+  const written = (entries: readonly Entry[], blobBytesMin?: number) => {
+    const text = new EntriesText(codecs, blobBytesMin)
+    for (const entry of entries) text.add(entry)
+    return { position: 1, run: 1, at: 0, entries: text.text, blobs: text.blobs }
+  }
+  const entries: Entry[] = [
+    { type: "run.started", run: 1, workflow: "w", version: "1", memo: Payload.of('{"a":1}'), value: Payload.of('"in"') },
+    { type: "step.completed", id: "a", value: Payload.of("[1,2]", true) },
+    { type: "step.completed", id: "b", value: Payload.undefined },
+    { type: "run.completed", value: Payload.of(encodeValue(new Date(5))) },
+  ]
+
+  test.each([undefined, 1])("come back, in the row and in blobs of more than %s bytes, and are written again as they are", (blobBytesMin) => {
+    const row = written(entries, blobBytesMin)
+    expect(`${row.entries} ${String(row.blobs)}`).not.toContain("[1,2]")
+    expect(`${row.entries} ${String(row.blobs)}`).toContain("turn-1:")
+    const read = decodeRow({ ...row, codecs }).map(({ entry }) => entry)
+    expect(read.map((entry) => ("value" in entry && entry.value ? [entry.value.text, entry.value.isSensitive] : []))).toEqual([
+      ['"in"', false],
+      ["[1,2]", true],
+      ["", false],
+      [encodeValue(new Date(5)), false],
+    ])
+    expect(encodeEntries(read, blobBytesMin).text).toBe(row.entries)
+    const loose = decodeRow({ ...row, entries: JSON.stringify(JSON.parse(row.entries), null, 1), codecs }).map(({ entry }) => entry)
+    expect(encodeEntries(loose, blobBytesMin).text).toBe(row.entries)
+  })
+
+  test("without the codec they are read, and written as they are, but not decoded", () => {
+    const row = written(entries)
+    const [first, second] = decodeRow(row).map(({ entry }) => entry)
+    expect(encodeEntries(decodeRow(row).map(({ entry }) => entry)).text).toBe(row.entries)
+    const value = (first as EntryOf<"run.started">).value
+    expect(() => value.decode()).toThrow(expect.objectContaining({ code: "CODEC_MISSING" }))
+    expect(value.shown()).toEqual({ $perdure: "encoded", codec: "turn-1" })
+    expect((second as EntryOf<"step.completed">).value.shown()).toEqual({ $perdure: "redacted" })
+  })
 })

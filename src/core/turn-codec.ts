@@ -2,6 +2,7 @@ import { type Encoded, isPlainEncoded, Payload, utf8Length } from "./codec.ts"
 import { PerdureError } from "./errors.ts"
 import type { Entry, EntryType, Recorded } from "./journal.ts"
 import { endOfValue, quoted } from "./json-text.ts"
+import { isCoded, storedPayload, type PayloadCodecs } from "./payload-codecs.ts"
 
 /**
  * The entries of a turn <-> the text of its journal row. The text is durable: a JSON array without white space, of one object per
@@ -10,6 +11,7 @@ import { endOfValue, quoted } from "./json-text.ts"
  *   "value":<json>     a plain value, as it is
  *   "rich":<json>      any other, as devalue writes it (the value's text without "~")
  *   "blob":<n>         a value longer than the bound: its whole text is blob n of the row, from 0
+ *   "coded":"<text>"   one that a codec has encoded: its text without "!" (payload-codecs.ts)
  *   (none)             undefined
  *
  * A value that is marked as sensitive has "sensitive":true before it. The memo of a run.started, beside its value, is the text of a value as a JSON string.
@@ -28,7 +30,7 @@ export interface EncodedEntries {
 }
 
 export function encodeEntries(entries: readonly Entry[], blobBytesMin = blobBytesMinDefault): EncodedEntries {
-  const encoding = new EntriesText(blobBytesMin)
+  const encoding = new EntriesText(undefined, blobBytesMin)
   for (const entry of entries) encoding.add(entry)
   const { text, blobs } = encoding
   return blobs ? { text, blobs } : { text }
@@ -40,9 +42,18 @@ export class EntriesText {
   blobs: string[] | undefined = undefined
   #text = ""
   readonly #blobBytesMin: number
+  readonly #codecs: PayloadCodecs | undefined
 
-  constructor(blobBytesMin = blobBytesMinDefault) {
+  constructor(codecs: PayloadCodecs | undefined, blobBytesMin = blobBytesMinDefault) {
+    this.#codecs = codecs
     this.#blobBytesMin = blobBytesMin
+  }
+
+  /** The text of a value as it goes into the store. What a codec has encoded stays as it is. */
+  stored(payload: Payload): Encoded {
+    const { coded } = payload
+    if (coded !== undefined) return coded
+    return this.#codecs === undefined ? payload.text : this.#codecs.encode(payload.text)
   }
 
   /** Begins with all that the other has. */
@@ -59,14 +70,15 @@ export class EntriesText {
 
   /** The field that an entry's value becomes. */
   field(payload: Payload): string {
-    const field = this.#valueField(payload.text)
+    const field = this.#valueField(this.stored(payload))
     return payload.isSensitive ? `,"sensitive":true${field}` : field
   }
 
   #valueField(text: Encoded): string {
     if (text === "") return ""
     if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) return `,"blob":${(this.blobs ??= []).push(text) - 1}`
-    return isPlainEncoded(text) ? `,"value":${text}` : `,"rich":${text.slice(1)}`
+    if (isPlainEncoded(text)) return isCoded(text) ? `,"coded":${quoted(text.slice(1))}` : `,"value":${text}`
+    return `,"rich":${text.slice(1)}`
   }
 
   get text(): string {
@@ -89,7 +101,7 @@ function encodeEntry(entry: Entry, into: EntriesText): string {
 }
 
 function encodeAny(entry: Entry, into: EntriesText): string {
-  const { type, ...fields } = "memo" in entry && entry.memo ? { ...entry, memo: entry.memo.text } : entry
+  const { type, ...fields } = "memo" in entry && entry.memo ? { ...entry, memo: into.stored(entry.memo) } : entry
   if (!("value" in fields) || fields.value === undefined) return JSON.stringify({ type, ...fields })
   const { value, ...others } = fields
   return `${JSON.stringify({ type, ...others }).slice(0, -1)}${into.field(value)}}`
@@ -101,6 +113,8 @@ export interface EncodedRow {
   readonly at: number
   readonly entries: string
   readonly blobs?: readonly string[] | undefined
+  /** What decodes the values that are encoded. */
+  readonly codecs?: PayloadCodecs | undefined
 }
 
 export function decodeRow(row: EncodedRow): Recorded[] {
@@ -126,6 +140,7 @@ const attemptKey = '","attempt":'
 const valueKey = '"value":'
 const richKey = '"rich":'
 const blobKey = '"blob":'
+const codedKey = '"coded":'
 
 /** Reads text of the exact form. Every method gives undefined for any other. */
 class EntryReader {
@@ -200,7 +215,7 @@ class EntryReader {
       this.at = valueEnd + 1
       const value = this.payloadAt(key, text.slice(valueStart, valueEnd))
       const fields = JSON.parse(value === undefined ? text.slice(start, valueEnd + 1) : `${text.slice(start, key - 1)}}`) as Fields
-      return "value" in fields || "rich" in fields || "blob" in fields ? undefined : restore(fields, value)
+      return "value" in fields || "rich" in fields || "blob" in fields || "coded" in fields ? undefined : restore(fields, value, this.row)
     }
     return undefined
   }
@@ -210,6 +225,7 @@ class EntryReader {
     if (this.text.startsWith(valueKey, key)) return Payload.of(json)
     if (this.text.startsWith(richKey, key)) return Payload.of(`~${json}`)
     if (this.text.startsWith(blobKey, key)) return blobOf(this.row, Number(json))
+    if (this.text.startsWith(codedKey, key)) return storedPayload(`!${JSON.parse(json) as string}`, this.row.codecs)
     return undefined
   }
 }
@@ -218,17 +234,18 @@ type Fields = Record<string, unknown> & { readonly type: EntryType }
 
 /** The way for text of another form. */
 function parseEntries(row: EncodedRow): Entry[] {
-  return (JSON.parse(row.entries) as Fields[]).map(({ value, rich, blob, ...fields }) => {
-    if (blob !== undefined) return restore(fields, blobOf(row, blob as number))
-    if (rich !== undefined) return restore(fields, Payload.of(`~${JSON.stringify(rich)}`))
-    return restore(fields, value === undefined ? undefined : Payload.of(JSON.stringify(value)))
+  return (JSON.parse(row.entries) as Fields[]).map(({ value, rich, blob, coded, ...fields }) => {
+    if (blob !== undefined) return restore(fields, blobOf(row, blob as number), row)
+    if (rich !== undefined) return restore(fields, Payload.of(`~${JSON.stringify(rich)}`), row)
+    if (coded !== undefined) return restore(fields, storedPayload(`!${coded as string}`, row.codecs), row)
+    return restore(fields, value === undefined ? undefined : Payload.of(JSON.stringify(value)), row)
   })
 }
 
 function blobOf(row: EncodedRow, index: number): Payload {
   const text = row.blobs?.[index]
   if (text === undefined) throw new Error(`its blob ${index} is missing`)
-  return Payload.of(text)
+  return storedPayload(text, row.codecs)
 }
 
 /** In these an absent value is undefined. */
@@ -251,9 +268,9 @@ export function hasValue(type: EntryType): boolean {
   return Object.hasOwn(typesWithValue, type)
 }
 
-function restore({ sensitive, ...fields }: Fields, value: Payload | undefined): Entry {
+function restore({ sensitive, ...fields }: Fields, value: Payload | undefined, { codecs }: EncodedRow): Entry {
   const found = value ?? (hasValue(fields.type) ? Payload.undefined : undefined)
   const payload = sensitive === true ? found?.asSensitive() : found
-  if (typeof fields["memo"] === "string") fields["memo"] = Payload.of(fields["memo"])
+  if (typeof fields["memo"] === "string") fields["memo"] = storedPayload(fields["memo"], codecs)
   return (payload === undefined ? fields : Object.assign(fields, { value: payload })) as unknown as Entry
 }

@@ -1,3 +1,4 @@
+import type { Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import type { ReleasePipeline } from "./release-pipeline.ts"
@@ -25,11 +26,11 @@ export class CodeAnswers {
   }
 
   /** What the code has against an update; undefined: nothing. */
-  refuseUpdate(name: string, args: string): { readonly error: unknown } | undefined {
+  refuseUpdate(name: string, args: Payload): { readonly error: unknown } | undefined {
     const { execution } = this.#pipeline
     if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
     try {
-      execution.validateUpdate(name, args)
+      execution.validateUpdate(name, args.text)
       return undefined
     } catch (error) {
       return { error }

@@ -32,7 +32,8 @@ export class CodeAsker {
 
   async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const { host, mailroom } = this.#worker
-    const payload = this.#encode("update", name, args)
+    const encoded = this.#encode("update", name, args)
+    const payload = this.#worker.settings.codecs?.encode(encoded) ?? encoded
     const row = await this.#store.directory.get(id)
     if (row === undefined) throw notFound(id)
     if (isTerminal(row.status)) throw ended(id)

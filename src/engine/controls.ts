@@ -8,7 +8,7 @@ import { annotationsOf, asBefore, keptBefore } from "../core/run-history.ts"
 import { validate, validateSafely } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
 import { decodeRow } from "../core/turn-codec.ts"
-import type { InstanceRow, InstanceState, NewInstance, NewMessage, Turn } from "../ports/journal-store.ts"
+import type { InstanceRow, InstanceState, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { ControlResult, ForkOptions, RestartOptions, SendOptions, TerminateOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
@@ -60,7 +60,7 @@ export class Controls {
       instance: id,
       kind: "event",
       topic: type,
-      payload: encoded,
+      payload: settings.codecs?.encode(encoded) ?? encoded,
       at: host.now(),
       ...(options.eventId === undefined ? undefined : { eventId: options.eventId }),
     }
@@ -171,7 +171,13 @@ export class Controls {
     const row = await this.#row(id)
     const { recorded } = await loadRun(this.#store.journal, row)
     const input = "input" in options ? await this.#input(row, options.input) : undefined
-    const draft = forkDraft(row, recorded, { ...options, incarnation: checkRequestId(options.requestId) ?? randomToken(host), now: host.now(), input })
+    const draft = forkDraft(row, recorded, {
+      ...options,
+      incarnation: checkRequestId(options.requestId) ?? randomToken(host),
+      now: host.now(),
+      input,
+      codecs: settings.codecs,
+    })
     const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const status = flow?.limits ? "queued" : "running"
@@ -214,11 +220,13 @@ export class Controls {
       if ("refused" in decision) return result(row, decision.refused)
       this.#worker.evict(id, reason)
       const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
-      const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0))
+      const draft = new TurnDraft(position, Math.max(this.#worker.host.now(), recorded.at(-1)?.at ?? 0), this.#worker.settings.codecs)
       draft.add(decision.entry)
       draft.discardInbox = true
-      Object.assign(draft, decision.annotations)
-      draft.sends = isTerminal(row.status) ? [] : partingMessages(foldOf(recorded), row.incarnation, decision.entry, draft.at)
+      const { tags, memo } = decision.annotations ?? {}
+      draft.tags = tags
+      draft.memo = memo && draft.stored(memo)
+      draft.sends = isTerminal(row.status) ? [] : partingMessages(foldOf(recorded), row.incarnation, decision.entry, draft)
       const state = decision.state(position)
       const turn = draft.seal(this.#worker.nextTurnId(), row, decision.run, state)
       const outcome = await new Promise((onResult) => this.#worker.committer.submit(turn, { onResult }))
@@ -264,7 +272,7 @@ type Seizure =
       readonly run: number
       readonly state: (position: number) => InstanceState
       /** What its tags and its memo become. */
-      readonly annotations?: Pick<Turn, "tags" | "memo"> | undefined
+      readonly annotations?: ReturnType<typeof annotationsOf>
     }
 
 /** Why a control can have no effect on an instance of that status. */

@@ -34,7 +34,7 @@ export class Debouncer {
     const now = host.now()
     const startAt = Math.min(now + durationMs(debounce.quiet), row.createdAt + (debounce.max === undefined ? Infinity : durationMs(debounce.max)))
     const timeoutAt = start.timeoutAt === undefined ? undefined : startAt + (start.timeoutAt - (start.startAt ?? now))
-    const draft = new TurnDraft(lastPosition(recorded) + 1, Math.max(now, recorded.at(-1)?.at ?? 0))
+    const draft = new TurnDraft(lastPosition(recorded) + 1, Math.max(now, recorded.at(-1)?.at ?? 0), this.#worker.settings.codecs)
     draft.ifQueued = true
     draft.add(restart(start, row, recorded, startAt, timeoutAt))
     const deadline = deadlineOf(row.flow, timeoutAt)

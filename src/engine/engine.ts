@@ -25,6 +25,7 @@ import { ChangeFeed } from "./change-feed.ts"
 import { ChangeSequence } from "./change-reader.ts"
 import { Answers } from "./answers.ts"
 import { CodeAsker } from "./code-asker.ts"
+import { codedStore } from "./coded-store.ts"
 import { Controls } from "./controls.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { Endings, engineClosed, resultOf } from "./endings.ts"
@@ -70,7 +71,8 @@ export class Engine implements Client, AsyncDisposable {
     const settings = engineSettings(spec.options, spec.budget)
     const registry = new WorkflowRegistry(spec.workflows, settings.limits, settings.queues)
     const role = spec.role ?? "worker"
-    const store = await spec.store.open({ now: () => host.now(), log: host.log, role })
+    const opened = await spec.store.open({ now: () => host.now(), log: host.log, role })
+    const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
     // Timers are the worker's; endings need them, and the worker tells endings.
     const worker: Worker = new Worker(store, host, registry, settings, {
       onEnd: (id, entry) => {
@@ -100,7 +102,7 @@ export class Engine implements Client, AsyncDisposable {
       endings,
       answers,
       changes,
-      reader: new Reader(store),
+      reader: new Reader(store, settings.codecs),
       asker: new CodeAsker(store, registry, worker, answers),
       starter,
       controls,

@@ -1,6 +1,7 @@
 import type { Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { annotationsOf, asBefore, isWithin, keptBefore } from "../core/run-history.ts"
 import { storedQueue } from "../core/task-queue.ts"
 import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
@@ -12,6 +13,7 @@ export interface ForkSpec {
   readonly incarnation: string
   readonly now: number
   readonly input: Payload | undefined
+  readonly codecs: PayloadCodecs | undefined
 }
 
 /** `timeoutAt`: when the new instance is to be over. */
@@ -30,7 +32,7 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
   }
   const { kept: _, parent: __, startAt: ___, seed: ____, startedAt: _____, eventIds: ______, timeoutAt, ...start } = first.entry
   const timeout = timeoutAt === undefined ? undefined : { timeoutAt: now + (timeoutAt - Math.max(first.at, first.entry.startAt ?? 0)) }
-  const draft = new TurnDraft(1, now)
+  const draft = new TurnDraft(1, now, spec.codecs)
   const prefix = run.filter(({ position }) => isWithin(position, kept))
   refuseChildren(prefix)
   const again = prefix.length === 0 ? undefined : asBefore(row.incarnation, first as Recorded<typeof first.entry>)
@@ -40,8 +42,8 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
     positions.set(position, draft.end + 1)
     draft.add(placed(entry, at, positions))
   }
-  const { tags = row.tags, memo = row.memo } = annotationsOf(run, kept) ?? {}
-  draft.memo = memo
+  const { tags = row.tags, memo } = annotationsOf(run, kept) ?? {}
+  draft.memo = memo ? draft.stored(memo) : row.memo
   const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags, ...storedQueue(row.queue) }
   return Object.assign(draft, { create, timeoutAt: timeout?.timeoutAt })
 }

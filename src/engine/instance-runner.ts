@@ -1,7 +1,9 @@
 import type { AskRequest } from "../core/ask.ts"
+import type { ErrorCode } from "../core/errors.ts"
 import type { ExecutionSpec } from "../core/execution-spec.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import { isCodecTrouble } from "../core/payload-codecs.ts"
 import { SmallQueue } from "../core/small-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { InstanceRow, Message, NewInstance, RunReference } from "../ports/journal-store.ts"
@@ -231,7 +233,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       this.#settling = this.#advance()
       if (this.#runtime.isStarved && this.isAtRest) this.#runtime.onRest()
     } catch (bug) {
-      this.#runtime.onLost(this, bug)
+      if (isCodecTrouble(bug) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
+      else this.#runtime.onLost(this, bug)
     }
   }
 
@@ -320,7 +323,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     return this.#intake.seen
   }
 
-  #stall(code: "JOURNAL_MISMATCH" | "TOO_MANY_CRASHES" | "FOREIGN_AWAIT", message: string): void {
+  #stall(code: ErrorCode, message: string): void {
     this.#spent = true
     this.record({ type: "stalled", code, message })
     this.#attempts.abandon(message)

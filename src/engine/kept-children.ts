@@ -34,12 +34,17 @@ async function newsOfKept(store: Store, { id, incarnation, runPosition }: Instan
     const child = await store.directory.get(instance)
     const isSame = child?.incarnation === childIncarnation(incarnation, run, step)
     const parent = { instance: id, incarnation, run, step }
-    if (child && isSame && isTerminal(child.status)) news.push(newsToParent(parent, await readEnding(store, child), at))
+    if (child && isSame && isTerminal(child.status)) news.push(newsToParent(parent, await readEnding(store, child), at, asItIs))
     // It was started, and is deleted: nobody will ever tell.
-    else if (!isSame && !state.steps.has(step)) news.push(newsToParent(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, at))
+    else if (!isSame && !state.steps.has(step)) news.push(newsToParent(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, at, asItIs))
   }
   if (news.length === 0) return news
   // Read afterwards: the end of a child and what it sends are written together.
   const unread = await store.journal.readInbox([id])
   return news.filter(({ topic }) => !unread.some((message) => message.kind === "child" && message.topic === topic))
+}
+
+/** It goes to the runner, and not through the store. */
+function asItIs(payload: Payload): string {
+  return payload.coded ?? payload.text
 }

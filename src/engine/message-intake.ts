@@ -72,15 +72,15 @@ export class MessageIntake {
       id: topic,
       instance,
       status,
-      value: Payload.of(value, sensitive),
+      value: this.#writer.payloadOf(value, sensitive),
       ...(reason === undefined ? undefined : { reason }),
     })
   }
 
   /** One that the code refuses is answered, and never accepted. */
   #takeUpdate({ topic = "", payload = "", eventId = "" }: Incoming): void {
-    const value = Payload.of(payload, this.#sensitive.updates?.includes(topic))
-    const refusal = this.#driver.answers.refuseUpdate(topic, payload)
+    const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
+    const refusal = this.#driver.answers.refuseUpdate(topic, value)
     if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
     else this.#driver.answers.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
   }
@@ -91,7 +91,7 @@ export class MessageIntake {
     const { position } = this.#driver.record({
       type: "event.received",
       event: topic,
-      value: Payload.of(payload, this.#sensitive.events?.includes(topic)),
+      value: this.#writer.payloadOf(payload, this.#sensitive.events?.includes(topic)),
       ...id,
     })
     const wait = this.#state.openWait(topic)

@@ -1,7 +1,9 @@
+import type { Encoded, Payload } from "../core/codec.ts"
 import { childIncarnation } from "../core/idempotency-key.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isEnding, type Entry, type ParentLink } from "../core/journal.ts"
 import type { TerminalStatus } from "../core/status.ts"
+import type { TurnDraft } from "./turn-draft.ts"
 import type { NewMessage } from "../ports/journal-store.ts"
 
 /** What a child's end brings to its parent. */
@@ -18,9 +20,10 @@ export interface ChildEnding {
 export const byParent = "parent"
 
 /** What goes out with the turn that ends a run: the news to its parent, and what becomes of children that the next run does not keep. */
-export function partingMessages(state: InstanceState, incarnation: string, entry: Entry, at: number): readonly NewMessage[] {
+export function partingMessages(state: InstanceState, incarnation: string, entry: Entry, draft: Pick<TurnDraft, "at" | "stored">): readonly NewMessage[] {
+  const { at } = draft
   const messages: NewMessage[] = []
-  if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, at))
+  if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, at, (payload) => draft.stored(payload)))
   const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
   for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.strays?.entries() ?? [])]) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
@@ -31,11 +34,12 @@ export function partingMessages(state: InstanceState, incarnation: string, entry
   return messages
 }
 
-export function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number): NewMessage {
+/** `stored`: the text of a value as it goes into the store. */
+export function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number, stored: (payload: Payload) => Encoded): NewMessage {
   const ending: ChildEnding = {
     run,
     status: entry.type.slice("run.".length) as TerminalStatus,
-    value: "value" in entry ? (entry.value?.text ?? "") : "",
+    value: "value" in entry && entry.value ? stored(entry.value) : "",
     ...("value" in entry && entry.value?.isSensitive ? { sensitive: true } : undefined),
     ...("reason" in entry && entry.reason !== undefined ? { reason: entry.reason } : undefined),
   }

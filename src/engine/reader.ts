@@ -1,8 +1,9 @@
-import { decodeValue, Payload } from "../core/codec.ts"
+import { Payload } from "../core/codec.ts"
 import { shownEnding } from "../core/ending.ts"
 import { PerdureError } from "../core/errors.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
+import { storedPayload, type PayloadCodecs } from "../core/payload-codecs.ts"
 import { runOf } from "../core/run-history.ts"
 import { isTerminal, statuses, type Status } from "../core/status.ts"
 import { defaultQueue } from "../core/task-queue.ts"
@@ -24,9 +25,11 @@ const childrenMax = 10
 /** Answers questions about instances from what is committed. */
 export class Reader {
   readonly #store: Store
+  readonly #codecs: PayloadCodecs | undefined
 
-  constructor(store: Store) {
+  constructor(store: Store, codecs: PayloadCodecs | undefined) {
     this.#store = store
+    this.#codecs = codecs
   }
 
   async row(id: string): Promise<InstanceRow> {
@@ -42,7 +45,7 @@ export class Reader {
       order,
       ...(cursor === undefined ? undefined : { cursor }),
     })
-    return { instances: page.items.map(summary), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+    return { instances: page.items.map((row) => summary(row, this.#codecs)), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
   }
 
   /** Those that there are instances of, for whoever has the code of none. */
@@ -69,7 +72,7 @@ export class Reader {
     const stall = row.status === "stalled" ? recorded.findLast(({ entry }) => entry.type === "stalled")?.entry : undefined
     const failure = stall ?? (ending?.type === "run.completed" ? undefined : ending)
     return {
-      ...summary(row),
+      ...summary(row, this.#codecs),
       incarnation: row.incarnation,
       attempt: 1 + recorded.filter(({ entry }) => entry.type === "recovered").length,
       updatedAt: Math.max(row.updatedAt, recorded.at(-1)?.at ?? 0),
@@ -128,9 +131,9 @@ export class Reader {
   }
 }
 
-function summary(row: InstanceRow): InstanceSummary {
+function summary(row: InstanceRow, codecs: PayloadCodecs | undefined): InstanceSummary {
   const { id, workflow, version, run, status, phase, tags, queue = defaultQueue, createdAt, updatedAt } = row
-  const memo = row.memo === undefined ? undefined : (decodeValue(row.memo) as InstanceSummary["memo"])
+  const memo = row.memo === undefined ? undefined : (storedPayload(row.memo, codecs).shown() as InstanceSummary["memo"])
   return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, queue, ...(memo ? { memo } : undefined), createdAt, updatedAt }
 }
 

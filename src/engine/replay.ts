@@ -5,6 +5,7 @@ import type { Outcome } from "../core/outcome.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
 import { defaultLimits } from "../core/limits.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { lastRun, seedOf } from "../core/run-history.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
@@ -42,8 +43,13 @@ export interface ReplayedRun {
 const patienceMacrotasks = 50
 
 /** Runs the code against a journal, without a store and without running any step; throws where the two disagree. */
-export async function replay(workflow: AnyWorkflow, { instance, rows }: JournalExport, quiesce: ReplayHost["quiesce"]): Promise<Replayed> {
-  const recorded = lastRun(rows.flatMap((row) => decodeRow(row)))
+export async function replay(
+  workflow: AnyWorkflow,
+  { instance, rows }: JournalExport,
+  quiesce: ReplayHost["quiesce"],
+  codecs?: PayloadCodecs,
+): Promise<Replayed> {
+  const recorded = lastRun(rows.flatMap((row) => decodeRow(codecs ? { ...row, codecs } : row)))
   const patience = async (activity: Promise<void>) => {
     let isActive = false
     void activity.then(() => (isActive = true))

@@ -98,7 +98,7 @@ export class RunEndings {
   }
 
   #part(entry: Entry): void {
-    const messages = partingMessages(this.#state, this.#identity.incarnation, entry, this.#writer.draft.at)
+    const messages = partingMessages(this.#state, this.#identity.incarnation, entry, this.#writer.draft)
     if (messages.length > 0) this.#writer.draft.sends = messages
   }
 }

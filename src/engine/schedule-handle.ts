@@ -34,11 +34,11 @@ export class StoredScheduleHandle implements ScheduleHandle {
   }
 
   async describe(): Promise<ScheduleDescription> {
-    const { store, host, registry } = this.#parts
+    const { store, host, registry, settings } = this.#parts
     const row = await store.schedules.get(this.id)
     const input = await store.schedules.input(this.id)
     if (row === undefined || input === undefined) throw scheduleNotFound(this.id)
-    return describeSchedule(row, input, (id) => store.directory.get(id), { now: host.now(), workflows: registry.names })
+    return describeSchedule(row, input, (id) => store.directory.get(id), { now: host.now(), workflows: registry.names, codecs: settings.codecs })
   }
 
   async update(changes: ScheduleUpdate): Promise<void> {

@@ -1,4 +1,5 @@
-import { Payload } from "../core/codec.ts"
+import type { Encoded } from "../core/codec.ts"
+import { storedPayload, type PayloadCodecs } from "../core/payload-codecs.ts"
 import { describeRecurrence } from "../core/recurrence.ts"
 import { decodeSchedule, dueTimes, type FiringRecord, instanceIdOf, type Schedule, type SkipReason } from "../core/schedule.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
@@ -25,7 +26,7 @@ export function summaryOf({ id, workflow, dueAt, createdAt, updatedAt, state }: 
   }
 }
 
-export async function describeSchedule(row: ScheduleRow, input: string, look: Look, context: ViewContext): Promise<ScheduleDescription> {
+export async function describeSchedule(row: ScheduleRow, input: Encoded, look: Look, context: ViewContext): Promise<ScheduleDescription> {
   const schedule = decodeSchedule(row.state)
   const { recurrence, catchUpMs, timeoutMs, taskQueue, tags = [], startAt, endAt, paused, waiting, counts, log } = schedule
   const started = log.filter((record) => record.outcome === "started").slice(-recentMax)
@@ -33,7 +34,7 @@ export async function describeSchedule(row: ScheduleRow, input: string, look: Lo
   const [lastFiring] = recent
   return {
     ...summaryOf(row),
-    input: Payload.of(input, schedule.sensitive).shown(),
+    input: storedPayload(input, context.codecs, schedule.sensitive).shown(),
     ...("cron" in recurrence ? { cron: recurrence.cron, timeZone: recurrence.timeZone ?? "UTC" } : { everyMs: recurrence.every as number }),
     ...(catchUpMs === undefined ? undefined : { catchUpMs }),
     ...(timeoutMs === undefined ? undefined : { timeoutMs }),
@@ -58,6 +59,7 @@ interface ViewContext {
   readonly now: number
   /** Those that this engine has. */
   readonly workflows: readonly string[]
+  readonly codecs: PayloadCodecs | undefined
 }
 
 async function instanceOf(schedule: string, { at, startedAt, by }: Extract<FiringRecord, { outcome: "started" }>, look: Look): Promise<ScheduledInstance> {

@@ -2,6 +2,7 @@ import type { EncodeOptions } from "../core/codec.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkQueue, defaultLimits, type Limits } from "../core/limits.ts"
+import { PayloadCodecs, type PayloadCodec } from "../core/payload-codecs.ts"
 import type { StepContext } from "../core/context.ts"
 import { checkRetry, type RetryOptions } from "../core/retry-policy.ts"
 import type { Hooks } from "../core/workflow.ts"
@@ -32,6 +33,10 @@ export interface EngineOptions extends Hooks {
   readonly taskQueues?: readonly string[]
   /** `"ticks"`: only when `engine.tick()` is called, for a process that something else wakes up from time to time. Default `"always"`. */
   readonly execute?: "always" | "ticks"
+  /** Encodes values before they are stored: to encrypt or compress them. It also decodes those that it has encoded. */
+  readonly codec?: PayloadCodec
+  /** Codecs that encoded values which are still stored. */
+  readonly retiredCodecs?: readonly PayloadCodec[]
   /** Called around every attempt, outermost first. */
   readonly interceptors?: readonly StepInterceptor[]
 }
@@ -69,6 +74,7 @@ export interface EngineSettings {
   readonly residentIdleMs: number
   /** Undefined: all. */
   readonly queues: readonly string[] | undefined
+  readonly codecs: PayloadCodecs | undefined
   readonly interceptors: readonly StepInterceptor[]
   readonly execute: "always" | "ticks"
   readonly budget: WorkBudget | undefined
@@ -92,6 +98,11 @@ function checkQueues(queues: readonly string[]): readonly string[] {
     throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or leave it out to serve all`)
   for (const queue of queues as readonly string[]) checkQueue(queue)
   return [...new Set(queues as readonly string[])]
+}
+
+/** Undefined: none. */
+export function payloadCodecs({ codec, retiredCodecs = [] }: Pick<EngineOptions, "codec" | "retiredCodecs">): PayloadCodecs | undefined {
+  return codec === undefined && retiredCodecs.length === 0 ? undefined : new PayloadCodecs(codec, retiredCodecs)
 }
 
 export function engineSettings(options: EngineOptions, budget?: WorkBudget): EngineSettings {
@@ -122,6 +133,7 @@ export function engineSettings(options: EngineOptions, budget?: WorkBudget): Eng
     residentSleepMsMax: 10_000,
     residentIdleMs: 60_000,
     queues: options.taskQueues && checkQueues(options.taskQueues),
+    codecs: payloadCodecs(options),
     interceptors: options.interceptors ?? [],
     execute,
     budget,

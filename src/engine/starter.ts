@@ -1,9 +1,10 @@
-import { decodeValue, type Encoded, encodeValue, Payload } from "../core/codec.ts"
+import { type Encoded, encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, type Debounce } from "../core/flow-options.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } from "../core/limits.ts"
+import { storedPayload } from "../core/payload-codecs.ts"
 import type { Schedule } from "../core/schedule.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import { storedQueue } from "../core/task-queue.ts"
@@ -112,7 +113,12 @@ export class Starter {
     const encoded = encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax })
     // A key that cannot be made of it is to be known now.
     this.scheduledSingleton(name, version, encoded)
-    return { workflow: name, version, input: encoded, ...(definition?.options.sensitive?.input ? { sensitive: true } : undefined) }
+    return {
+      workflow: name,
+      version,
+      input: this.#worker.settings.codecs?.encode(encoded) ?? encoded,
+      ...(definition?.options.sensitive?.input ? { sensitive: true } : undefined),
+    }
   }
 
   isSingleton(workflow: string, known: string | undefined): boolean {
@@ -123,7 +129,7 @@ export class Starter {
   /** The key that an instance of a schedule has to itself. */
   scheduledSingleton(workflow: string, known: string | undefined, input: Encoded): UniqueUse | undefined {
     const { definition } = this.#resolveScheduled(workflow, known)
-    return definition && this.isSingleton(workflow, known) ? singletonOf(flowTraits(definition, decodeValue(input), undefined)) : undefined
+    return definition && this.isSingleton(workflow, known) ? singletonOf(flowTraits(definition, this.#inputOf(input).decode(), undefined)) : undefined
   }
 
   /** The turn that creates an instance of a schedule. */
@@ -154,10 +160,15 @@ export class Starter {
         ...(timeout === undefined ? undefined : { timeoutAt: now + durationMs(timeout, "timeout") }),
         schedule,
         ...(tags.length === 0 ? undefined : { tags }),
-        value: Payload.of(input, isSensitive ?? definition?.options.sensitive?.input),
+        value: this.#inputOf(input, isSensitive ?? definition?.options.sensitive?.input),
       },
       within: undefined,
     })
+  }
+
+  /** The input that a schedule keeps. */
+  #inputOf(stored: Encoded, isSensitive?: boolean): Payload {
+    return storedPayload(stored, this.#worker.settings.codecs, isSensitive)
   }
 
   /** A promise only where there is a schema to ask. */
@@ -250,7 +261,7 @@ export class Starter {
 
   /** The turn that creates an instance which nobody owns. */
   #birthTurn({ instance, start, within }: Birth): Turn {
-    const draft = new TurnDraft(1, instance.createdAt)
+    const draft = new TurnDraft(1, instance.createdAt, this.#worker.settings.codecs)
     draft.create = instance
     draft.within = within
     draft.add(start)

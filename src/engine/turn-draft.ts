@@ -1,4 +1,5 @@
 import type { Entry } from "../core/journal.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { EntriesText } from "../core/turn-codec.ts"
 import type { InstanceState as Row, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { CommitResult } from "./committer.ts"
@@ -15,6 +16,7 @@ export interface AfterCommit {
 export class TurnDraft extends EntriesText implements Turn {
   readonly position: number
   readonly at: number
+  readonly codecs: PayloadCodecs | undefined
   turn = ""
   instance = ""
   incarnation = ""
@@ -38,8 +40,9 @@ export class TurnDraft extends EntriesText implements Turn {
   #first: AfterCommit | undefined = undefined
   #others: AfterCommit[] | undefined = undefined
 
-  constructor(position: number, at: number) {
-    super()
+  constructor(position: number, at: number, codecs: PayloadCodecs | undefined) {
+    super(codecs)
+    this.codecs = codecs
     this.position = position
     this.at = at
   }
@@ -68,7 +71,7 @@ export class TurnDraft extends EntriesText implements Turn {
 
   /** Another turn, of all this and one more entry. This one stays as it is, in case that one is not written. */
   plus(entry: Entry): TurnDraft {
-    const turn = Object.assign(new TurnDraft(this.position, this.at), this)
+    const turn = Object.assign(new TurnDraft(this.position, this.at, this.codecs), this)
     turn.addAll(this)
     turn.add(entry)
     turn.#first = this.#first

@@ -1,6 +1,8 @@
+import type { Encoded, Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import { storedPayload } from "../core/payload-codecs.ts"
 import type { Sql } from "../core/sql.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Transactions } from "../ports/transactions.ts"
@@ -65,7 +67,7 @@ export class TurnWriter implements CommitListener {
   }
 
   #newDraft(): TurnDraft {
-    return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()))
+    return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()), this.#runtime.settings.codecs)
   }
 
   /** From when on what is asked for now counts, also where it joins a turn that began to gather earlier. */
@@ -87,10 +89,15 @@ export class TurnWriter implements CommitListener {
     return recorded
   }
 
+  /** A value that came from the store, as a message. */
+  payloadOf(stored: Encoded, isSensitive: boolean | undefined): Payload {
+    return storedPayload(stored, this.#runtime.settings.codecs, isSensitive)
+  }
+
   /** What the code notes is for everybody to see, as soon as the turn is written. */
   annotate({ tags, value }: EntryOf<"annotated">): void {
     if (tags) this.draft.tags = tags
-    if (value) this.draft.memo = value.text
+    if (value) this.draft.memo = this.draft.stored(value)
   }
 
   /** Runs `then` once all that is recorded so far is durable. */

@@ -15,6 +15,8 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   BAD_REQUEST: 400,
   BAD_SCHEDULE: 400,
   CANCELLED: 422,
+  CODEC_FAILED: 500,
+  CODEC_MISSING: 503,
   CONTROL_REFUSED: 409,
   CTX_IN_STEP: 422,
   DATABASE_BUSY: 503,

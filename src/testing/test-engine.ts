@@ -6,7 +6,7 @@ import type { Client, ForkOptions, Handle } from "../engine/client.ts"
 import { InstanceHandle } from "../engine/handle.ts"
 import { Schedules } from "../engine/schedules.ts"
 import { replay, type JournalExport, type Replayed } from "../engine/replay.ts"
-import type { EngineOptions } from "../engine/settings.ts"
+import { payloadCodecs, type EngineOptions } from "../engine/settings.ts"
 import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
 import type { Logger } from "../ports/host.ts"
 import type { StoreProvider } from "../ports/store.ts"
@@ -233,6 +233,10 @@ class TestHandle extends InstanceHandle {
 }
 
 /** Runs the code against a recorded journal; throws, naming both sides, where the two disagree. No step is run. */
-export function expectReplay(journal: JournalExport, workflow: AnyWorkflow): Promise<Replayed> {
-  return replay(workflow, journal, macrotask)
+export async function expectReplay(
+  journal: JournalExport,
+  workflow: AnyWorkflow,
+  options: Pick<EngineOptions, "codec" | "retiredCodecs"> = {},
+): Promise<Replayed> {
+  return replay(workflow, journal, macrotask, payloadCodecs(options))
 }

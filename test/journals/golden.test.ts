@@ -7,7 +7,7 @@ import { decodeRow, encodeEntries } from "../../src/core/turn-codec.ts"
 import type { InstanceState } from "../../src/ports/journal-store.ts"
 import { createTestEngine, expectReplay, memory } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
-import { goldenWorkflows } from "./workflows.ts"
+import { goldenCodec, goldenWorkflows } from "./workflows.ts"
 
 const here = new URL("./", import.meta.url)
 
@@ -50,6 +50,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
     "eventIds",
     "tags",
     "sensitive",
+    "coded",
     "memo",
   ]
   expect(keys.filter((key) => !texts.some((text) => text.includes(`"${key}":`)))).toEqual([])
@@ -106,13 +107,13 @@ describe.each(goldens)("$path", ({ golden }) => {
   })
 
   it("replays to what it came to then", async () => {
-    expect(outcomeOf(await expectReplay(golden.journal, workflowOf(golden)))).toEqual(golden.replays)
+    expect(outcomeOf(await expectReplay(golden.journal, workflowOf(golden), { codec: goldenCodec }))).toEqual(golden.replays)
   })
 
   it("replays from any of its turns on without disagreement", async () => {
     for (let count = 1; count < rows.length; count++) {
       const journal = { ...golden.journal, rows: rows.slice(0, count) }
-      await expect(expectReplay(journal, workflowOf(golden)), `the first ${count} of ${rows.length} turns`).resolves.toBeDefined()
+      await expect(expectReplay(journal, workflowOf(golden), { codec: goldenCodec }), `the first ${count} of ${rows.length} turns`).resolves.toBeDefined()
     }
   })
 })

@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url"
 import { expectReplay } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
 import { playScenario, scenarios } from "./scenarios.ts"
+import { goldenCodec } from "./workflows.ts"
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
 const [elsewhere] = process.argv.slice(2)
@@ -27,7 +28,7 @@ for (const scenario of scenarios) {
   }
   const engine = await playScenario(scenario)
   const journal = await engine.journal(scenario.instance ?? scenario.name)
-  const golden: GoldenJournal = { recordedBy: version, journal, replays: outcomeOf(await expectReplay(journal, scenario.workflow)) }
+  const golden: GoldenJournal = { recordedBy: version, journal, replays: outcomeOf(await expectReplay(journal, scenario.workflow, { codec: goldenCodec })) }
   await engine.close()
   writeFileSync(file, `${JSON.stringify(golden, undefined, 2)}\n`, { flag: "wx" })
   console.log(`recorded ${scenario.name}.json: ${golden.replays.status}`)

@@ -1,6 +1,6 @@
 // How each golden journal came to be: what was started, sent and done, in virtual time.
 
-import type { AnyWorkflow, StoreProvider } from "../../src/index.ts"
+import type { AnyWorkflow, PayloadCodec, StoreProvider } from "../../src/index.ts"
 import { sqlite } from "../../src/sqlite.ts"
 import { createTestEngine, type TestEngine } from "../../src/testing.ts"
 import {
@@ -8,11 +8,13 @@ import {
   attentive,
   cancelled,
   conditional,
+  encoded,
   everyday,
   failed,
   forked,
   fostered,
   fostering,
+  goldenCodec,
   interrupted,
   large,
   mistaken,
@@ -39,6 +41,8 @@ export interface Scenario {
   /** Others that it needs. */
   readonly beside?: readonly AnyWorkflow[]
   readonly play: (engine: TestEngine) => Promise<void>
+  /** Default: none. */
+  readonly codec?: PayloadCodec
   /** Default: memory. */
   readonly store?: () => StoreProvider
 }
@@ -402,16 +406,27 @@ export const scenarios: readonly Scenario[] = [
       await engine.sendEvent("secretive", "letter", { text: "hush, too" })
     },
   },
+  {
+    name: "encoded",
+    workflow: encoded,
+    codec: goldenCodec,
+    play: async (engine) => {
+      await engine.start(encoded, { id: "encoded", input: 1 })
+      await engine.settle()
+      await engine.sendEvent("encoded", "letter", { text: "sealed" })
+    },
+  },
 ]
 
 /** Plays a scenario on an engine of its own; what it gives is the scenario's instance. */
-export async function playScenario({ name, workflow, beside = [], play, store }: Scenario): Promise<TestEngine> {
+export async function playScenario({ name, workflow, beside = [], play, store, codec }: Scenario): Promise<TestEngine> {
   hooks.onFailed = 0
   const engine = await createTestEngine({
     workflows: [workflow, ...beside],
     startAt,
     seed: `golden ${name}`,
     ...(store === undefined ? undefined : { store: store() }),
+    ...(codec === undefined ? undefined : { codec }),
     onFailed: () => {
       if (++hooks.onFailed === 1) throw new Error("nobody picks up the phone")
     },

@@ -1,6 +1,6 @@
 // The code that the golden journals were recorded with. It is as old as they are: never edit a workflow here, add another.
 
-import { type Context, workflow } from "../../src/index.ts"
+import { type Context, type PayloadCodec, workflow } from "../../src/index.ts"
 
 interface Letters {
   letter: { readonly text: string }
@@ -299,7 +299,26 @@ export const secretive = workflow(
   },
 )
 
+/** The codec of those journals that have one: it turns bytes over, and puts one more in front. */
+export const goldenCodec: PayloadCodec = {
+  id: "golden-1",
+  encode: (bytes) => Uint8Array.from([7, ...bytes.map((byte) => byte ^ 255)]),
+  decode: (bytes) => bytes.slice(1).map((byte) => byte ^ 255),
+}
+
+/** Values that a codec has encoded: plain, rich, none, an error, an event and a memo that the next run begins with. */
+export const encoded = workflow("encoded", { retry: { maxAttempts: 1 } }, async (ctx: Context<Letters>, round: number): Promise<unknown> => {
+  ctx.setMemo("round", round)
+  if (round === 1) return ctx.continueAsNew(2)
+  const rich = await ctx.do("rich", () => new Map([[1, new Date(ctx.now())]]))
+  await ctx.do("nothing", () => undefined, { sensitive: true })
+  const failed = await ctx.do("failing", () => Promise.reject(new RangeError("no"))).catch((error: Error) => error.message)
+  const { text } = await ctx.waitForEvent("letter")
+  return { rich, failed, text }
+})
+
 export const goldenWorkflows = [
+  encoded,
   secretive,
   conditional,
   annotating,

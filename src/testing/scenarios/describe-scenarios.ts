@@ -7,6 +7,7 @@ import { childBondStories } from "./child-bond-stories.ts"
 import { childRecoveryStories } from "./child-recovery-stories.ts"
 import { childStories } from "./child-stories.ts"
 import { codeQueryStories } from "./code-query-stories.ts"
+import { codecStories } from "./codec-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
 import { conditionStories } from "./condition-stories.ts"
 import { continueStories } from "./continue-stories.ts"
@@ -96,6 +97,7 @@ export function describeScenarios(name: string, provide: OpenBed): void {
     annotationStories(open)
     queueStories(open)
     sensitiveStories(open)
+    codecStories(open)
     hookStories(open)
     residencyStories(open)
     valueStories(open)

@@ -133,8 +133,8 @@ function missing(id: string): PerdureError {
 }
 
 /** Callers without types pass anything. */
-function check(codec: PayloadCodec): void {
-  const { id, encode, decode } = (codec as Partial<PayloadCodec> | null | undefined) ?? {}
+function check(codec: Partial<PayloadCodec> | null | undefined): asserts codec is PayloadCodec {
+  const { id, encode, decode } = codec ?? {}
   if (typeof id !== "string" || !wellFormedId.test(id)) throw new PerdureError("BAD_OPTION", "a codec has an id of 1 to 64 letters, digits and . _ -")
   if (typeof encode !== "function" || typeof decode !== "function")
     throw new PerdureError("BAD_OPTION", `codec "${id}" needs two functions, encode and decode, from Uint8Array to Uint8Array`)

@@ -27,7 +27,7 @@ export class Reader {
   readonly #store: Store
   readonly #codecs: PayloadCodecs | undefined
 
-  constructor(store: Store, codecs: PayloadCodecs | undefined) {
+  constructor(store: Store, codecs?: PayloadCodecs) {
     this.#store = store
     this.#codecs = codecs
   }

@@ -257,10 +257,10 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
 
     it("a query is answered by a server; beside a file the CLI has no code to ask", async () => {
       const answer = await bed.perdure(["query", "order-1", "discount"])
-      const refusal = /^error NO_WORKER: a query is answered by the workflow's code, .* \(--url\)/
-      const expected = target === "server" ? { code: 0, stdout: "15\n", stderr: "" } : { code: 4, stdout: "", stderr: expect.stringMatching(refusal) as string }
-      expect(answer).toEqual(expected)
-      expect((await bed.perdure(["query", "order-1", "nope"])).code).toBe(target === "server" ? 3 : 4)
+      const isServer = target === "server"
+      expect(answer).toMatchObject(isServer ? { code: 0, stdout: "15\n" } : { code: 4, stdout: "" })
+      expect(answer.stderr).toMatch(isServer ? /^$/ : /^error NO_WORKER: a query is answered by the workflow's code, .* \(--url\)/)
+      expect((await bed.perdure(["query", "order-1", "nope"])).code).toBe(isServer ? 3 : 4)
     })
   })
 })

@@ -133,11 +133,18 @@ describe("imports", () => {
     expectNone("core is pure:", findings)
   })
 
-  it("core, ports, engine, client and testing run on every host, so they import nothing of Node", () => {
-    const findings = inLayers("core", "ports", "engine", "client", "testing").flatMap((file) =>
+  it("core, ports, engine, http, client and testing run on every host, so they import nothing of Node", () => {
+    const findings = inLayers("core", "ports", "engine", "http", "client", "testing").flatMap((file) =>
       file.imports.filter(({ specifier }) => specifier.startsWith("node:")).map(({ specifier }) => `${file.path} imports ${specifier}`),
     )
     expectNone("ask the Host for it, or take it as a parameter:", findings)
+  })
+
+  it("an optional peer is reached from its own layer alone", () => {
+    const findings = modules
+      .filter((file) => layerOf(file.path) !== "http")
+      .flatMap((file) => file.imports.filter(({ specifier }) => /^@?hono(\/|$)/.test(specifier)).map(({ specifier }) => `${file.path} imports ${specifier}`))
+    expectNone("whoever does not use the HTTP API need not have it:", findings)
   })
 
   it("modules import only packages that users get with perdure, or bring as peers", () => {

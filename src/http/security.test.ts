@@ -232,6 +232,17 @@ describe("serve", () => {
     await engine.close()
   })
 
+  it("leaves the platform's own classes in their place", async () => {
+    const before = [globalThis.Request, globalThis.Response]
+    const engine = await createTestEngine({ workflows: [idle] })
+    const server = await serve(engine.current, { port: 0 })
+    expect([globalThis.Request, globalThis.Response]).toEqual(before)
+    expect((await fetch(`${server.url}/workflows`, { method: "HEAD" })).status).toBe(200)
+    await server.close()
+    expect([globalThis.Request, globalThis.Response]).toEqual(before)
+    await engine.close()
+  })
+
   it("says that a port is taken", async () => {
     const engine = await createTestEngine({ workflows: [idle] })
     await using first = await serve(engine.current, { port: 0 })

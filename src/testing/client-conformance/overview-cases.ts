@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Change } from "../../core/change.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import { untilWaiting } from "./instance-cases.ts"
-import { checked, echo, failing, patient, sampleWorkflows } from "./sample-workflows.ts"
+import { checked, echo, failing, noting, patient, richValue, sampleWorkflows } from "./sample-workflows.ts"
 
 async function take(changes: AsyncIterable<Change>, count: number): Promise<Change[]> {
   const taken: Change[] = []
@@ -43,6 +43,26 @@ export function overviewCases(client: CurrentClient): void {
       expect(second).not.toHaveProperty("cursor")
       expect(first.instances[1]).toMatchObject({ id: "check-1", workflow: "checked", version: "3", run: 1, status: "completed", tags: ["eu"] })
       await expect(client().list({ cursor: "nonsense" })).rejects.toMatchObject({ code: "BAD_OPTION" })
+    })
+
+    it("know task queues, tags that change, and the memo", async () => {
+      await client()
+        .start(noting, { id: "n", tags: ["a"] })
+        .then((handle) => handle.result())
+      await client().start(patient, { id: "far", taskQueue: "far", tags: ["b"] })
+      const queues = async (queue: string) => (await client().list({ queue })).instances.map(({ id }) => id)
+      expect(await queues("far")).toEqual(["far"])
+      expect(await queues("default")).toEqual(["n"])
+      expect((await client().list({ tag: "noted" })).instances).toMatchObject([
+        { id: "n", queue: "default", tags: expect.arrayContaining(["noted"]) as string[] },
+      ])
+      expect(await client().describe("far")).toMatchObject({ queue: "far", tags: ["b"] })
+      expect((await client().describe("n")).memo).toStrictEqual({ note: richValue })
+      expect(await client().count({ queue: "far" }, "workflow")).toEqual({ patient: 1 })
+      for await (const change of client().get("far").changes()) {
+        expect(change.taskQueue).toBe("far")
+        break
+      }
     })
 
     it("count by status and by workflow", async () => {

@@ -11,6 +11,17 @@ const positive: StandardSchemaV1<number, number> = {
   },
 }
 
+/** What JSON does not have. */
+export const richValue = {
+  at: new Date(1_700_000_000_000),
+  big: 2n ** 70n,
+  map: new Map<unknown, unknown>([["a", new Set([1, undefined])]]),
+  bytes: new Uint8Array([0, 1, 255]),
+  nothing: undefined,
+  minus: -0,
+  text: "ä\u{1f600}\ud800",
+}
+
 export const echo = workflow("echo", async (ctx: Context, input: unknown) => ctx.do("say", () => input))
 export const checked = workflow("checked", { version: "3", input: positive }, async (ctx, input) => ctx.do("double", () => input * 2))
 export const patient = workflow("patient", async (ctx: Context<{ word: unknown }>) => {
@@ -36,20 +47,14 @@ export const undoing = workflow("undoing", async (ctx: Context) => {
   await ctx.do("reserve", () => "reserved", { rollback: () => undefined })
   await ctx.waitForEvent("word")
 })
+export const noting = workflow("noting", async (ctx: Context) => {
+  ctx.setMemo("note", richValue)
+  ctx.tags.add("noted")
+  await ctx.do("work", () => 1)
+})
 export const secretive = workflow("secretive", { sensitive: { result: true } }, async (ctx: Context, how: "tell" | "fail") => {
   if (how === "fail") await ctx.do("work", () => Promise.reject(new RangeError("a secret")), { sensitive: true, retry: { maxAttempts: 1 } })
   return "a secret"
 })
 
-export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive]
-
-/** What JSON does not have. */
-export const richValue = {
-  at: new Date(1_700_000_000_000),
-  big: 2n ** 70n,
-  map: new Map<unknown, unknown>([["a", new Set([1, undefined])]]),
-  bytes: new Uint8Array([0, 1, 255]),
-  nothing: undefined,
-  minus: -0,
-  text: "ä\u{1f600}\ud800",
-}
+export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting]

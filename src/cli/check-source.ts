@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import type { JournalSource } from "../engine/journal-source.ts"
+import type { EngineOptions } from "../engine/settings.ts"
 import { readExports } from "./export-file.ts"
 import type { Invocation } from "./invocation.ts"
 import { isAddress } from "./profile.ts"
@@ -13,7 +14,7 @@ export interface CheckSource {
 }
 
 /** Where the journals to be checked are. A database is only read: one that other code is running on must stay as it is. */
-export async function openCheckSource(cli: Invocation, files: readonly string[] | undefined): Promise<CheckSource> {
+export async function openCheckSource(cli: Invocation, files: readonly string[] | undefined, options: EngineOptions): Promise<CheckSource> {
   const { io } = cli
   if (files !== undefined) return { journals: readExports(files.map((file) => resolve(io.cwd, file))), name: files.join(", ") }
   const { target } = cli
@@ -23,7 +24,7 @@ export async function openCheckSource(cli: Invocation, files: readonly string[] 
   }
   const { Perdure } = await import("../index.ts")
   const { sqliteReader } = await import("../stores/sqlite/sqlite.ts")
-  const engine = await Perdure.open({ store: sqliteReader(await readableFile(cli)), role: "client" })
+  const engine = await Perdure.open({ ...options, store: sqliteReader(await readableFile(cli)), role: "client" })
   cli.onClose(() => engine.close())
   return { journals: engine, name: target.db }
 }

@@ -3,11 +3,17 @@ import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import type { AnyWorkflow } from "../core/workflow.ts"
+import type { EngineOptions } from "../engine/settings.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import { isTypeScript, shownPath } from "./workflow-entry.ts"
 
-/** Loads a module and gives the workflows among its exports. */
-export async function loadWorkflows(entry: string, cwd: string): Promise<readonly AnyWorkflow[]> {
+/** What a module gives: the workflows among its exports, and the options of the engine beside them in its default export. */
+export interface WorkflowModule {
+  readonly workflows: readonly AnyWorkflow[]
+  readonly options: EngineOptions
+}
+
+export async function loadWorkflows(entry: string, cwd: string): Promise<WorkflowModule> {
   const shown = shownPath(entry, cwd)
   let exported: Readonly<Record<string, unknown>>
   try {
@@ -27,7 +33,15 @@ export async function loadWorkflows(entry: string, cwd: string): Promise<readonl
     )
   }
   refuseTwins(found, shown)
-  return [...found.keys()]
+  return { workflows: [...found.keys()], options: optionsOf(exported["default"]) }
+}
+
+/** `export default { workflows, codec, maxConcurrentSteps … }`. */
+function optionsOf(value: unknown): EngineOptions {
+  if (typeof value !== "object" || value === null || !("workflows" in value)) return {}
+  // Which database it is, and who executes, is for the command to say.
+  const { workflows: _, store: __, role: ___, log: ____, ...options } = value as Record<string, unknown>
+  return options as EngineOptions
 }
 
 /** A workflow, an array of them, or an object that has them under `workflows`. */

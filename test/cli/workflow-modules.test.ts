@@ -27,8 +27,8 @@ function loadAll(projects: readonly { readonly cwd: string; readonly named?: str
     for (const { cwd, named } of ${JSON.stringify(projects)}) {
       try {
         const entry = findEntry({ cwd }, named)
-        const workflows = await loadWorkflows(entry, cwd)
-        lines.push(shownPath(entry, cwd) + " gives " + workflows.map(({ name, version }) => name + "@" + version).join(", "))
+        const { workflows, options } = await loadWorkflows(entry, cwd)
+        lines.push(shownPath(entry, cwd) + " gives " + workflows.map(({ name, version }) => name + "@" + version).join(", ") + (Object.keys(options).length === 0 ? "" : " with " + Object.keys(options).join(", ")))
       } catch (error) {
         lines.push(error.code + ": " + error.message)
       }
@@ -41,6 +41,12 @@ function loadAll(projects: readonly { readonly cwd: string; readonly named?: str
 
 const cases = [
   ["workflows.ts", { "workflows.ts": greet }, undefined, "./workflows.ts gives greet@1"],
+  [
+    "options of the engine beside the workflows",
+    { "perdure.config.ts": `${greet}\nexport default { workflows: [greet], maxConcurrentSteps: 2, store: 1 }` },
+    undefined,
+    "./perdure.config.ts gives greet@1 with maxConcurrentSteps",
+  ],
   ["src/workflows.ts", { "src/workflows.ts": greet }, undefined, "./src/workflows.ts gives greet@1"],
   ["perdure.config.ts before others", { "perdure.config.ts": greet, "workflows.ts": "" }, undefined, "./perdure.config.ts gives greet@1"],
   ["src/workflows/index.ts", { "src/workflows/index.ts": greet }, undefined, "./src/workflows/index.ts gives greet@1"],

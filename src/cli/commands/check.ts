@@ -25,8 +25,8 @@ export function addCheck(program: Command, cli: Invocation): void {
     .action(async (named: string | undefined, options: CheckCommandOptions) => {
       const entry = findEntry(cli.io, named)
       if (await ranWithTypes(cli, entry)) return
-      const workflows = await loadWorkflows(entry, cli.io.cwd)
-      const source = await openCheckSource(cli, options.export)
+      const { workflows, options: engineOptions } = await loadWorkflows(entry, cli.io.cwd)
+      const source = await openCheckSource(cli, options.export, engineOptions)
       const progress = new ProgressLine(cli)
       const filter = {
         ...(options.workflow === undefined ? undefined : { workflow: options.workflow }),

@@ -21,10 +21,11 @@ export function addWorker(program: Command, cli: Invocation): void {
       if (await ranWithTypes(cli, entry)) return
       cli.interruptedCode = 0
       const db = databaseOf(cli, "worker")
-      const workflows = await loadWorkflows(entry, cli.io.cwd)
+      const { workflows, options } = await loadWorkflows(entry, cli.io.cwd)
       const { Perdure } = await import("../../index.ts")
       const log = lineLogger(cli)
       const engine = await Perdure.open({
+        ...options,
         store: await storeOf(db),
         workflows,
         log,

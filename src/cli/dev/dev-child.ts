@@ -33,10 +33,10 @@ try {
 
 async function begin(): Promise<void> {
   const { entry, cwd, db, port } = settings
-  const workflows = await loadWorkflows(entry, cwd)
+  const { workflows, options } = await loadWorkflows(entry, cwd)
   const { Perdure } = await import("../../index.ts")
   if (stopping.signal.aborted) return
-  const engine = await Perdure.open({ store: await storeOf(db), workflows, log, drain })
+  const engine = await Perdure.open({ ...options, store: await storeOf(db), workflows, log, drain })
   closers.push(() => engine.close())
   const server = port === undefined ? undefined : await serveApi(engine, port)
   if (server) closers.push(() => server.close())

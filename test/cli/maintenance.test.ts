@@ -56,6 +56,15 @@ describe("perdure backup", () => {
     expect(readdirSync(project.folder).filter((name) => name.startsWith("copy.db."))).toEqual([])
   })
 
+  it("is one file, which is read without anything beside it", async () => {
+    await resting()
+    await project.call("backup", "copies/copy.db")
+    const read = new DatabaseSync(path("copies/copy.db"), { readOnly: true })
+    expect(read.prepare("SELECT count(*) AS count FROM perdure_instance").get()).toEqual({ count: 2 })
+    expect(readdirSync(path("copies"))).toEqual(["copy.db"])
+    read.close()
+  })
+
   it("refuses to overwrite, unless it is told to", async () => {
     await resting()
     writeFileSync(path("copy.db"), "mine")

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, statSync } from "node:fs"
+import { renameSync, rmSync } from "node:fs"
 import * as nodeSqlite from "node:sqlite"
 import { PerdureError } from "../../core/errors.ts"
 import { migrate, type SchemaVersion, versionOf } from "./migrate.ts"
@@ -79,6 +79,7 @@ export async function copyDatabase(source: string, target: string, onProgress: (
     } finally {
       database.close()
     }
+    standAlone(partial)
     const problems = integrityProblems(partial)
     if (problems.length > 0)
       throw new PerdureError("DATABASE_CORRUPT", `the copy of "${source}" is not whole: ${problems.join("; ")}; the original is damaged, too`)
@@ -88,7 +89,17 @@ export async function copyDatabase(source: string, target: string, onProgress: (
     throw PerdureError.is(error) ? error : sqliteFailure(source, error)
   } finally {
     // Left by the look at the copy.
-    for (const suffix of ["-shm", "-wal", "-journal"]) if (existsSync(partial + suffix) && statSync(partial + suffix).isFile()) rmSync(partial + suffix)
+    for (const suffix of ["-shm", "-wal", "-journal"]) rmSync(partial + suffix, { force: true })
+  }
+}
+
+/** One file, which can also be read where nothing may be written beside it. Whoever opens it as a store puts the log there again. */
+function standAlone(path: string): void {
+  const database = new nodeSqlite.DatabaseSync(path)
+  try {
+    database.exec("PRAGMA journal_mode = DELETE")
+  } finally {
+    database.close()
   }
 }
 

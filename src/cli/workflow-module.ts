@@ -40,8 +40,8 @@ export async function loadWorkflows(entry: string, cwd: string): Promise<Workflo
 function optionsOf(value: unknown): EngineOptions {
   if (typeof value !== "object" || value === null || !("workflows" in value)) return {}
   // Which database it is, and who executes, is for the command to say.
-  const { workflows: _, store: __, role: ___, log: ____, ...options } = value as Record<string, unknown>
-  return options as EngineOptions
+  const { workflows: _, store: __, role: ___, log: ____, ...options } = value as EngineOptions & Record<"workflows" | "store" | "role" | "log", unknown>
+  return options
 }
 
 /** A workflow, an array of them, or an object that has them under `workflows`. */

@@ -56,8 +56,12 @@ function projectFile(cwd: string): ConfigFile | undefined {
 }
 
 function homeFile(env: Io["env"]): ConfigFile | undefined {
-  const base = env["XDG_CONFIG_HOME"] ?? (env["HOME"] === undefined ? undefined : join(env["HOME"], ".config"))
+  const base = env["XDG_CONFIG_HOME"] ?? configBase(env["HOME"] ?? env["USERPROFILE"])
   return base === undefined ? undefined : { path: join(base, "perdure", "config.json"), isOwn: true }
+}
+
+function configBase(home: string | undefined): string | undefined {
+  return home === undefined ? undefined : join(home, ".config")
 }
 
 interface Config {

@@ -6,6 +6,8 @@ import type { OpenClient } from "./open-client.ts"
 export interface KnownWorkflow {
   readonly version?: string
   readonly queue?: string
+  /** An instance of it. */
+  readonly instance?: string
 }
 
 /**
@@ -16,7 +18,7 @@ export async function knownWorkflow({ client, target }: OpenClient, name: string
   if (target.kind === "url") return given
   const { version } = given
   const newest = (await client.list({ workflow: name, limit: 1, ...(version === undefined ? undefined : { version }) })).instances[0]
-  if (newest) return { version: given.version ?? newest.version, queue: given.queue ?? newest.queue }
+  if (newest) return { version: given.version ?? newest.version, queue: given.queue ?? newest.queue, instance: newest.id }
   if (version !== undefined) return given
   throw new CommandError(
     "UNKNOWN_WORKFLOW",

@@ -2,6 +2,7 @@ import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
 import { duration, jsonArgument } from "../argument.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
+import { refuseOpenMessage } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { valueText } from "../output/value-text.ts"
 
@@ -40,6 +41,7 @@ export function addUpdate(program: Command, cli: Invocation): void {
     .action(async (id: string, name: string, texts: readonly string[], options: { readonly wait?: number }) => {
       const args = await jsonArguments(texts, cli)
       const open = await cli.openClient()
+      await refuseOpenMessage(open, id, args[0])
       const answer = open.client.update(id, name, ...args)
       // It may be rejected while we look for a worker.
       answer.catch(() => undefined)

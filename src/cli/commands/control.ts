@@ -3,6 +3,7 @@ import { isTerminal } from "../../core/status.ts"
 import type { ControlResult } from "../../engine/client.ts"
 import { jsonArgument } from "../argument.ts"
 import { exitCodes } from "../exit-code.ts"
+import { refuseOpenValue } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import type { OpenClient } from "../open-client.ts"
 import { noteWorker } from "../worker-note.ts"
@@ -62,6 +63,7 @@ export function addFork(program: Command, cli: Invocation): void {
     .action(async (id: string, options: { readonly id: string; readonly from?: string; readonly input?: string }) => {
       const input = await jsonArgument("the input", { text: options.input }, cli.io)
       const open = await cli.openClient()
+      if (input !== undefined) refuseOpenValue(open, input, (await open.client.describe(id)).input)
       const fork = { id: options.id, ...(options.from === undefined ? undefined : { from: options.from }), ...(input === undefined ? undefined : { input }) }
       const handle = await open.client.fork(id, fork)
       cli.print({ id: handle.id, of: id }, () => `${handle.id}\n`)

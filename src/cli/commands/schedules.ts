@@ -2,6 +2,7 @@ import { type Command, Option } from "commander"
 import type { ScheduleControlResult, ScheduleOptions, ScheduleTimes } from "../../engine/schedule-client.ts"
 import { collect, duration, jsonArgument, pastInstant, wholeNumber } from "../argument.ts"
 import { exitCodes, usageError } from "../exit-code.ts"
+import { refuseOpenValue } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { shortTime } from "../output/clock.ts"
 import { schedulePage, scheduleTable } from "../output/schedule-view.ts"
@@ -75,6 +76,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
         ...(version === undefined ? undefined : { version }),
         ...(queue === undefined ? undefined : { queue }),
       })
+      if (known.instance !== undefined && input !== undefined) refuseOpenValue(open, input, (await open.client.describe(known.instance)).input)
       const times = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? undefined : { timeZone }) }
       const options = {
         ...rest,
@@ -145,6 +147,7 @@ function addTrigger(schedules: Command, cli: Invocation): void {
     .action(async (id: string, options: { readonly input?: string }) => {
       const input = await jsonArgument("the input", { text: options.input }, cli.io)
       const open = await cli.openClient()
+      if (input !== undefined) refuseOpenValue(open, input, (await open.client.schedules.get(id).describe()).input)
       const handle = await open.client.schedules.get(id).trigger(input === undefined ? {} : { input })
       cli.print({ id: handle.id, schedule: id }, () => `${handle.id}\n`)
       await noteWorker(cli, open)

@@ -1,5 +1,6 @@
 import type { Command } from "commander"
 import { jsonArgument } from "../argument.ts"
+import { refuseOpenMessage } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { noteWorker } from "../worker-note.ts"
 
@@ -14,6 +15,7 @@ export function addSend(program: Command, cli: Invocation): void {
     .action(async (id: string, event: string, text: string | undefined, options: { readonly payloadFile?: string; readonly eventId?: string }) => {
       const payload = await jsonArgument("the payload", { text, file: options.payloadFile }, cli.io)
       const open = await cli.openClient()
+      await refuseOpenMessage(open, id, payload)
       await open.client.get(id).sendEvent(event, payload, options.eventId === undefined ? {} : { eventId: options.eventId })
       cli.print({ id, event, status: "delivered" }, () => `sent ${event} to ${id}\n`)
       await noteWorker(cli, open)

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander"
 import { collect, duration, jsonArgument, wholeNumber } from "../argument.ts"
+import { refuseOpenValue } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { awaitEnd, printOutcome } from "../outcome.ts"
 import { noteWorker } from "../worker-note.ts"
@@ -24,7 +25,8 @@ export function addStart(program: Command, cli: Invocation): void {
     .action(async (workflow: string, text: string | undefined, options: StartFlags) => {
       const input = await jsonArgument("the input", { text, file: options.inputFile }, cli.io)
       const open = await cli.openClient({ isPatient: options.wait === true })
-      const { version, queue: taskQueue } = await knownWorkflow(open, workflow, options)
+      const { version, queue: taskQueue, instance } = await knownWorkflow(open, workflow, options)
+      if (instance !== undefined && input !== undefined) refuseOpenValue(open, input, (await open.client.describe(instance)).input)
       const { id, delay, startAt, timeout, tag: tags, priority, ifExists } = options
       const wanted = { id, version, delay, startAt, timeout, tags, priority, taskQueue, ifExists }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))

@@ -15,7 +15,9 @@ describe("the rich form", () => {
   })
 
   it("gives back what it was given", () => {
-    const value = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true, withSparseArray: true })
+    // A key of this name is refused: whoever copies such an object would change its prototype.
+    const key = fc.string().filter((name) => name !== "__proto__")
+    const value = fc.anything({ key, withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true, withSparseArray: true })
     fc.assert(
       fc.property(value, (given) => {
         expect(decodeRich(encodeRich(given))).toStrictEqual(given)

@@ -26,6 +26,7 @@ export class Code {
   readonly #asks: Asks
   readonly #parent: string | undefined
   readonly #occurrences = new Map<string, number>()
+  #done = 0
 
   constructor(surroundings: Surroundings, trace: Trace, asks: Asks, parent: string | undefined) {
     this.#surroundings = surroundings
@@ -51,7 +52,11 @@ export class Code {
         return this.#patch(node)
       case "seq": {
         const results: unknown[] = []
-        for (const inner of node.nodes) results.push(await this.run(inner))
+        for (const inner of node.nodes) {
+          results.push(await this.run(inner))
+          // Inside a step there is no such thing.
+          if (this.#parent === undefined) (this.#asks as Context).setMemo("done", ++this.#done)
+        }
         return results
       }
       case "try":

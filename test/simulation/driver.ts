@@ -64,6 +64,7 @@ const counted: ReadonlySet<string> = new Set([
   "update.completed",
   "update.failed",
   "patched",
+  "annotated",
   "run.continued",
   "ask.aborted",
   "terminate.requested",

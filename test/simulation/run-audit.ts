@@ -28,6 +28,7 @@ export class RunAudit {
   readonly #patches = new Set<string>()
   /** Children that ended before the step that started them: the code hears of that afterwards. */
   readonly #early = new Set<string>()
+  #noted = 0
   #isPaused = false
 
   constructor(number: number, isUndoable: (id: string) => boolean) {
@@ -109,6 +110,13 @@ export class RunAudit {
         if (this.#patches.has(String(entry["patch"]))) return "it is recorded already"
         this.#patches.add(String(entry["patch"]))
         return undefined
+      case "annotated": {
+        // The code counts what it has done, in the order in which it has: each number is noted once.
+        const { done } = entry["value"] as { done: number }
+        if (done !== this.#noted + 1) return `it notes ${done} after ${this.#noted}`
+        this.#noted = done
+        return undefined
+      }
       case "message.ignored":
         return this.#ignore(String(entry["kind"]))
       case "paused":

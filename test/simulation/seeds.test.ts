@@ -21,6 +21,7 @@ const expectedKinds = [
   ...[
     "answered queries",
     "patched",
+    "annotated",
     "run.continued",
     "runs from a step",
     "ask.aborted",

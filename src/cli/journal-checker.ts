@@ -2,6 +2,7 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { ListFilter } from "../engine/client.ts"
 import { checkAll, type CheckReport } from "../engine/journal-check.ts"
 import { journalsOf, type JournalSource } from "../engine/journal-source.ts"
+import { payloadCodecs, type EngineOptions } from "../engine/settings.ts"
 import { consoleLogger } from "../hosts/node/console-logger.ts"
 import { NodeHost } from "../hosts/node/node-host.ts"
 
@@ -11,6 +12,7 @@ const patienceMs = 500
 export async function checkWorkflows(
   workflows: readonly AnyWorkflow[],
   source: JournalSource,
+  options: EngineOptions,
   filter: Pick<ListFilter, "workflow" | "idPrefix">,
   onProgress: (checked: number) => void,
   signal: AbortSignal,
@@ -20,7 +22,7 @@ export async function checkWorkflows(
   // What nobody handles in code that is only tried out is no concern of anybody's.
   const stop = host.onUnhandledRejection(() => undefined)
   try {
-    return await checkAll(workflows, journalsOf(source, filter), {
+    return await checkAll(workflows, journalsOf(source, filter, payloadCodecs(options)), {
       quiesce: (then) => host.quiesce(then),
       enter: (instance, run) => host.runIn({ engine, instance }, run),
       wait: (activity) => waitFor(activity),

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest"
 import type { Context } from "../core/context.ts"
+import type { PayloadCodec } from "../core/payload-codecs.ts"
 import { workflow } from "../core/workflow.ts"
 import { memory } from "../stores/memory/memory.ts"
 import { sqlite } from "../stores/sqlite/sqlite.ts"
@@ -189,6 +190,21 @@ describe.each([
     expect((await exportInstance(storeOf(to), "l")).instance.flow).toEqual(other.instance.flow)
     await to.sendEvent("l", "go")
     expect(await to.get("l").status()).toBe("completed")
+  })
+
+  it("has its values as a codec encoded them, which the engine there must know, also as a copy", async () => {
+    const codec: PayloadCodec = { id: "turned", encode: (bytes) => bytes.toReversed(), decode: (bytes) => bytes.toReversed() }
+    const [from, to] = [await createTestEngine({ workflows, store: provide(), codec }), await createTestEngine({ workflows, store: provide(), codec })]
+    engines.push(from, to)
+    await from.start(order, { id: "o", input: { id: 7 } })
+    await from.settle()
+    const one = await exported(from, "o")
+    expect(JSON.stringify(one.rows)).toContain("turned:")
+    await imported(to, one, { resume: true })
+    await imported(to, one, { id: "copy", resume: true })
+    for (const id of ["o", "copy"]) await to.sendEvent(id, "paid", 1)
+    await to.skip("1h")
+    expect(await Promise.all(["o", "copy"].map((id) => to.get(id).result()))).toMatchObject([{ id: 7 }, { id: 7 }])
   })
 
   it("that is being cancelled cannot be held, and is refused unless it may go on", async () => {

@@ -1,5 +1,6 @@
 import { encodeValue, Payload } from "../core/codec.ts"
 import type { Entry, Recorded } from "../core/journal.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { Status } from "../core/status.ts"
 import { decodeRow, hasValue } from "../core/turn-codec.ts"
 import type { Store } from "../ports/store.ts"
@@ -15,15 +16,16 @@ const openStatuses = ["queued", "running", "sleeping", "waiting", "paused", "sta
 
 const pageSize = 200
 
-export function journalsOf(source: JournalSource, filter: ListFilter = {}): AsyncIterable<CheckedJournal> {
-  if (Symbol.asyncIterator in source || Symbol.iterator in source) return exported(source)
+/** `codecs`: of journals that were kept as a store has them; an engine brings its own. */
+export function journalsOf(source: JournalSource, filter: ListFilter = {}, codecs?: PayloadCodecs): AsyncIterable<CheckedJournal> {
+  if (Symbol.asyncIterator in source || Symbol.iterator in source) return exported(source, codecs)
   // An engine of this process: straight from its store, without a detour over values.
   const parts = "parts" in source ? (source.parts as { readonly store: Store } | undefined) : undefined
   return parts ? stored(parts.store, filter) : told(source, filter)
 }
 
-async function* exported(journals: Iterable<JournalExport> | AsyncIterable<JournalExport>): AsyncGenerator<CheckedJournal> {
-  for await (const { instance, rows } of journals) yield { instance, recorded: rows.flatMap((row) => decodeRow(row)) }
+async function* exported(journals: Iterable<JournalExport> | AsyncIterable<JournalExport>, codecs: PayloadCodecs | undefined): AsyncGenerator<CheckedJournal> {
+  for await (const { instance, rows } of journals) yield { instance, recorded: rows.flatMap((row) => decodeRow(codecs ? { ...row, codecs } : row)) }
 }
 
 async function* stored(store: Store, filter: ListFilter): AsyncGenerator<CheckedJournal> {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest"
 import type { Context } from "../core/context.ts"
+import type { PayloadCodec } from "../core/payload-codecs.ts"
 import { workflow } from "../core/workflow.ts"
 import type { JournalExport } from "../engine/replay.ts"
 import { checkJournals } from "./check-journals.ts"
@@ -149,6 +150,24 @@ describe("journals checked against other code", () => {
     >
     expect(await checkJournals([order], client)).toMatchObject({ checked: 3, problems: [] })
     expect((await checkJournals([renamed], client)).problems).toHaveLength(3)
+  })
+
+  it("values that a codec encoded are decoded by it, of an engine and of journals that were kept", async () => {
+    const turned: PayloadCodec = { id: "turned", encode: (bytes) => bytes.toReversed(), decode: (bytes) => bytes.toReversed() }
+    const strict = workflow("order", async (ctx: Context, input: number) => {
+      const price = await ctx.do("price", () => input * 2)
+      if (price !== input * 2) throw new Error(`the price of ${input} is ${price}`)
+      await ctx.waitForEvent("paid")
+    })
+    const engine = await createTestEngine({ workflows: [strict], codec: turned })
+    engines.push(engine)
+    await engine.start(strict, { id: "o", input: 7 })
+    await engine.settle()
+    expect(await checkJournals([strict], engine.current)).toMatchObject({ checked: 1, problems: [] })
+    const kept = JSON.parse(JSON.stringify([await engine.journal("o")])) as JournalExport[]
+    expect(kept[0]?.rows[0]?.entries).toContain("turned:")
+    expect(await checkJournals([strict], kept, { retiredCodecs: [turned] })).toMatchObject({ checked: 1, problems: [] })
+    expect((await checkJournals([strict], kept)).problems).toHaveLength(1)
   })
 
   it("the last run counts, also one that keeps what an earlier one recorded", async () => {

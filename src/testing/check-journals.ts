@@ -2,9 +2,11 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { ListFilter } from "../engine/client.ts"
 import { checkAll, type CheckReport } from "../engine/journal-check.ts"
 import { journalsOf, type JournalSource } from "../engine/journal-source.ts"
+import { payloadCodecs, type EngineOptions } from "../engine/settings.ts"
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
 
-export interface CheckOptions {
+/** `codec` and `retiredCodecs`: of journals that were kept; a client has its own. */
+export interface CheckOptions extends Pick<EngineOptions, "codec" | "retiredCodecs"> {
   /** Only instances of this workflow, or whose ids begin so. */
   readonly filter?: Pick<ListFilter, "workflow" | "idPrefix">
   readonly onProgress?: (checked: number) => void
@@ -18,7 +20,7 @@ const patienceMacrotasks = 5_000
  */
 export function checkJournals(workflows: readonly AnyWorkflow[], source: JournalSource, options: CheckOptions = {}): Promise<CheckReport> {
   const { filter = {}, onProgress } = options
-  return checkAll(workflows, journalsOf(source, filter), {
+  return checkAll(workflows, journalsOf(source, filter, payloadCodecs(options)), {
     quiesce: macrotask,
     enter: (_, run) => run(),
     wait: async (activity) => {

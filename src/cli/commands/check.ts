@@ -32,7 +32,14 @@ export function addCheck(program: Command, cli: Invocation): void {
         ...(options.workflow === undefined ? undefined : { workflow: options.workflow }),
         ...(options.idPrefix === undefined ? undefined : { idPrefix: options.idPrefix }),
       }
-      const report = await checkWorkflows(workflows, source.journals, filter, (checked) => progress.show(() => `${checked} checked`), cli.io.signal)
+      const report = await checkWorkflows(
+        workflows,
+        source.journals,
+        engineOptions,
+        filter,
+        (checked) => progress.show(() => `${checked} checked`),
+        cli.io.signal,
+      )
       progress.clear()
       cli.print(report, () => reportText(report, cli, `${shownPath(entry, cli.io.cwd)} against ${source.name}`))
       const bad = report.problems.length + (options.strict === true ? report.stillStalled.length : 0)

@@ -50,7 +50,7 @@ async function foretell(engine: Engine, workflows: Parameters<typeof checkWorkfl
   const enough = new AbortController()
   const signal = AbortSignal.any([stopping.signal, enough.signal])
   const count = (checked: number) => checked >= checkedMax && enough.abort()
-  const { problems } = await checkWorkflows(workflows, engine, {}, count, signal).catch(() => ({ problems: [] }))
+  const { problems } = await checkWorkflows(workflows, engine, {}, {}, count, signal).catch(() => ({ problems: [] }))
   if (stopping.signal.aborted) return
   for (const { instance, kind, message } of problems.slice(0, 10)) {
     // It says so itself, with more words, when it stalls.

@@ -207,6 +207,14 @@ describe("a stream", () => {
     }
   })
 
+  it("that cannot begin is left", async () => {
+    await using api = await open()
+    let left = 0
+    const app = createHttpApp(watched(api.engine, { leave: () => left++ }))
+    expect((await app.request("/stream?cursor=nonsense")).status).toBe(400)
+    expect(left).toBe(1)
+  })
+
   it("reads no further than its caller does", async () => {
     await using api = await open()
     for (let index = 0; index < 50; index++) await run(api.engine, `i${index}`)

@@ -20,17 +20,19 @@ const firstMs = 20
 
 export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream<Uint8Array>> {
   const { changes } = spec
-  const begin = await changes.cursor()
-  const first = changes.next()
   let timer: ReturnType<typeof setTimeout> | undefined
-  const begun = new Promise<void>((resolve) => (timer = setTimeout(resolve, firstMs)))
   try {
-    await Promise.race([first, begun])
+    const begin = await changes.cursor()
+    const first = changes.next()
+    await Promise.race([first, new Promise<void>((resolve) => (timer = setTimeout(resolve, firstMs)))])
+    first.catch(() => undefined)
+    return new ReadableStream(new ChangeSource(spec, first, begin), { highWaterMark: 1 })
+  } catch (error) {
+    await changes.return()
+    throw error
   } finally {
     clearTimeout(timer)
   }
-  first.catch(() => undefined)
-  return new ReadableStream(new ChangeSource(spec, first, begin), { highWaterMark: 1 })
 }
 
 const encoder = new TextEncoder()
@@ -42,6 +44,7 @@ class ChangeSource {
   /** Told at once: whoever began with "latest" and comes back before anything happened has to know where that was. */
   readonly #begin: string | undefined
   #taken = 0
+  #stop: (() => void) | undefined
   #isOver = false
 
   constructor(spec: EventStreamSpec, first: ReturnType<ChangeIterator["next"]>, begin: string | undefined) {
@@ -56,7 +59,8 @@ class ChangeSource {
     controller.enqueue(encoder.encode(this.#begin === undefined ? ": perdure\n\n" : `: perdure\nid: ${this.#begin}\n\n`))
     this.#heartbeat = setInterval(() => void this.#beat(controller), heartbeatMs)
     if (signal.aborted) return this.#end(controller)
-    signal.addEventListener("abort", () => this.#end(controller), { once: true })
+    this.#stop = () => this.#end(controller)
+    signal.addEventListener("abort", this.#stop, { once: true })
   }
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
@@ -77,6 +81,8 @@ class ChangeSource {
   cancel(): void {
     this.#isOver = true
     clearInterval(this.#heartbeat)
+    // The signal of the server outlives the stream.
+    if (this.#stop) this.#spec.signal.removeEventListener("abort", this.#stop)
     void this.#spec.changes.return().catch(() => undefined)
   }
 

@@ -13,6 +13,7 @@ export function withinTime<T>(promise: Promise<T>, ms: number, signals: readonly
       how()
     }
     for (const signal of signals) signal?.addEventListener("abort", giveUp)
+    if (signals.some((signal) => signal?.aborted === true)) giveUp()
     promise.then(
       (value) => settle(() => resolve(value)),
       (error: unknown) => settle(() => reject(error)),

@@ -1,5 +1,5 @@
 import { createHttpApp, type AuthorizeCall, type HttpAppOptions, serve } from "perdure/http"
-import { type Context, workflow } from "perdure"
+import { type Context, PerdureError, workflow } from "perdure"
 import { createTestEngine } from "perdure/testing"
 import { describe, expect, it } from "vitest"
 
@@ -240,6 +240,12 @@ describe("serve", () => {
     expect((await fetch(`${server.url}/workflows`, { method: "HEAD" })).status).toBe(200)
     await server.close()
     expect([globalThis.Request, globalThis.Response]).toEqual(before)
+    await engine.close()
+  })
+
+  it.each([{ token: "" }, { heartbeat: "soon" as never }])("says what is wrong with an option before it listens: %j", async (options) => {
+    const engine = await createTestEngine({ workflows: [idle] })
+    await expect(serve(engine.current, { port: 0, ...options })).rejects.toThrow(PerdureError)
     await engine.close()
   })
 

@@ -2,7 +2,7 @@ import type { Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
 import type { Client } from "../engine/client.ts"
 import { appOf } from "./app.ts"
-import type { HttpAppOptions } from "./settings.ts"
+import { type HttpAppOptions, httpSettings } from "./settings.ts"
 import { eitherSignal } from "./waiting.ts"
 
 export interface ServeOptions extends HttpAppOptions {
@@ -31,6 +31,8 @@ const closeMs = 5_000
 export async function serve(client: Client, options: ServeOptions = {}): Promise<HttpServer> {
   const { port = portDefault, host = "127.0.0.1", insecure = false, ...appOptions } = options
   if (!isLoopback(host) && !insecure && appOptions.token === undefined && appOptions.authorize === undefined) throw unguarded(host)
+  // What is wrong with an option is said before anybody listens.
+  httpSettings(client, appOptions)
   const { serve: listen } = await nodeServer()
   const closing = new AbortController()
   let app: Hono | undefined

@@ -146,6 +146,20 @@ describe("what is not", () => {
     await engine.settle()
     expect(await answer).toBe(1)
   })
+
+  it("an update that is kept, but has no answer yet, does not pretend to have one", async () => {
+    await using server = await serve(engine.current, { port: 0, resultWaitMax: 1 })
+    await using remote = connect(server.url)
+    await engine.start(collecting, { id: "c" })
+    await engine.settle()
+    await engine.get("c").pause()
+    await engine.settle()
+    const error = await remote.update("c", "add", "x").catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: "UNREACHABLE", details: { isUnknown: true }, message: expect.stringContaining("has not answered") as string })
+    await engine.get("c").resume()
+    await engine.get("c").sendEvent("end")
+    expect(await engine.get("c").result()).toEqual(["x"])
+  })
 })
 
 describe("a server that stays away", () => {

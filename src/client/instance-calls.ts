@@ -137,7 +137,10 @@ export class InstanceCalls {
   }
 
   async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    return valueIn(await this.#transport.exchange({ method: "POST", path: ["workflows", id, "updates", name], body: args, isRepeatable: false }))
+    const answer = await this.#transport.exchange({ method: "POST", path: ["workflows", id, "updates", name], body: args, isRepeatable: false })
+    if (answer.status !== 202) return valueIn(answer)
+    const { status } = valueIn(answer) as { readonly status: Status }
+    throw this.#transport.noAnswer(`update "${name}" is kept, but instance "${id}", which is ${status}, has not answered it yet; do not send it again`)
   }
 
   async delete(id: string): Promise<void> {

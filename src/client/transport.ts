@@ -109,6 +109,11 @@ export class Transport {
     return this.#closing.signal
   }
 
+  /** What was asked for is accepted; what came of it nobody said in time. */
+  noAnswer(message: string): PerdureError {
+    return new PerdureError("UNREACHABLE", message, { details: { isUnknown: true, url: this.#url } })
+  }
+
   unreachable(why: string, details: Readonly<Record<string, unknown>> = {}, cause?: unknown): PerdureError {
     return new PerdureError("UNREACHABLE", `${this.#url} cannot be reached: ${why}`, { details: { ...details, url: this.#url }, cause })
   }

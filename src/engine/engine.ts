@@ -189,15 +189,24 @@ export class Engine implements Client, AsyncDisposable {
 
   async startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
     this.#check()
+    const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
-      items.map(async ({ workflow, ...options }): Promise<BatchResult> => {
-        try {
-          return { id: await this.parts.starter.start(workflow, options), created: true }
-        } catch (error) {
-          return { id: options.id ?? "", created: false, error: PerdureError.is(error) ? error : notStarted(error) }
-        }
+      items.map((item) => {
+        // An id that comes twice is the first one's.
+        const before = item.id === undefined ? undefined : begun.get(item.id)
+        const result = before ? before.then(() => this.#startItem(item)) : this.#startItem(item)
+        if (item.id !== undefined) begun.set(item.id, result)
+        return result
       }),
     )
+  }
+
+  async #startItem({ workflow, ...options }: BatchItem): Promise<BatchResult> {
+    try {
+      return { id: await this.parts.starter.start(workflow, options), created: true }
+    } catch (error) {
+      return { id: options.id ?? "", created: false, error: PerdureError.is(error) ? error : notStarted(error) }
+    }
   }
 
   async sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(

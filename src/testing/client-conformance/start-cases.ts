@@ -70,6 +70,12 @@ export function startCases(client: CurrentClient): void {
       expect(await client().get("a").result()).toStrictEqual(richValue)
       expect(await client().startBatch([])).toEqual([])
     })
+
+    it("gives an id that comes twice to the first", async () => {
+      const results = await client().startBatch([1, 2, 3].map((input) => ({ workflow: echo, id: "same", input })))
+      expect(results.map((result) => (result.created ? "created" : result.error.code))).toEqual(["created", "ID_EXISTS", "ID_EXISTS"])
+      expect(await client().get("same").result()).toBe(1)
+    })
   })
 
   describe("sendOrStart", () => {

@@ -23,7 +23,14 @@ export function duration(option: string): (value: string) => number {
 
 /** An instant: ISO 8601, or how long ago (`2h`, `7d`). */
 export function pastInstant(option: string, now: () => number): (value: string) => number {
-  return (value) => (/^\d+(\.\d+)? ?[a-z]+$/.test(value) ? now() - durationMs(value as Duration, option) : instant(value, option))
+  return (value) => {
+    if (/^\d+(\.\d+)? ?[a-z]+$/.test(value)) return now() - durationMs(value as Duration, option)
+    try {
+      return instant(value, option)
+    } catch {
+      throw usageError(`${option} is "${value}"; give a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h`)
+    }
+  }
 }
 
 /** For options that may be given several times. */

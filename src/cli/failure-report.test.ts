@@ -29,8 +29,15 @@ describe("a failure", () => {
       /^error NO_SERVER: there is no perdure\.db here, and nobody answers at http:\/\/127\.0\.0\.1:8787; give --db /,
     )
     expect(exitCodeOf(failure)).toBe(4)
-    expect(explained(unreachable, () => url("--url"))).toBe(unreachable)
     expect(exitCodeOf(unreachable)).toBe(4)
+  })
+
+  it("of a server that somebody named says who did", () => {
+    const failure = explained(unreachable, () => url("PERDURE_URL"))
+    expect(failureReport(failure, plain)).toBe(
+      "error UNREACHABLE: http://127.0.0.1:8787 cannot be reached: fetch failed; see that a server is there, or give another address (PERDURE_URL)\n",
+    )
+    expect(exitCodeOf(failure)).toBe(4)
   })
 
   it.each([

@@ -27,7 +27,11 @@ export function failureReport(error: unknown, { asJson, debug, style }: ReportOp
 export function explained(error: unknown, target: () => Target): unknown {
   if (PerdureError.is(error, "UNREACHABLE")) {
     const { from, ...chosen } = target()
-    if (from !== defaultTarget || chosen.kind === "db") return error
+    if (chosen.kind === "db" || error.details["isUnknown"] === true) return error
+    if (from !== defaultTarget) {
+      const message = `${error.message}; see that a server is there, or give another address (${from})`
+      return new PerdureError(error.code, message, { details: error.details, cause: error })
+    }
     const message = `there is no perdure.db here, and nobody answers at ${chosen.url}; give --db with the file that your program opens, or --url of a server`
     return new CommandError("NO_SERVER", exitCodes.unreachable, message, { cause: error })
   }

@@ -5,6 +5,12 @@ import { exitCodes } from "./exit-code.ts"
 import { Interruption, type Io } from "./io.ts"
 import { run } from "./run.ts"
 
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+if (major < 22 || (major === 22 && minor < 13)) {
+  process.stderr.write(`error OLD_NODE: perdure needs Node 22.13 or later, and this is ${process.versions.node}\n`)
+  process.exit(exitCodes.failed)
+}
+
 const interrupt = new AbortController()
 
 const onSignal = (exitCode: number) => {

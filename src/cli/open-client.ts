@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import type { Client } from "../engine/client.ts"
 import type { Logger } from "../ports/host.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
@@ -32,6 +32,8 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
       exitCodes.unreachable,
       `there is no file "${db}" (${from}); give the path of the database that your program opens, or --url for a server`,
     )
+  if (statSync(db).isDirectory())
+    throw new CommandError("NO_DATABASE", exitCodes.unreachable, `"${db}" (${from}) is a folder; give the path of the database file in it`)
   const { isDatabaseOfOurs } = await import("./database-probe.ts")
   if (!isDatabaseOfOurs(db))
     throw new CommandError("NO_DATABASE", exitCodes.unreachable, `"${db}" (${from}) is a SQLite file, but no database of Perdure; nothing was changed in it`)

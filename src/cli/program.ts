@@ -3,7 +3,8 @@ import type { Io } from "./io.ts"
 import { isColourful, styleOf } from "./output/style.ts"
 
 const exitCodeHelp = `
-Exit codes: 0 done · 1 it failed, or the answer is no · 2 wrong use · 3 not found · 4 database or server cannot be used
+Exit codes: 0 done · 1 it failed, or the answer is no · 2 wrong use
+            3 not found · 4 database or server cannot be used
             5 not yet · 130 interrupted
 
 Without --db, --url or --profile: PERDURE_DB or PERDURE_URL, the profile of perdure.config.json, ./perdure.db, http://127.0.0.1:8787`
@@ -11,6 +12,7 @@ Without --db, --url or --profile: PERDURE_DB or PERDURE_URL, the profile of perd
 /** The program without its commands. */
 export function createProgram(io: Io): Command {
   const style = styleOf(isColourful(io, io.stdout))
+  const width = () => io.stdout.columns ?? 100
   const program = new Command("perdure")
   program
     .description("Durable workflows: see what they do, and act on them.")
@@ -25,11 +27,12 @@ export function createProgram(io: Io): Command {
     .addHelpText("after", exitCodeHelp)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
+      // What is added to a help text is not wrapped by itself.
+      writeOut: (text) => io.stdout.write(program.createHelp().boxWrap(text, width())),
       writeErr: (text) => io.stderr.write(text),
       // Errors are reported once, by whoever runs the program.
       outputError: () => undefined,
-      getOutHelpWidth: () => io.stdout.columns ?? 100,
+      getOutHelpWidth: width,
       getOutHasColors: () => isColourful(io, io.stdout),
     })
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => style.bold(title) })

@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     result = { error }
   }
   if (typeof result === "number") return result
-  return conclude(result.error, cli, { asJson, debug: isGiven(argv, "--debug") })
+  return conclude(result.error, cli, { asJson, debug: isGiven(argv, "--debug"), help: helpOf(program, argv) })
 }
 
 function isGiven(argv: readonly string[], option: string): boolean {
@@ -77,19 +77,31 @@ function interruption(signal: AbortSignal): Promise<never> {
   })
 }
 
-function conclude(error: unknown, cli: Invocation, { asJson, debug }: { readonly asJson: AsJson | undefined; readonly debug: boolean }): number {
+interface Reporting {
+  readonly asJson: AsJson | undefined
+  readonly debug: boolean
+  /** The call that explains what was called. */
+  readonly help: string
+}
+
+function conclude(error: unknown, cli: Invocation, { asJson, debug, help }: Reporting): number {
   if (error instanceof Interruption) return cli.interruptedCode ?? error.exitCode
   if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok
   // A command of commands without one: its help has been printed.
   if (error instanceof CommanderError && error.code === "commander.help") return exitCodes.usage
-  const failure = error instanceof CommanderError ? asUsageError(error) : explained(error, () => cli.target)
+  const failure = error instanceof CommanderError ? asUsageError(error, help) : explained(error, () => cli.target)
   cli.io.stderr.write(failureReport(failure, { asJson, debug, style: cli.errorStyle }))
   return exitCodeOf(failure)
 }
 
-function asUsageError({ message }: CommanderError): CommandError {
-  const text = message.replace(/^error: /, "").replace(/\n?\(Did you mean (.*)\?\)$/s, (_, names: string) => `; did you mean ${names}?`)
-  return usageError(/did you mean/.test(text) ? text : `${text}; see perdure --help`)
+function asUsageError({ message }: CommanderError, help: string): CommandError {
+  const text = message.replace(/^error: |\.$/g, "").replace(/\n?\(Did you mean (.*)\?\)$/s, (_, names: string) => `; did you mean ${names}?`)
+  return usageError(/did you mean/.test(text) ? text : `${text}; see ${help}`)
+}
+
+function helpOf(program: Command, argv: readonly string[]): string {
+  const called = calledCommand(program, argv)
+  return commandTable.some(({ name }) => name === called) ? `perdure ${called} --help` : "perdure --help"
 }
 
 /** The first word that is no option, and not the value of one; of `help list` it is `list`. */

@@ -121,7 +121,7 @@ function parseLine(text: string, number: number): Line {
   } catch {
     // Said below.
   }
-  throw badExport(`line ${number} is no line of an export`)
+  throw badExport(`line ${number} is no line of an export; give a file that was written by one`)
 }
 
 function checkedHead(line: Line, number: number): Head {

@@ -39,8 +39,8 @@ describe("help", () => {
     expect(await bed.perdure(["schedules"])).toMatchObject({ code: 2, stdout: "" })
   })
 
-  it("is no wider than the terminal", async () => {
-    const { stdout } = await bed.perdure(["list", "--help"], { width: 80 })
+  it.each([[], ...commandTable.map(({ name }) => [name])])("is no wider than the terminal: %s", async (...names: readonly string[]) => {
+    const { stdout } = await bed.perdure([...names, "--help"], { width: 80 })
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80)
   })
 
@@ -64,8 +64,13 @@ describe("what is wrong", () => {
     [["schedules", "crate"], "error USAGE: unknown command 'crate'; did you mean create?\n"],
     [["list", "--statsu", "x"], "error USAGE: unknown option '--statsu'; did you mean --status?\n"],
     [["--bd", "x", "list"], "error USAGE: unknown option '--bd'; did you mean --db?\n"],
-    [["list", "--limit"], "error USAGE: option '--limit <n>' argument missing; see perdure --help\n"],
-    [["show"], "error USAGE: missing required argument 'id'; see perdure --help\n"],
+    [["list", "--limit"], "error USAGE: option '--limit <n>' argument missing; see perdure list --help\n"],
+    [["show"], "error USAGE: missing required argument 'id'; see perdure show --help\n"],
+    [["list", "--since", "soon"], 'error USAGE: --since is "soon"; give a time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h\n'],
+    [
+      ["completion", "tcsh"],
+      "error USAGE: command-argument value 'tcsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish; see perdure completion --help\n",
+    ],
   ])("%j is wrong use", async (args, stderr) => {
     expect(await bed.perdure(args)).toEqual({ code: 2, stdout: "", stderr })
   })
@@ -110,6 +115,7 @@ describe("the database", () => {
     expect(code).toBe(4)
     expect(stderr).toMatch(/^error NO_DATABASE: there is no file ".*none\.db" \(--db\); give the path of the database that your program opens/)
     expect(existsSync(join(bed.folder, "none.db"))).toBe(false)
+    expect(await bed.perdure(["list", "--db", "."])).toMatchObject({ code: 4, stderr: expect.stringContaining("is a folder") as string })
   })
 
   it("is left alone where it is somebody else's", async () => {

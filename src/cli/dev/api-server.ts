@@ -1,3 +1,4 @@
+import { PerdureError } from "../../core/errors.ts"
 import type { Engine } from "../../engine/engine.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 
@@ -14,5 +15,8 @@ export async function serveApi(engine: Engine, port: number): Promise<{ readonly
         )
       : cause
   })
-  return serve(engine, { port })
+  return serve(engine, { port }).catch((cause: unknown) => {
+    if (!PerdureError.is(cause, "ADDRESS_IN_USE")) throw cause
+    throw new CommandError(cause.code, exitCodes.failed, `port ${port} is taken; end what listens there, or choose another with --port`, { cause })
+  })
 }

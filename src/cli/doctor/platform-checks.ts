@@ -45,6 +45,6 @@ function checkPeer({ name, use, way }: (typeof peers)[number]): Finding {
     return ok(name, version)
   } catch (error) {
     const isHidden = error instanceof Error && "code" in error && error.code === "ERR_PACKAGE_PATH_NOT_EXPORTED"
-    return isHidden ? ok(name, "installed") : ok(name, `not installed; only ${use} needs it (${way})`)
+    return isHidden ? ok(name, "installed") : ok(name, `not installed; needed only for ${use} (${way})`)
   }
 }

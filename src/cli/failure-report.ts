@@ -37,7 +37,13 @@ export function explained(error: unknown, target: () => Target): unknown {
   }
   if (PerdureError.is(error, "UNAUTHORIZED"))
     return new CommandError(error.code, exitCodes.unreachable, `${error.message}; set PERDURE_TOKEN, or give --token`, { cause: error })
-  return error
+  return PerdureError.is(error) ? inShellWords(error) : error
+}
+
+/** Ways out that are written for programs, as the command line has them. */
+function inShellWords(error: PerdureError): PerdureError {
+  const message = error.message.replace(/\bifExists: "(\w+)"/, "--if-exists $1").replace("; steps() lists", "; perdure show lists")
+  return message === error.message ? error : new PerdureError(error.code, message, { details: error.details, cause: error })
 }
 
 function codeOf(error: unknown): string {

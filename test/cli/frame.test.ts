@@ -75,6 +75,13 @@ describe("what is wrong", () => {
     expect(await bed.perdure(args)).toEqual({ code: 2, stdout: "", stderr })
   })
 
+  it.each([
+    [["start", "order", "--id", "order-1"], "say --if-exists return to get it"],
+    [["restart", "order-1", "--from", "nowhere"], "perdure show lists those it has"],
+  ])("names ways out as they are on a command line: %j", async (args, way) => {
+    expect((await bed.perdure(args)).stderr).toContain(way)
+  })
+
   it("is JSON where JSON is wanted", async () => {
     const { code, stdout, stderr } = await bed.perdure(["show", "nobody", "--json"])
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" })

@@ -1,5 +1,6 @@
 import { shownChildError, shownEnding } from "./ending.ts"
 import { isErrorObject } from "./error-record.ts"
+import { textOf } from "./error-text.ts"
 import { isHidden } from "./hidden.ts"
 import type { Entry, EntryOf, Recorded } from "./journal.ts"
 
@@ -149,7 +150,7 @@ function because(reason: string | undefined): { reason?: string } {
 
 function changeError(error: unknown): ChangeError {
   if (isHidden(error)) return { name: "Error", message: error.$perdure }
-  if (typeof error !== "object" || error === null || !isErrorObject(error)) return { name: "Error", message: String(error) }
+  if (typeof error !== "object" || error === null || !isErrorObject(error)) return { name: "Error", message: textOf(error) }
   const { name, message } = error
   return { name, message, ...("code" in error && typeof error.code === "string" ? { code: error.code } : undefined) }
 }

@@ -3,6 +3,8 @@
  * next. They are recognised by brand (`PerdureError.is`), not by `instanceof`: two copies of the package may be loaded.
  */
 
+import { messageOf } from "./error-text.ts"
+
 const brand = Symbol.for("perdure.error")
 
 export type ErrorCode =
@@ -114,8 +116,10 @@ export function tooManySteps(stepsMax: number): PerdureError {
 export class StepFailedError extends PerdureError {
   override readonly name = "StepFailedError"
   constructor(step: string, attempts: number, cause: unknown) {
-    const last = cause instanceof Error ? cause.message : String(cause)
-    super("STEP_FAILED", `step "${step}" failed after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}: ${last}`, { details: { step, attempts }, cause })
+    super("STEP_FAILED", `step "${step}" failed after ${attempts} ${attempts === 1 ? "attempt" : "attempts"}: ${messageOf(cause)}`, {
+      details: { step, attempts },
+      cause,
+    })
   }
 }
 

@@ -271,8 +271,9 @@ export class Execution implements ContextSource {
     this.refuseInHandler()
     const { name, options } = this.#spec.workflow
     const what = `the input of workflow "${name}"`
-    const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what }) : input
-    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }), options.sensitive?.input)
+    const isSensitive = options.sensitive?.input
+    const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what, isSensitive }) : input
+    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }), isSensitive)
     if (this.#cancelled) return this.#finish({ ok: true, value: undefined })
     if (this.#halted) return
     this.#halted = true

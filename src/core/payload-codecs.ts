@@ -1,5 +1,6 @@
 import { fromBase64, toBase64 } from "./base64.ts"
 import { type Encoded, Payload } from "./codec.ts"
+import { messageOf } from "./error-text.ts"
 import { PerdureError } from "./errors.ts"
 import { type Hidden, redacted } from "./hidden.ts"
 
@@ -116,7 +117,7 @@ function attempt(id: string, what: "encode" | "decode", run: () => Uint8Array): 
   try {
     bytes = run()
   } catch (cause) {
-    throw failed(id, `could not ${what} a value: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
+    throw failed(id, `could not ${what} a value: ${messageOf(cause)}`, cause)
   }
   if (bytes instanceof Uint8Array) return bytes
   throw failed(id, `gave something that is no Uint8Array to ${what} a value; codecs are synchronous`, undefined)

@@ -1,4 +1,6 @@
+import { messageOf } from "./error-text.ts"
 import { PerdureError } from "./errors.ts"
+import { markSensitive } from "./hidden.ts"
 
 /**
  * The interface of Standard Schema, version 1 (https://standardschema.dev), which validation libraries such as Zod, Valibot and
@@ -30,6 +32,8 @@ export interface ValidateOptions {
   readonly code: "INVALID_INPUT" | "INVALID_EVENT"
   /** What is validated, for the message: `input of workflow "order"`. */
   readonly what: string
+  /** What is wrong with it may say what it is. */
+  readonly isSensitive?: boolean | undefined
 }
 
 /** One thing that is wrong, in `details.issues` of the error. */
@@ -51,8 +55,7 @@ export async function validateSafely(schema: StandardSchemaV1, value: unknown, o
     return await validate(schema, value, options)
   } catch (error) {
     if (PerdureError.is(error)) throw error
-    const { code, what } = options
-    throw new PerdureError(code, `${what} could not be checked: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw refusal(`could not be checked: ${messageOf(error)}`, options, { cause: error })
   }
 }
 
@@ -60,11 +63,16 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
   return typeof (value as { then?: unknown }).then === "function"
 }
 
-function accept(result: StandardResult<unknown>, { code, what }: ValidateOptions): unknown {
+function accept(result: StandardResult<unknown>, options: ValidateOptions): unknown {
   if (result.issues === undefined) return result.value
   const issues = result.issues.map(({ path, message }): Issue => ({ path: pathOf(path ?? []), message }))
   const list = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ")
-  throw new PerdureError(code, `${what} is not valid: ${list}`, { details: { issues } })
+  throw refusal(`is not valid: ${list}`, options, { details: { issues } })
+}
+
+function refusal(problem: string, { code, what, isSensitive }: ValidateOptions, more: { cause?: unknown; details?: Record<string, unknown> }): PerdureError {
+  const error = new PerdureError(code, `${what} ${problem}`, more)
+  return isSensitive ? markSensitive(error) : error
 }
 
 const identifier = /^[A-Za-z_$][\w$]*$/

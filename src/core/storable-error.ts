@@ -1,4 +1,5 @@
 import { bareRecord, fieldsOf, isErrorObject, StoredError, type ErrorRecord } from "./error-record.ts"
+import { textOf } from "./error-text.ts"
 import { PerdureError } from "./errors.ts"
 import { stringifyRich } from "./rich-codec.ts"
 
@@ -34,15 +35,6 @@ export function bareError(thrown: unknown): StoredError {
 
 function cut(text: string): string {
   return text.length > textLengthMax ? `${text.slice(0, textLengthMax)}…` : text
-}
-
-/** `String` throws for objects without a usable toString. */
-function textOf(value: unknown): string {
-  try {
-    return String(value)
-  } catch {
-    return Object.prototype.toString.call(value)
-  }
 }
 
 const depthMax = 100

@@ -52,9 +52,11 @@ export class Controls {
   ): Promise<NewMessage> {
     checkEventType(type, this.#worker.settings.limits.eventTypeLengthMax)
     checkText("eventId", options.eventId)
-    const schema = workflow && this.#registry.find(workflow.name, workflow.version)?.options.events?.[type]
+    const { events, sensitive } = (workflow && this.#registry.find(workflow.name, workflow.version)?.options) ?? {}
+    const schema = events?.[type]
+    const isSensitive = sensitive?.events?.includes(type)
     const { host, settings } = this.#worker
-    const value = schema ? await validateSafely(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"` }) : payload
+    const value = schema ? await validateSafely(schema, payload, { code: "INVALID_EVENT", what: `event "${type}"`, isSensitive }) : payload
     const encoded = encodeValue(value, { what: `event "${type}"`, bytesMax: settings.limits.payloadBytesMax })
     return {
       instance: id,

@@ -1,3 +1,4 @@
+import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
 import { redacted, shownError } from "../core/hidden.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
@@ -386,7 +387,7 @@ export class Engine implements Client, AsyncDisposable {
 
 /** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */
 function notStarted(cause: unknown): PerdureError {
-  return new PerdureError("BAD_OPTION", `it could not be started: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  return new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(cause)}`, { cause })
 }
 
 function selfCall(id: string, what: string, step: string | undefined): PerdureError {

@@ -1,5 +1,6 @@
 import type { Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
+import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, concurrencyLimits, keptAtRest, unlimited, type FlowFunction, type FlowOptions } from "../core/flow-options.ts"
 import { namedLimits, rateName } from "../core/limit-names.ts"
@@ -138,8 +139,7 @@ function called<T>(workflow: string, option: string, fn: FlowFunction<unknown, T
   try {
     return fn(input)
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
-    throw new PerdureError("BAD_LIMIT_KEY", `${option} of workflow "${workflow}" threw an error for this input: ${message}`, {
+    throw new PerdureError("BAD_LIMIT_KEY", `${option} of workflow "${workflow}" threw an error for this input: ${messageOf(cause)}`, {
       details: { workflow, option },
       cause,
     })

@@ -1,3 +1,4 @@
+import { failureText, textOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Recorded } from "../core/journal.ts"
 import { lastRun } from "../core/run-history.ts"
@@ -5,7 +6,7 @@ import type { Status } from "../core/status.ts"
 import { isUndoing } from "../core/undoing.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
-import { replayRun, type ReplayHost } from "./replay.ts"
+import { replayRun, shortPatience, type ReplayHost } from "./replay.ts"
 
 /**
  * Replays journals of instances that are not over against other code, to say before a deploy what that deploy would do to them. Nothing is
@@ -119,7 +120,7 @@ class JournalChecker {
       const { outcome } = execution
       // One that is being cancelled or rolled back ends in an error, as it should.
       if (!outcome || outcome.ok || state.ended || state.cancel || isUndoing(state)) return undefined
-      return { kind: "fails", message: `its code throws on what is recorded: ${textOf(outcome.error)}` }
+      return { kind: "fails", message: `its code throws on what is recorded: ${failureText(outcome.error, workflow)}` }
     } catch (error) {
       if (!PerdureError.is(error, "JOURNAL_MISMATCH")) return { kind: "unreadable", message: textOf(error) }
       const { instance: _, ...sides } = error.details
@@ -140,22 +141,8 @@ class JournalChecker {
 
 type Found = Omit<CheckProblem, "instance" | "workflow" | "version" | "status">
 
-const patienceMacrotasks = 50
-
-/** Macrotasks enough for code that awaits plain computation. */
-async function shortPatience(activity: Promise<void>, quiesce: ReplayHost["quiesce"]): Promise<boolean> {
-  let isActive = false
-  void activity.then(() => (isActive = true))
-  for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => quiesce(resolve))
-  return isActive
-}
-
 function noVersion({ workflow, version }: NewInstance, workflows: readonly AnyWorkflow[]): string {
   const known = workflows.filter(({ name }) => name === workflow).map((one) => `"${one.version}"`)
   if (known.length === 0) return `there is no workflow "${workflow}" any more`
   return `there is no version "${version}" of workflow "${workflow}" any more; there is ${known.join(", ")}`
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }

@@ -1,3 +1,4 @@
+import { failureText } from "../core/error-text.ts"
 import type { Outcome } from "../core/outcome.ts"
 import { Execution } from "../core/execution.ts"
 import type { ExecutionSpec } from "../core/execution-spec.ts"
@@ -6,6 +7,7 @@ import { isAsk, type EntryOf, type Recorded, type Release } from "../core/journa
 import { describeAsk, describeWait } from "../core/open-asks.ts"
 import { SmallQueue } from "../core/small-queue.ts"
 import { isNested } from "../core/step-id.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
 
 /**
  * What is recorded and not yet released to the code. Live it holds an entry for a moment; after a load it holds the whole
@@ -135,7 +137,7 @@ export class ReleasePipeline {
     const expected = kind === "wait" ? describeWait(entry.id, event) : `${what} "${entry.id}"`
     const mismatch = (found: string): Disagreement => ({ position, step: entry.id, expected, found })
     if (answer !== "missing") this.#driver.onMismatch(mismatch(`asks for ${answer.asked}`))
-    else if (execution.outcome) this.#driver.onMismatch(mismatch(endsWithout(execution.outcome)))
+    else if (execution.outcome) this.#driver.onMismatch(mismatch(endsWithout(execution.outcome, this.#driver.workflow)))
     else this.#driver.onMissing(() => mismatch(asksFor(execution)))
     return false
   }
@@ -143,6 +145,7 @@ export class ReleasePipeline {
 
 /** The runner of the instance, as its pipeline sees it. */
 export interface PipelineDriver {
+  readonly workflow: AnyWorkflow
   executionSpec(): ExecutionSpec
   /** A recorded ask was matched. */
   onAccepted(): void
@@ -169,10 +172,7 @@ function asksFor(execution: Execution): string {
   return asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`
 }
 
-function endsWithout(outcome: Outcome): string {
+function endsWithout(outcome: Outcome, workflow: AnyWorkflow): string {
   if (outcome.ok) return "ends without asking for it"
-  const { error } = outcome
-  return `throws ${error instanceof Error ? `${error.name}: ${error.message.slice(0, messageLengthMax)}` : String(error)} instead of asking for it`
+  return `throws ${failureText(outcome.error, workflow)} instead of asking for it`
 }
-
-const messageLengthMax = 300

@@ -42,6 +42,14 @@ export interface ReplayedRun {
 
 const patienceMacrotasks = 50
 
+/** Macrotasks enough for code that awaits plain computation. */
+export async function shortPatience(activity: Promise<void>, quiesce: ReplayHost["quiesce"]): Promise<boolean> {
+  let isActive = false
+  void activity.then(() => (isActive = true))
+  for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => quiesce(resolve))
+  return isActive
+}
+
 /** Runs the code against a journal, without a store and without running any step; throws where the two disagree. */
 export async function replay(
   workflow: AnyWorkflow,
@@ -50,12 +58,7 @@ export async function replay(
   codecs?: PayloadCodecs,
 ): Promise<Replayed> {
   const recorded = lastRun(rows.flatMap((row) => decodeRow(codecs ? { ...row, codecs } : row)))
-  const patience = async (activity: Promise<void>) => {
-    let isActive = false
-    void activity.then(() => (isActive = true))
-    for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => quiesce(resolve))
-    return isActive
-  }
+  const patience = (activity: Promise<void>) => shortPatience(activity, quiesce)
   const { execution, state } = await replayRun(workflow, instance, recorded, { quiesce, enter: (run) => run(), patience })
   return { outcome: execution.outcome, asked: execution.asks.fresh.keys(), state }
 }
@@ -67,6 +70,7 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   let describeMissing: (() => Disagreement) | undefined
   let onActivity = () => undefined as void
   const pipeline = new ReleasePipeline(state, {
+    workflow,
     executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
     onAccepted: () => undefined,
     onMissing: (describe) => {

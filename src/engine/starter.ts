@@ -173,14 +173,15 @@ export class Starter {
 
   /** A promise only where there is a schema to ask. */
   #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
-    const schema = this.#resolve(workflow, options.version).definition?.options.input
-    return schema ? this.#validated(workflow, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
+    const { definition } = this.#resolve(workflow, options.version)
+    const schema = definition?.options.input
+    return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
   }
 
-  async #validated(workflow: AnyWorkflow | string, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {
-    const name = typeof workflow === "string" ? workflow : workflow.name
+  async #validated(workflow: AnyWorkflow, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {
     const check = origin ? validateSafely : validate
-    const input = await check(schema, options.input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` })
+    const what = `the input of workflow "${workflow.name}"`
+    const input = await check(schema, options.input, { code: "INVALID_INPUT", what, isSensitive: workflow.options.sensitive?.input })
     return this.#birth(workflow, options, input, origin)
   }
 

@@ -1,4 +1,5 @@
 import { formatDuration } from "../core/duration.ts"
+import { messageOf } from "../core/error-text.ts"
 import { isHidden } from "../core/hidden.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { StepInfo } from "../core/step-view.ts"
@@ -85,7 +86,7 @@ export function quotedList(names: readonly string[]): string {
 
 function message(error: unknown): string {
   if (isHidden(error)) return `[${error.$perdure}]`
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 function waitReason({ id, type, event }: StepInfo): string {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { redacted } from "../../core/hidden.ts"
 import { type Context } from "../../core/context.ts"
+import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
 import { workflow } from "../../core/workflow.ts"
 import type { Logger } from "../../ports/host.ts"
 import { openWithClient } from "./other-process.ts"
@@ -200,6 +201,53 @@ export function sensitiveStories(open: OpenBed): void {
       await engine.settle()
       expect(JSON.stringify(lines)).toContain("hook of instance")
       expect(JSON.stringify(lines)).not.toContain(secret)
+    })
+
+    it("why an instance stalled does not tell what its code threw", async () => {
+      let isChanged = false
+      const login = () => Promise.reject(new Error(secret))
+      const ofStep = workflow("ofStep", async (ctx: Context) => {
+        const failure: unknown = await ctx.do("login", login, { sensitive: true, retry: { maxAttempts: 1 } }).catch((error: unknown) => error)
+        if (isChanged) throw failure
+        await ctx.sleep("nap", "1h")
+      })
+      const ofResult = workflow("ofResult", { sensitive: { result: true } }, async (ctx: Context) => {
+        if (isChanged) throw new Error(secret)
+        await ctx.sleep("nap", "1h")
+      })
+      const engine = await open({ workflows: [ofStep, ofResult] })
+      const handles = [await engine.start(ofStep), await engine.start(ofResult)]
+      await engine.settle()
+      isChanged = true
+      await engine.crash()
+      await engine.skip("2h")
+      for (const handle of handles) {
+        const told = JSON.stringify([await handle.describe(), await handle.history(), await handle.why()])
+        expect(told).toContain("but the code throws an error that is not shown")
+        expect(told).not.toContain(secret)
+      }
+    })
+
+    it("what is wrong with the input of a child, of a next run, or with an event to a child, is hidden in the journal", async () => {
+      const validate = (value: unknown) => (value === 1 ? { value } : { issues: [{ message: `not ${String(value)}` }] })
+      const schema: StandardSchemaV1 = { "~standard": { version: 1, vendor: "test", validate } }
+      const child = workflow("child", { input: schema, events: { card: schema }, sensitive: { input: true, events: ["card"] } }, async (ctx) => {
+        await ctx.do("work", () => 1)
+        await ctx.continueAsNew(secret)
+      })
+      const parent = workflow("parent", async (ctx: Context, what: string) => {
+        const started = await ctx.startChild(child, { id: `${what}-child`, input: what === "input" ? secret : 1 })
+        if (what === "event") await started.sendEvent("card", secret)
+        await started.result()
+      })
+      const engine = await open({ workflows: [parent, child], retry: { maxAttempts: 1 } })
+      for (const what of ["input", "event", "next"]) {
+        const handle = await engine.start(parent, { id: what, input: what })
+        await expect(handle.result()).rejects.toThrow(secret)
+        expect(await everything(engine, what)).not.toContain(secret)
+      }
+      expect(await everything(engine, "next-child")).not.toContain(secret)
+      await expect(engine.start(child, { input: secret })).rejects.toThrow(secret)
     })
 
     it("marks that are none are refused", async () => {

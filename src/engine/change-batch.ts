@@ -70,16 +70,18 @@ export class ChangeReading {
         taskQueue: queue,
         run,
         position,
-        data: this.#timed(incarnation, change, at),
+        data: this.#timed(`${incarnation} ${run}`, change, at),
       })
     }
   }
 
-  #timed(incarnation: string, { type, data }: NamedChange, at: number): Change["data"] {
+  #timed(ofRun: string, { type, data }: NamedChange, at: number): Change["data"] {
     const { step, attempt } = data
     if (step === undefined) return data
-    const key = `${incarnation} ${step}`
+    const key = `${ofRun} ${step}`
     if (type === "step.started") {
+      // One who reads from further back must not take from the others what they have passed.
+      if ((this.#starts.get(key)?.attempt ?? 0) > (attempt ?? 1)) return data
       if (this.#starts.size >= startsMax) this.#starts.delete(this.#starts.keys().next().value ?? "")
       this.#starts.delete(key)
       this.#starts.set(key, { at, attempt: attempt ?? 1 })

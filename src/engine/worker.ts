@@ -179,7 +179,6 @@ export class Worker implements Runtime {
   begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
     if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || !this.#registry.executes(workflow, instance.queue)) return false
     const runner = new InstanceRunner(this, workflow, instance)
-    this.residency.add(runner)
     runner.begin(beginning, (result) => {
       // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
       if (result !== "committed") {
@@ -188,6 +187,8 @@ export class Worker implements Runtime {
       }
       onCreated(result)
     })
+    // Only now: where its input cannot be encoded, nothing has begun.
+    this.residency.add(runner)
     return true
   }
 

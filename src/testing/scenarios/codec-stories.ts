@@ -251,6 +251,8 @@ export function codecStories(open: OpenBed): void {
       await engine.sendEvent("i", "late", `${secret} late`)
       expect(await handle.result()).toEqual(result)
       expect(written.join()).not.toContain(secret)
+      // Nothing of the start that was refused is left in the way of another.
+      expect(engine.current.parts.worker.residency.size).toBe(0)
     })
 
     it("large values, and marks of sensitive ones, go through it", async () => {

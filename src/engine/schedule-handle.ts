@@ -44,13 +44,14 @@ export class StoredScheduleHandle implements ScheduleHandle {
   async update(changes: ScheduleUpdate): Promise<void> {
     const { host, starter, scheduler, scheduleWriter } = this.#parts
     await scheduleWriter.change(this.id, async (before, row) => {
-      const { version, sensitive, paused, waiting, running, counts, log } = before
+      const { version, paused, waiting, running, counts, log } = before
+      const given = "input" in changes ? await starter.scheduledInput(row.workflow, changes.input, version) : undefined
+      const sensitive = given?.sensitive ?? before.sensitive
       const marks = { ...(version === undefined ? undefined : { version }), ...(sensitive ? { sensitive } : undefined) }
       const kept = { ...marks, ...(paused ? { paused } : undefined), waiting, running, counts, log }
       const schedule: Schedule = { ...changedDefinition(changes, before), ...kept }
       const dueAt = dueAfterChange(before, row.dueAt, schedule, host.now())
-      const input = "input" in changes ? { input: (await starter.scheduledInput(row.workflow, changes.input, version)).input } : undefined
-      return { schedule, dueAt, awaits: awaited(this.id, schedule), ...input }
+      return { schedule, dueAt, awaits: awaited(this.id, schedule), ...(given ? { input: given.input } : undefined) }
     })
     scheduler.wake()
   }

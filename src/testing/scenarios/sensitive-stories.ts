@@ -166,6 +166,16 @@ export function sensitiveStories(open: OpenBed): void {
       expect(await engine.get(instance?.id ?? "").describe()).toMatchObject({ input: redacted, result: secret.length })
     })
 
+    it("an input that a schedule gets when its workflow has come to say so is not shown either", async () => {
+      const before = workflow("flow", async (_ctx, input: string) => input.length)
+      const engine = await open({ workflows: [before] })
+      const schedule = await engine.schedules.create("s", { workflow: before, input: "open", every: "1h" })
+      await engine.crash({ workflows: [workflow("flow", { sensitive: { input: true } }, async (_ctx, input: string) => input.length)] })
+      expect((await schedule.describe()).input).toBe("open")
+      await schedule.update({ input: secret })
+      expect((await schedule.describe()).input).toEqual(redacted)
+    })
+
     it("what undoes a sensitive step, and what it fails with, is hidden as well", async () => {
       const undone: unknown[] = []
       const flow = workflow("flow", async (ctx) => {

@@ -8,13 +8,24 @@ const alias = [
   { find: /^perdure$/, replacement: source("./src/index.ts") },
   { find: /^perdure\/client$/, replacement: source("./src/client.ts") },
   { find: /^perdure\/http$/, replacement: source("./src/http.ts") },
+  { find: /^perdure\/postgres$/, replacement: source("./src/postgres.ts") },
   { find: /^perdure\/sqlite$/, replacement: source("./src/sqlite.ts") },
   { find: /^perdure\/testing$/, replacement: source("./src/testing.ts") },
 ]
 
+/** These share one server. */
+const onPostgres = "src/stores/postgres/**/*.test.ts"
+
 const long = process.env["LONG"] === "1"
 
-const project = (name: string, test: { include: string[]; exclude?: string[]; testTimeout?: number }) => ({
+interface ProjectTests {
+  include: string[]
+  exclude?: string[]
+  testTimeout?: number
+  globalSetup?: string
+}
+
+const project = (name: string, test: ProjectTests) => ({
   resolve: { alias },
   test: { name, ...test },
 })
@@ -23,7 +34,12 @@ export default defineConfig({
   test: {
     projects: [
       // Nothing in these waits on real time; but they compute, and the machine may be busy.
-      project("unit", { include: ["src/**/*.test.ts", "test/*.test.ts", "bench/*.test.ts"], exclude: ["test/package.test.ts"], testTimeout: 30_000 }),
+      project("unit", {
+        include: ["src/**/*.test.ts", "test/*.test.ts", "bench/*.test.ts"],
+        exclude: ["test/package.test.ts", onPostgres],
+        testTimeout: 30_000,
+      }),
+      project("postgres", { include: [onPostgres, "test/postgres/**/*.test.ts"], testTimeout: 300_000, globalSetup: "tools/postgres/vitest-setup.ts" }),
       project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 300_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
       project("crash", { include: ["test/crash/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),

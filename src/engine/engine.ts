@@ -2,7 +2,7 @@ import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
 import { redacted, shownError } from "../core/hidden.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
-import type { StoreRole } from "../ports/store.ts"
+import type { Hint, StoreRole } from "../ports/store.ts"
 import type {
   BatchItem,
   BatchResult,
@@ -40,6 +40,7 @@ import { Schedules } from "./schedules.ts"
 import { ScheduleWriter } from "./schedule-writer.ts"
 import { engineSettings } from "./settings.ts"
 import { Starter } from "./starter.ts"
+import { onStoreClock } from "./store-clock.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
 import { Worker } from "./worker.ts"
 
@@ -68,11 +69,12 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    const { host } = spec
-    const settings = engineSettings(spec.options, spec.budget)
-    const registry = new WorkflowRegistry(spec.workflows, settings.limits, settings.queues)
+    const asked = engineSettings(spec.options, spec.budget)
+    const registry = new WorkflowRegistry(spec.workflows, asked.limits, asked.queues)
     const role = spec.role ?? "worker"
-    const opened = await spec.store.open({ now: () => host.now(), log: host.log, role })
+    const opened = await spec.store.open({ now: () => spec.host.now(), log: spec.host.log, role })
+    const host = onStoreClock(spec.host, opened)
+    const settings = spec.options.sweep === undefined && opened.sweepMs !== undefined ? { ...asked, sweepMs: opened.sweepMs } : asked
     const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
     // Timers are the worker's; endings need them, and the worker tells endings.
     const worker: Worker = new Worker(store, host, registry, settings, {
@@ -129,7 +131,7 @@ export class Engine implements Client, AsyncDisposable {
         { instance: scope.instance, error: scope.isSensitive === true ? redacted : shownError(reason) },
       )
     })
-    this.#stopHints = store.onHint(() => void this.#look())
+    this.#stopHints = store.onHint((hint) => void this.#look(hint))
     if (wanted === "client" || settings.execute === "ticks") return
     if (store.role === "worker") return this.#execute()
     host.log.warn("another process executes the workflows of this store; this one is a client and stands by")
@@ -151,13 +153,14 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   /** Somebody else may have changed something: what is run here, and what somebody here waits for. */
-  async #look(): Promise<void> {
+  async #look({ work, ends, changed }: Hint = { work: true, ends: true, changed: true }): Promise<void> {
     const { worker, endings, answers, scheduler, changes } = this.parts
     if (this.#closing) return
-    scheduler.wake()
-    changes.signal()
-    await worker.look()
-    await endings.check()
+    if (changed) changes.signal()
+    // A schedule that waits for an instance is looked at where that one ends.
+    if (work) scheduler.wake()
+    if (work) await worker.look()
+    if (ends) await endings.check()
     await answers.check()
   }
 

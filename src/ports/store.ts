@@ -18,8 +18,22 @@ export interface Store {
   /** Tries to become the worker, if there may be only one and another process is it. */
   standBy(): Promise<StoreRole>
   /** Calls back when another process may have changed something; a hint that may be lost. Returns the way to stop. */
-  onHint(listener: () => void): () => void
+  onHint(listener: (hint?: Hint) => void): () => void
+  /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
+  now?(): number
+  /** How often an engine looks for what no hint told of, where the user has not said. Undefined: as the engine likes. */
+  readonly sweepMs?: number
   close(): Promise<void>
+}
+
+/** What a hint is about; without one it may be anything. */
+export interface Hint {
+  /** Something may be there to be claimed, or to be read by its owner. */
+  readonly work: boolean
+  /** Something may have ended. */
+  readonly ends: boolean
+  /** Something was written to a journal. */
+  readonly changed: boolean
 }
 
 export type StoreRole = "worker" | "client"

@@ -2,7 +2,7 @@ import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
 import type { SqlDriver, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { changePlace, checkPlace, firstPlace, fromChangeCursor, toChangeCursor, type ChangePlace } from "../change-cursor.ts"
 import { type JournalTable, rowColumns } from "./journal-table.ts"
-import { fromText, toText } from "./odd-text.ts"
+import { fromText, toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
 /** A page is read in slices, and ends with the one that makes it so long: what is in memory at once is bounded. */

@@ -2,7 +2,7 @@ import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { type Claimable, inClaimOrder } from "../claim-order.ts"
 import { DueTable } from "./due-table.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
 
 /** What was running when its owner went must go on somewhere: it is due at once. */

@@ -3,7 +3,7 @@ import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { isOffered } from "../claim-order.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`

@@ -4,7 +4,7 @@ import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import type { FlowRecord, FlowRows } from "../admission.ts"
 import type { LimitNumbers } from "../flow-rows.ts"
 import { toUses } from "./instance-row.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 
 /** With what else is to be known of the instance where it is claimed, or gets another state. */

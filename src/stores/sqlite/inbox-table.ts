@@ -3,7 +3,7 @@ import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { Message, MessageKind, NewMessage } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { fromText, toText } from "./odd-text.ts"
+import { fromText, toText } from "../odd-text.ts"
 import { bytes, integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "./text-chunks.ts"
 

@@ -1,5 +1,5 @@
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, optionalInteger, text } from "./sql-columns.ts"
 
 export interface KnownInstance {

@@ -1,7 +1,7 @@
 import type { Turn } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { fromTags, toTags } from "./instance-row.ts"
-import { textOrNull, toText } from "./odd-text.ts"
+import { textOrNull, toText } from "../odd-text.ts"
 import { integer, optionalText } from "./sql-columns.ts"
 
 /** The tags of instances and their memos, within a transaction of its caller. */

@@ -2,7 +2,7 @@ import type { Filter, PageRequest } from "../../ports/directory.ts"
 import type { SqlValue } from "../../ports/sql-driver.ts"
 import type { PagePlace } from "../page-cursor.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 
 export interface Query {
   readonly sql: string

@@ -2,7 +2,7 @@ import { isTerminal, type Status } from "../../core/status.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { fromTags } from "./instance-row.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 
 /** Removes ended instances with all that belongs to them, within a transaction of its caller. */

@@ -3,7 +3,7 @@ import { defaultQueue } from "../../core/task-queue.ts"
 import type { FlowTraits, LimitUse, UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceRow, InstanceState } from "../../ports/journal-store.ts"
 import type { SqlRow, SqlValue } from "../../ports/sql-driver.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 
 /** What `toInstanceRow` reads; `key` as well, for those that go on with the row. */

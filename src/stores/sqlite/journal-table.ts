@@ -1,6 +1,6 @@
 import type { JournalRow } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
-import { fromText, toText } from "./odd-text.ts"
+import { fromText, toText } from "../odd-text.ts"
 import { bytes, integer, text } from "./sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "./text-chunks.ts"
 

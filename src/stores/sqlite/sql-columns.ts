@@ -1,5 +1,5 @@
 import type { SqlRow } from "../../ports/sql-driver.ts"
-import { fromText } from "./odd-text.ts"
+import { fromText } from "../odd-text.ts"
 
 /** Columns come back untyped. A column of another type than the schema says is our own bug, or damage. */
 

@@ -5,7 +5,7 @@ import { Admission, slotsOf, wantsSlots } from "../admission.ts"
 import { AdmissionNews } from "../flow-rows.ts"
 import { FlowTable, type SqliteFlowRecord } from "./flow-table.ts"
 import { toUniques } from "./instance-row.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
 import { UniqueTable } from "./unique-table.ts"
 

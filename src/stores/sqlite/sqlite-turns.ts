@@ -6,7 +6,7 @@ import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
 import { InstanceNotes } from "./instance-notes.ts"
 import { stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
-import { textOrNull, toText } from "./odd-text.ts"
+import { textOrNull, toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
 

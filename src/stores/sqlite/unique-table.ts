@@ -1,6 +1,6 @@
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { toText } from "./odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
 /** Keys that at most one instance has. Writers are in a transaction. */

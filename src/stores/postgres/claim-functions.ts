@@ -1,0 +1,148 @@
+/** Owners, leases, and who may have what. What concerns limits is done by the caller, under the locks of flow control. */
+export function claimFunctions(s: string): readonly string[] {
+  return [
+    // One look-up per owner, not per instance. A worker that claims is alive itself, whatever became of its lease.
+    `CREATE FUNCTION ${s}.dead_owners(claimer text, now bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
+      WITH RECURSIVE owners AS (
+        (SELECT i.owner FROM ${s}.instance i WHERE i.owner IS NOT NULL ORDER BY i.owner LIMIT 1)
+        UNION ALL
+        SELECT (SELECT i.owner FROM ${s}.instance i WHERE i.owner IS NOT NULL AND i.owner > o.owner ORDER BY i.owner LIMIT 1) FROM owners o WHERE o.owner IS NOT NULL
+      )
+      SELECT array_agg(o.owner) FROM owners o
+      WHERE o.owner IS NOT NULL AND o.owner <> claimer AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.owner AND l.until > now)
+    $$`,
+    // What was running when its owner went must go on somewhere: it is due at once.
+    `CREATE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
+    DECLARE
+      resting bigint[];
+    BEGIN
+      WITH gone AS (
+        SELECT i.key FROM ${s}.instance i
+        WHERE i.owner = ANY (owners) AND (only_ids IS NULL OR i.id = ANY (only_ids)) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+        ORDER BY i.id FOR NO KEY UPDATE
+      ), changed AS (
+        UPDATE ${s}.instance i SET owner = NULL, crashed = as_crashed,
+          due_at = CASE WHEN i.status = 'running' THEN least(coalesce(i.due_at, now), now) ELSE i.due_at END
+        FROM gone WHERE i.key = gone.key
+        RETURNING i.key, i.limits, i.status
+      )
+      SELECT array_agg(key ORDER BY key) FILTER (WHERE limits IS NOT NULL AND status IN ('sleeping', 'waiting')) INTO resting FROM changed;
+      RETURN coalesce(resting, '{}');
+    END $$`,
+    // Workflows of instances with limits that these owners have.
+    `CREATE FUNCTION ${s}.limited_workflows(owners text[], only_ids text[]) RETURNS text[] LANGUAGE sql STABLE AS $$
+      SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i
+      WHERE i.owner = ANY (owners) AND i.limits IS NOT NULL AND (only_ids IS NULL OR i.id = ANY (only_ids))
+    $$`,
+    `CREATE FUNCTION ${s}.priorities(of_workflow text, of_version text) RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
+      WITH RECURSIVE p AS (
+        (SELECT i.priority FROM ${s}.instance i
+          WHERE i.workflow = of_workflow AND i.version = of_version AND i.claimable_at IS NOT NULL ORDER BY i.priority DESC LIMIT 1)
+        UNION ALL
+        SELECT (SELECT i.priority FROM ${s}.instance i
+          WHERE i.workflow = of_workflow AND i.version = of_version AND i.claimable_at IS NOT NULL AND i.priority < p.priority ORDER BY i.priority DESC LIMIT 1)
+        FROM p WHERE p.priority IS NOT NULL
+      )
+      SELECT p.priority FROM p WHERE p.priority IS NOT NULL
+    $$`,
+    `CREATE FUNCTION ${s}.next_due(workflows text[], versions text[]) RETURNS bigint LANGUAGE sql STABLE AS $$
+      SELECT min(d.at) FROM unnest(workflows, versions) AS o (workflow, version)
+      CROSS JOIN LATERAL ${s}.priorities(o.workflow, o.version) AS p (priority)
+      CROSS JOIN LATERAL (
+        SELECT i.claimable_at AS at FROM ${s}.instance i
+        WHERE i.workflow = o.workflow AND i.version = o.version AND i.priority = p.priority AND i.claimable_at IS NOT NULL ORDER BY i.claimable_at LIMIT 1
+      ) d
+    $$`,
+    // Undone where \`undone\` is true: something with limits is due, or was of a worker that is dead.
+    `CREATE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], most integer, lease_ms bigint, only_ids text[])
+    RETURNS TABLE (undone boolean, keys bigint[], ats bigint[], crashes boolean[]) LANGUAGE plpgsql AS $$
+    DECLARE
+      now bigint := ${s}.now_ms();
+      dead text[] := ${s}.dead_owners(claimer, now);
+      o record;
+      p bigint;
+      room integer;
+      found_keys bigint[] := '{}';
+    BEGIN
+      IF dead IS NOT NULL THEN
+        IF ${s}.limited_workflows(dead, NULL) IS NOT NULL THEN
+          RETURN QUERY SELECT true, NULL::bigint[], NULL::bigint[], NULL::boolean[];
+          RETURN;
+        END IF;
+        PERFORM ${s}.disown(dead, true, NULL, '{}', now);
+        DELETE FROM ${s}.lease l WHERE l.worker = ANY (dead) AND l.until <= now;
+      END IF;
+      IF EXISTS (
+        SELECT 1 FROM unnest(workflows, versions) AS f (workflow, version) CROSS JOIN LATERAL (
+          SELECT 1 FROM ${s}.instance i
+          WHERE i.workflow = f.workflow AND i.version = f.version AND i.limits IS NOT NULL AND i.claimable_at <= now
+            AND (only_ids IS NULL OR i.id = ANY (only_ids)) LIMIT 1
+        ) l
+      ) THEN
+        RETURN QUERY SELECT true, NULL::bigint[], NULL::bigint[], NULL::boolean[];
+        RETURN;
+      END IF;
+      IF only_ids IS NOT NULL THEN
+        found_keys := ARRAY(
+          SELECT i.key FROM ${s}.instance i JOIN unnest(workflows, versions) AS f (workflow, version) ON i.workflow = f.workflow AND i.version = f.version
+          WHERE i.id = ANY (only_ids) AND i.claimable_at <= now AND i.limits IS NULL
+          ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE OF i SKIP LOCKED
+        );
+      ELSE
+        FOR o IN SELECT * FROM unnest(workflows, versions) AS f (workflow, version) LOOP
+          room := most;
+          FOR p IN SELECT * FROM ${s}.priorities(o.workflow, o.version) LOOP
+            EXIT WHEN room <= 0;
+            WITH due AS (
+              SELECT i.key FROM ${s}.instance i
+              WHERE i.workflow = o.workflow AND i.version = o.version AND i.priority = p AND i.claimable_at <= now AND i.limits IS NULL
+              ORDER BY i.claimable_at, i.key LIMIT room FOR NO KEY UPDATE SKIP LOCKED
+            )
+            SELECT found_keys || coalesce(array_agg(due.key), '{}'), room - count(*) INTO found_keys, room FROM due;
+          END LOOP;
+        END LOOP;
+      END IF;
+      IF cardinality(found_keys) = 0 THEN
+        RETURN QUERY SELECT false, '{}'::bigint[], '{}'::bigint[], '{}'::boolean[];
+        RETURN;
+      END IF;
+      RETURN QUERY
+      WITH chosen AS MATERIALIZED (
+        SELECT i.key, i.claimable_at, i.crashed, i.uniques, i.due_at FROM ${s}.instance i WHERE i.key = ANY (found_keys)
+        ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most
+      ), taken AS (
+        UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.key = c.key
+      ), begun AS (
+        SELECT ${s}.free_debounce(c.uniques, c.key) FROM chosen c WHERE c.uniques IS NOT NULL AND c.due_at <= now
+      ), leased AS (
+        INSERT INTO ${s}.lease (worker, until) VALUES (claimer, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until
+      )
+      SELECT false, array_agg(c.key), array_agg(c.claimable_at), array_agg(c.crashed) FROM chosen c WHERE (SELECT count(*) FROM begun) >= 0;
+    END $$`,
+    // Answers whether somebody else's lease is over: then there is something to claim.
+    `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+    DECLARE
+      now bigint := ${s}.now_ms();
+    BEGIN
+      INSERT INTO ${s}.lease (worker, until) VALUES (of_worker, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until;
+      RETURN ${s}.dead_owners(of_worker, now) IS NOT NULL;
+    END $$`,
+    `CREATE FUNCTION ${s}.remove_instances(ids text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+    DECLARE
+      gone bigint[];
+      removed text[];
+    BEGIN
+      WITH ended AS (
+        SELECT i.key, i.id FROM ${s}.instance i
+        WHERE i.id = ANY (ids) AND i.status IN ('completed', 'failed', 'cancelled', 'terminated') ORDER BY i.id FOR UPDATE
+      )
+      SELECT array_agg(key), array_agg(id) INTO gone, removed FROM ended;
+      DELETE FROM ${s}.tag t USING ${s}.instance i, jsonb_array_elements_text(i.tags::jsonb) g
+      WHERE i.key = ANY (gone) AND i.tags IS NOT NULL AND t.tag = g AND t.created_at = i.created_at AND t.instance = i.key;
+      DELETE FROM ${s}.inbox WHERE instance = ANY (gone);
+      DELETE FROM ${s}.journal WHERE instance = ANY (gone);
+      DELETE FROM ${s}.instance WHERE key = ANY (gone);
+      RETURN coalesce(removed, '{}');
+    END $$`,
+  ]
+}

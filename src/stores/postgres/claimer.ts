@@ -1,0 +1,176 @@
+import type { ClaimedInstance, ClaimRequest } from "../../ports/journal-store.ts"
+import { slotsOf, wantsSlots } from "../admission.ts"
+import { inClaimOrder } from "../claim-order.ts"
+import { toText } from "../odd-text.ts"
+import { integer, list } from "./columns.ts"
+import type { Database, PgRow, Queries } from "./database.ts"
+import { DueSearch } from "./due-search.ts"
+import type { PgFlowRecord } from "./flow-record.ts"
+import { type FlowSession, limitedWorkflows } from "./flow-session.ts"
+import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import type { PostgresFlow } from "./postgres-flow.ts"
+
+type Slots = "taken" | "parked" | "none"
+
+/** Claims. Mostly one round trip that finds nothing, or only instances without limits; else a transaction under the locks of flow control. */
+export class Claimer {
+  readonly #database: Database
+  readonly #flow: PostgresFlow
+  readonly #search: DueSearch
+
+  constructor(database: Database, flow: PostgresFlow) {
+    this.#database = database
+    this.#flow = flow
+    this.#search = new DueSearch(database.schema)
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    const { worker, offers, limit, leaseMs, ids } = request
+    const s = this.#database.schema
+    const rows = await this.#database.all(
+      "claim",
+      `SELECT c.undone, k.at AS claimable_at, k.crashed, ${instanceColumns}
+      FROM ${s}.claim($1, $2, $3, $4, $5, $6) c
+      LEFT JOIN LATERAL unnest(c.keys, c.ats, c.crashes) AS k (key, at, crashed) ON true
+      LEFT JOIN ${s}.instance i ON i.key = k.key`,
+      toText(worker),
+      offers.map(({ workflow }) => toText(workflow)),
+      offers.map(({ version }) => toText(version)),
+      limit,
+      leaseMs,
+      ids === undefined ? null : ids.map(toText),
+    )
+    if (rows[0]?.["undone"] === true) return this.#claimUnderLocks(request)
+    const claimed = rows.filter((row) => row["key"] !== null)
+    const ordered = inClaimOrder(
+      claimed.map((row) => ({
+        row,
+        key: integer(row, "key"),
+        at: integer(row, "claimable_at"),
+        priority: integer(row, "priority"),
+        offer: "",
+        lane: undefined,
+      })),
+    )
+    return ordered.map(({ row }) => ({ instance: { ...toInstanceRow(row), owner: worker }, crashed: row["crashed"] === true }))
+  }
+
+  async #claimUnderLocks({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    const s = this.#database.schema
+    let dead: readonly string[] = []
+    const concerned = async (queries: Queries) => {
+      dead = list<string>(await queries.get("dead", `SELECT ${s}.dead_owners($1, ${s}.now_ms()) AS dead`, toText(worker)), "dead")
+      const ofDead = dead.length === 0 ? [] : await limitedWorkflows(queries, s, dead, null)
+      return [...new Set([...ofDead, ...offers.map(({ workflow }) => workflow)])]
+    }
+    return this.#flow.transaction(concerned, async (session, queries, locked) => {
+      if (dead.length > 0) await this.abandon(session, queries, dead, locked)
+      const claimed: ClaimedInstance[] = []
+      // One that is passed over is parked; it comes no second time, whatever the rows say.
+      const seen = new Set<number>()
+      for (;;) {
+        const room = limit - claimed.length
+        const letIn = session.letIn.length
+        const rows = await this.#search.find(queries, offers, ids, room, session.now)
+        const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
+        for (const row of fresh) seen.add(integer(row, "key"))
+        if (fresh.length > 0) claimed.push(...(await this.#take(session, queries, fresh, worker)))
+        const mayBeMore = rows.length === room || session.letIn.length > letIn
+        if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
+      }
+      if (claimed.length > 0) await renewLease(queries, s, worker, session.now + leaseMs)
+      return claimed
+    })
+  }
+
+  /** Instances of workers that are gone: what sleeps or waits gives its slots back. */
+  async abandon(session: FlowSession, queries: Queries, dead: readonly string[], locked: ReadonlySet<string>): Promise<void> {
+    await this.disown(session, queries, dead, true, null, locked)
+    await queries.all("end-leases", `DELETE FROM ${this.#database.schema}.lease WHERE worker = ANY ($1::text[])`, dead.map(toText))
+  }
+
+  async disown(
+    session: FlowSession,
+    queries: Queries,
+    owners: readonly string[],
+    crashed: boolean,
+    ids: readonly string[] | null,
+    locked: ReadonlySet<string>,
+  ) {
+    const row = await queries.get(
+      "disown",
+      `SELECT ${this.#database.schema}.disown($1, $2, $3, $4, $5) AS resting`,
+      owners.map(toText),
+      crashed,
+      ids === null ? null : ids.map(toText),
+      [...locked].map(toText),
+      session.now,
+    )
+    const records = await session.records(list<number>(row, "resting"))
+    if (records.length > 0) await session.run(records, (admission, own) => records.forEach((record) => admission.rest(own(record))))
+  }
+
+  async #take(session: FlowSession, queries: Queries, rows: readonly PgRow[], worker: string): Promise<ClaimedInstance[]> {
+    const s = this.#database.schema
+    const limited = await session.records(rows.filter((row) => row["limits"] !== null).map((row) => integer(row, "key")))
+    const eventful = await this.#withEvents(queries, limited)
+    const ofKey = new Map(limited.map((record) => [record.key, record]))
+    const slots = await session.run(limited, (admission, own) => {
+      const outcomes = new Map<number, Slots>()
+      for (const row of rows) {
+        const record = ofKey.get(integer(row, "key"))
+        if (record === undefined) continue
+        const mine = own(record)
+        const before = slotsOf(mine)
+        const wants = () => wantsSlots(record.status, record.dueAt, () => eventful.has(record.key), session.now)
+        const isIn = before === "taken" || (before === "none" && !wants()) || admission.admit(mine)
+        const isWoken = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= session.now
+        if (isIn || isWoken) outcomes.set(record.key, slotsOf(mine))
+      }
+      return outcomes
+    })
+    const wanted = rows.filter((row) => row["limits"] === null || slots.has(integer(row, "key")))
+    // Of those without limits another worker may have been faster.
+    const taken = await queries.all(
+      "take",
+      `WITH free AS MATERIALIZED (
+        SELECT i.key, i.uniques, i.due_at FROM ${s}.instance i WHERE i.key = ANY ($1::bigint[]) AND i.owner IS NULL ORDER BY i.id FOR NO KEY UPDATE
+      ), begun AS (
+        SELECT ${s}.free_debounce(f.uniques, f.key) FROM free f WHERE f.uniques IS NOT NULL AND f.due_at <= $3 AND f.key = ANY ($4::bigint[])
+      )
+      UPDATE ${s}.instance i SET owner = $2, crashed = false FROM free f WHERE i.key = f.key AND (SELECT count(*) FROM begun) >= 0 RETURNING i.key`,
+      wanted.map((row) => integer(row, "key")),
+      toText(worker),
+      session.now,
+      wanted.filter((row) => row["limits"] === null || slots.get(integer(row, "key")) === "taken").map((row) => integer(row, "key")),
+    )
+    const keys = new Set(taken.map((row) => integer(row, "key")))
+    return wanted
+      .filter((row) => keys.has(integer(row, "key")))
+      .map((row) => {
+        const has = slots.get(integer(row, "key"))
+        return { instance: { ...toInstanceRow(row), owner: worker, ...(has === undefined ? undefined : { slots: has }) }, crashed: row["crashed"] === true }
+      })
+  }
+
+  async #withEvents(queries: Queries, records: readonly PgFlowRecord[]): Promise<ReadonlySet<number>> {
+    const atRest = records.filter(({ status }) => status === "sleeping" || status === "waiting").map(({ key }) => key)
+    if (atRest.length === 0) return new Set()
+    const rows = await queries.all(
+      "with-events",
+      `SELECT DISTINCT m.instance FROM ${this.#database.schema}.inbox m
+      WHERE m.instance = ANY ($1::bigint[]) AND m.kind NOT IN ('pause', 'resume', 'cancel', 'terminate')`,
+      atRest,
+    )
+    return new Set(rows.map((row) => integer(row, "instance")))
+  }
+}
+
+export async function renewLease(queries: Queries, schema: string, worker: string, until: number): Promise<void> {
+  await queries.all(
+    "lease",
+    `INSERT INTO ${schema}.lease (worker, until) VALUES ($1, $2) ON CONFLICT (worker) DO UPDATE SET until = excluded.until`,
+    toText(worker),
+    until,
+  )
+}

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from "node:timers/promises"
+import { closedStore } from "../closed-store.ts"
+import type { PgModule, PostgresClient, PostgresPool, PostgresResult } from "./pg.ts"
+import { isCollision, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
+
+const int8 = 20
+const collisionsMax = 10
+const outageMs = 60_000
+
+export type PgRow = Record<string, unknown>
+
+/** What a statement may be sent to: the pool, or one connection with a transaction on it. */
+export interface Queries {
+  all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]>
+  get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined>
+}
+
+/** The connections of one open store. Each statement has a name, under which a connection prepares it once. */
+export class Database implements Queries {
+  /** The schema, quoted. */
+  readonly schema: string
+  readonly #pool: PostgresPool
+  readonly #types: PgModule["types"]
+  readonly #closing = new AbortController()
+  readonly #open = new Set<Promise<unknown>>()
+
+  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string) {
+    this.#pool = pool
+    this.schema = schema
+    // All our numbers are below 2^53.
+    this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
+  }
+
+  get closed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  /** A single statement: a transaction of its own. */
+  async all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]> {
+    return this.#use(async (client) => (await this.#send(client, name, text, values)).rows)
+  }
+
+  async get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined> {
+    return (await this.all(name, text, ...values))[0]
+  }
+
+  /** A statement that is put together for the occasion. */
+  async unnamed(text: string, ...values: unknown[]): Promise<PgRow[]> {
+    return this.#use(async (client) => (await client.query({ text, values, types: this.#types })).rows)
+  }
+
+  /** For what may be done again although it may have been done: it waits for a server that is away. */
+  async persistently<T>(fn: () => Promise<T>): Promise<T> {
+    const until = Date.now() + outageMs
+    for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+      try {
+        return await fn()
+      } catch (error) {
+        if (!isUnreachable(error) || Date.now() > until) throw error
+        await this.#pause(pauseMs)
+      }
+    }
+  }
+
+  /** All of it or nothing. A collision with others rolls back, and `fn` is called again. */
+  async transaction<T>(fn: (queries: Queries, client: PostgresClient) => Promise<T>): Promise<T> {
+    return this.#use(async (client) => {
+      const queries: Queries = {
+        all: async (name, text, ...values) => (await this.#send(client, name, text, values)).rows,
+        get: async (name, text, ...values) => (await this.#send(client, name, text, values)).rows[0],
+      }
+      await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
+      try {
+        const result = await fn(queries, client)
+        await client.query("COMMIT")
+        return result
+      } catch (error) {
+        if (!isUnreachable(error)) await client.query("ROLLBACK")
+        throw error
+      }
+    })
+  }
+
+  /** Nothing more is begun; what is under way is finished. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled(this.#open)
+  }
+
+  async #use<T>(fn: (client: PostgresClient) => Promise<T>): Promise<T> {
+    if (this.closed) throw closedStore()
+    const work = this.#attempt(fn)
+    this.#open.add(work)
+    try {
+      return await work
+    } finally {
+      this.#open.delete(work)
+    }
+  }
+
+  async #attempt<T>(fn: (client: PostgresClient) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const client = await this.#pool.connect()
+        let broken: Error | undefined
+        try {
+          return await fn(client)
+        } catch (error) {
+          if (isUnreachable(error)) broken = error instanceof Error ? error : new Error(String(error))
+          throw error
+        } finally {
+          client.release(broken)
+        }
+      } catch (error) {
+        // Rolled back, or never begun.
+        if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
+        else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)
+        else throw postgresFailure(error)
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.closed) throw closedStore()
+    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => {
+      throw closedStore()
+    })
+  }
+
+  #send(client: PostgresClient, name: string, text: string, values: unknown[]): Promise<PostgresResult> {
+    // Prepared statements outlive a schema's name in the pool of a user that has several of ours.
+    return client.query({ name: `${this.schema}.${name}`, text, values, types: this.#types })
+  }
+}

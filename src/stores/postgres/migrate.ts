@@ -1,0 +1,59 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Database, Queries } from "./database.ts"
+import { type Migration, migrations } from "./schema.ts"
+
+/**
+ * Brings a schema to the newest version this code knows. Any number of processes may do so at once: they stand in line for one lock,
+ * which ends with the transaction. A newer schema is used as it is while it says that code of our age may.
+ */
+export async function migrate(database: Database, steps: readonly Migration[] = migrations): Promise<void> {
+  const newest = steps.at(-1)?.version ?? 0
+  const before = await versionOf(database, database.schema)
+  refuseTooNew(before, newest)
+  if (before.version >= newest) return
+  const { schema } = database
+  await database.transaction(async (queries, client) => {
+    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`perdure migrations of ${schema}`])
+    // Another process may have been first.
+    const { version } = await versionOf(queries, schema)
+    if (version === 0) {
+      // Where the schema was made for us, the role need not be allowed to make any.
+      const known = await client.query(`SELECT 1 FROM pg_namespace WHERE nspname = $1`, [nameOf(schema)])
+      if (known.rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`)
+      await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.meta (version integer NOT NULL, compatible integer NOT NULL)`)
+    }
+    for (const step of steps) {
+      if (step.version <= version) continue
+      for (const statement of step.statements(schema)) await client.query(statement)
+      await client.query(`DELETE FROM ${schema}.meta`)
+      await client.query(`INSERT INTO ${schema}.meta (version, compatible) VALUES ($1, $2)`, [step.version, step.compatible])
+    }
+  })
+}
+
+interface SchemaVersion {
+  readonly version: number
+  readonly compatible: number
+}
+
+async function versionOf(queries: Queries, schema: string): Promise<SchemaVersion> {
+  // Not to_regclass, which may answer from before the wait for the lock.
+  const table = await queries.get("meta", `SELECT 1 AS found FROM pg_tables WHERE schemaname = $1 AND tablename = 'meta'`, nameOf(schema))
+  if (table === undefined) return { version: 0, compatible: 0 }
+  const row = await queries.get("version", `SELECT version, compatible FROM ${schema}.meta`)
+  return { version: Number(row?.["version"] ?? 0), compatible: Number(row?.["compatible"] ?? 0) }
+}
+
+/** Without its quotes. */
+function nameOf(schema: string): string {
+  return schema.slice(1, -1).replaceAll('""', '"')
+}
+
+function refuseTooNew(database: SchemaVersion, newest: number): void {
+  if (database.compatible <= newest) return
+  throw new PerdureError(
+    "DATABASE_TOO_NEW",
+    `the database has schema version ${database.version}, but this version of perdure knows versions up to ${newest}; upgrade perdure to open it`,
+    { details: { databaseVersion: database.version, knownVersion: newest } },
+  )
+}

@@ -1,0 +1,75 @@
+import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
+import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
+import { fromText, toText } from "../odd-text.ts"
+import { fromCursor, toCursor } from "../page-cursor.ts"
+import { integer, list, text } from "./columns.ts"
+import type { Database, Queries } from "./database.ts"
+import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
+import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import type { PostgresTables } from "./postgres-tables.ts"
+import { messageJson, writeTurns } from "./turn-writer.ts"
+
+export class PostgresDirectory implements Directory {
+  readonly #database: Database
+  readonly #tables: PostgresTables
+
+  constructor(tables: PostgresTables) {
+    this.#tables = tables
+    this.#database = tables.database
+  }
+
+  async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+    if (messages.length === 0) return []
+    const deliveries = await deliver(this.#database, this.#database.schema, messages)
+    if (deliveries.includes("delivered")) this.#tables.hints.work()
+    return deliveries
+  }
+
+  async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+    const { schema } = this.#database
+    const delivery = await this.#database.transaction(async (queries) => {
+      const [written] = await writeTurns(queries, schema, [create], false)
+      // Sent again after an unknown outcome: the message went in together with the creation.
+      if (written === "recorded") return "created"
+      const [delivered = "absent"] = await deliver(queries, schema, [message])
+      return written === "written" ? "created" : delivered
+    })
+    this.#tables.hints.work()
+    return delivery
+  }
+
+  async get(id: string): Promise<InstanceRow | undefined> {
+    const row = await this.#database.get("get", `SELECT ${instanceColumns} FROM ${this.#database.schema}.instance i WHERE i.id = $1`, toText(id))
+    return row === undefined ? undefined : toInstanceRow(row)
+  }
+
+  async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
+    const place = cursor === undefined ? undefined : fromCursor(cursor)
+    if (this.#database.closed || statusesOf(filter).length > 0) {
+      const { sql, values } = pageQuery(this.#database.schema, filter, order, place, limit + 1)
+      const found = await this.#database.unnamed(sql, ...values)
+      const rows = found.slice(0, limit)
+      const last = rows.at(-1)
+      const page = { items: rows.map(toInstanceRow) }
+      if (last === undefined || found.length === rows.length) return page
+      return { ...page, cursor: toCursor({ createdAt: integer(last, "created_at"), key: integer(last, "key") }) }
+    }
+    return { items: [] }
+  }
+
+  async count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    const { sql, values } = countQuery(this.#database.schema, filter, by)
+    const rows = await this.#database.unnamed(sql, ...values)
+    return Object.fromEntries(rows.map((row) => [text(row, "name"), integer(row, "count")]))
+  }
+
+  async remove(ids: readonly string[]): Promise<readonly string[]> {
+    const row = await this.#database.get("remove", `SELECT ${this.#database.schema}.remove_instances($1) AS removed`, ids.map(toText))
+    return list<string>(row, "removed").map(fromText)
+  }
+}
+
+export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+  const row = await queries.get("deliver", `SELECT ${schema}.deliver($1::jsonb) AS deliveries`, JSON.stringify(messages.map(messageJson)))
+  return list<Delivery>(row, "deliveries")
+}

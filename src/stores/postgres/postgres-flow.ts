@@ -1,0 +1,36 @@
+import { AdmissionNews } from "../flow-rows.ts"
+import type { Database, Queries } from "./database.ts"
+import { FlowSession } from "./flow-session.ts"
+import type { Hints } from "./hints.ts"
+
+/** Transactions that flow control has a say in; whoever listens is told afterwards who was let in. */
+export class PostgresFlow {
+  readonly news = new AdmissionNews()
+  readonly #database: Database
+  readonly #hints: Hints
+
+  constructor(database: Database, hints: Hints) {
+    this.#database = database
+    this.#hints = hints
+  }
+
+  /** `workflows` says, before anything is locked, which workflows' instances with limits it is about. */
+  async transaction<T>(
+    workflows: (queries: Queries) => Promise<readonly string[]>,
+    fn: (session: FlowSession, queries: Queries, locked: ReadonlySet<string>) => Promise<T>,
+  ): Promise<T> {
+    let letIn: readonly string[] = []
+    const result = await this.#database.transaction(async (queries) => {
+      const locked = await workflows(queries)
+      const session = await FlowSession.begin(queries, this.#database.schema, locked)
+      const answer = await fn(session, queries, new Set(locked))
+      letIn = session.letIn
+      return answer
+    })
+    if (letIn.length > 0) {
+      this.#hints.work()
+      this.news.tell(letIn)
+    }
+    return result
+  }
+}

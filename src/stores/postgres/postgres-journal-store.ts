@@ -1,0 +1,149 @@
+import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, MessageKind, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { fromText, toText } from "../odd-text.ts"
+import { Claimer } from "./claimer.ts"
+import { integer, list, optionalInteger, optionalText, text } from "./columns.ts"
+import type { Database, PgRow } from "./database.ts"
+import { limitedWorkflows } from "./flow-session.ts"
+import type { PostgresTables } from "./postgres-tables.ts"
+import type { TurnCommitter } from "./turn-committer.ts"
+
+export class PostgresJournalStore implements JournalStore {
+  readonly #tables: PostgresTables
+  readonly #database: Database
+  readonly #claimer: Claimer
+  readonly #committer: TurnCommitter
+
+  constructor(tables: PostgresTables) {
+    this.#tables = tables
+    this.#database = tables.database
+    this.#claimer = new Claimer(tables.database, tables.flow)
+    this.#committer = tables.committer
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    return this.#claimer.claim(request)
+  }
+
+  async owned(worker: string): Promise<readonly string[]> {
+    const rows = await this.#database.all("owned", `SELECT i.id FROM ${this.#database.schema}.instance i WHERE i.owner = $1`, toText(worker))
+    return rows.map((row) => text(row, "id"))
+  }
+
+  async unread(worker: string, limit: number): Promise<readonly string[]> {
+    const s = this.#database.schema
+    const rows = await this.#database.all(
+      "unread",
+      `SELECT i.id FROM ${s}.instance i WHERE i.owner = $1 AND i.mail_at IS NOT NULL LIMIT $2`,
+      toText(worker),
+      limit,
+    )
+    return rows.map((row) => text(row, "id"))
+  }
+
+  async renew(worker: string, leaseMs: number): Promise<void> {
+    const s = this.#database.schema
+    if (leaseMs > 0) {
+      const { clock, hints } = this.#tables
+      const sentAt = clock.sentAt()
+      const row = await this.#database.get("renew", `SELECT ${s}.renew($1, $2) AS dead, ${s}.now_ms() AS now`, toText(worker), leaseMs)
+      // Somebody else's lease is over, and nobody told: whoever listens has a reason to look.
+      if (row?.["dead"] === true) hints.notice()
+      if (row) clock.noted(sentAt, integer(row, "now"))
+      return
+    }
+    await this.#tables.flow.transaction(
+      (queries) => limitedWorkflows(queries, s, [worker], null),
+      (session, queries, locked) => this.#claimer.abandon(session, queries, [worker], locked),
+    )
+    this.#tables.hints.work()
+  }
+
+  async release(worker: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    const s = this.#database.schema
+    const row = await this.#database.get(
+      "release",
+      `SELECT ${s}.disown(ARRAY[$1::text], false, $2, '{}', ${s}.now_ms()) AS resting, ${s}.limited_workflows(ARRAY[$1::text], $2) AS workflows`,
+      toText(worker),
+      ids.map(toText),
+    )
+    if (list<string>(row, "workflows").length > 0) {
+      await this.#tables.flow.transaction(
+        (queries) => limitedWorkflows(queries, s, [worker], ids),
+        (session, queries, locked) => this.#claimer.disown(session, queries, [worker], false, ids, locked),
+      )
+    }
+    this.#tables.hints.work()
+  }
+
+  async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    if (turns.length === 0) return []
+    const outcomes = await this.#committer.commit(turns)
+    this.#tables.hints.turns(turns)
+    return outcomes
+  }
+
+  async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+    const s = this.#database.schema
+    const rows = await this.#database.all(
+      "journal",
+      `SELECT j.turn, j.position, j.count, j.run, j.at, j.entries, j.blobs FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
+      WHERE i.id = $1 AND j.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0)
+      ORDER BY j.position`,
+      toText(id),
+      from,
+    )
+    const [first] = rows
+    const journal = rows.map(toJournalRow)
+    return first !== undefined && integer(first, "position") + integer(first, "count") - 1 < from ? journal.slice(1) : journal
+  }
+
+  async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
+    const s = this.#database.schema
+    const rows = await this.#database.all(
+      "inbox",
+      `SELECT m.seq, i.id, m.kind, m.at, m.topic, m.event_id, m.payload FROM ${s}.instance i JOIN ${s}.inbox m ON m.instance = i.key
+      WHERE i.id = ANY ($1::text[]) ORDER BY m.seq`,
+      ids.map(toText),
+    )
+    return rows.map(toMessage)
+  }
+
+  async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
+    const row = await this.#database.get(
+      "next-due",
+      `SELECT ${this.#database.schema}.next_due($1, $2) AS at`,
+      offers.map(({ workflow }) => toText(workflow)),
+      offers.map(({ version }) => toText(version)),
+    )
+    return row === undefined ? undefined : optionalInteger(row, "at")
+  }
+}
+
+function toJournalRow(row: PgRow): JournalRow {
+  const blobs = list<string>(row, "blobs")
+  return {
+    turn: text(row, "turn"),
+    position: integer(row, "position"),
+    count: integer(row, "count"),
+    run: integer(row, "run"),
+    at: integer(row, "at"),
+    entries: text(row, "entries"),
+    ...(blobs.length === 0 ? {} : { blobs: blobs.map(fromText) }),
+  }
+}
+
+function toMessage(row: PgRow): Message {
+  const topic = optionalText(row, "topic")
+  const payload = optionalText(row, "payload")
+  const eventId = optionalText(row, "event_id")
+  return {
+    seq: integer(row, "seq"),
+    instance: text(row, "id"),
+    kind: text(row, "kind") as MessageKind,
+    at: integer(row, "at"),
+    ...(topic === undefined ? {} : { topic }),
+    ...(payload === undefined ? {} : { payload }),
+    ...(eventId === undefined ? {} : { eventId }),
+  }
+}

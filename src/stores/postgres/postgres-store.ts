@@ -1,0 +1,85 @@
+import type { Hint, Store, StoreContext, StoreRole } from "../../ports/store.ts"
+import { Database } from "./database.ts"
+import { Hints } from "./hints.ts"
+import { migrate } from "./migrate.ts"
+import type { PgModule, PostgresPool } from "./pg.ts"
+import { PostgresDirectory } from "./postgres-directory.ts"
+import { PostgresFlowControl } from "./postgres-flow-control.ts"
+import { PostgresJournalStore } from "./postgres-journal-store.ts"
+import { PostgresScheduleStore } from "./postgres-schedule-store.ts"
+import { postgresTables } from "./postgres-tables.ts"
+import { postgresFailure } from "./postgres-failure.ts"
+import { StoreClock } from "./store-clock.ts"
+
+interface Opening {
+  readonly pool: PostgresPool
+  /** The pool is the user's, and stays open. */
+  readonly isGiven: boolean
+  readonly types: PgModule["types"]
+  readonly schema: string
+  readonly context: StoreContext
+}
+
+export async function openPostgresStore(opening: Opening): Promise<Store> {
+  const { pool, types, schema, context } = opening
+  const onError = (error: Error) => context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
+  pool.on("error", onError)
+  const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`)
+  const hints = new Hints(pool, schema, context.log)
+  const end = async () => {
+    await hints.close()
+    await database.close()
+    pool.off?.("error", onError)
+    if (!opening.isGiven) await pool.end()
+  }
+  try {
+    await migrate(database)
+    const clock = new StoreClock(database, context.now)
+    await clock.compare()
+    await hints.connect()
+    return new PostgresStore(database, hints, clock, context.role, end)
+  } catch (error) {
+    await end()
+    throw postgresFailure(error)
+  }
+}
+
+class PostgresStore implements Store {
+  readonly journal: PostgresJournalStore
+  readonly directory: PostgresDirectory
+  readonly schedules: PostgresScheduleStore
+  readonly flow: PostgresFlowControl
+  readonly role: StoreRole
+  /** Others tell what they change, so looking is only the net. */
+  readonly sweepMs = 30_000
+  readonly now: () => number
+  readonly #hints: Hints
+  readonly #end: () => Promise<void>
+  #ending: Promise<void> | undefined
+
+  constructor(database: Database, hints: Hints, clock: StoreClock, role: StoreRole, end: () => Promise<void>) {
+    const tables = postgresTables(database, hints, clock)
+    this.journal = new PostgresJournalStore(tables)
+    this.directory = new PostgresDirectory(tables)
+    this.schedules = new PostgresScheduleStore(tables)
+    this.flow = new PostgresFlowControl(tables)
+    this.role = role
+    this.now = () => clock.now()
+    this.#hints = hints
+    this.#end = end
+  }
+
+  /** There may be any number of workers. */
+  async standBy(): Promise<StoreRole> {
+    return this.role
+  }
+
+  onHint(listener: (hint: Hint) => void): () => void {
+    return this.#hints.listen(listener)
+  }
+
+  close(): Promise<void> {
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+}

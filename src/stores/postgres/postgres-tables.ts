@@ -1,0 +1,19 @@
+import type { Database } from "./database.ts"
+import type { Hints } from "./hints.ts"
+import { PostgresFlow } from "./postgres-flow.ts"
+import type { StoreClock } from "./store-clock.ts"
+import { TurnCommitter } from "./turn-committer.ts"
+
+/** What the parts of one open store share. */
+export interface PostgresTables {
+  readonly database: Database
+  readonly hints: Hints
+  readonly clock: StoreClock
+  readonly flow: PostgresFlow
+  readonly committer: TurnCommitter
+}
+
+export function postgresTables(database: Database, hints: Hints, clock: StoreClock): PostgresTables {
+  const flow = new PostgresFlow(database, hints)
+  return { database, hints, clock, flow, committer: new TurnCommitter(database, flow) }
+}

@@ -1,0 +1,158 @@
+import { claimFunctions } from "./claim-functions.ts"
+import { deliverFunctions } from "./deliver-functions.ts"
+import { turnFunctions } from "./turn-functions.ts"
+
+/**
+ * The tables, as numbered, additive migrations, in a schema of our own. Functions are part of them: code of an older version goes on
+ * calling the functions that it knows, so one that must change gets another name.
+ *
+ *   instance  one row per instance; changes only with status, wake-up, owner, or the first unread message. Its key stands for one
+ *             incarnation for ever.
+ *   journal   one row per turn; (instance, position) is the fence. `xid` and `seq` are the order of the change stream.
+ *   inbox     unread messages; `seq` is given under the lock of the instance's row, and so in the order of acknowledgement
+ *   posted    messages that were sent inside a caller's own transaction, until a worker puts them into inboxes
+ *   lease     one row per worker
+ *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
+ *   schedule  one row per schedule; its input is long, and rarely written
+ *
+ * Long text needs no chunks: PostgreSQL itself keeps it beside the row, in parts.
+ *
+ * `claimable_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go out of step.
+ */
+export interface Migration {
+  readonly version: number
+  /** The oldest code that may go on working on a database with this migration: its own highest migration. */
+  readonly compatible: number
+  readonly statements: (schema: string) => readonly string[]
+}
+
+const text = `text COLLATE "C"`
+
+export const migrations: readonly Migration[] = [
+  {
+    version: 1,
+    compatible: 1,
+    statements: (s) => [
+      `CREATE SEQUENCE ${s}.instance_key`,
+      `CREATE TABLE ${s}.instance (
+        key bigint PRIMARY KEY DEFAULT nextval('${s}.instance_key'),
+        id ${text} NOT NULL UNIQUE,
+        incarnation ${text} NOT NULL,
+        workflow ${text} NOT NULL,
+        version ${text} NOT NULL,
+        created_at bigint NOT NULL,
+        updated_at bigint NOT NULL,
+        tags text,
+        status text NOT NULL,
+        phase text,
+        due_at bigint,
+        owner ${text},
+        crashed boolean NOT NULL DEFAULT false,
+        run bigint NOT NULL,
+        run_position bigint NOT NULL,
+        end_position bigint,
+        mail_at bigint,
+        control_at bigint,
+        priority bigint NOT NULL DEFAULT 0,
+        limits text,
+        uniques text,
+        lane ${text},
+        held integer NOT NULL DEFAULT 0,
+        paid boolean NOT NULL DEFAULT false,
+        parked_on ${text},
+        parked_priority bigint,
+        parked_seq bigint,
+        parked_until bigint,
+        deadline_at bigint,
+        claimable_at bigint GENERATED ALWAYS AS (
+          CASE
+            WHEN owner IS NOT NULL THEN NULL
+            WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
+            WHEN status IN ('paused', 'stalled') THEN least(due_at, control_at)
+            WHEN parked_on IS NOT NULL THEN least(parked_until, deadline_at, control_at)
+            ELSE least(due_at, mail_at)
+          END
+        ) STORED
+      ) WITH (fillfactor = 80)`,
+      `CREATE INDEX instance_claimable ON ${s}.instance (workflow, version, priority, claimable_at, key) WHERE claimable_at IS NOT NULL`,
+      `CREATE INDEX instance_limited ON ${s}.instance (workflow, version, claimable_at) WHERE limits IS NOT NULL AND claimable_at IS NOT NULL`,
+      `CREATE INDEX instance_lane ON ${s}.instance (workflow, version, priority, lane, claimable_at, key)
+        WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
+      `CREATE INDEX instance_parked ON ${s}.instance (parked_on, parked_priority DESC, parked_seq) WHERE parked_on IS NOT NULL`,
+      `CREATE INDEX instance_owner ON ${s}.instance (owner) WHERE owner IS NOT NULL`,
+      `CREATE INDEX instance_unread ON ${s}.instance (owner) WHERE owner IS NOT NULL AND mail_at IS NOT NULL`,
+      `CREATE INDEX instance_created ON ${s}.instance (created_at, key)`,
+      `CREATE INDEX instance_workflow ON ${s}.instance (workflow, status, created_at, key)`,
+      `CREATE INDEX instance_status ON ${s}.instance (status, created_at, key)`,
+      `CREATE TABLE ${s}.tag (tag ${text} NOT NULL, created_at bigint NOT NULL, instance bigint NOT NULL, PRIMARY KEY (tag, created_at, instance))`,
+      `CREATE TABLE ${s}.journal (
+        instance bigint NOT NULL,
+        position bigint NOT NULL,
+        count integer NOT NULL,
+        run bigint NOT NULL,
+        at bigint NOT NULL,
+        seq bigint GENERATED ALWAYS AS IDENTITY,
+        xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+        turn ${text} NOT NULL,
+        entries text NOT NULL,
+        blobs text[],
+        PRIMARY KEY (instance, position)
+      )`,
+      `CREATE INDEX journal_changes ON ${s}.journal (xid, seq)`,
+      `CREATE TABLE ${s}.inbox (
+        seq bigint GENERATED ALWAYS AS IDENTITY,
+        instance bigint NOT NULL,
+        kind text NOT NULL,
+        at bigint NOT NULL,
+        topic text,
+        event_id ${text},
+        payload text,
+        PRIMARY KEY (instance, seq)
+      )`,
+      `CREATE TABLE ${s}.posted (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message jsonb NOT NULL)`,
+      `CREATE TABLE ${s}.lease (worker ${text} PRIMARY KEY, until bigint NOT NULL)`,
+      `CREATE TABLE ${s}.slot (limit_key ${text} NOT NULL, instance bigint NOT NULL, PRIMARY KEY (limit_key, instance))`,
+      `CREATE TABLE ${s}.limits (
+        workflow ${text} NOT NULL,
+        name ${text} NOT NULL,
+        max bigint NOT NULL,
+        per_ms bigint,
+        set_max bigint,
+        set_per_ms bigint,
+        PRIMARY KEY (workflow, name)
+      )`,
+      `CREATE TABLE ${s}.unique_key (kind text NOT NULL, key ${text} NOT NULL, instance bigint NOT NULL, PRIMARY KEY (kind, key))`,
+      `CREATE TABLE ${s}.rate (limit_key ${text} PRIMARY KEY, tat double precision NOT NULL)`,
+      `CREATE INDEX rate_tat ON ${s}.rate (tat)`,
+      // Those who park in one transaction share a block of numbers.
+      `CREATE SEQUENCE ${s}.line_seq INCREMENT BY 65536`,
+      `CREATE TABLE ${s}.schedule (
+        key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        id ${text} NOT NULL UNIQUE,
+        incarnation ${text} NOT NULL,
+        revision bigint NOT NULL,
+        workflow ${text} NOT NULL,
+        created_at bigint NOT NULL,
+        updated_at bigint NOT NULL,
+        due_at bigint,
+        awaits ${text},
+        state text NOT NULL,
+        input text
+      )`,
+      `CREATE INDEX schedule_due ON ${s}.schedule (due_at) WHERE due_at IS NOT NULL`,
+      `CREATE INDEX schedule_awaits ON ${s}.schedule (awaits) WHERE awaits IS NOT NULL`,
+      `CREATE INDEX schedule_workflow ON ${s}.schedule (workflow, id)`,
+      clockFunction(s),
+      ...deliverFunctions(s),
+      ...turnFunctions(s),
+      ...claimFunctions(s),
+    ],
+  },
+]
+
+/** The clock that decides leases and what is due, for all processes alike. Tests move it by the setting, of their own connections only. */
+function clockFunction(s: string): string {
+  return `CREATE FUNCTION ${s}.now_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+    SELECT coalesce(nullif(current_setting('perdure.now_ms', true), '')::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+  $$`
+}

@@ -1,0 +1,113 @@
+import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { toText } from "../odd-text.ts"
+import { text } from "./columns.ts"
+import type { Database, Queries } from "./database.ts"
+import type { FlowSession } from "./flow-session.ts"
+import type { PostgresFlow } from "./postgres-flow.ts"
+import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
+
+/**
+ * Commits turns: one round trip, which is a transaction of its own. Turns that give another state to an instance with limits are left
+ * over by it, and go into a second transaction under the locks of flow control.
+ */
+export class TurnCommitter {
+  readonly #database: Database
+  readonly #flow: PostgresFlow
+
+  constructor(database: Database, flow: PostgresFlow) {
+    this.#database = database
+    this.#flow = flow
+  }
+
+  async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    const rounds = inRounds(turns)
+    const written =
+      rounds.length === 1
+        ? await this.#database.persistently(() => writeTurns(this.#database, this.#database.schema, turns, false))
+        : await this.#database.persistently(() => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
+    const outcomes = written.map(outcomeOf)
+    const left = turns.filter((_, at) => written[at] === "flow")
+    if (left.length > 0) {
+      const ofLeft = await this.#database.persistently(() => this.#commitWithFlow(left))
+      let next = 0
+      written.forEach((one, at) => {
+        if (one === "flow") outcomes[at] = outcomeOf(ofLeft[next++] ?? "lost")
+      })
+    }
+    return outcomes
+  }
+
+  /** Within a transaction of its caller, under the locks of the workflows of all instances with limits among them. */
+  async write(session: FlowSession, queries: Queries, turns: readonly Turn[]): Promise<readonly Written[]> {
+    return this.#writeRounds(queries, turns, inRounds(turns), session)
+  }
+
+  /** Workflows of those of these instances that have limits. */
+  async limitedWorkflows(queries: Queries, turns: readonly Turn[]): Promise<readonly string[]> {
+    const rows = await queries.all(
+      "limited-of",
+      `SELECT DISTINCT i.workflow FROM ${this.#database.schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL`,
+      turns.map(({ instance }) => toText(instance)),
+    )
+    return rows.map((row) => text(row, "workflow"))
+  }
+
+  async #commitWithFlow(turns: readonly Turn[]): Promise<readonly Written[]> {
+    return this.#flow.transaction(
+      (queries) => this.limitedWorkflows(queries, turns),
+      (session, queries) => this.write(session, queries, turns),
+    )
+  }
+
+  async #writeRounds(
+    queries: Queries,
+    turns: readonly Turn[],
+    rounds: readonly (readonly number[])[],
+    session: FlowSession | undefined,
+  ): Promise<readonly Written[]> {
+    const written = new Array<Written>(turns.length).fill("lost")
+    // What follows a turn that is lost was thought up on ground that is not there; what follows one that is left over comes after it.
+    const barred = new Map<string, Written>()
+    for (const round of rounds) {
+      const members = round.filter((at) => !barred.has(turns[at]!.instance))
+      for (const at of round) written[at] = barred.get(turns[at]!.instance) ?? "lost"
+      if (members.length === 0) continue
+      const outcomes = await this.#writeRound(
+        queries,
+        members.map((at) => turns[at]!),
+        session,
+      )
+      members.forEach((at, index) => {
+        const outcome = outcomes[index] ?? "lost"
+        written[at] = outcome
+        if (outcome === "lost" || outcome === "flow") barred.set(turns[at]!.instance, outcome)
+      })
+    }
+    return written
+  }
+
+  async #writeRound(queries: Queries, turns: readonly Turn[], session: FlowSession | undefined): Promise<readonly Written[]> {
+    const { schema } = this.#database
+    if (session === undefined) return writeTurns(queries, schema, turns, false)
+    // What they were in before counts.
+    const rows = await queries.all(
+      "flow-of-turns",
+      `SELECT i.key, i.id FROM ${schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL`,
+      turns.filter(({ state, create }) => state !== undefined && create === undefined).map(({ instance }) => toText(instance)),
+    )
+    const before = await session.records(rows.map((row) => Number(row["key"])))
+    const ofId = new Map(before.map((record) => [record.id, record]))
+    const written = await writeTurns(queries, schema, turns, true)
+    const settled = turns.flatMap(({ instance, state }, at) => {
+      const record = ofId.get(instance)
+      return record !== undefined && state !== undefined && written[at] === "written" ? [{ record, state }] : []
+    })
+    if (settled.length > 0) {
+      await session.run(
+        settled.map(({ record }) => record),
+        (admission, own) => settled.forEach(({ record, state }) => admission.settle(own(record), record.run, state)),
+      )
+    }
+    return written
+  }
+}

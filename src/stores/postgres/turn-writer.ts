@@ -1,0 +1,123 @@
+import type { NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { toText } from "../odd-text.ts"
+import { list } from "./columns.ts"
+import type { Queries } from "./database.ts"
+import { creationColumns, stateColumns } from "./instance-row.ts"
+
+/** `written` now; `recorded` before, it was sent again; `flow`: it must be written under the locks of flow control. */
+export type Written = "written" | "recorded" | "lost" | "flow"
+
+export function outcomeOf(written: Written): TurnOutcome {
+  return written === "written" || written === "recorded" ? "committed" : "lost"
+}
+
+/** Writes turns of different instances in one round trip. */
+export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], withFlow: boolean): Promise<readonly Written[]> {
+  const size = turns.length
+  const columns = Array.from({ length: 10 }, () => new Array<unknown>(size))
+  const [ids, incarnations, names, positions, counts, runs, ats, entries, bys, extras] = columns as [
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+    unknown[],
+  ]
+  const locks = new Set<string>()
+  turns.forEach((turn, at) => {
+    ids[at] = toText(turn.instance)
+    incarnations[at] = toText(turn.incarnation)
+    names[at] = toText(turn.turn)
+    positions[at] = turn.position
+    counts[at] = turn.count
+    runs[at] = turn.run
+    ats[at] = turn.at
+    entries[at] = toText(turn.entries)
+    bys[at] = turn.by === undefined ? null : toText(turn.by)
+    extras[at] = isPlain(turn) ? null : JSON.stringify(extraOf(turn))
+    addLocks(turn, locks)
+  })
+  const row = await queries.get(
+    "write",
+    `SELECT ${schema}.write_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS outcomes`,
+    ...columns,
+    [...locks],
+    withFlow,
+  )
+  return list<Written>(row, "outcomes")
+}
+
+/** It only appends. */
+function isPlain(turn: Turn): boolean {
+  return (
+    turn.create === undefined &&
+    turn.state === undefined &&
+    !turn.consumed?.length &&
+    turn.inboxSeen === undefined &&
+    !turn.sends?.length &&
+    turn.discardInbox !== true &&
+    turn.ifQueued !== true &&
+    !turn.blobs?.length
+  )
+}
+
+/** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
+function addLocks(turn: Turn, locks: Set<string>): void {
+  const changesRow = turn.state !== undefined || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.ifQueued === true
+  if (turn.create === undefined && changesRow) locks.add(toText(turn.instance))
+  if (turn.within !== undefined) locks.add(toText(turn.within.instance))
+  for (const { instance } of turn.sends ?? []) locks.add(toText(instance))
+}
+
+/** `create` comes first: by that the database knows those that need a key. */
+function extraOf({ create, within, state, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs }: Turn) {
+  if (create !== undefined && state === undefined) throw new Error("a turn that creates an instance says its state")
+  return {
+    ...(create === undefined ? {} : { create: creationColumns(create) }),
+    ...(within === undefined ? {} : { within: { instance: toText(within.instance), incarnation: toText(within.incarnation), run: within.run } }),
+    ...(state === undefined ? {} : { state: stateColumns(state) }),
+    ...(consumed?.length ? { consumed } : {}),
+    ...(inboxSeen === undefined ? {} : { inboxSeen }),
+    ...(sends?.length ? { sends: sends.map(messageJson) } : {}),
+    ...(discardInbox === true ? { discardInbox } : {}),
+    ...(ifQueued === true ? { ifQueued } : {}),
+    ...(blobs?.length ? { blobs: blobs.map(toText) } : {}),
+  }
+}
+
+export function messageJson({ instance, incarnation, kind, at, topic, payload, eventId }: NewMessage) {
+  return {
+    instance: toText(instance),
+    ...(incarnation === undefined ? {} : { incarnation: toText(incarnation) }),
+    kind,
+    at,
+    ...(topic === undefined ? {} : { topic: toText(topic) }),
+    ...(payload === undefined ? {} : { payload: toText(payload) }),
+    ...(eventId === undefined ? {} : { eventId: toText(eventId) }),
+  }
+}
+
+/**
+ * Cuts a batch into rounds that can be written one after another as a whole, so that what comes of them is what would come of turn after
+ * turn: one turn of each instance, and what depends on another turn of the batch in a later round. Nearly always it is one round.
+ */
+export function inRounds(turns: readonly Turn[]): readonly (readonly number[])[] {
+  const rounds: number[][] = []
+  /** The first round in which a turn of the instance may be. */
+  const free = new Map<string, number>()
+  const created = new Set<string>()
+  const freeFrom = (id: string) => free.get(id) ?? 0
+  turns.forEach(({ instance, within, sends = [], create }, at) => {
+    const targets = sends.filter((message) => created.has(message.instance) && message.instance !== instance)
+    const round = Math.max(freeFrom(instance), within ? freeFrom(within.instance) : 0, ...targets.map((message) => freeFrom(message.instance)))
+    ;(rounds[round] ??= []).push(at)
+    if (create) created.add(instance)
+    const touched = [instance, ...(within ? [within.instance] : []), ...sends.map((message) => message.instance)]
+    for (const id of touched) free.set(id, Math.max(freeFrom(id), round + 1))
+  })
+  return rounds
+}

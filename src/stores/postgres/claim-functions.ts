@@ -34,34 +34,56 @@ export function claimFunctions(s: string): readonly string[] {
       SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i
       WHERE i.owner = ANY (owners) AND i.limits IS NOT NULL AND (only_ids IS NULL OR i.id = ANY (only_ids))
     $$`,
-    `CREATE FUNCTION ${s}.priorities(of_workflow text, of_version text) RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
-      WITH RECURSIVE p AS (
-        (SELECT i.priority FROM ${s}.instance i
-          WHERE i.workflow = of_workflow AND i.version = of_version AND i.claimable_at IS NOT NULL ORDER BY i.priority DESC LIMIT 1)
-        UNION ALL
-        SELECT (SELECT i.priority FROM ${s}.instance i
-          WHERE i.workflow = of_workflow AND i.version = of_version AND i.claimable_at IS NOT NULL AND i.priority < p.priority ORDER BY i.priority DESC LIMIT 1)
-        FROM p WHERE p.priority IS NOT NULL
-      )
-      SELECT p.priority FROM p WHERE p.priority IS NOT NULL
-    $$`,
-    `CREATE FUNCTION ${s}.next_due(workflows text[], versions text[]) RETURNS bigint LANGUAGE sql STABLE AS $$
-      SELECT min(d.at) FROM unnest(workflows, versions) AS o (workflow, version)
-      CROSS JOIN LATERAL ${s}.priorities(o.workflow, o.version) AS p (priority)
-      CROSS JOIN LATERAL (
+    // Where something waits: the queues and priorities of each workflow and version. A queue that is null stands for all.
+    `CREATE FUNCTION ${s}.lots(workflows text[], versions text[], queues text[])
+    RETURNS TABLE (workflow text, version text, queue text, priority bigint) LANGUAGE plpgsql STABLE AS $$
+    DECLARE
+      o record;
+    BEGIN
+      FOR o IN SELECT * FROM unnest(workflows, versions, queues) AS f (workflow, version, queue) LOOP
+        IF o.queue IS NULL THEN
+          RETURN QUERY
+          WITH RECURSIVE l AS (
+            (SELECT i.queue, i.priority FROM ${s}.instance i
+              WHERE i.workflow = o.workflow AND i.version = o.version AND i.claimable_at IS NOT NULL ORDER BY i.queue, i.priority LIMIT 1)
+            UNION ALL
+            SELECT n.queue, n.priority FROM l CROSS JOIN LATERAL (
+              SELECT i.queue, i.priority FROM ${s}.instance i
+              WHERE i.workflow = o.workflow AND i.version = o.version AND i.claimable_at IS NOT NULL AND (i.queue, i.priority) > (l.queue, l.priority)
+              ORDER BY i.queue, i.priority LIMIT 1
+            ) n
+          )
+          SELECT o.workflow, o.version, l.queue::text, l.priority FROM l;
+        ELSE
+          RETURN QUERY
+          WITH RECURSIVE l AS (
+            (SELECT i.priority FROM ${s}.instance i
+              WHERE i.workflow = o.workflow AND i.version = o.version AND i.queue = o.queue AND i.claimable_at IS NOT NULL ORDER BY i.priority LIMIT 1)
+            UNION ALL
+            SELECT n.priority FROM l CROSS JOIN LATERAL (
+              SELECT i.priority FROM ${s}.instance i
+              WHERE i.workflow = o.workflow AND i.version = o.version AND i.queue = o.queue AND i.claimable_at IS NOT NULL AND i.priority > l.priority
+              ORDER BY i.priority LIMIT 1
+            ) n
+          )
+          SELECT o.workflow, o.version, o.queue, l.priority FROM l;
+        END IF;
+      END LOOP;
+    END $$`,
+    `CREATE FUNCTION ${s}.next_due(workflows text[], versions text[], queues text[]) RETURNS bigint LANGUAGE sql STABLE AS $$
+      SELECT min(d.at) FROM ${s}.lots(workflows, versions, queues) l CROSS JOIN LATERAL (
         SELECT i.claimable_at AS at FROM ${s}.instance i
-        WHERE i.workflow = o.workflow AND i.version = o.version AND i.priority = p.priority AND i.claimable_at IS NOT NULL ORDER BY i.claimable_at LIMIT 1
+        WHERE i.workflow = l.workflow AND i.version = l.version AND i.queue = l.queue AND i.priority = l.priority AND i.claimable_at IS NOT NULL
+        ORDER BY i.claimable_at LIMIT 1
       ) d
     $$`,
     // Undone where \`undone\` is true: something with limits is due, or was of a worker that is dead.
-    `CREATE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], most integer, lease_ms bigint, only_ids text[])
+    `CREATE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], queues text[], most integer, lease_ms bigint, only_ids text[])
     RETURNS TABLE (undone boolean, keys bigint[], ats bigint[], crashes boolean[]) LANGUAGE plpgsql AS $$
     DECLARE
       now bigint := ${s}.now_ms();
       dead text[] := ${s}.dead_owners(claimer, now);
-      o record;
-      p bigint;
-      room integer;
+      lot record;
       found_keys bigint[] := '{}';
     BEGIN
       IF dead IS NOT NULL THEN
@@ -73,10 +95,10 @@ export function claimFunctions(s: string): readonly string[] {
         DELETE FROM ${s}.lease l WHERE l.worker = ANY (dead) AND l.until <= now;
       END IF;
       IF EXISTS (
-        SELECT 1 FROM unnest(workflows, versions) AS f (workflow, version) CROSS JOIN LATERAL (
+        SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue) CROSS JOIN LATERAL (
           SELECT 1 FROM ${s}.instance i
           WHERE i.workflow = f.workflow AND i.version = f.version AND i.limits IS NOT NULL AND i.claimable_at <= now
-            AND (only_ids IS NULL OR i.id = ANY (only_ids)) LIMIT 1
+            AND (f.queue IS NULL OR i.queue = f.queue) AND (only_ids IS NULL OR i.id = ANY (only_ids)) LIMIT 1
         ) l
       ) THEN
         RETURN QUERY SELECT true, NULL::bigint[], NULL::bigint[], NULL::boolean[];
@@ -84,22 +106,21 @@ export function claimFunctions(s: string): readonly string[] {
       END IF;
       IF only_ids IS NOT NULL THEN
         found_keys := ARRAY(
-          SELECT i.key FROM ${s}.instance i JOIN unnest(workflows, versions) AS f (workflow, version) ON i.workflow = f.workflow AND i.version = f.version
-          WHERE i.id = ANY (only_ids) AND i.claimable_at <= now AND i.limits IS NULL
+          SELECT i.key FROM ${s}.instance i
+          WHERE EXISTS (
+            SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue)
+            WHERE i.workflow = f.workflow AND i.version = f.version AND (f.queue IS NULL OR i.queue = f.queue)
+          ) AND i.id = ANY (only_ids) AND i.claimable_at <= now AND i.limits IS NULL
           ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE OF i SKIP LOCKED
         );
       ELSE
-        FOR o IN SELECT * FROM unnest(workflows, versions) AS f (workflow, version) LOOP
-          room := most;
-          FOR p IN SELECT * FROM ${s}.priorities(o.workflow, o.version) LOOP
-            EXIT WHEN room <= 0;
-            WITH due AS (
-              SELECT i.key FROM ${s}.instance i
-              WHERE i.workflow = o.workflow AND i.version = o.version AND i.priority = p AND i.claimable_at <= now AND i.limits IS NULL
-              ORDER BY i.claimable_at, i.key LIMIT room FOR NO KEY UPDATE SKIP LOCKED
-            )
-            SELECT found_keys || coalesce(array_agg(due.key), '{}'), room - count(*) INTO found_keys, room FROM due;
-          END LOOP;
+        FOR lot IN SELECT * FROM ${s}.lots(workflows, versions, queues) LOOP
+          found_keys := found_keys || ARRAY(
+            SELECT i.key FROM ${s}.instance i
+            WHERE i.workflow = lot.workflow AND i.version = lot.version AND i.queue = lot.queue AND i.priority = lot.priority
+              AND i.claimable_at <= now AND i.limits IS NULL
+            ORDER BY i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE SKIP LOCKED
+          );
         END LOOP;
       END IF;
       IF cardinality(found_keys) = 0 THEN

@@ -4,7 +4,7 @@ import { inClaimOrder } from "../claim-order.ts"
 import { toText } from "../odd-text.ts"
 import { integer, list } from "./columns.ts"
 import type { Database, PgRow, Queries } from "./database.ts"
-import { DueSearch } from "./due-search.ts"
+import { DueSearch, lotColumns } from "./due-search.ts"
 import type { PgFlowRecord } from "./flow-record.ts"
 import { type FlowSession, limitedWorkflows } from "./flow-session.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
@@ -30,12 +30,11 @@ export class Claimer {
     const rows = await this.#database.all(
       "claim",
       `SELECT c.undone, k.at AS claimable_at, k.crashed, ${instanceColumns}
-      FROM ${s}.claim($1, $2, $3, $4, $5, $6) c
+      FROM ${s}.claim($1, $2, $3, $4, $5, $6, $7) c
       LEFT JOIN LATERAL unnest(c.keys, c.ats, c.crashes) AS k (key, at, crashed) ON true
       LEFT JOIN ${s}.instance i ON i.key = k.key`,
       toText(worker),
-      offers.map(({ workflow }) => toText(workflow)),
-      offers.map(({ version }) => toText(version)),
+      ...lotColumns(offers),
       limit,
       leaseMs,
       ids === undefined ? null : ids.map(toText),

@@ -1,11 +1,21 @@
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { Offer } from "../../ports/journal-store.ts"
-import { type Claimable, inClaimOrder } from "../claim-order.ts"
+import { type Claimable, inClaimOrder, isOffered } from "../claim-order.ts"
 import { toText } from "../odd-text.ts"
 import { integer, optionalText, text } from "./columns.ts"
 import type { PgRow, Queries } from "./database.ts"
-import { instanceColumns } from "./instance-row.ts"
+import { instanceColumns, toQueue } from "./instance-row.ts"
 
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
+
+/** What is looked for at a time. */
+type Lot = readonly [workflow: string, version: string, queue: string, priority: number]
+
+/** Offers as the functions take them: one row for each queue, or one for all. */
+export function lotColumns(offers: readonly Offer[]): [string[], string[], (string | null)[]] {
+  const lots = offers.flatMap(({ workflow, version, queues }) => (queues?.map(toQueue) ?? [null]).map((queue) => [toText(workflow), toText(version), queue] as const))
+  return [lots.map(([workflow]) => workflow), lots.map(([, version]) => version), lots.map(([, , queue]) => queue)]
+}
 
 /** Finds what wants to be claimed, with and without limits, where lanes take turns. Each look goes by an index, whatever the number of instances. */
 export class DueSearch {
@@ -33,55 +43,59 @@ export class DueSearch {
       ids.map(toText),
       now,
     )
-    return rows.filter((row) => offers.some((offer) => offer.workflow === text(row, "workflow") && offer.version === text(row, "version")))
+    return rows.filter((row) => {
+      const instance = { workflow: text(row, "workflow"), version: text(row, "version"), queue: text(row, "queue") || defaultQueue }
+      return offers.some((offer) => isOffered(instance, offer))
+    })
   }
 
   async #ofOffers(queries: Queries, offers: readonly Offer[], limit: number, now: number): Promise<PgRow[]> {
+    const found = await queries.all("lots", `SELECT * FROM ${this.#schema}.lots($1, $2, $3) l ORDER BY l.priority DESC`, ...lotColumns(offers))
     const rows: PgRow[] = []
-    for (const { workflow, version } of offers) rows.push(...(await this.#ofOffer(queries, [toText(workflow), toText(version)], limit, now)))
-    return rows
-  }
-
-  async #ofOffer(queries: Queries, offer: readonly [string, string], limit: number, now: number): Promise<PgRow[]> {
-    const rows: PgRow[] = []
-    const priorities = await queries.all("priorities", `SELECT p AS priority FROM ${this.#schema}.priorities($1, $2) p`, ...offer)
-    for (const row of priorities) {
-      const priority = integer(row, "priority")
-      const room = limit - rows.length
-      if (room <= 0) break
-      const found = await queries.all(
-        "due",
-        `SELECT ${dueColumns} FROM ${this.#schema}.instance i
-        WHERE i.workflow = $1 AND i.version = $2 AND i.priority = $3 AND i.claimable_at <= $4 ORDER BY i.claimable_at, i.key LIMIT $5`,
-        ...offer,
-        priority,
-        now,
-        room,
-      )
-      rows.push(...found)
-      // There may be more than room: then those of other lanes are to be among the first, too.
-      if (found.length === room && found.some((one) => one["lane"] !== null)) rows.push(...(await this.#ofLanes(queries, offer, priority, room, now)))
+    const full = new Map<string, number>()
+    for (const row of found) {
+      const lot: Lot = [String(row["workflow"]), String(row["version"]), String(row["queue"]), integer(row, "priority")]
+      const name = JSON.stringify(lot.slice(0, 3))
+      const room = limit - (full.get(name) ?? 0)
+      if (room <= 0) continue
+      const ofLot = await this.#ofLot(queries, lot, room, now)
+      full.set(name, limit - room + ofLot.length)
+      rows.push(...ofLot)
     }
     return rows
   }
 
+  async #ofLot(queries: Queries, lot: Lot, room: number, now: number): Promise<PgRow[]> {
+    const rows = await queries.all(
+      "due",
+      `SELECT ${dueColumns} FROM ${this.#schema}.instance i
+      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.claimable_at <= $5 ORDER BY i.claimable_at, i.key LIMIT $6`,
+      ...lot,
+      now,
+      room,
+    )
+    // There may be more than room: then those of other lanes are to be among the first, too.
+    if (rows.length === room && rows.some((row) => row["lane"] !== null)) rows.push(...(await this.#ofLanes(queries, lot, room, now)))
+    return rows
+  }
+
   /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  async #ofLanes(queries: Queries, offer: readonly [string, string], priority: number, room: number, now: number): Promise<PgRow[]> {
-    const name = `${offer.join("/")} ${priority}`
+  async #ofLanes(queries: Queries, lot: Lot, room: number, now: number): Promise<PgRow[]> {
+    const name = JSON.stringify(lot)
     const start = this.#lastLanes.get(name) ?? ""
-    const after = await this.#lanes(queries, offer, priority, start, null, room)
-    const lanes = after.length < room && start !== "" ? [...after, ...(await this.#lanes(queries, offer, priority, "", start, room - after.length))] : after
+    const after = await this.#lanes(queries, lot, start, null, room)
+    const lanes = after.length < room && start !== "" ? [...after, ...(await this.#lanes(queries, lot, "", start, room - after.length))] : after
     this.#lastLanes.set(name, lanes.at(-1) ?? "")
     if (lanes.length === 0) return []
     const share = Math.ceil(room / lanes.length)
     return queries.all(
       "due-of-lanes",
-      `SELECT d.* FROM unnest($4::text[]) AS l (lane) CROSS JOIN LATERAL (
+      `SELECT d.* FROM unnest($5::text[]) AS l (lane) CROSS JOIN LATERAL (
         SELECT ${dueColumns} FROM ${this.#schema}.instance i
-        WHERE i.workflow = $1 AND i.version = $2 AND i.priority = $3 AND i.lane = l.lane AND i.claimable_at <= $5 ORDER BY i.claimable_at, i.key LIMIT $6
+        WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.lane = l.lane AND i.claimable_at <= $6
+        ORDER BY i.claimable_at, i.key LIMIT $7
       ) d`,
-      ...offer,
-      priority,
+      ...lot,
       lanes,
       now,
       share,
@@ -89,16 +103,15 @@ export class DueSearch {
   }
 
   /** Behind the one, and up to the other where there is one. */
-  async #lanes(queries: Queries, offer: readonly [string, string], priority: number, after: string, to: string | null, most: number): Promise<string[]> {
+  async #lanes(queries: Queries, lot: Lot, after: string, to: string | null, most: number): Promise<string[]> {
     const next = (than: string) => `(SELECT i.lane FROM ${this.#schema}.instance i
-      WHERE i.workflow = $1 AND i.version = $2 AND i.priority = $3 AND i.lane > ${than} AND ($5::text IS NULL OR i.lane <= $5) AND i.claimable_at IS NOT NULL
+      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.lane > ${than} AND ($6::text IS NULL OR i.lane <= $6) AND i.claimable_at IS NOT NULL
       ORDER BY i.lane LIMIT 1)`
     const rows = await queries.all(
       "lanes",
-      `WITH RECURSIVE l AS (SELECT ${next("$4")} AS lane UNION ALL SELECT ${next("l.lane")} FROM l WHERE l.lane IS NOT NULL)
-      SELECT l.lane FROM l WHERE l.lane IS NOT NULL LIMIT $6`,
-      ...offer,
-      priority,
+      `WITH RECURSIVE l AS (SELECT ${next("$5")} AS lane UNION ALL SELECT ${next("l.lane")} FROM l WHERE l.lane IS NOT NULL)
+      SELECT l.lane FROM l WHERE l.lane IS NOT NULL LIMIT $7`,
+      ...lot,
       after,
       to,
       most,

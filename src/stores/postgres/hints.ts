@@ -6,6 +6,9 @@ import type { PostgresClient, PostgresPool } from "./pg.ts"
 
 /** Between two notifications of one store, and between two hints that it passes on. */
 const coalesceMs = 5
+/** Whoever follows says so three times within this. */
+const followedMs = 90_000
+const hearingMs = 100
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
 
@@ -20,6 +23,8 @@ type NotifyingClient = PostgresClient & {
  *
  *   w  there may be something to claim, or to read: for workers
  *   e  something has ended: for whoever waits for it
+ *   c  something was written to a journal: only while somebody follows
+ *   f  somebody follows
  */
 export class Hints {
   readonly #pool: PostgresPool
@@ -29,13 +34,16 @@ export class Hints {
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #out = new Coalesced((flags) => this.#send(flags))
   readonly #in = new Coalesced(async (flags) => {
-    const hint = { work: flags.has("w"), ends: flags.has("e") }
+    if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
+    const hint = { work: flags.has("w"), ends: flags.has("e"), changed: flags.has("c") || flags.has("e") || flags.has("w") }
     for (const listener of this.#listeners) listener(hint)
   })
   #client: NotifyingClient | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #retryMs = reconnectMsMin
   #closed = false
+  #followedUntil = 0
+  #saidUntil = 0
 
   constructor(pool: PostgresPool, schema: string, log: Logger) {
     this.#pool = pool
@@ -53,7 +61,18 @@ export class Hints {
     this.#out.add("w")
   }
 
+  /** Somebody here reads the changes: others are to tell of every turn, for a while. */
+  follow(): void {
+    const now = performance.now()
+    if (now < this.#saidUntil) return
+    this.#saidUntil = now + followedMs / 3
+    this.#out.add("f")
+    // What they wrote before they heard of it is found by another look.
+    setTimeout(() => this.#in.add("c"), hearingMs).unref()
+  }
+
   turns(turns: readonly Turn[]): void {
+    if (performance.now() < this.#followedUntil) this.#out.add("c")
     for (const { create, state, sends, at } of turns) {
       if (state && isTerminal(state.status)) this.#out.add("e")
       const isFree = state !== undefined && state.owner === undefined
@@ -63,8 +82,7 @@ export class Hints {
 
   /** Something to look at here, that nobody told of. */
   notice(): void {
-    this.#in.add("w")
-    this.#in.add("e")
+    for (const flag of "wec") this.#in.add(flag)
   }
 
   /** On a connection of its own, which is made again when it breaks. */
@@ -72,7 +90,7 @@ export class Hints {
     const client = (await this.#pool.connect()) as NotifyingClient
     if (this.#closed) return client.release(true)
     client.on("notification", ({ channel, payload = "" }) => {
-      const [sender, flags = "we"] = payload.split(":")
+      const [sender, flags = "wec"] = payload.split(":")
       if (channel === this.#channel && sender !== this.#name) for (const flag of flags) this.#in.add(flag)
     })
     client.on("error", (error) => this.#lost(client, error))

@@ -2,7 +2,7 @@ import { statuses, type Status } from "../../core/status.ts"
 import type { Filter, PageRequest } from "../../ports/directory.ts"
 import { toText } from "../odd-text.ts"
 import type { PagePlace } from "../page-cursor.ts"
-import { instanceColumns } from "./instance-row.ts"
+import { instanceColumns, toQueue } from "./instance-row.ts"
 
 export interface Query {
   readonly sql: string
@@ -36,9 +36,10 @@ export function countQuery(schema: string, filter: Filter, by: "status" | "workf
   return { sql: `SELECT i.${by} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${by}`, values: values.all }
 }
 
-/** Those of a workflow are in the index by their status. */
-export function statusesOf({ status, workflow, tag, idPrefix = "" }: Filter): readonly (Status | undefined)[] {
+/** Those of a workflow, and of a named queue, are in the index by their status. */
+export function statusesOf({ status, workflow, tag, queue, idPrefix = "" }: Filter): readonly (Status | undefined)[] {
   if (status !== undefined) return [...new Set(status)]
+  if (queue !== undefined && toQueue(queue) !== "" && tag === undefined && idPrefix === "") return statuses
   return workflow !== undefined && tag === undefined && idPrefix === "" ? statuses : [undefined]
 }
 
@@ -57,13 +58,14 @@ class Where {
   readonly key: string
   readonly #conditions: string[] = []
 
-  constructor(schema: string, { version, tag, since, until, idPrefix = "" }: Filter, values: Values) {
+  constructor(schema: string, { version, tag, queue, since, until, idPrefix = "" }: Filter, values: Values) {
     const tagged = tag !== undefined
     this.from = tagged ? `${schema}.tag t JOIN ${schema}.instance i ON i.key = t.instance` : `${schema}.instance i`
     this.created = tagged ? "t.created_at" : "i.created_at"
     this.key = tagged ? "t.instance" : "i.key"
     if (tagged) this.add(`t.tag = ${values.add(toText(tag))}`)
     if (version !== undefined) this.add(`i.version = ${values.add(toText(version))}`)
+    if (queue !== undefined) this.add(`i.queue = ${values.add(toQueue(queue))}${toQueue(queue) === "" ? "" : " AND i.queue <> ''"}`)
     if (since !== undefined) this.add(`${this.created} >= ${values.add(since)}`)
     if (until !== undefined) this.add(`${this.created} < ${values.add(until)}`)
     if (idPrefix !== "") {

@@ -1,4 +1,5 @@
 import type { Phase, Status } from "../../core/status.ts"
+import { defaultQueue } from "../../core/task-queue.ts"
 import type { FlowTraits, LimitUse, UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceRow, InstanceState, NewInstance } from "../../ports/journal-store.ts"
 import { fromText, toText } from "../odd-text.ts"
@@ -7,7 +8,7 @@ import type { PgRow } from "./database.ts"
 
 /** What `toInstanceRow` reads; `key` as well, for those that go on with the row. */
 export const instanceColumns = `i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run,
-  i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at`
+  i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at, i.queue, i.memo`
 
 export function toInstanceRow(row: PgRow): InstanceRow {
   const phase = optionalText(row, "phase")
@@ -16,6 +17,8 @@ export function toInstanceRow(row: PgRow): InstanceRow {
   const endPosition = optionalInteger(row, "end_position")
   const deadlineAt = optionalInteger(row, "deadline_at")
   const flow = toTraits(row)
+  const queue = text(row, "queue")
+  const memo = optionalText(row, "memo")
   return {
     id: text(row, "id"),
     incarnation: text(row, "incarnation"),
@@ -32,6 +35,8 @@ export function toInstanceRow(row: PgRow): InstanceRow {
     runPosition: integer(row, "run_position"),
     ...(endPosition === undefined ? {} : { endPosition }),
     updatedAt: integer(row, "updated_at"),
+    ...(queue === "" ? {} : { queue }),
+    ...(memo === undefined ? {} : { memo }),
     ...(flow === undefined ? {} : { flow }),
     ...(flow?.limits === undefined ? {} : { slots: slotsOf(row, flow.limits) }),
   }
@@ -77,8 +82,13 @@ export function traitColumns({ priority = 0, limits = [], unique = [] }: FlowTra
   }
 }
 
+/** The default one, which is that of most, is empty. */
+export function toQueue(queue: string): string {
+  return queue === defaultQueue ? "" : toText(queue)
+}
+
 /** What `create_instance` reads. */
-export function creationColumns({ id, incarnation, workflow, version, createdAt, tags, flow }: NewInstance) {
+export function creationColumns({ id, incarnation, workflow, version, createdAt, tags, queue, flow }: NewInstance) {
   const tagList = tags.map(toText)
   return {
     id: toText(id),
@@ -86,6 +96,7 @@ export function creationColumns({ id, incarnation, workflow, version, createdAt,
     workflow: toText(workflow),
     version: toText(version),
     createdAt,
+    ...(queue === undefined ? {} : { queue: toQueue(queue) }),
     ...(tagList.length === 0 ? {} : { tags: JSON.stringify(tagList), tagList }),
     ...(flow === undefined ? {} : { flow: true, ...traitColumns(flow) }),
   }

@@ -1,7 +1,9 @@
-import type { Delivery, Directory, Filter, Page, PageRequest } from "../../ports/directory.ts"
+import type { ChangePage } from "../../ports/change-stream.ts"
+import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromText, toText } from "../odd-text.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { ChangeReader } from "./change-reader.ts"
 import { integer, list, text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
 import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
@@ -12,10 +14,12 @@ import { messageJson, writeTurns } from "./turn-writer.ts"
 export class PostgresDirectory implements Directory {
   readonly #database: Database
   readonly #tables: PostgresTables
+  readonly #changes: ChangeReader
 
   constructor(tables: PostgresTables) {
     this.#tables = tables
     this.#database = tables.database
+    this.#changes = new ChangeReader(tables.database)
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
@@ -61,6 +65,20 @@ export class PostgresDirectory implements Directory {
     const { sql, values } = countQuery(this.#database.schema, filter, by)
     const rows = await this.#database.unnamed(sql, ...values)
     return Object.fromEntries(rows.map((row) => [text(row, "name"), integer(row, "count")]))
+  }
+
+  async workers(): Promise<readonly WorkerLease[]> {
+    const rows = await this.#database.all("workers", `SELECT l.worker, l.until FROM ${this.#database.schema}.lease l ORDER BY l.worker`)
+    return rows.map((row) => ({ worker: text(row, "worker"), until: integer(row, "until") }))
+  }
+
+  async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
+    this.#tables.hints.follow()
+    return this.#changes.read(after, limit, instance)
+  }
+
+  async latestChange(): Promise<string> {
+    return this.#changes.latest()
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {

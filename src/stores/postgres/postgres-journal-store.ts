@@ -1,8 +1,10 @@
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, MessageKind, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import { fromText, toText } from "../odd-text.ts"
+import { toText } from "../odd-text.ts"
 import { Claimer } from "./claimer.ts"
 import { integer, list, optionalInteger, optionalText, text } from "./columns.ts"
 import type { Database, PgRow } from "./database.ts"
+import { lotColumns } from "./due-search.ts"
+import { journalColumns, toJournalRow } from "./journal-row.ts"
 import { limitedWorkflows } from "./flow-session.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import type { TurnCommitter } from "./turn-committer.ts"
@@ -87,7 +89,7 @@ export class PostgresJournalStore implements JournalStore {
     const s = this.#database.schema
     const rows = await this.#database.all(
       "journal",
-      `SELECT j.turn, j.position, j.count, j.run, j.at, j.entries, j.blobs FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
+      `SELECT ${journalColumns} FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
       WHERE i.id = $1 AND j.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0)
       ORDER BY j.position`,
       toText(id),
@@ -110,26 +112,8 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
-    const row = await this.#database.get(
-      "next-due",
-      `SELECT ${this.#database.schema}.next_due($1, $2) AS at`,
-      offers.map(({ workflow }) => toText(workflow)),
-      offers.map(({ version }) => toText(version)),
-    )
+    const row = await this.#database.get("next-due", `SELECT ${this.#database.schema}.next_due($1, $2, $3) AS at`, ...lotColumns(offers))
     return row === undefined ? undefined : optionalInteger(row, "at")
-  }
-}
-
-function toJournalRow(row: PgRow): JournalRow {
-  const blobs = list<string>(row, "blobs")
-  return {
-    turn: text(row, "turn"),
-    position: integer(row, "position"),
-    count: integer(row, "count"),
-    run: integer(row, "run"),
-    at: integer(row, "at"),
-    entries: text(row, "entries"),
-    ...(blobs.length === 0 ? {} : { blobs: blobs.map(fromText) }),
   }
 }
 

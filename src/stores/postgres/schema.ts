@@ -17,7 +17,7 @@ import { turnFunctions } from "./turn-functions.ts"
  *
  * Long text needs no chunks: PostgreSQL itself keeps it beside the row, in parts.
  *
- * `claimable_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go out of step.
+ * `queue` is the task queue, empty for the default one. `claimable_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go out of step.
  */
 export interface Migration {
   readonly version: number
@@ -64,6 +64,8 @@ export const migrations: readonly Migration[] = [
         parked_seq bigint,
         parked_until bigint,
         deadline_at bigint,
+        queue ${text} NOT NULL DEFAULT '',
+        memo text,
         claimable_at bigint GENERATED ALWAYS AS (
           CASE
             WHEN owner IS NOT NULL THEN NULL
@@ -74,9 +76,9 @@ export const migrations: readonly Migration[] = [
           END
         ) STORED
       ) WITH (fillfactor = 80)`,
-      `CREATE INDEX instance_claimable ON ${s}.instance (workflow, version, priority, claimable_at, key) WHERE claimable_at IS NOT NULL`,
+      `CREATE INDEX instance_claimable ON ${s}.instance (workflow, version, queue, priority, claimable_at, key) WHERE claimable_at IS NOT NULL`,
       `CREATE INDEX instance_limited ON ${s}.instance (workflow, version, claimable_at) WHERE limits IS NOT NULL AND claimable_at IS NOT NULL`,
-      `CREATE INDEX instance_lane ON ${s}.instance (workflow, version, priority, lane, claimable_at, key)
+      `CREATE INDEX instance_lane ON ${s}.instance (workflow, version, queue, priority, lane, claimable_at, key)
         WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
       `CREATE INDEX instance_parked ON ${s}.instance (parked_on, parked_priority DESC, parked_seq) WHERE parked_on IS NOT NULL`,
       `CREATE INDEX instance_owner ON ${s}.instance (owner) WHERE owner IS NOT NULL`,
@@ -84,14 +86,17 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX instance_created ON ${s}.instance (created_at, key)`,
       `CREATE INDEX instance_workflow ON ${s}.instance (workflow, status, created_at, key)`,
       `CREATE INDEX instance_status ON ${s}.instance (status, created_at, key)`,
+      `CREATE INDEX instance_queue ON ${s}.instance (queue, status, created_at, key) WHERE queue <> ''`,
       `CREATE TABLE ${s}.tag (tag ${text} NOT NULL, created_at bigint NOT NULL, instance bigint NOT NULL, PRIMARY KEY (tag, created_at, instance))`,
+      // The turns of one batch share a block of numbers.
+      `CREATE SEQUENCE ${s}.journal_seq INCREMENT BY 65536`,
       `CREATE TABLE ${s}.journal (
         instance bigint NOT NULL,
         position bigint NOT NULL,
         count integer NOT NULL,
         run bigint NOT NULL,
         at bigint NOT NULL,
-        seq bigint GENERATED ALWAYS AS IDENTITY,
+        seq bigint NOT NULL,
         xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
         turn ${text} NOT NULL,
         entries text NOT NULL,

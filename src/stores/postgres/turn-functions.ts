@@ -28,12 +28,12 @@ export function turnFunctions(s: string): readonly string[] {
     BEGIN
       INSERT INTO ${s}.instance (
         key, id, incarnation, workflow, version, created_at, updated_at, tags,
-        status, phase, due_at, owner, run, run_position, end_position, priority, limits, uniques, lane, deadline_at
+        status, phase, due_at, owner, run, run_position, end_position, priority, limits, uniques, lane, deadline_at, queue, memo
       ) VALUES (
         new_key, c->>'id', c->>'incarnation', c->>'workflow', c->>'version', (c->>'createdAt')::bigint, turn_at, c->>'tags',
         st->>'status', st->>'phase', (st->>'dueAt')::bigint, st->>'owner', (st->>'run')::bigint, (st->>'runPosition')::bigint, (st->>'endPosition')::bigint,
         coalesce((c->>'priority')::bigint, 0), c->>'limits', c->>'uniques', c->>'lane',
-        CASE WHEN c ? 'flow' THEN (st->>'deadlineAt')::bigint END
+        CASE WHEN c ? 'flow' THEN (st->>'deadlineAt')::bigint END, coalesce(c->>'queue', ''), c->>'memo'
       ) ON CONFLICT (id) DO NOTHING;
       IF NOT FOUND THEN RETURN false; END IF;
       IF c ? 'tagList' THEN
@@ -45,7 +45,7 @@ export function turnFunctions(s: string): readonly string[] {
     // 'written', 'recorded' (it was sent again), 'lost', or 'flow': only under the locks of flow control.
     `CREATE FUNCTION ${s}.write_turn(
       of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text, of_by text,
-      x jsonb, new_key bigint, with_flow boolean, now bigint
+      x jsonb, new_key bigint, new_seq bigint, with_flow boolean, now bigint
     ) RETURNS text LANGUAGE plpgsql AS $$
     DECLARE
       it record;
@@ -76,8 +76,8 @@ export function turnFunctions(s: string): readonly string[] {
         IF NOT may_write THEN
           RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
         END IF;
-        INSERT INTO ${s}.journal (instance, position, count, run, at, turn, entries, blobs)
-        VALUES (new_key, of_position, of_count, of_run, of_at, of_turn, of_entries,
+        INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
+        VALUES (new_key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
           CASE WHEN x ? 'blobs' THEN ARRAY(SELECT b FROM jsonb_array_elements_text(x->'blobs') WITH ORDINALITY AS given (b, n) ORDER BY n) END);
       ELSE
         SELECT i.key, i.status, i.owner, i.limits IS NOT NULL AS has_limits, i.uniques INTO it
@@ -100,8 +100,8 @@ export function turnFunctions(s: string): readonly string[] {
           END IF;
         END IF;
         IF may_write THEN
-          INSERT INTO ${s}.journal (instance, position, count, run, at, turn, entries, blobs)
-          VALUES (it.key, of_position, of_count, of_run, of_at, of_turn, of_entries,
+          INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
+          VALUES (it.key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
             CASE WHEN x ? 'blobs' THEN ARRAY(SELECT b FROM jsonb_array_elements_text(x->'blobs') WITH ORDINALITY AS given (b, n) ORDER BY n) END)
           ON CONFLICT DO NOTHING;
           may_write := FOUND;
@@ -117,6 +117,9 @@ export function turnFunctions(s: string): readonly string[] {
         END IF;
         IF x ? 'consumed' OR x ? 'discardInbox' THEN
           PERFORM ${s}.remark(it.key, now);
+        END IF;
+        IF x ? 'tags' OR x ? 'memo' THEN
+          PERFORM ${s}.annotate(it.key, x, of_at);
         END IF;
         IF st IS NOT NULL THEN
           UPDATE ${s}.instance i SET
@@ -134,6 +137,19 @@ export function turnFunctions(s: string): readonly string[] {
       END IF;
       RETURN 'written';
     END $$`,
+    `CREATE FUNCTION ${s}.annotate(of_key bigint, x jsonb, of_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      created bigint;
+    BEGIN
+      UPDATE ${s}.instance i SET updated_at = of_at, memo = CASE WHEN x ? 'memo' THEN x->>'memo' ELSE i.memo END WHERE i.key = of_key
+      RETURNING i.created_at INTO created;
+      IF x ? 'tags' THEN
+        DELETE FROM ${s}.tag t USING ${s}.instance i, jsonb_array_elements_text(i.tags::jsonb) g
+        WHERE i.key = of_key AND t.tag = g AND t.created_at = created AND t.instance = of_key;
+        INSERT INTO ${s}.tag (tag, created_at, instance) SELECT g, created, of_key FROM jsonb_array_elements_text(x->'tags') g ON CONFLICT DO NOTHING;
+        UPDATE ${s}.instance i SET tags = CASE WHEN jsonb_array_length(x->'tags') = 0 THEN NULL ELSE (x->'tags')::text END WHERE i.key = of_key;
+      END IF;
+    END $$`,
     `CREATE FUNCTION ${s}.free_debounce(uniques text, of_key bigint) RETURNS void LANGUAGE sql AS $$
       DELETE FROM ${s}.unique_key k USING jsonb_array_elements(uniques::jsonb) u
       WHERE u->>'kind' = 'debounce' AND k.kind = 'debounce' AND k.key = u->>'key' AND k.instance = of_key
@@ -147,6 +163,7 @@ export function turnFunctions(s: string): readonly string[] {
       now bigint;
       outcomes text[] := array_fill(NULL::text, ARRAY[cardinality(ids)]);
       keys bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(ids)]);
+      first_seq bigint := nextval('${s}.journal_seq');
       n integer;
       done integer[];
       message jsonb;
@@ -161,8 +178,8 @@ export function turnFunctions(s: string): readonly string[] {
             WITH ORDINALITY AS t (id, incarnation, turn, position, count, run, at, entries, by, extra, n)
           WHERE t.extra IS NULL
         ), inserted AS (
-          INSERT INTO ${s}.journal (instance, position, count, run, at, turn, entries)
-          SELECT i.key, t.position, t.count, t.run, t.at, t.turn, t.entries
+          INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries)
+          SELECT i.key, t.position, t.count, t.run, t.at, first_seq + t.n, t.turn, t.entries
           FROM given t JOIN ${s}.instance i ON i.id = t.id AND i.incarnation = t.incarnation
           WHERE i.status NOT IN ${ended} AND i.limits IS NULL
             AND t.position = (SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = i.key ORDER BY j.position DESC LIMIT 1)
@@ -184,7 +201,7 @@ export function turnFunctions(s: string): readonly string[] {
       FOR n IN SELECT t.n FROM unnest(ids, outcomes) WITH ORDINALITY AS t (id, outcome, n) WHERE t.outcome IS NULL ORDER BY t.id LOOP
         outcomes[n] := ${s}.write_turn(
           ids[n], incarnations[n], turns[n], positions[n], counts[n], runs[n], ats[n], entries[n], bys[n],
-          coalesce(extras[n], '{}')::jsonb, keys[n], with_flow, now
+          coalesce(extras[n], '{}')::jsonb, keys[n], first_seq + n, with_flow, now
         );
       END LOOP;
       -- In the order of the turns, and so in that of their acknowledgement.

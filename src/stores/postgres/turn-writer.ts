@@ -61,25 +61,30 @@ function isPlain(turn: Turn): boolean {
     !turn.sends?.length &&
     turn.discardInbox !== true &&
     turn.ifQueued !== true &&
+    turn.tags === undefined &&
+    turn.memo === undefined &&
     !turn.blobs?.length
   )
 }
 
 /** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
 function addLocks(turn: Turn, locks: Set<string>): void {
-  const changesRow = turn.state !== undefined || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.ifQueued === true
+  const isNoted = turn.tags !== undefined || turn.memo !== undefined
+  const changesRow = turn.state !== undefined || isNoted || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.ifQueued === true
   if (turn.create === undefined && changesRow) locks.add(toText(turn.instance))
   if (turn.within !== undefined) locks.add(toText(turn.within.instance))
   for (const { instance } of turn.sends ?? []) locks.add(toText(instance))
 }
 
 /** `create` comes first: by that the database knows those that need a key. */
-function extraOf({ create, within, state, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs }: Turn) {
+function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs }: Turn) {
   if (create !== undefined && state === undefined) throw new Error("a turn that creates an instance says its state")
   return {
-    ...(create === undefined ? {} : { create: creationColumns(create) }),
+    ...(create === undefined ? {} : { create: { ...creationColumns(create), ...(memo === undefined ? {} : { memo: toText(memo) }) } }),
     ...(within === undefined ? {} : { within: { instance: toText(within.instance), incarnation: toText(within.incarnation), run: within.run } }),
     ...(state === undefined ? {} : { state: stateColumns(state) }),
+    ...(tags === undefined || create ? {} : { tags: tags.map(toText) }),
+    ...(memo === undefined || create ? {} : { memo: toText(memo) }),
     ...(consumed?.length ? { consumed } : {}),
     ...(inboxSeen === undefined ? {} : { inboxSeen }),
     ...(sends?.length ? { sends: sends.map(messageJson) } : {}),

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from "node:timers/promises"
+import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
+import { foreignCursor, markOf } from "../change-cursor.ts"
+import { toText } from "../odd-text.ts"
+import { integer, text } from "./columns.ts"
+import type { Database, PgRow } from "./database.ts"
+import { journalColumns, toJournalRow } from "./journal-row.ts"
+
+/** A page is read in slices, and ends with the one that makes it so long: what is in memory at once is bounded. */
+const textMax = 1024 * 1024
+const sliceRows = 64
+/** How long a read waits for transactions that are about to end and may have written before what is there. */
+const patienceMs = 200
+
+const first: Place = { xid: 0, seq: 0, mark: "" }
+
+interface Place {
+  readonly xid: number
+  readonly seq: number
+  readonly mark: string
+}
+
+/**
+ * The journals in the order of (transaction, number). A transaction's rows appear when it commits, which may be after those of younger
+ * ones: so only what is older than every transaction that is still open is read. A long transaction delays the stream, and never tears it.
+ */
+export class ChangeReader {
+  readonly #database: Database
+  readonly #columns = `j.xid::text AS xid, j.seq, ${journalColumns}, i.id, i.incarnation, i.workflow, i.version, i.queue`
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async latest(): Promise<string> {
+    await this.#whenSettled()
+    return toCursor(await this.#last())
+  }
+
+  async read(after: string | undefined, limit: number, instance: string | undefined): Promise<ChangePage> {
+    const place = after === undefined ? first : fromCursor(after)
+    await this.#check(place)
+    await this.#whenSettled()
+    // First: whatever is committed after this look may be in the page, but nothing before it can be missed.
+    const last = await this.#last()
+    const rows: ChangeRow[] = []
+    let at = place
+    for (let length = 0; rows.length < limit && length < textMax;) {
+      const wanted = Math.min(sliceRows, limit - rows.length)
+      const slice = await this.#slice(at, wanted, instance)
+      for (const stored of slice) {
+        at = placeOf(stored)
+        const row = toChangeRow(stored, at)
+        rows.push(row)
+        length += row.entries.length + (row.blobs ?? []).reduce((sum, blob) => sum + blob.length, 0)
+        if (length >= textMax) break
+      }
+      if (slice.length < wanted && length < textMax) return { rows, cursor: toCursor(isBefore(at, last) ? last : at) }
+    }
+    return { rows, cursor: toCursor(at) }
+  }
+
+  async #slice({ xid, seq }: Place, limit: number, instance: string | undefined): Promise<PgRow[]> {
+    const s = this.#database.schema
+    const isOpen = "j.xid < pg_snapshot_xmin(pg_current_snapshot())"
+    if (instance === undefined) {
+      return this.#database.all(
+        "changes",
+        `SELECT ${this.#columns} FROM ${s}.journal j JOIN ${s}.instance i ON i.key = j.instance
+        WHERE (j.xid, j.seq) > ($1::text::xid8, $2::bigint) AND ${isOpen} ORDER BY j.xid, j.seq LIMIT $3`,
+        String(xid),
+        seq,
+        limit,
+      )
+    }
+    // Positions of an instance grow as the places do. From the last one back: whoever follows is near the end.
+    return this.#database.all(
+      "changes-of",
+      `SELECT ${this.#columns} FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
+      WHERE i.id = $1 AND ${isOpen} AND j.position > coalesce((
+        SELECT k.position FROM ${s}.journal k WHERE k.instance = i.key AND (k.xid, k.seq) <= ($2::text::xid8, $3::bigint) ORDER BY k.position DESC LIMIT 1
+      ), 0) ORDER BY j.position LIMIT $4`,
+      toText(instance),
+      String(xid),
+      seq,
+      limit,
+    )
+  }
+
+  async #last(): Promise<Place> {
+    const s = this.#database.schema
+    const row = await this.#database.get(
+      "last-change",
+      `SELECT j.xid::text AS xid, j.seq, j.turn FROM ${s}.journal j WHERE j.xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY j.xid DESC, j.seq DESC LIMIT 1`,
+    )
+    return row === undefined ? first : placeOf(row)
+  }
+
+  /** Nearly always at once: until what is committed now is older than every open transaction, or patience ends. */
+  async #whenSettled(): Promise<void> {
+    const s = this.#database.schema
+    const row = await this.#database.get(
+      "unsettled",
+      `SELECT (SELECT j.xid::text FROM ${s}.journal j ORDER BY j.xid DESC LIMIT 1) AS newest, pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`,
+    )
+    const newest = Number(row?.["newest"] ?? -1)
+    let oldest = Number(row?.["oldest"])
+    for (const until = performance.now() + patienceMs; oldest <= newest && performance.now() < until;) {
+      await delay(2)
+      oldest = Number((await this.#database.get("oldest", `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`))?.["oldest"])
+    }
+  }
+
+  /** Throws where the place cannot be of this database: no transaction has that number yet, or another turn has the place. */
+  async #check({ xid, seq, mark }: Place): Promise<void> {
+    if (xid === 0) {
+      if (seq === 0 && mark === "") return
+      throw foreignCursor()
+    }
+    const row = await this.#database.get(
+      "place",
+      `SELECT $1::text::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS known,
+        (SELECT j.turn FROM ${this.#database.schema}.journal j WHERE j.xid = $1::text::xid8 AND j.seq = $2) AS turn`,
+      String(xid),
+      seq,
+    )
+    const isOther = row?.["turn"] !== null && row !== undefined && markOf(text(row, "turn")) !== mark
+    if (row?.["known"] !== true || isOther) throw foreignCursor()
+  }
+}
+
+function toChangeRow(row: PgRow, place: Place): ChangeRow {
+  const queue = text(row, "queue")
+  return {
+    ...toJournalRow(row),
+    instance: text(row, "id"),
+    incarnation: text(row, "incarnation"),
+    workflow: text(row, "workflow"),
+    version: text(row, "version"),
+    ...(queue === "" ? {} : { queue }),
+    cursor: toCursor(place),
+  }
+}
+
+function placeOf(row: PgRow): Place {
+  return { xid: Number(row["xid"]), seq: integer(row, "seq"), mark: markOf(text(row, "turn")) }
+}
+
+function isBefore(a: Place, b: Place): boolean {
+  return a.xid < b.xid || (a.xid === b.xid && a.seq < b.seq)
+}
+
+function toCursor({ xid, seq, mark }: Place): string {
+  return `${xid.toString(36)}-${seq.toString(36)}.${mark}`
+}
+
+function fromCursor(cursor: string): Place {
+  const match = /^([0-9a-z]{1,10})-([0-9a-z]{1,10})\.([0-9a-z]{0,7})$/.exec(cursor)
+  const [xid, seq] = [match?.[1], match?.[2]].map((part) => Number.parseInt(part ?? "", 36)) as [number, number]
+  if (match === null || !Number.isSafeInteger(xid) || !Number.isSafeInteger(seq)) throw foreignCursor()
+  return { xid, seq, mark: match[3] ?? "" }
+}

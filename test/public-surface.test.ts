@@ -146,6 +146,7 @@ const surfaces: Record<string, Surface> = {
     values: ["createHttpApp", "serve"],
     types: ["Action", "Authorize", "AuthorizeCall", "HttpAppOptions", "HttpLog", "HttpServer", "ServeOptions"],
   },
+  "src/postgres.ts": { values: ["postgres"], types: ["PostgresClient", "PostgresOptions", "PostgresPool", "PostgresQuery", "PostgresResult"] },
   "src/sqlite.ts": { values: ["sqlite"], types: ["SqliteOptions"] },
   "src/testing.ts": {
     values: ["SimulationError", "checkJournals", "createTestEngine", "expectReplay", "memory", "simulate"],

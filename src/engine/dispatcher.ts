@@ -21,13 +21,14 @@ export class Dispatcher {
   #sweep: TimerHandle | undefined
   #lease: TimerHandle | undefined
   readonly #unreturned = new Set<string>()
+  #returning = 0
 
   constructor(spec: DispatcherSpec) {
     this.#spec = spec
   }
 
   get idle(): boolean {
-    return this.#claiming === undefined
+    return this.#claiming === undefined && this.#returning === 0
   }
 
   async start(): Promise<void> {
@@ -88,6 +89,7 @@ export class Dispatcher {
     const ids = [...this.#unreturned].filter((id) => !isHeld(id))
     this.#unreturned.clear()
     if (ids.length === 0) return
+    this.#returning++
     try {
       await journal.release(worker, ids)
       this.wake()
@@ -95,6 +97,8 @@ export class Dispatcher {
       host.log.error("instances could not be given back; trying again", { error, instances: ids.length })
       for (const id of ids) this.#unreturned.add(id)
       this.#returnLater()
+    } finally {
+      this.#returning--
     }
   }
 

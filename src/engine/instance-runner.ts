@@ -202,11 +202,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   receive(messages: readonly Message[]): void {
     const waited = this.inboxDirty
     this.inboxDirty = false
+    const fresh: Input[] = []
     for (const message of messages) {
       if (message.seq <= this.#intake.seen) continue
       this.#intake.seen = message.seq
-      this.submit(this.#inputOf(message))
+      fresh.push(this.#inputOf(message))
     }
+    this.submit(...fresh)
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
   }
@@ -308,9 +310,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#attempts.settleNested(this.record(entry))
   }
 
-  submit(input: Input): void {
-    if (this.#gone) return
-    this.#inputs.push(input)
+  /** All of them are there when the first is taken in: it must not leave memory for want of the others. */
+  submit(...inputs: Input[]): void {
+    if (this.#gone || inputs.length === 0) return
+    for (const input of inputs) this.#inputs.push(input)
     // Where the last release is a macrotask ago, this one need not wait for another.
     if (!this.inLine && !this.#settling) this.pump()
   }
@@ -351,7 +354,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
   #rest(): void {
-    if (!this.#writer.idle || this.#hooks.calling || this.#attempts.count > 0) return
+    // What woke it may be in the inbox, which a store answers in its own time.
+    if (this.inboxDirty || !this.#writer.idle || this.#hooks.calling || this.#attempts.count > 0) return
     if (!this.#hooks.pending) {
       const row = this.row()
       // The store still has it as due for hooks that the code has no more.

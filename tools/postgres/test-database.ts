@@ -47,6 +47,9 @@ export class TestDatabase {
   }
 }
 
+/** What each connection knows of the time. */
+const told = new WeakMap<object, number>()
+
 /** A pool whose connections are told the time before each statement: to the store it is the server's. */
 class ClockedPool implements PostgresPool {
   readonly #pool: pg.Pool
@@ -61,11 +64,10 @@ class ClockedPool implements PostgresPool {
 
   async connect(): Promise<PostgresClient> {
     const client = await this.#pool.connect()
-    let told: number | undefined
     const tell = () => {
       const now = this.#now()
-      if (now === told) return
-      told = now
+      if (told.get(client) === now) return
+      told.set(client, now)
       // Statements of one connection are worked off in their order.
       client.query(`SET perdure.now_ms = '${now}'`).catch(() => {})
     }
@@ -74,7 +76,7 @@ class ClockedPool implements PostgresPool {
       this.#onSend()
       return (client.query as (...given: unknown[]) => Promise<unknown>)(...args)
     }
-    const clocked: unknown = { query, release: (error?: Error | boolean) => client.release(error), on: client.on.bind(client) }
+    const clocked: unknown = { query, release: (error?: Error | boolean) => client.release(error), on: client.on.bind(client), off: client.off.bind(client) }
     return clocked as PostgresClient
   }
 

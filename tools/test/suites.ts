@@ -16,6 +16,7 @@ export const suites: readonly Suite[] = [
   { name: "typecheck", commands: ["npm run --silent typecheck"] },
   { name: "build", commands: ["npm run --silent build"], long: true },
   { name: "unit", commands: [vitest("unit")] },
+  { name: "postgres", commands: [vitest("postgres")] },
   { name: "simulation", commands: [vitest("simulation")], long: true },
   { name: "journals", commands: [vitest("journals")] },
   { name: "cli", commands: [vitest("cli")] },

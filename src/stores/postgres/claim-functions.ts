@@ -79,7 +79,7 @@ export function claimFunctions(s: string): readonly string[] {
     $$`,
     // Undone where \`undone\` is true: something with limits is due, or was of a worker that is dead.
     `CREATE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], queues text[], most integer, lease_ms bigint, only_ids text[])
-    RETURNS TABLE (undone boolean, keys bigint[], ats bigint[], crashes boolean[]) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql AS $$
     DECLARE
       now bigint := ${s}.now_ms();
       dead text[] := ${s}.dead_owners(claimer, now);
@@ -88,7 +88,7 @@ export function claimFunctions(s: string): readonly string[] {
     BEGIN
       IF dead IS NOT NULL THEN
         IF ${s}.limited_workflows(dead, NULL) IS NOT NULL THEN
-          RETURN QUERY SELECT true, NULL::bigint[], NULL::bigint[], NULL::boolean[];
+          RETURN QUERY SELECT true, NULL::bigint, false, NULL::${s}.instance;
           RETURN;
         END IF;
         PERFORM ${s}.disown(dead, true, NULL, '{}', now);
@@ -101,7 +101,7 @@ export function claimFunctions(s: string): readonly string[] {
             AND (f.queue IS NULL OR i.queue = f.queue) AND (only_ids IS NULL OR i.id = ANY (only_ids)) LIMIT 1
         ) l
       ) THEN
-        RETURN QUERY SELECT true, NULL::bigint[], NULL::bigint[], NULL::boolean[];
+        RETURN QUERY SELECT true, NULL::bigint, false, NULL::${s}.instance;
         RETURN;
       END IF;
       IF only_ids IS NOT NULL THEN
@@ -124,12 +124,11 @@ export function claimFunctions(s: string): readonly string[] {
         END LOOP;
       END IF;
       IF cardinality(found_keys) = 0 THEN
-        RETURN QUERY SELECT false, '{}'::bigint[], '{}'::bigint[], '{}'::boolean[];
         RETURN;
       END IF;
       RETURN QUERY
       WITH chosen AS MATERIALIZED (
-        SELECT i.key, i.claimable_at, i.crashed, i.uniques, i.due_at FROM ${s}.instance i WHERE i.key = ANY (found_keys)
+        SELECT i.*, i AS whole FROM ${s}.instance i WHERE i.key = ANY (found_keys)
         ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most
       ), taken AS (
         UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.key = c.key
@@ -138,7 +137,7 @@ export function claimFunctions(s: string): readonly string[] {
       ), leased AS (
         INSERT INTO ${s}.lease (worker, until) VALUES (claimer, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until
       )
-      SELECT false, array_agg(c.key), array_agg(c.claimable_at), array_agg(c.crashed) FROM chosen c WHERE (SELECT count(*) FROM begun) >= 0;
+      SELECT false, c.claimable_at, c.crashed, c.whole FROM chosen c WHERE (SELECT count(*) FROM begun) >= 0;
     END $$`,
     // Answers whether somebody else's lease is over: then there is something to claim.
     `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql AS $$

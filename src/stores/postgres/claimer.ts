@@ -29,10 +29,7 @@ export class Claimer {
     const s = this.#database.schema
     const rows = await this.#database.all(
       "claim",
-      `SELECT c.undone, k.at AS claimable_at, k.crashed, ${instanceColumns}
-      FROM ${s}.claim($1, $2, $3, $4, $5, $6, $7) c
-      LEFT JOIN LATERAL unnest(c.keys, c.ats, c.crashes) AS k (key, at, crashed) ON true
-      LEFT JOIN ${s}.instance i ON i.key = k.key`,
+      `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${s}.claim($1, $2, $3, $4, $5, $6, $7) c`,
       toText(worker),
       ...lotColumns(offers),
       limit,
@@ -40,18 +37,17 @@ export class Claimer {
       ids === undefined ? null : ids.map(toText),
     )
     if (rows[0]?.["undone"] === true) return this.#claimUnderLocks(request)
-    const claimed = rows.filter((row) => row["key"] !== null)
     const ordered = inClaimOrder(
-      claimed.map((row) => ({
+      rows.map((row) => ({
         row,
         key: integer(row, "key"),
-        at: integer(row, "claimable_at"),
+        at: integer(row, "at"),
         priority: integer(row, "priority"),
         offer: "",
         lane: undefined,
       })),
     )
-    return ordered.map(({ row }) => ({ instance: { ...toInstanceRow(row), owner: worker }, crashed: row["crashed"] === true }))
+    return ordered.map(({ row }) => ({ instance: { ...toInstanceRow(row), owner: worker }, crashed: row["has_crashed"] === true }))
   }
 
   async #claimUnderLocks({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {

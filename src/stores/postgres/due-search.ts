@@ -13,7 +13,9 @@ type Lot = readonly [workflow: string, version: string, queue: string, priority:
 
 /** Offers as the functions take them: one row for each queue, or one for all. */
 export function lotColumns(offers: readonly Offer[]): [string[], string[], (string | null)[]] {
-  const lots = offers.flatMap(({ workflow, version, queues }) => (queues?.map(toQueue) ?? [null]).map((queue) => [toText(workflow), toText(version), queue] as const))
+  const lots = offers.flatMap(({ workflow, version, queues }) =>
+    (queues?.map(toQueue) ?? [null]).map((queue) => [toText(workflow), toText(version), queue] as const),
+  )
   return [lots.map(([workflow]) => workflow), lots.map(([, version]) => version), lots.map(([, , queue]) => queue)]
 }
 

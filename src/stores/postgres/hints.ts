@@ -2,20 +2,15 @@ import { isTerminal } from "../../core/status.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import type { Hint } from "../../ports/store.ts"
 import type { Logger } from "../../ports/host.ts"
-import type { PostgresClient, PostgresPool } from "./pg.ts"
+import { Coalesced } from "./coalesced.ts"
+import { Ear, type NotifyingClient } from "./ear.ts"
+import type { PostgresPool } from "./pg.ts"
 
-/** Between two notifications of one store, and between two hints that it passes on. */
-const coalesceMs = 5
 /** Whoever follows says so three times within this. */
 const followedMs = 90_000
 const hearingMs = 100
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
-
-type NotifyingClient = PostgresClient & {
-  on(event: "notification", listener: (message: { readonly channel: string; readonly payload?: string | undefined }) => void): unknown
-  on(event: "error" | "end", listener: (error?: Error) => void): unknown
-}
 
 /**
  * Tells the other processes that something has changed, and listens for what they tell. A notification is sent after a commit, not in it:
@@ -38,7 +33,7 @@ export class Hints {
     const hint = { work: flags.has("w"), ends: flags.has("e"), changed: flags.has("c") || flags.has("e") || flags.has("w") }
     for (const listener of this.#listeners) listener(hint)
   })
-  #client: NotifyingClient | undefined
+  #ear: Ear | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #retryMs = reconnectMsMin
   #closed = false
@@ -88,20 +83,20 @@ export class Hints {
   /** On a connection of its own, which is made again when it breaks. */
   async connect(): Promise<void> {
     const client = (await this.#pool.connect()) as NotifyingClient
-    if (this.#closed) return client.release(true)
-    client.on("notification", ({ channel, payload = "" }) => {
-      const [sender, flags = "wec"] = payload.split(":")
-      if (channel === this.#channel && sender !== this.#name) for (const flag of flags) this.#in.add(flag)
+    if (this.#closed) return client.release()
+    const ear = new Ear(client, this.#channel, {
+      onHeard: (sender, flags) => {
+        if (sender !== this.#name) for (const flag of flags) this.#in.add(flag)
+      },
+      onLost: (error) => this.#lost(ear, error),
     })
-    client.on("error", (error) => this.#lost(client, error))
-    client.on("end", () => this.#lost(client, undefined))
-    this.#client = client
+    this.#ear = ear
     try {
-      await client.query(`LISTEN "${this.#channel}"`)
+      await ear.open()
       this.#retryMs = reconnectMsMin
     } catch (error) {
-      this.#client = undefined
-      client.release(true)
+      this.#ear = undefined
+      ear.drop()
       throw error
     }
   }
@@ -112,15 +107,15 @@ export class Hints {
     this.#listeners.clear()
     this.#in.close()
     await this.#out.finish()
-    const client = this.#client
-    this.#client = undefined
-    client?.release(true)
+    const ear = this.#ear
+    this.#ear = undefined
+    await ear?.close()
   }
 
-  #lost(client: NotifyingClient, error: Error | undefined): void {
-    if (this.#client !== client) return
-    this.#client = undefined
-    client.release(error ?? true)
+  #lost(ear: Ear, error: Error | undefined): void {
+    if (this.#ear !== ear) return
+    this.#ear = undefined
+    ear.drop(error)
     this.#reconnect(error)
   }
 
@@ -155,53 +150,4 @@ export class Hints {
 
 export function channelOf(schema: string): string {
   return `perdure ${schema.replaceAll('"', "")}`
-}
-
-/** Gathers flags and passes them on together: at once where it is quiet, else after a short while. */
-class Coalesced {
-  readonly #pass: (flags: ReadonlySet<string>) => Promise<void>
-  #flags = new Set<string>()
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #passing: Promise<void> | undefined
-  #lastAt = -Infinity
-  #closed = false
-
-  constructor(pass: (flags: ReadonlySet<string>) => Promise<void>) {
-    this.#pass = pass
-  }
-
-  add(flag: string): void {
-    if (this.#closed) return
-    this.#flags.add(flag)
-    if (this.#timer !== undefined || this.#passing !== undefined) return
-    const wait = this.#lastAt + coalesceMs - performance.now()
-    if (wait > 0) this.#timer = setTimeout(() => this.#flush(), wait).unref()
-    else this.#flush()
-  }
-
-  close(): void {
-    this.#closed = true
-    clearTimeout(this.#timer)
-  }
-
-  /** Passes on what has gathered, and nothing more. */
-  async finish(): Promise<void> {
-    this.close()
-    await this.#passing
-    if (this.#flags.size > 0) await this.#pass(this.#flags)
-  }
-
-  #flush(): void {
-    this.#timer = undefined
-    const flags = this.#flags
-    this.#flags = new Set()
-    this.#passing = Promise.resolve()
-      .then(() => this.#pass(flags))
-      .finally(() => {
-        this.#passing = undefined
-        this.#lastAt = performance.now()
-        const more = [...this.#flags]
-        if (!this.#closed) for (const flag of more) this.add(flag)
-      })
-  }
 }

@@ -53,10 +53,18 @@ export class PostgresJournalStore implements JournalStore {
       if (row) clock.noted(sentAt, integer(row, "now"))
       return
     }
-    await this.#tables.flow.transaction(
-      (queries) => limitedWorkflows(queries, s, [worker], null),
-      (session, queries, locked) => this.#claimer.abandon(session, queries, [worker], locked),
+    const row = await this.#database.get(
+      "give-up",
+      `WITH over AS (DELETE FROM ${s}.lease WHERE worker = $1)
+      SELECT ${s}.disown(ARRAY[$1::text], true, NULL, '{}', ${s}.now_ms()) AS resting, ${s}.limited_workflows(ARRAY[$1::text], NULL) AS workflows`,
+      toText(worker),
     )
+    if (list<string>(row, "workflows").length > 0) {
+      await this.#tables.flow.transaction(
+        (queries) => limitedWorkflows(queries, s, [worker], null),
+        (session, queries, locked) => this.#claimer.abandon(session, queries, [worker], locked),
+      )
+    }
     this.#tables.hints.work()
   }
 

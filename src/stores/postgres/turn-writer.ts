@@ -70,7 +70,8 @@ function isPlain(turn: Turn): boolean {
 /** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
 function addLocks(turn: Turn, locks: Set<string>): void {
   const isNoted = turn.tags !== undefined || turn.memo !== undefined
-  const changesRow = turn.state !== undefined || isNoted || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.ifQueued === true
+  const changesRow =
+    turn.state !== undefined || isNoted || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.ifQueued === true
   if (turn.create === undefined && changesRow) locks.add(toText(turn.instance))
   if (turn.within !== undefined) locks.add(toText(turn.within.instance))
   for (const { instance } of turn.sends ?? []) locks.add(toText(instance))

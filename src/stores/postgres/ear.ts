@@ -1,0 +1,68 @@
+import type { PostgresClient } from "./pg.ts"
+
+interface Notification {
+  readonly channel: string
+  readonly payload?: string | undefined
+}
+
+/** What the clients of `pg` are, too. */
+export type NotifyingClient = PostgresClient & {
+  on(event: "notification", listener: (message: Notification) => void): unknown
+  on(event: "error" | "end", listener: (error?: Error) => void): unknown
+  off(event: "notification", listener: (message: Notification) => void): unknown
+  off(event: "error" | "end", listener: (error?: Error) => void): unknown
+}
+
+export interface EarListener {
+  readonly onHeard: (sender: string, flags: string) => void
+  readonly onLost: (error: Error | undefined) => void
+}
+
+/** A connection of the pool that listens to a channel until it is given back. */
+export class Ear {
+  readonly #client: NotifyingClient
+  readonly #channel: string
+  readonly #listener: EarListener
+
+  constructor(client: NotifyingClient, channel: string, listener: EarListener) {
+    this.#client = client
+    this.#channel = channel
+    this.#listener = listener
+  }
+
+  async open(): Promise<void> {
+    this.#client.on("notification", this.#onNotification)
+    this.#client.on("error", this.#onError)
+    this.#client.on("end", this.#onError)
+    await this.#client.query(`LISTEN "${this.#channel}"`)
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#client.query(`UNLISTEN "${this.#channel}"`)
+      this.#forget()
+      this.#client.release()
+    } catch {
+      this.drop()
+    }
+  }
+
+  /** The connection is of no more use. */
+  drop(error?: Error): void {
+    this.#forget()
+    this.#client.release(error ?? true)
+  }
+
+  #forget(): void {
+    this.#client.off("notification", this.#onNotification)
+    this.#client.off("error", this.#onError)
+    this.#client.off("end", this.#onError)
+  }
+
+  readonly #onNotification = ({ channel, payload = "" }: Notification): void => {
+    const [sender = "", flags = "wec"] = payload.split(":")
+    if (channel === this.#channel) this.#listener.onHeard(sender, flags)
+  }
+
+  readonly #onError = (error?: Error): void => this.#listener.onLost(error)
+}

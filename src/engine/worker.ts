@@ -129,6 +129,11 @@ export class Worker implements Runtime {
     return this.pulse.idle && this.committer.idle && this.mailroom.idle && this.#dispatcher.idle
   }
 
+  /** The store has not answered a claim, or a release, yet. */
+  get isClaiming(): boolean {
+    return !this.#dispatcher.idle
+  }
+
   async start(): Promise<void> {
     if (this.#stopped) return
     this.#active = true
@@ -193,7 +198,7 @@ export class Worker implements Runtime {
   }
 
   /** Others wait for room. */
-  get isStarved(): boolean {
+  get isStarved() {
     return this.#dispatcher.isStarved
   }
 

@@ -50,6 +50,7 @@ export class TestEngine implements AsyncDisposable {
   )
   #workflows: readonly AnyWorkflow[]
   #engine: Engine | undefined
+  #crashing: Promise<void> | undefined
 
   constructor(host: SimulatedHost, options: TestEngineOptions) {
     this.host = host
@@ -154,8 +155,17 @@ export class TestEngine implements AsyncDisposable {
 
   /** Drops all live state, as the death of the process would, and opens again; with other workflows, as a deploy would. */
   async crash(options: { readonly workflows?: readonly AnyWorkflow[] } = {}): Promise<void> {
+    this.#crashing ??= this.#crash(options).finally(() => {
+      this.#crashing = undefined
+    })
+    return this.#crashing
+  }
+
+  async #crash(options: { readonly workflows?: readonly AnyWorkflow[] }): Promise<void> {
     const { worker, store } = this.current.parts
     this.current.kill()
+    // A claim on its way to the store would bring a lease after the end of it.
+    while (worker.isClaiming) await new Promise<void>((resolve) => macrotask(resolve))
     await store.journal.renew(worker.worker, 0)
     await store.close()
     this.#workflows = options.workflows ?? this.#workflows
@@ -200,22 +210,28 @@ export class TestEngine implements AsyncDisposable {
   }
 
   #handle(id: string): Handle {
-    return new TestHandle(() => this.current, id)
+    return new TestHandle(
+      () => this.current,
+      () => this.#crashing,
+      id,
+    )
   }
 }
 
 /** A handle that outlives crashes. */
 class TestHandle extends InstanceHandle {
   readonly #engine: () => Engine
+  readonly #crashing: () => Promise<void> | undefined
 
-  constructor(current: () => Engine, id: string) {
+  constructor(current: () => Engine, crashing: () => Promise<void> | undefined, id: string) {
     super(current, id)
     this.#engine = current
+    this.#crashing = crashing
   }
 
   override async fork(options: ForkOptions): Promise<Handle> {
     await super.fork(options)
-    return new TestHandle(this.#engine, options.id)
+    return new TestHandle(this.#engine, this.#crashing, options.id)
   }
 
   override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
@@ -225,6 +241,7 @@ class TestHandle extends InstanceHandle {
         return await super.result(options)
       } catch (error) {
         if (!PerdureError.is(error, "ENGINE_CLOSED")) throw error
+        await this.#crashing()
         await new Promise<void>((resolve) => macrotask(resolve))
         if (this.#engine() === engine) throw error
       }

@@ -9,41 +9,52 @@ import { postgres } from "../../src/stores/postgres/postgres.ts"
 
 export class TestDatabase {
   readonly url: string = inject("databaseUrl")
-  readonly schema = `test_${randomBytes(6).toString("hex")}`
   readonly pool: pg.Pool
-  /** Statements that were sent through clocked pools. */
+  /** Statements that were sent by its stores. */
   sent = 0
+  readonly #name = `test_${randomBytes(6).toString("hex")}`
+  readonly #schemas = new Set<string>()
+  #used = 0
 
-  constructor(connections = 10) {
+  constructor(connections = 60) {
     this.pool = new pg.Pool({ connectionString: this.url, max: connections })
     // A test that kills connections does so on purpose.
     this.pool.on("error", () => {})
   }
 
-  /** An empty store on the clock of whoever opens it. */
+  /** An empty store on the clock of whoever opens it: in a schema that none of the stores since the last `reset` has. */
   async emptyStore(): Promise<StoreProvider> {
-    await this.empty()
-    return this.store()
+    const schema = this.newSchema()
+    await this.#empty(schema)
+    return this.store(schema)
   }
 
-  store(): StoreProvider {
+  newSchema(): string {
+    const schema = `${this.#name}_${++this.#used}`
+    this.#schemas.add(schema)
+    return schema
+  }
+
+  store(schema: string): StoreProvider {
     return {
       name: "postgres",
-      open: (context) => postgres({ pool: new ClockedPool(this.pool, context.now, () => this.sent++), schema: this.schema }).open(context),
+      open: (context) => postgres({ pool: new ClockedPool(this.pool, context.now, () => this.sent++), schema }).open(context),
     }
   }
 
-  async empty(): Promise<void> {
-    const tables = await this.pool.query<{ name: string }>(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename <> 'meta' ORDER BY tablename`,
-      [this.schema],
-    )
-    if (tables.rows.length > 0) await this.pool.query(tables.rows.map(({ name }) => `DELETE FROM ${this.schema}.${name}`).join(";"))
+  /** The test is over, and its stores are closed: their schemas may be used again, which costs less than to make others. */
+  reset(): void {
+    this.#used = 0
   }
 
   async drop(): Promise<void> {
-    await this.pool.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`)
+    for (const schema of this.#schemas) await this.pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     await this.pool.end()
+  }
+
+  async #empty(schema: string): Promise<void> {
+    const tables = await this.pool.query<{ name: string }>(`SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename <> 'meta'`, [schema])
+    if (tables.rows.length > 0) await this.pool.query(tables.rows.map(({ name }) => `DELETE FROM ${schema}.${name}`).join(";"))
   }
 }
 

@@ -9,13 +9,15 @@ declare module "vitest" {
   }
 }
 
-export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+let server: PostgresServer | undefined
+
+export async function setup(project: TestProject): Promise<void> {
   const given = process.env["DATABASE_URL"]
-  if (given !== undefined) {
-    project.provide("databaseUrl", given)
-    return undefined
-  }
-  const server = await PostgresServer.start(["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB"])
+  if (given !== undefined) return project.provide("databaseUrl", given)
+  server = await PostgresServer.start(["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300", "shared_buffers=64MB"])
   project.provide("databaseUrl", server.url)
-  return () => server.stop()
+}
+
+export async function teardown(): Promise<void> {
+  await server?.stop()
 }

@@ -65,7 +65,7 @@ export class TurnCommitter {
     rounds: readonly (readonly number[])[],
     session: FlowSession | undefined,
   ): Promise<readonly Written[]> {
-    const written = new Array<Written>(turns.length).fill("lost")
+    const written: Written[] = turns.map(() => "lost")
     // What follows a turn that is lost was thought up on ground that is not there; what follows one that is left over comes after it.
     const barred = new Map<string, Written>()
     for (const round of rounds) {

@@ -1,5 +1,5 @@
 import type { NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import { toText } from "../odd-text.ts"
+import { textOrNull, toText } from "../odd-text.ts"
 import { list } from "./columns.ts"
 import type { Queries } from "./database.ts"
 import { creationColumns, stateColumns } from "./instance-row.ts"
@@ -13,38 +13,21 @@ export function outcomeOf(written: Written): TurnOutcome {
 
 /** Writes turns of different instances in one round trip. */
 export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], withFlow: boolean): Promise<readonly Written[]> {
-  const size = turns.length
-  const columns = Array.from({ length: 10 }, () => new Array<unknown>(size))
-  const [ids, incarnations, names, positions, counts, runs, ats, entries, bys, extras] = columns as [
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-    unknown[],
-  ]
   const locks = new Set<string>()
-  turns.forEach((turn, at) => {
-    ids[at] = toText(turn.instance)
-    incarnations[at] = toText(turn.incarnation)
-    names[at] = toText(turn.turn)
-    positions[at] = turn.position
-    counts[at] = turn.count
-    runs[at] = turn.run
-    ats[at] = turn.at
-    entries[at] = toText(turn.entries)
-    bys[at] = turn.by === undefined ? null : toText(turn.by)
-    extras[at] = isPlain(turn) ? null : JSON.stringify(extraOf(turn))
-    addLocks(turn, locks)
-  })
+  for (const turn of turns) addLocks(turn, locks)
   const row = await queries.get(
     "write",
     `SELECT ${schema}.write_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS outcomes`,
-    ...columns,
+    turns.map(({ instance }) => toText(instance)),
+    turns.map(({ incarnation }) => toText(incarnation)),
+    turns.map(({ turn }) => toText(turn)),
+    turns.map(({ position }) => position),
+    turns.map(({ count }) => count),
+    turns.map(({ run }) => run),
+    turns.map(({ at }) => at),
+    turns.map(({ entries }) => toText(entries)),
+    turns.map(({ by }) => textOrNull(by)),
+    turns.map((turn) => (isPlain(turn) ? null : JSON.stringify(extraOf(turn)))),
     [...locks],
     withFlow,
   )

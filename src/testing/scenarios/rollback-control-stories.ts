@@ -251,6 +251,7 @@ export function rollbackControlStories(open: OpenBed): void {
         const handle = await engine.start(ending, { id: "i" })
         await engine.settle()
         await handle.pause()
+        await engine.settle()
         last.open()
         await engine.settle()
         expect(await handle.status()).toBe("paused")

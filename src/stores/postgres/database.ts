@@ -103,12 +103,19 @@ export class Database implements Queries {
       try {
         const client = await this.#pool.connect()
         let broken: Error | undefined
+        // A connection that breaks between two statements tells so by an event, and one that nobody hears ends the process.
+        const onError = (error: Error) => {
+          broken = error
+        }
+        client.on("error", onError)
         try {
           return await fn(client)
         } catch (error) {
           if (isUnreachable(error)) broken = error instanceof Error ? error : new Error(String(error))
           throw error
         } finally {
+          // What is broken may say so more than once.
+          if (broken === undefined) client.off("error", onError)
           client.release(broken)
         }
       } catch (error) {

@@ -50,13 +50,15 @@ export class Ear {
   /** The connection is of no more use. */
   drop(error?: Error): void {
     this.#forget()
+    // It may say so more than once.
+    this.#client.on("error", () => {})
     this.#client.release(error ?? true)
   }
 
   #forget(): void {
     this.#client.off("notification", this.#onNotification)
-    this.#client.off("error", this.#onError)
     this.#client.off("end", this.#onError)
+    this.#client.off("error", this.#onError)
   }
 
   readonly #onNotification = ({ channel, payload = "" }: Notification): void => {

@@ -135,8 +135,10 @@ export class Hints {
   async #send(flags: ReadonlySet<string>): Promise<void> {
     try {
       const client = await this.#pool.connect()
+      client.on("error", ignored)
       try {
         await client.query("SELECT pg_notify($1, $2)", [this.#channel, `${this.#name}:${[...flags].join("")}`])
+        client.off("error", ignored)
         client.release()
       } catch (error) {
         client.release(true)
@@ -147,6 +149,9 @@ export class Hints {
     }
   }
 }
+
+/** The statement fails as well. */
+function ignored(): void {}
 
 export function channelOf(schema: string): string {
   return `perdure ${schema.replaceAll('"', "")}`

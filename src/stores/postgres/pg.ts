@@ -10,6 +10,8 @@ export interface PostgresPool {
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>
   query(text: string, values?: readonly unknown[]): Promise<PostgresResult>
+  on(event: "error", listener: (error: Error) => void): unknown
+  off(event: "error", listener: (error: Error) => void): unknown
   /** With an error: the connection is not used again. */
   release(error?: Error | boolean): void
 }

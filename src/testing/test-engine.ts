@@ -11,6 +11,7 @@ import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
 import type { Logger } from "../ports/host.ts"
 import type { StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
+import { StoreCalls } from "./store-calls.ts"
 import { StepMocks, type Mock } from "./step-mocks.ts"
 
 export interface TestEngineOptions extends EngineOptions {
@@ -43,6 +44,7 @@ export class TestEngine implements AsyncDisposable {
   readonly #options: TestEngineOptions
   readonly #store: StoreProvider
   readonly #mocks = new StepMocks()
+  readonly #calls = new StoreCalls()
   /** They and their handles outlive crashes. */
   readonly schedules: Schedules = new Schedules(
     () => this.current,
@@ -55,7 +57,7 @@ export class TestEngine implements AsyncDisposable {
   constructor(host: SimulatedHost, options: TestEngineOptions) {
     this.host = host
     this.#options = options
-    this.#store = options.store ?? memory()
+    this.#store = this.#calls.watch(options.store ?? memory())
     this.#workflows = options.workflows
   }
 
@@ -145,7 +147,7 @@ export class TestEngine implements AsyncDisposable {
   }
 
   get #isIdle(): boolean {
-    return !this.#engine || (this.#engine.parts.worker.idle && this.#engine.parts.scheduler.idle)
+    return this.#calls.idle && (!this.#engine || (this.#engine.parts.worker.idle && this.#engine.parts.scheduler.idle))
   }
 
   /** From now on a step of that name gives this value, throws this error, or runs this function instead of its own. */
@@ -163,13 +165,18 @@ export class TestEngine implements AsyncDisposable {
 
   async #crash(options: { readonly workflows?: readonly AnyWorkflow[] }): Promise<void> {
     const { worker, store } = this.current.parts
+    const wasClaiming = worker.isClaiming
     this.current.kill()
-    // A claim on its way to the store would bring a lease after the end of it.
-    while (worker.isClaiming) await new Promise<void>((resolve) => macrotask(resolve))
+    this.#calls.forget()
     await store.journal.renew(worker.worker, 0)
     await store.close()
     this.#workflows = options.workflows ?? this.#workflows
     await this.open()
+    if (wasClaiming) {
+      // A claim that was on its way to the store may have come after that.
+      await this.current.parts.store.journal.renew(worker.worker, 0)
+      await this.current.parts.worker.look()
+    }
     await this.settle()
   }
 
@@ -197,10 +204,11 @@ export class TestEngine implements AsyncDisposable {
       closed = true
     })
     // Draining waits for attempts; in virtual time only we can end that wait.
-    while (!closed) {
+    for (let quiet = 0; !closed;) {
       await new Promise<void>((resolve) => macrotask(resolve))
+      quiet = this.#calls.idle ? quiet + 1 : 0
       const at = this.host.nextTimerAt()
-      if (!closed && at !== undefined) await this.host.advanceTo(at, () => Promise.resolve())
+      if (!closed && quiet >= quietMacrotasks && at !== undefined) await this.host.advanceTo(at, () => Promise.resolve())
     }
     await closing
   }

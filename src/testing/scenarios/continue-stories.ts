@@ -279,7 +279,7 @@ export function continueStories(open: OpenBed): void {
       expect(rowsMax).toBeLessThan(8)
       expect(await handle.describe()).toMatchObject({ run: rounds + 1 })
       expect((await handle.history({ run: 500 })).entries.every(({ run }) => run === 500)).toBe(true)
-    }, 30_000)
+    }, 120_000)
   })
 
   describe("a journal that grows", () => {

@@ -1,0 +1,48 @@
+import type { Store, StoreProvider } from "../ports/store.ts"
+
+/** How many calls of the stores of a provider are not answered yet: some stores answer in real time, which virtual time has to wait for. */
+export class StoreCalls {
+  #open = { count: 0 }
+
+  get idle(): boolean {
+    return this.#open.count === 0
+  }
+
+  /** Whoever asked is gone, and waits no longer. */
+  forget(): void {
+    this.#open = { count: 0 }
+  }
+
+  watch(provider: StoreProvider): StoreProvider {
+    return { ...provider, open: async (context) => this.#watched(await provider.open(context)) }
+  }
+
+  #watched(store: Store): Store {
+    const ports = new Map<unknown, unknown>()
+    for (const port of [store.journal, store.directory, store.schedules, store.flow, store.transactions]) if (port) ports.set(port, this.#counted(port))
+    const counted = this.#counted(store)
+    return new Proxy(counted, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name)
+        return ports.get(value) ?? value
+      },
+    })
+  }
+
+  /** Methods are called on the port itself: those of classes know their private parts only there. */
+  #counted<T extends object>(port: T): T {
+    return new Proxy(port, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name)
+        return typeof method === "function" ? (...args: unknown[]) => this.#count(Reflect.apply(method, target, args)) : method
+      },
+    })
+  }
+
+  #count(answer: unknown): unknown {
+    if (!(answer instanceof Promise)) return answer
+    const open = this.#open
+    open.count++
+    return answer.finally(() => open.count--)
+  }
+}

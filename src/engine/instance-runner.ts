@@ -202,13 +202,9 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   receive(messages: readonly Message[]): void {
     const waited = this.inboxDirty
     this.inboxDirty = false
-    const fresh: Input[] = []
-    for (const message of messages) {
-      if (message.seq <= this.#intake.seen) continue
-      this.#intake.seen = message.seq
-      fresh.push(this.#inputOf(message))
-    }
-    this.submit(...fresh)
+    const fresh = messages.filter(({ seq }) => seq > this.#intake.seen)
+    this.#intake.seen = fresh.at(-1)?.seq ?? this.#intake.seen
+    this.submit(...fresh.map((message) => this.#inputOf(message)))
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
   }

@@ -306,11 +306,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#attempts.settleNested(this.record(entry))
   }
 
-  /** All of them are there when the first is taken in: it must not leave memory for want of the others. */
   submit(...inputs: Input[]): void {
     if (this.#gone || inputs.length === 0) return
     for (const input of inputs) this.#inputs.push(input)
-    // Where the last release is a macrotask ago, this one need not wait for another.
+    // All are there when the first is taken in. Where the last release is a macrotask ago, they need not wait for another.
     if (!this.inLine && !this.#settling) this.pump()
   }
 

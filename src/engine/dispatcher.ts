@@ -18,6 +18,8 @@ export class Dispatcher {
   #all = false
   #claiming: Promise<void> | undefined
   #due: TimerHandle | undefined
+  /** How often something was said to be due. */
+  #told = 0
   #sweep: TimerHandle | undefined
   #lease: TimerHandle | undefined
   readonly #unreturned = new Set<string>()
@@ -68,6 +70,7 @@ export class Dispatcher {
 
   /** Something that nobody owns is due then. */
   dueAt(at: number): void {
+    this.#told++
     if (!this.#running || (this.#due?.fire && this.#due.at <= at)) return
     const { timers } = this.#spec
     timers.clear(this.#due)
@@ -130,7 +133,11 @@ export class Dispatcher {
         if (all && claimed.length === limit) this.#all = true
         if (claimed.length > 0) await this.#spec.onClaimed(claimed)
       }
+      const told = this.#told
       const dueAt = await journal.nextDueAt(offers)
+      // What was due when last looked, and is claimed by now, need not be looked for.
+      if (told === this.#told) timers.clear(this.#due)
+      if (told === this.#told) this.#due = undefined
       if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
       host.log.error("the store did not answer a claim; trying again", { error })

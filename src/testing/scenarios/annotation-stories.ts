@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { PerdureError } from "../../core/errors.ts"
 import { workflow } from "../../core/workflow.ts"
+import { openWithClient } from "./other-process.ts"
 import { entriesSeen, type OpenBed } from "./scenario-bed.ts"
 
 export function annotationStories(open: OpenBed): void {
@@ -201,28 +202,34 @@ export function annotationStories(open: OpenBed): void {
         ctx.setMemo("ended", true)
         await ctx.waitForEvent("end")
       })
-      const engine = await open({ workflows: [flow] })
+      const { engine, client } = await openWithClient(open, { workflows: [flow] }, [flow])
       const handle = await engine.start(flow, { id: "i", tags: ["t"] })
       await engine.settle()
       const view = async (id: string) => {
-        const { tags, memo } = await engine.get(id).describe()
+        const { tags, memo } = await client.get(id).describe()
         return { tags, memo }
       }
       const whole = (id: string, run: number) => ({ tags: ["t", "began", "after one", `run ${run} of ${id}`], memo: { stage: 2, ended: true } })
       expect(await view("i")).toEqual(whole("i", 1))
       await handle.pause()
       await engine.settle()
-      await handle.fork({ id: "j", from: "two" })
-      await handle.restart({ from: "two" })
+      // While nobody executes, what the turn itself leaves is seen.
+      await engine.close()
+      await client.get("i").fork({ id: "j", from: "two" })
+      await client.get("i").restart({ from: "two" })
       expect(await view("i")).toEqual({ tags: ["t", "began", "after one"], memo: { stage: 2 } })
+      await engine.open()
       await engine.settle()
       expect(await view("i")).toEqual(whole("i", 2))
       expect(await view("j")).toEqual(whole("j", 1))
       expect((await engine.list({ tag: "run 1 of i" })).instances).toEqual([])
-      await handle.restart()
+      await engine.close()
+      await client.get("i").restart()
       expect(await view("i")).toEqual({ tags: ["t"], memo: undefined })
+      await engine.open()
       await engine.settle()
       expect(await view("i")).toEqual(whole("i", 3))
+      await client.close()
     })
 
     it("too many, too long and empty ones are refused where they are added", async () => {

@@ -64,7 +64,9 @@ function addLocks(turn: Turn, locks: Set<string>): void {
 function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs }: Turn) {
   if (create !== undefined && state === undefined) throw new Error("a turn that creates an instance says its state")
   return {
-    ...(create === undefined ? {} : { create: { ...creationColumns(create), ...(memo === undefined ? {} : { memo: toText(memo) }) } }),
+    ...(create === undefined
+      ? {}
+      : { create: { ...creationColumns(tags === undefined ? create : { ...create, tags }), ...(memo === undefined ? {} : { memo: toText(memo) }) } }),
     ...(within === undefined ? {} : { within: { instance: toText(within.instance), incarnation: toText(within.incarnation), run: within.run } }),
     ...(state === undefined ? {} : { state: stateColumns(state) }),
     ...(tags === undefined || create ? {} : { tags: tags.map(toText) }),

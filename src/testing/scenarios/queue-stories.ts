@@ -69,7 +69,7 @@ export function queueStories(open: OpenBed): void {
       await engine.start(slow, { id: "gpu", taskQueue: "gpu" })
       await takeOver(async (other) => {
         await engine.host.advanceTo(engine.host.now() + 2 * 3_600_000, async () => {
-          for (let i = 0; i < 20; i++) await new Promise<void>((resolve) => engine.host.quiesce(resolve))
+          for (let quiet = 0; quiet < 20; quiet = other.parts.worker.idle ? quiet + 1 : 0) await new Promise<void>((resolve) => engine.host.quiesce(resolve))
         })
         expect(await other.get("gpu").result()).toBe("done")
         expect(await other.get("plain").status()).toBe("sleeping")

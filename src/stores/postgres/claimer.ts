@@ -161,7 +161,7 @@ export class Claimer {
   }
 }
 
-export async function renewLease(queries: Queries, schema: string, worker: string, until: number): Promise<void> {
+async function renewLease(queries: Queries, schema: string, worker: string, until: number): Promise<void> {
   await queries.all(
     "lease",
     `INSERT INTO ${schema}.lease (worker, until) VALUES ($1, $2) ON CONFLICT (worker) DO UPDATE SET until = excluded.until`,

@@ -153,6 +153,6 @@ export class Hints {
 /** The statement fails as well. */
 function ignored(): void {}
 
-export function channelOf(schema: string): string {
+function channelOf(schema: string): string {
   return `perdure ${schema.replaceAll('"', "")}`
 }

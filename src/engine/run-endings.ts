@@ -37,9 +37,8 @@ export class RunEndings {
   }
 
   end(entry: EndingEntry): void {
-    this.#record(entry)
+    this.#recordLast(entry)
     this.#writer.draft.discardInbox = true
-    this.#part(entry)
     this.#attempts.abandon(`instance "${this.#identity.id}" has ended`)
   }
 
@@ -75,30 +74,36 @@ export class RunEndings {
     const { id, workflow, version } = this.#identity
     const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
     const unread = this.#state.buffered()
-    const ending = { type: "run.continued" } as const
+    // A codec may fail: then nothing has ended yet.
+    const [value, noted] = [this.#encoded(input), memo && this.#encoded(memo)]
     this.continued = true
-    this.#record(ending)
-    this.#part(ending)
+    this.#recordLast({ type: "run.continued" })
     this.#record({
       type: "run.started",
       run: run + 1,
       workflow,
       version,
-      value: input,
+      value,
       ...(timeoutAt === undefined ? undefined : { timeoutAt }),
       ...(parent === undefined ? undefined : { parent }),
       ...(schedule === undefined ? undefined : { schedule }),
       ...(eventIds.length === 0 ? undefined : { eventIds }),
       ...(tags === undefined || tags.length === 0 ? undefined : { tags }),
-      ...(memo === undefined ? undefined : { memo }),
+      ...(noted === undefined ? undefined : { memo: noted }),
     })
     // Copied, not referred to: however often it goes on, only the last run is ever read.
     for (const { at, entry } of unread) this.#record({ ...entry, at })
     this.#attempts.abandon(`run ${run} of instance "${id}" is over`)
   }
 
-  #part(entry: Entry): void {
+  /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
+  #recordLast(entry: Entry): void {
     const messages = partingMessages(this.#state, this.#identity.incarnation, entry, this.#writer.draft)
+    this.#record(entry)
     if (messages.length > 0) this.#writer.draft.sends = messages
+  }
+
+  #encoded(payload: Payload): Payload {
+    return this.#writer.payloadOf(this.#writer.draft.stored(payload), payload.isSensitive)
   }
 }

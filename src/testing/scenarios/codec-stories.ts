@@ -230,6 +230,27 @@ export function codecStories(open: OpenBed): void {
       expect(written.join()).not.toContain(secret)
     })
 
+    it("one that cannot encode the end of a child for its parent stalls the child; once it can, both go on", async () => {
+      const mask = masking("mask-1")
+      let times = 0
+      const codec: PayloadCodec = {
+        ...mask,
+        encode: (bytes) => {
+          if (new TextDecoder().decode(bytes) === '"the end"' && ++times === 2) throw new Error("no key at hand")
+          return mask.encode(bytes)
+        },
+      }
+      const young = workflow("young", async () => "the end")
+      const old = workflow("old", async (ctx) => (await ctx.startChild(young, { id: "young" })).result())
+      const { engine } = await openWatched({ workflows: [old, young], codec })
+      const handle = await engine.start(old, { id: "old" })
+      await engine.settle()
+      expect([await engine.get("young").status(), await handle.status()]).toEqual(["stalled", "waiting"])
+      await engine.get("young").resume()
+      await engine.settle()
+      expect(await handle.status()).toBe("completed")
+    })
+
     it("one that cannot encode refuses starts and events; nothing is stored as it is", async () => {
       let isBroken = false
       const mask = masking("mask-1")

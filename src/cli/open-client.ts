@@ -21,7 +21,7 @@ export interface OpenOptions {
 
 export async function openClient(target: Target, log: Logger, { isPatient = false }: OpenOptions = {}): Promise<OpenClient> {
   if (target.kind === "url") return connectTo(target, isPatient)
-  return isAddress(target.db) ? openServerDatabase(target) : openFile(target, log)
+  return isAddress(target.db) ? openServerDatabase(target, log) : openFile(target, log)
 }
 
 async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
@@ -46,8 +46,17 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
   return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), close: () => engine.close() }
 }
 
-async function openServerDatabase({ db }: Target & { kind: "db" }): Promise<OpenClient> {
-  throw new CommandError("NO_DATABASE", exitCodes.usage, `"${new URL(db).protocol}" databases are reached through a server; give --url`)
+async function openServerDatabase(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
+  const { hasOurTables } = await import("./postgres-probe.ts")
+  if (!(await hasOurTables(target.db)))
+    throw new CommandError(
+      "NO_DATABASE",
+      exitCodes.unreachable,
+      `the PostgreSQL database of ${target.from} has no tables of Perdure; nothing was changed in it`,
+    )
+  const [{ Perdure }, { postgres }] = await Promise.all([import("../index.ts"), import("../postgres.ts")])
+  const engine = await Perdure.open({ store: postgres({ connectionString: target.db, maxConnections: 3 }), role: "client", log })
+  return { target, client: engine, hasWorker: async () => undefined, close: () => engine.close() }
 }
 
 /** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */

@@ -17,7 +17,7 @@ export function createProgram(io: Io): Command {
   program
     .description("Durable workflows: see what they do, and act on them.")
     .usage("<command> [options]")
-    .option("--db <file>", "the SQLite file that your program opens")
+    .option("--db <file>", "the SQLite file that your program opens, or the address of a PostgreSQL database")
     .option("--url <url>", "the address of a server")
     .option("--token <token>", "what the server wants to see; better in PERDURE_TOKEN, where other users cannot read it")
     .option("--profile <name>", "a database or server by its name in perdure.config.json")

@@ -22,15 +22,18 @@ interface Opening {
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
   const { pool, types, schema, context } = opening
-  const onError = (error: Error) => context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
-  pool.on("error", onError)
   const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`)
+  const onError = (error: Error) => {
+    if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
+  }
+  pool.on("error", onError)
   const hints = new Hints(pool, schema, context.log)
   const end = async () => {
     await hints.close()
     await database.close()
-    pool.off?.("error", onError)
-    if (!opening.isGiven) await pool.end()
+    // An own pool ends before its connections are gone: one that breaks meanwhile still has to be heard, or it would end the process.
+    if (opening.isGiven) pool.off?.("error", onError)
+    else await pool.end()
   }
   try {
     await migrate(database)

@@ -91,7 +91,8 @@ export class Mailroom {
   async #read(runners: readonly InstanceRunner[]): Promise<void> {
     let messages: readonly Message[]
     try {
-      messages = await this.#journal.readInbox(runners.map(({ id }) => id))
+      // One that has just been dropped may be among them beside its successor; each message is wanted once.
+      messages = await this.#journal.readInbox([...new Set(runners.map(({ id }) => id))])
     } catch (error) {
       // One that cannot be read must not keep the others from theirs.
       if (runners.length > 1) for (const runner of runners) await this.#read([runner])

@@ -147,8 +147,10 @@ export class Controls {
       const startedAt = Math.max(began?.at ?? 0, first.startAt ?? 0)
       const timeout = first.timeoutAt === undefined ? undefined : { timeoutAt: host.now() + (first.timeoutAt - startedAt) }
       const deadline = deadlineOf(row.flow, timeout?.timeoutAt)
-      const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, ...start } = first
-      const again = kept && kept.length > 0 ? { kept, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
+      const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, eventIds, ...start } = first
+      // Ids of events that a run before this one received count only where something of it is kept: else they may be sent again.
+      const ids = eventIds && { eventIds }
+      const again = kept && kept.length > 0 ? { kept, ...ids, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       // One with limits goes to the end of the line.
       const status = row.slots === undefined ? "running" : "queued"

@@ -90,6 +90,22 @@ export function continueStories(open: OpenBed): void {
       })
     })
 
+    it("forgets event ids where it is restarted from the beginning: what was sent to it may be sent again", async () => {
+      const listening = workflow("listening", async (ctx: Context, heard: readonly string[]): Promise<readonly string[]> => {
+        const words = [...heard, (await ctx.waitForEvent("word")) as string]
+        return words.length === 2 ? words : ctx.continueAsNew(words)
+      })
+      const engine = await open({ workflows: [listening] })
+      const handle = await engine.start(listening, { id: "i", input: [] })
+      await handle.sendEvent("word", "a", { eventId: "a" })
+      await engine.settle()
+      expect(await handle.describe()).toMatchObject({ run: 2, status: "waiting" })
+      await handle.restart()
+      await engine.settle()
+      await handle.sendEvent("word", "a", { eventId: "a" })
+      expect(await handle.result()).toEqual(["a", "a"])
+    })
+
     it("remembers all event ids of the last run, and of those before it the newest", async () => {
       const many = workflow("many", async (ctx: Context, rounds: number): Promise<number> => {
         const counts = { 3: 500, 2: 10, 1: 10, 0: 1 } as Record<number, number>

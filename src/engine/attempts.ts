@@ -122,6 +122,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
   drop(reason: unknown): void {
     this.abandon(reason)
+    this.#held = undefined
     this.#closed = false
   }
 

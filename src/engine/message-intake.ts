@@ -43,7 +43,8 @@ export class MessageIntake {
       case "pause":
         return void this.#driver.record({ type: "paused", ...reason })
       case "terminate":
-        return this.#driver.endings.terminate(message.topic, message.payload !== undefined)
+        this.#driver.endings.terminate(message.topic, message.payload !== undefined)
+        return this.#resume()
       case "cancel":
         if (this.#state.stalled) return this.#driver.endings.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
         this.#driver.endings.cancel({ type: "cancel.requested", cause: "request", ...reason })

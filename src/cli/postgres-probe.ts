@@ -9,6 +9,8 @@ export async function hasOurTables(connectionString: string): Promise<boolean> {
     throw new CommandError("NO_DATABASE", exitCodes.unreachable, "a PostgreSQL database needs the package pg: npm install pg", { cause })
   })
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, application_name: "perdure" })
+  // A connection that breaks between two statements tells so by an event, and one that nobody hears ends the process.
+  client.on("error", () => undefined)
   try {
     await client.connect()
     return (await client.query("SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'meta'", [schema])).rows.length > 0

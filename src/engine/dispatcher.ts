@@ -136,8 +136,10 @@ export class Dispatcher {
       const told = this.#told
       const dueAt = await journal.nextDueAt(offers)
       // What was due when last looked, and is claimed by now, need not be looked for.
-      if (told === this.#told) timers.clear(this.#due)
-      if (told === this.#told) this.#due = undefined
+      if (told === this.#told) {
+        timers.clear(this.#due)
+        this.#due = undefined
+      }
       if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
       host.log.error("the store did not answer a claim; trying again", { error })

@@ -198,7 +198,7 @@ export class Worker implements Runtime {
   }
 
   /** Others wait for room. */
-  get isStarved() {
+  get isStarved(): boolean {
     return this.#dispatcher.isStarved
   }
 

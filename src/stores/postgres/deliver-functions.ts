@@ -50,19 +50,5 @@ export function deliverFunctions(s: string): readonly string[] {
         )
       WHERE i.key = of_key AND i.mail_at IS NOT NULL
     $$`,
-    // What was sent inside callers' transactions, in the order in which it was sent there.
-    `CREATE FUNCTION ${s}.take_posted(most integer) RETURNS text[] LANGUAGE plpgsql AS $$
-    DECLARE
-      taken jsonb;
-    BEGIN
-      WITH gone AS (
-        DELETE FROM ${s}.posted p WHERE p.id IN (SELECT q.id FROM ${s}.posted q ORDER BY q.id LIMIT most FOR UPDATE SKIP LOCKED)
-        RETURNING p.id, p.message
-      )
-      SELECT jsonb_agg(message ORDER BY id) INTO taken FROM gone;
-      IF taken IS NULL THEN RETURN '{}'; END IF;
-      PERFORM ${s}.deliver(taken);
-      RETURN ARRAY(SELECT DISTINCT m->>'instance' FROM jsonb_array_elements(taken) m);
-    END $$`,
   ]
 }

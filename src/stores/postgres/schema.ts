@@ -10,7 +10,6 @@ import { turnFunctions } from "./turn-functions.ts"
  *             incarnation for ever.
  *   journal   one row per turn; (instance, position) is the fence. `xid` and `seq` are the order of the change stream.
  *   inbox     unread messages; `seq` is given under the lock of the instance's row, and so in the order of acknowledgement
- *   posted    messages that were sent inside a caller's own transaction, until a worker puts them into inboxes
  *   lease     one row per worker
  *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
  *   schedule  one row per schedule; its input is long, and rarely written
@@ -114,7 +113,6 @@ export const migrations: readonly Migration[] = [
         payload text,
         PRIMARY KEY (instance, seq)
       )`,
-      `CREATE TABLE ${s}.posted (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, message jsonb NOT NULL)`,
       `CREATE TABLE ${s}.lease (worker ${text} PRIMARY KEY, until bigint NOT NULL)`,
       `CREATE TABLE ${s}.slot (limit_key ${text} NOT NULL, instance bigint NOT NULL, PRIMARY KEY (limit_key, instance))`,
       `CREATE TABLE ${s}.limits (

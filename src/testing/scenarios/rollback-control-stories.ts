@@ -261,6 +261,31 @@ export function rollbackControlStories(open: OpenBed): void {
       }
     })
 
+    it("of a paused instance takes in the events that it held back, before those that come while it undoes", async () => {
+      undone = []
+      const undoing = new Gate()
+      const flow = workflow("flow", async (ctx: Context) => {
+        await doable(ctx, "a", () => undoing.passed)
+        await ctx.waitForEvent("never")
+      })
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await handle.pause()
+      await engine.settle()
+      await handle.sendEvent("first")
+      await engine.settle()
+      await handle.terminate({ rollback: true })
+      await engine.settle()
+      await handle.sendEvent("second")
+      await engine.settle()
+      undoing.open()
+      await engine.settle()
+      const { entries } = await handle.history()
+      expect(entries.flatMap(({ type, data }) => (type === "event.received" ? [data["event"]] : []))).toEqual(["first", "second"])
+      expect({ status: await handle.status(), undone }).toEqual({ status: "terminated", undone: ["a done"] })
+    })
+
     it("lets nothing reach the code any more: no handler is called, no update is accepted, no child is heard of", async () => {
       undone = []
       const seen: string[] = []

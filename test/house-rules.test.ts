@@ -59,6 +59,23 @@ const places = (files: readonly SourceFile[], isOffence: (node: Node) => boolean
       .map((node) => `${placeOf(file, node)}  ${file.text.slice(node.start, node["end"] as number).split("\n")[0]}`),
   )
 
+/** Files and packages that are loaded with a file, itself included: what is imported as a type is not. */
+function loadedBy(entry: string): readonly string[] {
+  const byPath = new Map(sources.map((file) => [file.path, file]))
+  const loaded = new Set<string>()
+  const load = (path: string) => {
+    if (loaded.has(path)) return
+    loaded.add(path)
+    for (const statement of byPath.get(path)?.body ?? []) {
+      const specifier = (statement["source"] as { readonly value?: string } | null | undefined)?.value
+      if (specifier === undefined || statement["importKind"] === "type" || statement["exportKind"] === "type") continue
+      load(specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier)
+    }
+  }
+  load(entry)
+  return [...loaded]
+}
+
 describe("imports", () => {
   it("every folder of src is a layer that the rules know", () => {
     expectNone(
@@ -105,22 +122,20 @@ describe("imports", () => {
   })
 
   it("what perdure/client loads is client, core and the wire, and nothing of Node", () => {
-    const byPath = new Map(sources.map((file) => [file.path, file]))
-    const loaded = new Set<string>()
-    const load = (path: string) => {
-      if (loaded.has(path)) return
-      loaded.add(path)
-      for (const statement of byPath.get(path)?.body ?? []) {
-        const specifier = (statement["source"] as { readonly value?: string } | null | undefined)?.value
-        if (specifier === undefined || statement["importKind"] === "type" || statement["exportKind"] === "type") continue
-        load(specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier)
-      }
-    }
-    load("src/client.ts")
-    expect(loaded.size).toBeGreaterThan(10)
+    const loaded = loadedBy("src/client.ts")
+    expect(loaded.length).toBeGreaterThan(10)
     expectNone(
       "import it as a type, or move it to core:",
-      [...loaded].filter((path) => !/^src\/(client|core)[/.]/.test(path) && path !== "src/http/wire.ts" && !/^devalue\b/.test(path)),
+      loaded.filter((path) => !/^src\/(client|core)[/.]/.test(path) && path !== "src/http/wire.ts" && !/^devalue\b/.test(path)),
+    )
+  })
+
+  it("the store of a Durable Object loads nothing of Node", () => {
+    const loaded = loadedBy("src/stores/sqlite/object-store.ts")
+    expect(loaded.length).toBeGreaterThan(10)
+    expectNone(
+      "take it in through the driver:",
+      loaded.filter((path) => path.startsWith("node:")),
     )
   })
 
@@ -251,7 +266,7 @@ function readManifest(path: string): Manifest {
 
 describe("dependencies", () => {
   it("every version is exact", () => {
-    const findings = ["package.json", "tools/node/package.json", "bench/peers/package.json"].flatMap((path) => {
+    const findings = ["package.json", "tools/node/package.json", "bench/peers/package.json", "test/workerd/package.json"].flatMap((path) => {
       const { dependencies, devDependencies, optionalDependencies } = readManifest(path)
       return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))

@@ -10,6 +10,12 @@ export interface SqlDriver {
   exec(sql: string): void
   /** Runs `fn` in a write transaction: all of it or nothing. */
   transaction<T>(fn: () => T): T
+  /** Runs `fn` as a part of the transaction that is open. Fails where `fn` got that transaction ended. */
+  within<T>(fn: () => T): T
+  /** Whether no transaction is open: some failures make SQLite roll back by itself. */
+  isOutside(): boolean
+  /** Another value than before when another connection has written meanwhile. */
+  version(): unknown
 }
 
 export interface SqlChanges {
@@ -20,6 +26,8 @@ export interface SqlChanges {
 
 export interface SqlStatement {
   run(...values: SqlValue[]): SqlChanges
+  /** As `run`, and tells only whether a row was written: not every driver knows more than that without asking again. */
+  write(...values: SqlValue[]): boolean
   get(...values: SqlValue[]): SqlRow | undefined
   all(...values: SqlValue[]): SqlRow[]
 }

@@ -1,18 +1,18 @@
-import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import type { SqlDriver } from "../../ports/sql-driver.ts"
 
 /**
- * Notices what other connections to the file have committed: SQLite's `data_version` changes then, and only then.
+ * Notices what other connections to the file have committed: its version changes then, and only then.
  * Asks only while somebody listens, and does not keep the process alive.
  */
 export class ChangePoll {
-  readonly #version: SqlStatement
+  readonly #driver: SqlDriver
   readonly #intervalMs: number
   readonly #listeners = new Set<() => void>()
   #timer: ReturnType<typeof setInterval> | undefined
   #last: unknown
 
   constructor(driver: SqlDriver, intervalMs: number) {
-    this.#version = driver.prepare("PRAGMA data_version")
+    this.#driver = driver
     this.#intervalMs = intervalMs
   }
 
@@ -47,7 +47,7 @@ export class ChangePoll {
 
   #read(): unknown {
     try {
-      return this.#version.get()?.["data_version"]
+      return this.#driver.version()
     } catch {
       // A hint may be lost. Whatever is wrong with the file, the next real call tells it.
       return this.#last

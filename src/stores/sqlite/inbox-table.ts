@@ -106,7 +106,7 @@ export class InboxTable {
 
   consume(key: number, seqs: readonly number[], now: number): void {
     for (const seq of seqs) {
-      if (this.#consume.run(seq, key).changes === 1) this.#consumeChunks.run(seq)
+      if (this.#consume.write(seq, key)) this.#consumeChunks.run(seq)
     }
     this.#remark.run(now, now, key)
   }

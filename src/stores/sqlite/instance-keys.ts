@@ -21,7 +21,7 @@ export interface KnownInstance {
 export class InstanceKeys {
   readonly #find: SqlStatement
   readonly #max: number
-  readonly #version: SqlStatement
+  readonly #driver: SqlDriver
   #lastVersion: unknown
   /** When the recent ones are many, they become the older ones, and those are forgotten: cheaper than to know the oldest. */
   #recent = new Map<string, KnownInstance>()
@@ -34,12 +34,12 @@ export class InstanceKeys {
       FROM perdure_instance i WHERE id = ?`,
     )
     this.#max = max
-    this.#version = driver.prepare("PRAGMA data_version")
+    this.#driver = driver
   }
 
   /** A transaction has begun: what others have written until now is seen, and nothing can be added to it. */
   begin(): void {
-    const version = this.#version.get()?.["data_version"]
+    const version = this.#driver.version()
     if (version !== this.#lastVersion) this.forget()
     this.#lastVersion = version
   }

@@ -42,13 +42,13 @@ export class JournalTable {
     const entries = toText(row.entries)
     const { position, blobs } = row
     if (entries.length <= inlineTextMax && (blobs === undefined || blobs.length === 0)) {
-      return this.#insert.run(key, position, row.count, row.run, row.at, toText(row.turn), entries).changes === 1
+      return this.#insert.write(key, position, row.count, row.run, row.at, toText(row.turn), entries)
     }
     const large = new Map((blobs ?? []).map((blob, index) => [index + 1, toChunks(toText(blob))]))
     if (entries.length > inlineTextMax) large.set(entriesBlob, toChunks(entries))
     const count = [...large.values()].reduce((sum, chunks) => sum + chunks.length, 0)
     const inline = large.has(entriesBlob) ? "" : entries
-    if (this.#insertLarge.run(key, position, row.count, row.run, row.at, toText(row.turn), inline, count).changes === 0) return false
+    if (!this.#insertLarge.write(key, position, row.count, row.run, row.at, toText(row.turn), inline, count)) return false
     for (const [blob, chunks] of large) for (const [part, chunk] of chunks.entries()) this.#insertChunk.run(key, position, blob, part, chunk)
     return true
   }

@@ -10,6 +10,9 @@ export class NodeSqlDriver implements SqlDriver {
   readonly #begin: SqlStatement
   readonly #commit: SqlStatement
   readonly #rollback: SqlStatement
+  readonly #savepoint: SqlStatement
+  readonly #release: SqlStatement
+  readonly #version: SqlStatement
   #closed = false
 
   /** `settings` are run before anything else. */
@@ -26,6 +29,9 @@ export class NodeSqlDriver implements SqlDriver {
       this.#begin = this.prepare("BEGIN IMMEDIATE")
       this.#commit = this.prepare("COMMIT")
       this.#rollback = this.prepare("ROLLBACK")
+      this.#savepoint = this.prepare("SAVEPOINT perdure_part")
+      this.#release = this.prepare("RELEASE perdure_part")
+      this.#version = this.prepare("PRAGMA data_version")
     } catch (error) {
       this.#database.close()
       throw error
@@ -64,6 +70,29 @@ export class NodeSqlDriver implements SqlDriver {
       this.#abort()
       throw error
     }
+  }
+
+  /** What fails in `fn` fails the transaction as a whole: there is nothing to roll back to. */
+  within<T>(fn: () => T): T {
+    this.#savepoint.run()
+    const result = fn()
+    this.#release.run()
+    return result
+  }
+
+  /** That a transaction cannot be begun inside another is what tells. */
+  isOutside(): boolean {
+    try {
+      this.exec("BEGIN")
+    } catch {
+      return false
+    }
+    this.#rollback.run()
+    return true
+  }
+
+  version(): unknown {
+    return this.#version.get()?.["data_version"]
   }
 
   close(): void {
@@ -113,6 +142,10 @@ class NodeSqlStatement implements SqlStatement {
     } catch (error) {
       throw this.#failure(error)
     }
+  }
+
+  write(...values: SqlValue[]): boolean {
+    return this.run(...values).changes > 0
   }
 
   get(...values: SqlValue[]): SqlRow | undefined {

@@ -40,6 +40,9 @@ const preparedBy = (use: (recorder: SqlDriver) => void) => {
     },
     exec: (sql) => driver.exec(sql),
     transaction: (fn) => driver.transaction(fn),
+    within: (fn) => driver.within(fn),
+    isOutside: () => driver.isOutside(),
+    version: () => driver.version(),
   })
   return statements
 }

@@ -16,7 +16,10 @@ export class SqlSession implements Sql {
   }
 
   run(sql: string, ...values: readonly SqlValue[]): SqlResult {
-    return this.#call(sql, values, (statement) => statement.run(...values) as SqlResult)
+    return this.#call(sql, values, (statement) => {
+      const { changes, lastInsertRowid = 0 } = statement.run(...values)
+      return { changes, lastInsertRowid }
+    })
   }
 
   get<Row = SqlRow>(sql: string, ...values: readonly SqlValue[]): Row | undefined {
@@ -73,15 +76,8 @@ export class StatementCache {
     return statement
   }
 
-  /** Whether no transaction is open. That one cannot be begun inside another is what tells. */
   isOutside(): boolean {
-    try {
-      this.#driver.exec("BEGIN")
-    } catch {
-      return false
-    }
-    this.#driver.exec("ROLLBACK")
-    return true
+    return this.#driver.isOutside()
   }
 }
 

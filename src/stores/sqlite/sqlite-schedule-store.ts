@@ -119,17 +119,15 @@ export class SqliteScheduleStore implements ScheduleStore {
   async remove(id: string): Promise<boolean> {
     return this.#driver.transaction(() => {
       this.#removeInput.run(toText(id))
-      return this.#remove.run(toText(id)).changes === 1
+      return this.#remove.write(toText(id))
     })
   }
 
   #writeRow({ id, incarnation, revision, workflow, createdAt, updatedAt, dueAt, awaits, state }: ScheduleRow): boolean {
     const moving = [updatedAt, dueAt ?? null, awaits === undefined ? null : toText(awaits), toText(state)]
-    const written =
-      revision === 1
-        ? this.#insert.run(toText(id), toText(incarnation), revision, toText(workflow), createdAt, ...moving)
-        : this.#update.run(revision, toText(workflow), ...moving, toText(id), toText(incarnation), revision - 1)
-    return written.changes === 1
+    return revision === 1
+      ? this.#insert.write(toText(id), toText(incarnation), revision, toText(workflow), createdAt, ...moving)
+      : this.#update.write(revision, toText(workflow), ...moving, toText(id), toText(incarnation), revision - 1)
   }
 
   #writeInput(id: string, input: string): void {

@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Sql } from "../../core/sql.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { SqlStatement } from "../../ports/sql-driver.ts"
+import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 import { SqlSession, StatementCache, statementFailure } from "./sql-session.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
@@ -11,26 +11,22 @@ import type { SqliteTurns } from "./sqlite-turns.ts"
 const constraint = 19
 
 /**
- *   BEGIN IMMEDIATE
- *     SAVEPOINT perdure_step
- *       what the user's function writes
- *     RELEASE perdure_step        fails where the transaction is not the one that was begun
+ *   begin
+ *     what the user's function writes     a part of its own: fails where the transaction is not the one that was begun
  *     the turn
- *   COMMIT                        synchronous from begin to end: nobody else's rows can get in between
+ *   commit                                synchronous from begin to end: nobody else's rows can get in between
  */
 export class SqliteTransactions implements Transactions {
   readonly #flow: SqliteFlow
   readonly #turns: SqliteTurns
   readonly #statements: StatementCache
-  readonly #savepoint: SqlStatement
-  readonly #release: SqlStatement
+  readonly #driver: SqlDriver
 
   constructor({ driver, turns, flow }: SqliteTables) {
     this.#flow = flow
     this.#turns = turns
     this.#statements = new StatementCache(driver)
-    this.#savepoint = driver.prepare("SAVEPOINT perdure_step")
-    this.#release = driver.prepare("RELEASE perdure_step")
+    this.#driver = driver
   }
 
   async transact(run: (sql: Sql) => Turn): Promise<TurnOutcome> {
@@ -51,12 +47,12 @@ export class SqliteTransactions implements Transactions {
 
   #call(run: (sql: Sql) => Turn): Turn {
     const session = new SqlSession(this.#statements)
-    this.#savepoint.run()
     try {
-      const turn = run(session)
-      session.requireOpen()
-      this.#release.run()
-      return turn
+      return this.#driver.within(() => {
+        const turn = run(session)
+        session.requireOpen()
+        return turn
+      })
     } finally {
       session.close()
     }

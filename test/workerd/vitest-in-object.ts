@@ -1,0 +1,47 @@
+// Stands for vitest in the suites that every store and host runs: an object's storage may be used only by code that runs inside that
+// object, so each case, and what comes before and after it, does.
+
+import { runInDurableObject } from "cloudflare:test"
+import type { DurableObjectState, DurableObjectStub } from "cloudflare:workers"
+import * as vitest from "vitest"
+import { bareObject } from "./bare-object.ts"
+
+export * from "vitest"
+
+let stub: DurableObjectStub | undefined
+let state: DurableObjectState | undefined
+
+/** Of the object that the running case is in. */
+export function currentState(): DurableObjectState {
+  if (state === undefined) throw new Error("there is an object only while a case runs")
+  return state
+}
+
+type Body = () => unknown
+
+const inside = (fn: Body) => async () => {
+  if (stub === undefined) throw new Error("there is an object only while a case runs")
+  await runInDurableObject(stub, async (_, itsState) => {
+    state = itsState
+    await fn()
+  })
+}
+
+/** A fresh object for each case. */
+export function beforeEach(fn: Body): void {
+  vitest.beforeEach(() => {
+    stub = bareObject()
+    return inside(fn)()
+  })
+}
+
+export function afterEach(fn: Body): void {
+  vitest.afterEach(inside(fn))
+}
+
+export const it = Object.assign((name: string, fn: Body, timeoutMs?: number) => vitest.it(name, inside(fn), timeoutMs), {
+  each:
+    (rows: readonly unknown[]) =>
+    (name: string, fn: (...row: unknown[]) => unknown, timeoutMs?: number): void =>
+      vitest.it.each(rows)(name, (...row: unknown[]) => inside(() => fn(...row))(), timeoutMs),
+})

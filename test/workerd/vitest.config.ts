@@ -1,0 +1,34 @@
+import { fileURLToPath } from "node:url"
+import { cloudflareTest } from "@cloudflare/vitest-plugin"
+import { defineConfig, type Plugin } from "vitest/config"
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const source = (name: string) => here(`../../src/${name}.ts`)
+
+/** The suites that every store and host runs stand outside this folder, where another vitest is. */
+const suitesInObjects: Plugin = {
+  name: "suites-in-objects",
+  enforce: "pre",
+  resolveId: (specifier, importer) => (specifier === "vitest" && importer?.startsWith(here("../../src/")) ? here("./vitest-in-object.ts") : undefined),
+}
+
+export default defineConfig({
+  plugins: [
+    suitesInObjects,
+    cloudflareTest({
+      main: "./worker.ts",
+      miniflare: {
+        compatibilityDate: "2026-09-01",
+        compatibilityFlags: ["nodejs_compat"],
+        durableObjects: { BARE: { className: "BareObject", useSQLite: true } },
+      },
+    }),
+  ],
+  resolve: {
+    alias: [
+      { find: /^perdure$/, replacement: source("index") },
+      { find: /^perdure\/(\w+)$/, replacement: here("../../src/$1.ts") },
+    ],
+  },
+  test: { include: ["**/*.test.ts"], testTimeout: 60_000 },
+})

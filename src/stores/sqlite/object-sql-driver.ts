@@ -14,11 +14,14 @@ import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } 
 export class ObjectSqlDriver implements SqlDriver {
   readonly #storage: ObjectStorage
   readonly #writers: Writers
+  readonly #parts: (name: string) => readonly string[]
   #own = 0
   #closed = false
 
-  constructor(storage: ObjectStorage) {
+  /** `parts`: what makes a table or an index of ours that a statement names and that is not there. */
+  constructor(storage: ObjectStorage, parts: (name: string) => readonly string[] = () => []) {
     this.#storage = storage
+    this.#parts = parts
     this.#writers = writersOf(storage)
   }
 
@@ -87,11 +90,20 @@ export class ObjectSqlDriver implements SqlDriver {
 
   readonly execute = (sql: string, values: readonly SqlValue[]): ObjectSqlCursor => {
     this.#requireOpen()
+    const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
     try {
-      return this.#storage.sql.exec(sql, ...(values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])))
+      return this.#storage.sql.exec(sql, ...bindings)
     } catch (error) {
-      throw objectSqlFailure(error)
+      if (!this.#makePart(error)) throw objectSqlFailure(error)
+      return this.execute(sql, values)
     }
+  }
+
+  #makePart(error: unknown): boolean {
+    const name = /^no such (?:table|index): (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1]
+    const statements = name === undefined ? [] : this.#parts(name)
+    for (const statement of statements) this.#storage.sql.exec(statement)
+    return statements.length > 0
   }
 
   #requireOpen(): void {

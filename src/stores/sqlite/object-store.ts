@@ -1,6 +1,7 @@
 import type { Store, StoreContext, StoreProvider, StoreRole } from "../../ports/store.ts"
 import { closedStore } from "../closed-store.ts"
 import { migrate } from "./migrate.ts"
+import { objectMigrations, objectParts } from "./object-schema.ts"
 import { ObjectSqlDriver } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
@@ -28,8 +29,8 @@ class ObjectStore implements Store {
   readonly #listening = new Set<() => void>()
 
   constructor(storage: ObjectStorage, { now, role }: StoreContext) {
-    this.#driver = new ObjectSqlDriver(storage)
-    migrate(this.#driver)
+    this.#driver = new ObjectSqlDriver(storage, objectParts)
+    migrate(this.#driver, objectMigrations)
     this.#tables = sqliteTables(this.#driver, now)
     this.journal = new SqliteJournalStore(this.#tables)
     this.directory = new SqliteDirectory(this.#tables)

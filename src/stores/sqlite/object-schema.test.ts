@@ -1,0 +1,49 @@
+import { afterEach, expect, it } from "vitest"
+import { migrate } from "./migrate.ts"
+import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { objectMigrations, objectParts } from "./object-schema.ts"
+import { type Migration, migrations } from "./schema.ts"
+
+const open: NodeSqlDriver[] = []
+afterEach(() => {
+  for (const driver of open.splice(0)) driver.close()
+})
+
+function migrated(steps: readonly Migration[]): NodeSqlDriver {
+  const driver = new NodeSqlDriver(":memory:", "")
+  open.push(driver)
+  migrate(driver, steps)
+  return driver
+}
+
+const namesOf = (driver: NodeSqlDriver, type: string) =>
+  driver
+    .prepare("SELECT name FROM sqlite_master WHERE type = ? AND name LIKE 'perdure_%' ORDER BY name")
+    .all(type)
+    .map(({ name }) => String(name))
+
+/** Names, types and what else is told of the columns, whatever their order. */
+const columnsOf = (driver: NodeSqlDriver, table: string) =>
+  driver
+    .prepare(`SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY name`)
+    .all(table)
+    .map((row) => ({ ...row }))
+
+it("an object has the newest schema, and every table and index that a file has, from the beginning or when it is asked for", () => {
+  const file = migrated(migrations)
+  const object = migrated(objectMigrations)
+  expect(objectMigrations.at(-1)?.version).toBe(migrations.at(-1)?.version)
+  const missing = (type: string) => namesOf(file, type).filter((name) => !namesOf(object, type).includes(name))
+  expect(missing("table").length).toBeGreaterThan(5)
+  for (const name of [...missing("table"), ...missing("index")]) for (const statement of objectParts(name)) object.exec(statement)
+  expect(missing("table")).toEqual([])
+  expect(missing("index")).toEqual([])
+  for (const table of namesOf(file, "table")) expect(columnsOf(object, table), table).toEqual(columnsOf(file, table))
+  const text = (driver: NodeSqlDriver) => driver.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name").all()
+  expect(text(object)).toEqual(text(file))
+  expect(object.prepare("SELECT * FROM perdure_line").all()).toEqual(file.prepare("SELECT * FROM perdure_line").all())
+})
+
+it("there is nothing to make for a name that is not ours", () => {
+  expect(objectParts("note")).toEqual([])
+})

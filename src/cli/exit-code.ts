@@ -46,6 +46,7 @@ const byCode = new Map<ErrorCode, number>([
     "METHOD_NOT_ALLOWED",
     "NO_WORKER",
     "READ_ONLY",
+    "SHARD_FAILED",
     "STORE_FAILED",
     "UNAUTHORIZED",
     "UNKNOWN_ROUTE",

@@ -63,6 +63,7 @@ export type ErrorCode =
   | "SCHEDULE_EXISTS"
   | "SCHEDULE_NOT_FOUND"
   | "SELF_CALL"
+  | "SHARD_FAILED"
   | "SIMULATION_FAILED"
   | "SINGLETON_EXISTS"
   | "SQL_FAILED"

@@ -57,6 +57,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   SCHEDULE_EXISTS: 409,
   SCHEDULE_NOT_FOUND: 404,
   SELF_CALL: 400,
+  SHARD_FAILED: 503,
   SIMULATION_FAILED: 500,
   SINGLETON_EXISTS: 409,
   SQL_FAILED: 422,

@@ -80,7 +80,7 @@ interface QueueFilter {
 }
 
 /** The first text, in SQLite's order of code points, that is behind all texts with this prefix. */
-function afterPrefix(prefix: string): string | undefined {
+export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)

@@ -122,7 +122,7 @@ export class SqliteDirectory implements Directory {
 }
 
 /** Those of a workflow, and of a named queue, are in the index by their status. */
-function statusesOf(filter: Filter): readonly (Status | undefined)[] {
+export function statusesOf(filter: Filter): readonly (Status | undefined)[] {
   const { status, workflow, tag, idPrefix = "" } = filter
   if (status !== undefined) return [...new Set(status)]
   if (isByQueue(filter)) return statuses

@@ -1,0 +1,56 @@
+import { PerdureError } from "../../core/errors.ts"
+import { shown } from "../../core/limits.ts"
+
+/**
+ * The names of objects. There is one class for all of them, and what an object is for is told by its name alone:
+ *
+ *   order-17                  an instance, by its id
+ *   @index:8:3                the fourth of eight index shards
+ *   @schedule:nightly         a schedule, by its id
+ *   @limit:order/concurrency  what counts by one key of a limit, or has a key to itself
+ *
+ * No id begins with the mark. An object is never made for a name that is none of these: what is asked of it is refused.
+ */
+export type ObjectRole =
+  | { readonly kind: "instance"; readonly id: string }
+  | { readonly kind: "shard"; readonly layout: number; readonly index: number }
+  | { readonly kind: "schedule"; readonly id: string }
+  | { readonly kind: "limit"; readonly key: string }
+
+/** What names begin with that are not an instance's. Ids begin with a letter, a digit or `_`. */
+const reservedMark = "@"
+
+export function shardName(layout: number, index: number): string {
+  return `${reservedMark}index:${layout}:${index}`
+}
+
+export function scheduleName(id: string): string {
+  return `${reservedMark}schedule:${id}`
+}
+
+export function limitName(key: string): string {
+  return `${reservedMark}limit:${key}`
+}
+
+export function roleOf(name: string): ObjectRole {
+  if (!name.startsWith(reservedMark)) return { kind: "instance", id: name }
+  const [, kind, rest = ""] = /^@([a-z]+):([^]+)$/.exec(name) ?? []
+  if (kind === "schedule") return { kind, id: rest }
+  if (kind === "limit") return { kind, key: rest }
+  const [, layout, index] = /^([1-9]\d{0,3}):(0|[1-9]\d{0,3})$/.exec(kind === "index" ? rest : "") ?? []
+  if (layout !== undefined && Number(index) < Number(layout)) return { kind: "shard", layout: Number(layout), index: Number(index) }
+  throw reservedName(name)
+}
+
+/** An id that could be read as the name of something else is nobody's. */
+export function checkUnreserved(id: string): void {
+  if (id.startsWith(reservedMark)) throw reservedName(id)
+}
+
+function reservedName(name: string): PerdureError {
+  return new PerdureError(
+    "BAD_ID",
+    `${shown(name)} begins with "${reservedMark}", which is kept for index shards, schedules and limits; begin with a letter, a digit or _`,
+    { details: { id: name, reserved: reservedMark } },
+  )
+}

@@ -1,0 +1,77 @@
+import type { Change, ChangeType } from "../../../core/change.ts"
+import { defaultQueue } from "../../../core/task-queue.ts"
+import type { IndexChangePage, IndexChangeRequest, IndexedChange, IndexUpdate } from "../../../ports/index-shard.ts"
+import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
+import { toText } from "../../odd-text.ts"
+import { toQueue } from "../instance-row.ts"
+import { integer, text } from "../sql-columns.ts"
+
+const columns = "seq, instance, incarnation, position, run, at, type, workflow, version, queue, data"
+
+/** What happened to the instances of a shard. One object writes, so the order of numbers is that of commits: none appears behind one that was read. */
+export class ShardChanges {
+  readonly #append: SqlStatement
+  readonly #remove: SqlStatement
+  readonly #ofAll: SqlStatement
+  readonly #ofOne: SqlStatement
+  readonly #latest: SqlStatement
+  readonly #mark: SqlStatement
+
+  constructor(driver: SqlDriver) {
+    this.#append = driver.prepare(
+      `INSERT INTO perdure_index_change (instance, incarnation, position, run, at, type, workflow, version, queue, data)
+      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM perdure_index_change WHERE incarnation = ? AND position >= ?)`,
+    )
+    this.#remove = driver.prepare(`DELETE FROM perdure_index_change WHERE incarnation = ?`)
+    this.#ofAll = driver.prepare(`SELECT ${columns} FROM perdure_index_change WHERE seq > ? ORDER BY seq LIMIT ?`)
+    this.#ofOne = driver.prepare(`SELECT ${columns} FROM perdure_index_change WHERE instance = ? AND seq > ? ORDER BY seq LIMIT ?`)
+    // Kept by SQLite itself, also when the last rows are deleted.
+    this.#latest = driver.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'perdure_index_change'`)
+    this.#mark = driver.prepare(`SELECT mark FROM perdure_index_mark`)
+  }
+
+  /** Those that are there already, and those behind a later one, are passed over: what is sent again after an unknown outcome begins with what is known. */
+  append({ row, changes }: IndexUpdate): void {
+    const incarnation = toText(row.incarnation)
+    for (const { position, run, at, type, data } of changes) {
+      const identity = [toText(row.id), incarnation, position, run, at, type] as const
+      this.#append.run(...identity, toText(row.workflow), toText(row.version), toQueue(row.queue), JSON.stringify(data), incarnation, position)
+    }
+  }
+
+  remove(incarnation: string): void {
+    this.#remove.run(toText(incarnation))
+  }
+
+  read({ after, limit, instance }: IndexChangeRequest): IndexChangePage {
+    const rows = instance === undefined ? this.#ofAll.all(after, limit + 1) : this.#ofOne.all(toText(instance), after, limit + 1)
+    const latest = this.#latest.get()
+    const mark = this.#mark.get()
+    if (mark === undefined) throw new Error("a shard has a mark")
+    return {
+      changes: rows.slice(0, limit).map(toIndexedChange),
+      isLast: rows.length <= limit,
+      latest: latest === undefined ? 0 : integer(latest, "seq"),
+      mark: text(mark, "mark"),
+    }
+  }
+}
+
+function toIndexedChange(row: SqlRow): IndexedChange {
+  const incarnation = text(row, "incarnation")
+  const position = integer(row, "position")
+  return {
+    seq: integer(row, "seq"),
+    id: `${incarnation}:${position}`,
+    incarnation,
+    type: text(row, "type") as ChangeType,
+    at: integer(row, "at"),
+    instance: text(row, "instance"),
+    workflow: text(row, "workflow"),
+    version: text(row, "version"),
+    taskQueue: text(row, "queue") || defaultQueue,
+    run: integer(row, "run"),
+    position,
+    data: JSON.parse(text(row, "data")) as Change["data"],
+  }
+}

@@ -48,6 +48,7 @@ const byCode = new Map<ErrorCode, number>([
     "READ_ONLY",
     "SHARD_FAILED",
     "STORE_FAILED",
+    "STORE_UNREACHABLE",
     "UNAUTHORIZED",
     "UNKNOWN_ROUTE",
     "UNREACHABLE",

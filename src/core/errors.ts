@@ -72,6 +72,7 @@ export type ErrorCode =
   | "STEP_FAILED"
   | "STEP_TIMEOUT"
   | "STORE_FAILED"
+  | "STORE_UNREACHABLE"
   | "TERMINATED"
   | "TOO_MANY_CRASHES"
   | "UNAUTHORIZED"

@@ -15,7 +15,7 @@ import type {
   WorkflowLog,
 } from "./context.ts"
 import { durationMs } from "./duration.ts"
-import { PerdureError } from "./errors.ts"
+import { type ErrorCode, PerdureError } from "./errors.ts"
 import type { ChildReach } from "./execution-spec.ts"
 import type { Handlers } from "./handlers.ts"
 import { checkEventType, checkId, type Limits } from "./limits.ts"
@@ -233,7 +233,17 @@ const ownRetry = {
   retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !transient.has(error.code) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
 }
 
-const transient = new Set(["STORE_FAILED", "DATABASE_BUSY", "DISK_FULL", "ENGINE_CLOSED"])
+/** Of the store, none of the workflow's doing: somebody may mend it. */
+const transient = new Set<ErrorCode>([
+  "DATABASE_BUSY",
+  "DATABASE_CORRUPT",
+  "DATABASE_UNREADABLE",
+  "DISK_FULL",
+  "ENGINE_CLOSED",
+  "READ_ONLY",
+  "STORE_FAILED",
+  "STORE_UNREACHABLE",
+])
 
 function checkFunction(what: string, value: unknown): void {
   if (typeof value !== "function") throw new PerdureError("BAD_OPTION", `${what} is no function`)

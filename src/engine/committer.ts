@@ -1,3 +1,4 @@
+import { PerdureError } from "../core/errors.ts"
 import type { Logger } from "../ports/host.ts"
 import type { Sql } from "../core/sql.ts"
 import type { JournalStore, Turn, TurnOutcome } from "../ports/journal-store.ts"
@@ -99,9 +100,11 @@ export class Committer {
       this.commits++
       this.turns += batch.size
     } catch (error) {
-      if (batch.size === 1) {
+      // Where the store is away, no turn of them is the culprit.
+      if (batch.size === 1 || PerdureError.is(error, "STORE_UNREACHABLE")) {
         this.onWritten()
-        return this.#tell(batch, 0, { error })
+        for (let at = 0; at < batch.size; at++) this.#tell(batch, at, { error })
+        return
       }
       const middle = batch.size >> 1
       await this.#write(batch.slice(0, middle))

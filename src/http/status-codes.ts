@@ -66,6 +66,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   STEP_FAILED: 422,
   STEP_TIMEOUT: 422,
   STORE_FAILED: 500,
+  STORE_UNREACHABLE: 503,
   TERMINATED: 422,
   TOO_MANY_CRASHES: 422,
   UNAUTHORIZED: 401,

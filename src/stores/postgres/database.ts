@@ -2,10 +2,13 @@ import { setTimeout as delay } from "node:timers/promises"
 import { closedStore } from "../closed-store.ts"
 import type { PgModule, PostgresClient, PostgresPool, PostgresResult } from "./pg.ts"
 import { isCollision, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
+import { commitStatement } from "./statement-purpose.ts"
 
 const int8 = 20
 const collisionsMax = 10
 const outageMs = 60_000
+/** Lists and counts may look at much. */
+const searchMs = 600_000
 
 export type PgRow = Record<string, unknown>
 
@@ -15,18 +18,25 @@ export interface Queries {
   get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined>
 }
 
+/** What was sent last over a connection. */
+interface Sent {
+  statement: string | undefined
+}
+
 /** The connections of one open store. Each statement has a name, under which a connection prepares it once. */
 export class Database implements Queries {
   /** The schema, quoted. */
   readonly schema: string
   readonly #pool: PostgresPool
   readonly #types: PgModule["types"]
+  readonly #server: string
   readonly #closing = new AbortController()
   readonly #open = new Set<Promise<unknown>>()
 
-  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string) {
+  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string, server = "") {
     this.#pool = pool
     this.schema = schema
+    this.#server = server
     // All our numbers are below 2^53.
     this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
   }
@@ -37,7 +47,7 @@ export class Database implements Queries {
 
   /** A single statement: a transaction of its own. */
   async all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]> {
-    return this.#use(async (client) => (await this.#send(client, name, text, values)).rows)
+    return this.#use(async (client, sent) => (await this.#send(client, sent, name, text, values)).rows)
   }
 
   async get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined> {
@@ -46,7 +56,10 @@ export class Database implements Queries {
 
   /** A statement that is put together for the occasion. */
   async unnamed(text: string, ...values: unknown[]): Promise<PgRow[]> {
-    return this.#use(async (client) => (await client.query({ text, values, types: this.#types })).rows)
+    return this.#use(async (client, sent) => {
+      sent.statement = "list"
+      return (await client.query({ text, values, types: this.#types, query_timeout: searchMs })).rows
+    })
   }
 
   /** For what may be done again although it may have been done: it waits for a server that is away. */
@@ -64,14 +77,15 @@ export class Database implements Queries {
 
   /** All of it or nothing. A collision with others rolls back, and `fn` is called again. */
   async transaction<T>(fn: (queries: Queries, client: PostgresClient) => Promise<T>): Promise<T> {
-    return this.#use(async (client) => {
+    return this.#use(async (client, sent) => {
       const queries: Queries = {
-        all: async (name, text, ...values) => (await this.#send(client, name, text, values)).rows,
-        get: async (name, text, ...values) => (await this.#send(client, name, text, values)).rows[0],
+        all: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows,
+        get: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows[0],
       }
       await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
       try {
         const result = await fn(queries, client)
+        sent.statement = commitStatement
         await client.query("COMMIT")
         return result
       } catch (error) {
@@ -87,7 +101,7 @@ export class Database implements Queries {
     await Promise.allSettled(this.#open)
   }
 
-  async #use<T>(fn: (client: PostgresClient) => Promise<T>): Promise<T> {
+  async #use<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
     if (this.closed) throw closedStore()
     const work = this.#attempt(fn)
     this.#open.add(work)
@@ -98,8 +112,9 @@ export class Database implements Queries {
     }
   }
 
-  async #attempt<T>(fn: (client: PostgresClient) => Promise<T>): Promise<T> {
+  async #attempt<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      const sent: Sent = { statement: undefined }
       try {
         const client = await this.#pool.connect()
         let broken: Error | undefined
@@ -109,7 +124,7 @@ export class Database implements Queries {
         }
         client.on("error", onError)
         try {
-          return await fn(client)
+          return await fn(client, sent)
         } catch (error) {
           if (isUnreachable(error)) broken = error instanceof Error ? error : new Error(String(error))
           throw error
@@ -122,7 +137,7 @@ export class Database implements Queries {
         // Rolled back, or never begun.
         if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
         else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)
-        else throw postgresFailure(error)
+        else throw postgresFailure(error, { server: this.#server, statement: sent.statement })
       }
     }
   }
@@ -134,7 +149,8 @@ export class Database implements Queries {
     })
   }
 
-  #send(client: PostgresClient, name: string, text: string, values: unknown[]): Promise<PostgresResult> {
+  #send(client: PostgresClient, sent: Sent, name: string, text: string, values: unknown[]): Promise<PostgresResult> {
+    sent.statement = name
     // Prepared statements outlive a schema's name in the pool of a user that has several of ours.
     return client.query({ name: `${this.schema}.${name}`, text, values, types: this.#types })
   }

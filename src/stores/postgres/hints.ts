@@ -9,6 +9,7 @@ import type { PostgresPool } from "./pg.ts"
 /** Whoever follows says so three times within this. */
 const followedMs = 90_000
 const hearingMs = 100
+const resendMs = 250
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
 
@@ -145,7 +146,12 @@ export class Hints {
         throw error
       }
     } catch (error) {
-      if (!this.#closed) this.#log.debug("a hint to other processes could not be sent", { error })
+      if (this.#closed) return
+      this.#log.debug("a hint to other processes could not be sent; trying again", { error })
+      // What it tells of may have been written a moment before the connection broke, and others would only find it when they next sweep.
+      setTimeout(() => {
+        for (const flag of flags) this.#out.add(flag)
+      }, resendMs).unref()
     }
   }
 }

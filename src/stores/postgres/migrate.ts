@@ -2,6 +2,9 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Database, Queries } from "./database.ts"
 import { type Migration, migrations } from "./schema.ts"
 
+/** A migration of a large database takes its time, and so does the wait for it. */
+const patienceMs = 3_600_000
+
 /**
  * Brings a schema to the newest version this code knows. Any number of processes may do so at once: they stand in line for one lock,
  * which ends with the transaction. A newer schema is used as it is while it says that code of our age may.
@@ -13,7 +16,11 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
   if (before.version >= newest) return
   const { schema } = database
   await database.transaction(async (queries, client) => {
-    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`perdure migrations of ${schema}`])
+    await client.query({
+      text: `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
+      values: [`perdure migrations of ${schema}`],
+      query_timeout: patienceMs,
+    })
     // Another process may have been first.
     const { version } = await versionOf(queries, schema)
     if (version === 0) {
@@ -24,7 +31,7 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
     }
     for (const step of steps) {
       if (step.version <= version) continue
-      for (const statement of step.statements(schema)) await client.query(statement)
+      for (const statement of step.statements(schema)) await client.query({ text: statement, query_timeout: patienceMs })
       await client.query(`DELETE FROM ${schema}.meta`)
       await client.query(`INSERT INTO ${schema}.meta (version, compatible) VALUES ($1, $2)`, [step.version, step.compatible])
     }

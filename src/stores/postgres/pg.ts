@@ -21,6 +21,8 @@ export interface PostgresQuery {
   readonly values?: unknown[]
   /** Of a statement that is prepared once per connection. */
   readonly name?: string
+  /** Of this statement, in place of the connection's. */
+  readonly query_timeout?: number
   readonly types?: { getTypeParser(oid: number, format?: string): unknown }
 }
 

@@ -24,22 +24,30 @@ export class PostgresDirectory implements Directory {
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     if (messages.length === 0) return []
-    const deliveries = await deliver(this.#database, this.#database.schema, messages)
-    if (deliveries.includes("delivered")) this.#tables.hints.work()
-    return deliveries
+    let isNews = true
+    try {
+      const deliveries = await deliver(this.#database, this.#database.schema, messages)
+      isNews = deliveries.includes("delivered")
+      return deliveries
+    } finally {
+      // Also where the answer was lost: they may be there.
+      if (isNews) this.#tables.hints.work()
+    }
   }
 
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
     const { schema } = this.#database
-    const delivery = await this.#database.transaction(async (queries) => {
-      const [written] = await writeTurns(queries, schema, [create], false)
-      // Sent again after an unknown outcome: the message went in together with the creation.
-      if (written === "recorded") return "created"
-      const [delivered = "absent"] = await deliver(queries, schema, [message])
-      return written === "written" ? "created" : delivered
-    })
-    this.#tables.hints.work()
-    return delivery
+    try {
+      return await this.#database.transaction(async (queries) => {
+        const [written] = await writeTurns(queries, schema, [create], false)
+        // Sent again after an unknown outcome: the message went in together with the creation.
+        if (written === "recorded") return "created"
+        const [delivered = "absent"] = await deliver(queries, schema, [message])
+        return written === "written" ? "created" : delivered
+      })
+    } finally {
+      this.#tables.hints.work()
+    }
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {

@@ -88,9 +88,12 @@ export class PostgresJournalStore implements JournalStore {
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     if (turns.length === 0) return []
-    const outcomes = await this.#committer.commit(turns)
-    this.#tables.hints.turns(turns)
-    return outcomes
+    try {
+      return await this.#committer.commit(turns)
+    } finally {
+      // Also where the answer was lost: they may be written.
+      this.#tables.hints.turns(turns)
+    }
   }
 
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {

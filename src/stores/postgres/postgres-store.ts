@@ -17,12 +17,14 @@ interface Opening {
   readonly isGiven: boolean
   readonly types: PgModule["types"]
   readonly schema: string
+  /** Where the database is, for people. */
+  readonly server: string
   readonly context: StoreContext
 }
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
-  const { pool, types, schema, context } = opening
-  const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`)
+  const { pool, types, schema, server, context } = opening
+  const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`, server)
   const onError = (error: Error) => {
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
@@ -43,7 +45,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     return new PostgresStore(database, hints, clock, context.role, end)
   } catch (error) {
     await end()
-    throw postgresFailure(error)
+    throw postgresFailure(error, { server, statement: undefined })
   }
 }
 

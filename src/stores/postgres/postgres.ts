@@ -1,10 +1,16 @@
+import { type Duration, durationMs } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { StoreProvider } from "../../ports/store.ts"
+import { FailoverPool, requireWritable } from "./failover-pool.ts"
 import type { PgModule, PostgresPool } from "./pg.ts"
 import { openPostgresStore } from "./postgres-store.ts"
+import { type ServerAddress, serverOfPool, serversOf } from "./server-address.ts"
 
 export interface PostgresOptions {
-  /** Such as "postgresql://user:password@host/database". */
+  /**
+   * Such as "postgresql://user:password@host/database". Several servers, of which one at a time can be written to, are separated by
+   * commas: "postgresql://user:password@db1:5432,db2:5432/database?target_session_attrs=read-write".
+   */
   readonly connectionString?: string
   /** In place of a connection string: a pool of `pg`, of at least three connections. It stays open when the engine closes. */
   readonly pool?: PostgresPool
@@ -12,25 +18,38 @@ export interface PostgresOptions {
   readonly schema?: string
   /** Connections at most, where there is no pool. One of them listens. Default 10. */
   readonly maxConnections?: number
+  /** Where there is no pool: how long a server may be silent until the connection counts as lost. Default "30s". */
+  readonly answerTimeout?: Duration
 }
 
 /** A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. */
 export function postgres(options: PostgresOptions): StoreProvider {
-  const { connectionString, pool, schema = "perdure", maxConnections = 10 } = options
+  const { connectionString, pool, schema = "perdure", maxConnections = 10, answerTimeout = "30s" } = options
   if ((typeof connectionString === "string") === (pool !== undefined) || connectionString === "")
     throw new PerdureError("BAD_OPTION", `postgres() needs a connectionString, such as "postgresql://user:password@host/database", or a pool of pg`)
   if (typeof schema !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(schema) || /^pg_/i.test(schema))
     throw new PerdureError("BAD_OPTION", `schema is a name of at most 40 letters, digits and underscores, not ${JSON.stringify(schema)}`)
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 3)
     throw new PerdureError("BAD_OPTION", `maxConnections is a whole number of at least 3, not ${String(maxConnections)}`)
+  const answerMs = durationMs(answerTimeout, "answerTimeout")
+  const servers = connectionString === undefined ? [] : serversOf(connectionString)
   return {
     name: "postgres",
     open: async (context) => {
       const pg = await loadPg()
-      const own = () => new pg.Pool({ connectionString, max: maxConnections, application_name: "perdure", connectionTimeoutMillis: 10_000, keepAlive: true })
-      return openPostgresStore({ pool: pool ?? own(), isGiven: pool !== undefined, types: pg.types, schema, context })
+      const own = () => ownPool(pg, servers, { max: maxConnections, query_timeout: answerMs, connectionTimeoutMillis: Math.min(10_000, answerMs) })
+      const server = pool ? serverOfPool(pool) : servers.map(({ name }) => name).join(" or ")
+      return openPostgresStore({ pool: pool ?? own(), isGiven: pool !== undefined, types: pg.types, schema, server, context })
     },
   }
+}
+
+function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {
+  // A server that vanished without a word is noticed on connections that only wait, too.
+  const options = { ...limits, application_name: "perdure", keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
+  const [first, ...others] = servers.map(({ connectionString }) => connectionString)
+  if (others.length === 0) return new pg.Pool({ ...options, connectionString: first })
+  return new FailoverPool([first, ...others].map((server) => new pg.Pool({ ...options, connectionString: server, onConnect: requireWritable })))
 }
 
 async function loadPg(): Promise<PgModule> {

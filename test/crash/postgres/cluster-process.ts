@@ -8,6 +8,7 @@ export interface ClusterWorkerOptions {
   readonly schema: string
   readonly lease: Duration
   readonly stepMs: number
+  readonly answerTimeout?: Duration
 }
 
 export type ClusterReport = { readonly type: "ready" } | { readonly type: "step"; readonly instance: string; readonly step: number }

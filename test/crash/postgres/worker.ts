@@ -1,13 +1,13 @@
 // One worker on a PostgreSQL database, until it is told to end. It reports each call of a step's function.
 
-import { Perdure, workflow } from "../../../src/index.ts"
+import { type Context, Perdure, workflow } from "../../../src/index.ts"
 import { postgres } from "../../../src/postgres.ts"
 import type { ClusterReport, ClusterWorkerOptions } from "./cluster-process.ts"
 
-const { url, schema, lease, stepMs } = JSON.parse(process.argv[2] ?? "{}") as ClusterWorkerOptions
+const { url, schema, lease, stepMs, answerTimeout = "30s" } = JSON.parse(process.argv[2] ?? "{}") as ClusterWorkerOptions
 const report = (message: ClusterReport) => process.send?.(message)
 
-const count = workflow("count", async (ctx, steps: number) => {
+async function counted(ctx: Context, steps: number): Promise<readonly number[]> {
   const results: number[] = []
   for (let n = 0; n < steps; n++) {
     results.push(
@@ -19,11 +19,23 @@ const count = workflow("count", async (ctx, steps: number) => {
     )
   }
   return results
-})
+}
+
+const workflows = [
+  workflow("count", counted),
+  workflow("limited", { concurrency: 2 }, counted),
+  workflow("echo", async (ctx) => {
+    const words = [await ctx.waitForEvent("word")]
+    // One that was delivered twice would be there by then.
+    await ctx.sleep("a moment", "200ms")
+    const more = await ctx.waitForEvent("another word", { type: "word", timeout: 1, default: undefined })
+    return more === undefined ? words : [...words, more]
+  }),
+]
 
 const engine = await Perdure.open({
-  store: postgres({ connectionString: url, schema }),
-  workflows: [count],
+  store: postgres({ connectionString: url, schema, answerTimeout }),
+  workflows,
   lease,
   log: { debug() {}, info() {}, warn() {}, error() {} },
 })

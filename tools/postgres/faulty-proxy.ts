@@ -1,0 +1,200 @@
+// A proxy between a client and PostgreSQL that knows just enough of the protocol (version 3) to do harm at a chosen statement.
+
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { MessageReader, messageTypes, refusal, rollback, statementOf } from "./wire-messages.ts"
+
+export type Harm =
+  /** The connection is cut before the server hears of the statement, */
+  | "cut before"
+  /** or after it has done it, and before the client hears of that. */
+  | "cut after"
+  /** It is answered with this error instead, and rolled back. */
+  | { readonly sqlState: string }
+  | { readonly delayMs: number }
+
+export interface Fault {
+  /** The statement's text, or the name under which it was prepared. */
+  readonly at: RegExp
+  readonly harm: Harm
+  /** How often; then it is over. */
+  times: number
+}
+
+export class FaultyProxy {
+  readonly #server: Server
+  readonly #links = new Set<Link>()
+  readonly #faults = new Set<Fault>()
+  readonly #target: number
+  /** How often harm was done. */
+  hits = 0
+  #silent = false
+  #refusing = false
+
+  private constructor(server: Server, target: number) {
+    this.#server = server
+    this.#target = target
+    server.on("connection", (socket) => {
+      if (this.#refusing) return void socket.destroy()
+      const link = new Link(socket, connect(this.#target, "127.0.0.1"), this)
+      this.#links.add(link)
+      socket.once("close", () => this.#links.delete(link))
+    })
+  }
+
+  /** Before the server of that URL. */
+  static async before(url: string): Promise<FaultyProxy> {
+    const server = createServer()
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    return new FaultyProxy(server, Number(new URL(url).port))
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** The same database, through the proxy. */
+  url(direct: string): string {
+    const url = new URL(direct)
+    url.port = String(this.port)
+    return url.href
+  }
+
+  inject(at: RegExp, harm: Harm, times = Infinity): Fault {
+    const fault = { at, harm, times }
+    this.#faults.add(fault)
+    return fault
+  }
+
+  heal(): void {
+    this.#faults.clear()
+    this.#refusing = false
+    this.#silent = false
+    for (const link of this.#links) link.goOn()
+  }
+
+  /** All connections end, without a word. */
+  cut(): void {
+    for (const link of this.#links) link.cut()
+  }
+
+  /** As `cut`, and nobody gets a new one. */
+  refuse(): void {
+    this.#refusing = true
+    this.cut()
+  }
+
+  /** Connections stay, and nothing comes through in either direction. */
+  silence(): void {
+    this.#silent = true
+  }
+
+  get isSilent(): boolean {
+    return this.#silent
+  }
+
+  /** The harm for a statement, if there is any. */
+  harmAt(statement: string): Harm | undefined {
+    for (const fault of this.#faults) {
+      if (fault.times <= 0 || !fault.at.test(statement)) continue
+      fault.times--
+      this.hits++
+      return fault.harm
+    }
+    return undefined
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close")
+    this.#server.close()
+    this.cut()
+    await closed
+  }
+}
+
+/** One connection of a client, and the one to the server that goes with it. */
+class Link {
+  readonly #client: Socket
+  readonly #server: Socket
+  readonly #proxy: FaultyProxy
+  readonly #fromClient = new MessageReader(true)
+  readonly #fromServer = new MessageReader(false)
+  /** Not passed on yet, while nothing comes through. */
+  readonly #held: { readonly to: Socket; readonly bytes: Buffer }[] = []
+  /** What the client sends belongs to a statement that was refused, up to its end. */
+  #isRefusing: string | undefined
+  /** So many answers of the server are not for the client; then this is done. */
+  #unheard = 0
+  #afterwards: () => void = () => {}
+  #isInTransaction = false
+  #delayed: Promise<void> = Promise.resolve()
+
+  constructor(client: Socket, server: Socket, proxy: FaultyProxy) {
+    this.#client = client
+    this.#server = server
+    this.#proxy = proxy
+    client.on("data", (bytes: Buffer) => this.#fromClient.read(bytes).forEach((message) => this.#toServer(message)))
+    server.on("data", (bytes: Buffer) => this.#fromServer.read(bytes).forEach((message) => this.#toClient(message)))
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true)
+      socket.on("error", () => this.cut())
+      socket.on("close", () => this.cut())
+    }
+  }
+
+  cut(): void {
+    this.#client.destroy()
+    this.#server.destroy()
+  }
+
+  goOn(): void {
+    for (const { to, bytes } of this.#held.splice(0)) to.write(bytes)
+  }
+
+  #toServer(message: Buffer): void {
+    const type = message[0]
+    if (this.#isRefusing !== undefined) {
+      if (type === messageTypes.sync) this.#refuse(this.#isRefusing, message)
+      return
+    }
+    const statement = statementOf(message)
+    const harm = statement === undefined ? undefined : this.#proxy.harmAt(statement)
+    if (harm === undefined) return this.#pass(this.#server, message)
+    if (harm === "cut before") return this.cut()
+    if (harm === "cut after") this.#swallow(1, () => this.cut())
+    else if ("delayMs" in harm) this.#delayed = this.#delayed.then(() => new Promise((resolve) => setTimeout(resolve, harm.delayMs)))
+    else if (type === messageTypes.query) return this.#refuse(harm.sqlState)
+    else return void (this.#isRefusing = harm.sqlState)
+    this.#pass(this.#server, message)
+  }
+
+  /** As the server would: the transaction is lost with the statement. A preparation that went before stands. */
+  #refuse(sqlState: string, sync?: Buffer): void {
+    this.#isRefusing = undefined
+    const instead = [...(sync ? [sync] : []), ...(this.#isInTransaction ? [rollback()] : [])]
+    const answer = () => this.#pass(this.#client, refusal(sqlState))
+    if (instead.length === 0) return answer()
+    this.#swallow(instead.length, answer)
+    for (const message of instead) this.#pass(this.#server, message)
+  }
+
+  #swallow(answers: number, afterwards: () => void): void {
+    this.#unheard = answers
+    this.#afterwards = afterwards
+  }
+
+  #toClient(message: Buffer): void {
+    const type = message[0]
+    if (type === messageTypes.readyForQuery) this.#isInTransaction = message[5] !== "I".charCodeAt(0)
+    if (this.#unheard === 0 || type === messageTypes.parseComplete) return this.#pass(this.#client, message)
+    if (type === messageTypes.readyForQuery && --this.#unheard === 0) this.#afterwards()
+  }
+
+  #pass(to: Socket, bytes: Buffer): void {
+    void this.#delayed.then(() => {
+      if (this.#proxy.isSilent) this.#held.push({ to, bytes })
+      else if (!to.destroyed) to.write(bytes)
+    })
+  }
+}

@@ -42,12 +42,17 @@ export function serversOf(connectionString: string): readonly ServerAddress[] {
 /** As far as the pool of a user says. */
 export function serverOfPool(pool: unknown): string {
   const options = typeof pool === "object" && pool !== null && "options" in pool ? pool.options : undefined
-  const { connectionString, host, port, database } = (options ?? {}) as Record<string, unknown>
+  const { connectionString, host, port, database } = (options ?? {}) as {
+    connectionString?: unknown
+    host?: unknown
+    port?: string | number
+    database?: unknown
+  }
   if (typeof connectionString === "string") return serversOf(connectionString)[0]?.name ?? ""
   return typeof host === "string" ? nameOf(host, port, typeof database === "string" ? database : undefined) : "where the pool connects to"
 }
 
-function nameOf(host: string, port: unknown, database: string | undefined): string {
+function nameOf(host: string, port: string | number | null | undefined, database: string | undefined): string {
   const isWhole = /:\d+$/.test(host) || host.startsWith("/")
   const name = isWhole ? host : `${host}:${String(port ?? process.env["PGPORT"] ?? 5432)}`
   return database === undefined ? name : `${name}, database "${database}"`

@@ -33,7 +33,7 @@ function layerOf(path: string): Layer | "entry" | undefined {
 const sources = readSourceFiles("src")
 const modules = sources.filter((file) => !file.isTest)
 /** Suites for stores and hosts stand beside the test kit, and do not ship: tsconfig.build.json leaves them out. */
-const shipped = modules.filter((file) => !/^src\/testing\/(store-conformance|client-conformance|scenarios)\//.test(file.path))
+const shipped = modules.filter((file) => !/^src\/testing\/(store-conformance|host-conformance|client-conformance|scenarios)\//.test(file.path))
 const entries = modules.filter((file) => layerOf(file.path) === "entry")
 
 /** Fails with the whole list, one finding a line. */

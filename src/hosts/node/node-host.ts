@@ -24,6 +24,7 @@ export class NodeHost implements Host {
 
   /** From a pool: a call to the system for a few bytes costs more than all that they are needed for. */
   randomBytes(length: number): Uint8Array {
+    if (length > this.#pool.length) return randomFillSync(new Uint8Array(length))
     if (this.#poolUsed + length > this.#pool.length) {
       randomFillSync(this.#pool)
       this.#poolUsed = 0

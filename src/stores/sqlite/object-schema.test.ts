@@ -38,7 +38,7 @@ it("an object has the newest schema, and every table and index that a file has, 
   for (const name of [...missing("table"), ...missing("index")]) for (const statement of objectParts(name)) object.exec(statement)
   expect(missing("table")).toEqual([])
   expect(missing("index")).toEqual([])
-  for (const table of namesOf(file, "table")) expect(columnsOf(object, table), table).toEqual(columnsOf(file, table))
+  for (const table of namesOf(file, "table")) expect([table, columnsOf(object, table)]).toEqual([table, columnsOf(file, table)])
   const text = (driver: NodeSqlDriver) => driver.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name").all()
   expect(text(object)).toEqual(text(file))
   expect(object.prepare("SELECT * FROM perdure_line").all()).toEqual(file.prepare("SELECT * FROM perdure_line").all())

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest"
+import { type CurrentHost, quiet } from "./host-bed.ts"
+
+export function lifeCases(bed: CurrentHost): void {
+  describe("quiescence", () => {
+    it("comes when every promise that could settle has settled, however long the chain", async () => {
+      const { host } = bed()
+      let links = 0
+      const chain = async () => {
+        for (let i = 0; i < 10_000; i++) {
+          await Promise.resolve()
+          links++
+        }
+      }
+      const done = quiet(host).then(() => links)
+      void chain()
+      expect(await done).toBe(10_000)
+    })
+
+    it("comes later than the call", async () => {
+      const { host } = bed()
+      let isOver = false
+      const done = new Promise<boolean>((resolve) => host.quiesce(() => resolve(isOver)))
+      isOver = true
+      expect(await done).toBe(true)
+    })
+
+    it("comes in the order in which it was asked for, and what follows from one is done before the next", async () => {
+      const { host } = bed()
+      const seen: string[] = []
+      const all = new Promise<void>((resolve) => {
+        host.quiesce(() => {
+          seen.push("first")
+          void Promise.resolve()
+            .then(() => undefined)
+            .then(() => seen.push("after the first"))
+        })
+        host.quiesce(() => {
+          seen.push("second")
+          host.quiesce(resolve)
+        })
+      })
+      await all
+      expect(seen).toEqual(["first", "after the first", "second"])
+    })
+
+    it("comes a thousand times in a row", async () => {
+      const { host } = bed()
+      let times = 0
+      await new Promise<void>((resolve) => {
+        const again = () => (++times === 1_000 ? resolve() : host.quiesce(again))
+        host.quiesce(again)
+      })
+      expect(times).toBe(1_000)
+    })
+  })
+
+  describe("randomness", () => {
+    it.each([0, 1, 16, 4_096, 10_000])("gives as many bytes as are asked for: %i", (length) => {
+      expect(bed().host.randomBytes(length)).toHaveLength(length)
+    })
+
+    it("gives bytes that are the caller's own, and never the same again", () => {
+      const { host } = bed()
+      const texts = new Set<string>()
+      for (let i = 0; i < 1_000; i++) {
+        const bytes = host.randomBytes(16)
+        texts.add(bytes.join())
+        bytes.fill(0)
+      }
+      expect(texts.size).toBe(1_000)
+    })
+  })
+
+  it("a logger that throws is the user's affair", () => {
+    const { log } = bed().host
+    expect(() => {
+      log.debug("one")
+      log.info("two")
+      log.warn("three", { four: 5 })
+      log.error("six")
+    }).not.toThrow()
+  })
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest"
+import type { Scope } from "../../ports/host.ts"
+import { type CurrentHost, quiet } from "./host-bed.ts"
+
+const engine = {}
+const scopeOf = (instance: string): Scope => ({ engine, instance })
+
+export function scopeCases(bed: CurrentHost): void {
+  describe("scopes", () => {
+    it("code outside of all has none, and what runs in one is given it, and its answer given back", () => {
+      const { host } = bed()
+      const scope = scopeOf("i")
+      expect(host.currentScope()).toBeUndefined()
+      expect(host.runIn(scope, (given) => [given, host.currentScope()])).toEqual([scope, scope])
+      expect(host.currentScope()).toBeUndefined()
+    })
+
+    it("what is thrown in one comes out, and the scope is left", () => {
+      const { host } = bed()
+      const fail = () =>
+        host.runIn(scopeOf("i"), () => {
+          throw new Error("no")
+        })
+      expect(fail).toThrow("no")
+      expect(host.currentScope()).toBeUndefined()
+    })
+
+    it("a scope follows its code through awaits, and those of others do not get mixed up with it", async () => {
+      const { host } = bed()
+      const seen: string[] = []
+      const code = async (scope: Scope) => {
+        for (let i = 0; i < 3; i++) {
+          seen.push(`${scope.instance} ${host.currentScope()?.instance}`)
+          await (i === 1 ? quiet(host) : Promise.resolve())
+        }
+        return host.currentScope()
+      }
+      const scopes = ["a", "b", "c"].map(scopeOf)
+      expect(await Promise.all(scopes.map((scope) => host.runIn(scope, code)))).toEqual(scopes)
+      expect(new Set(seen)).toEqual(new Set(["a a", "b b", "c c"]))
+      expect(host.currentScope()).toBeUndefined()
+    })
+
+    it("a scope inside another hides it, until it is left", async () => {
+      const { host } = bed()
+      const [outer, inner] = [scopeOf("i"), { ...scopeOf("i"), step: "s" }]
+      const seen = await host.runIn(outer, async () => {
+        const inside = await host.runIn(inner, async () => {
+          await Promise.resolve()
+          return host.currentScope()
+        })
+        return [inside, host.currentScope()]
+      })
+      expect(seen).toEqual([inner, outer])
+    })
+  })
+}

@@ -15,6 +15,7 @@ export class Committer {
   readonly #journal: JournalStore
   readonly #arm: () => void
   readonly #log: Logger
+  readonly #isElsewhere: (id: string) => boolean
   #gathering = new Batch([], [])
   /** Turns that are being written. */
   #writing = 0
@@ -27,10 +28,12 @@ export class Committer {
   commits = 0
   turns = 0
 
-  constructor(journal: JournalStore, arm: () => void, log: Logger) {
+  /** `isElsewhere`: another store writes the turns of that instance. */
+  constructor(journal: JournalStore, arm: () => void, log: Logger, isElsewhere: (id: string) => boolean = () => false) {
     this.#journal = journal
     this.#arm = arm
     this.#log = log
+    this.#isElsewhere = isElsewhere
   }
 
   get idle(): boolean {
@@ -50,6 +53,8 @@ export class Committer {
   /** The listener is told once, after the transaction. */
   submit(turn: Turn, listener: CommitListener): void {
     if (this.#abandoned) return
+    // What is far away must not hold up what is here.
+    if (this.#isElsewhere(turn.instance)) return void this.#write(new Batch([turn], [listener]))
     this.#gathering.turns.push(turn)
     this.#gathering.listeners.push(listener)
     if (this.#writing === 0) this.#arm()

@@ -75,7 +75,7 @@ export class Worker implements Runtime {
     this.#limits = new LimitDesk(store.flow, registry, host, this.timers)
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
-    this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log)
+    this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log, (id) => this.#isElsewhere(id))
     this.transactions = store.transactions
     this.residency = new Residency(settings)
     const { concurrentStepsMax, budget } = settings
@@ -182,7 +182,8 @@ export class Worker implements Runtime {
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
   begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
-    if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || !this.#registry.executes(workflow, instance.queue)) return false
+    if (!this.#active || this.residency.room === 0 || this.residency.get(instance.id) || this.#isElsewhere(instance.id)) return false
+    if (!this.#registry.executes(workflow, instance.queue)) return false
     const runner = new InstanceRunner(this, workflow, instance)
     runner.begin(beginning, (result) => {
       // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
@@ -195,6 +196,10 @@ export class Worker implements Runtime {
     // Only now: where its input cannot be encoded, nothing has begun.
     this.residency.add(runner)
     return true
+  }
+
+  #isElsewhere(id: string): boolean {
+    return this.#store.isElsewhere?.(id) === true
   }
 
   /** Others wait for room. */

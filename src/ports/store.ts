@@ -21,6 +21,8 @@ export interface Store {
   onHint(listener: (hint?: Hint) => void): () => void
   /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
   now?(): number
+  /** Of a store that holds one instance only: whether this one is held by another, which writes its turns for us. */
+  isElsewhere?(id: string): boolean
   /** How often an engine looks for what no hint told of, where the user has not said. Undefined: as the engine likes. */
   readonly sweepMs?: number
   close(): Promise<void>

@@ -20,7 +20,10 @@ export default defineConfig({
       miniflare: {
         compatibilityDate: "2026-09-01",
         compatibilityFlags: ["nodejs_compat"],
-        durableObjects: { BARE: { className: "BareObject", useSQLite: true } },
+        durableObjects: {
+          BARE: { className: "BareObject", useSQLite: true },
+          WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },
+        },
       },
     }),
   ],

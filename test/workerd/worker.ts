@@ -1,5 +1,7 @@
 import { DurableObject } from "cloudflare:workers"
 
+export { WorkflowRunner } from "./sample-runner.ts"
+
 /** Nothing but storage: for what is tested below the workflow runner. */
 export class BareObject extends DurableObject {}
 

@@ -1,4 +1,5 @@
 import type { Store, StoreContext, StoreProvider, StoreRole } from "../../ports/store.ts"
+import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { closedStore } from "../closed-store.ts"
 import { migrate } from "./migrate.ts"
 import { objectMigrations, objectParts } from "./object-schema.ts"
@@ -11,9 +12,9 @@ import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
 
-/** A store in the database of one Durable Object. The first that opens it in the object is its worker. */
-export function objectStore(storage: ObjectStorage): StoreProvider {
-  return { name: "object", open: async (context) => new ObjectStore(storage, context) }
+/** A store in the database of one Durable Object. The first that opens it in the object is its worker. `outlet`: other instances are elsewhere. */
+export function objectStore(storage: ObjectStorage, outlet?: TurnOutlet): StoreProvider {
+  return { name: "object", open: async (context) => new ObjectStore(storage, context, outlet) }
 }
 
 class ObjectStore implements Store {
@@ -28,10 +29,10 @@ class ObjectStore implements Store {
   #role: StoreRole = "client"
   readonly #listening = new Set<() => void>()
 
-  constructor(storage: ObjectStorage, { now, role }: StoreContext) {
+  constructor(storage: ObjectStorage, { now, role }: StoreContext, outlet?: TurnOutlet) {
     this.#driver = new ObjectSqlDriver(storage, objectParts)
     migrate(this.#driver, objectMigrations)
-    this.#tables = sqliteTables(this.#driver, now)
+    this.#tables = sqliteTables(this.#driver, now, outlet)
     this.journal = new SqliteJournalStore(this.#tables)
     this.directory = new SqliteDirectory(this.#tables)
     this.schedules = new SqliteScheduleStore(this.#tables)

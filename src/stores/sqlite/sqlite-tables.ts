@@ -1,4 +1,5 @@
 import type { SqlDriver } from "../../ports/sql-driver.ts"
+import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { ClaimTable } from "./claim-table.ts"
 import { InboxTable } from "./inbox-table.ts"
 import { JournalTable } from "./journal-table.ts"
@@ -16,9 +17,10 @@ export interface SqliteTables {
   readonly flow: SqliteFlow
 }
 
-export function sqliteTables(driver: SqlDriver, now: () => number): SqliteTables {
+/** `outlet`: other instances are not in this database. */
+export function sqliteTables(driver: SqlDriver, now: () => number, outlet?: TurnOutlet): SqliteTables {
   const journal = new JournalTable(driver)
   const inbox = new InboxTable(driver)
   const flow = new SqliteFlow(driver, now)
-  return { driver, now, claims: new ClaimTable(driver), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now) }
+  return { driver, now, claims: new ClaimTable(driver), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now, outlet) }
 }

@@ -1,6 +1,7 @@
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { InstanceState, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
 import { InstanceNotes } from "./instance-notes.ts"
@@ -19,6 +20,7 @@ export class SqliteTurns {
   readonly #flow: SqliteFlow
   readonly #keys: InstanceKeys
   readonly #now: () => number
+  readonly #outlet: TurnOutlet | undefined
   readonly #create: SqlStatement
   /** Most have no limits, no queue and no memo. */
   readonly #createWithMore: SqlStatement
@@ -28,7 +30,8 @@ export class SqliteTurns {
   readonly #setStateAndDeadline: SqlStatement
   readonly #run: SqlStatement
 
-  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, flow: SqliteFlow, now: () => number) {
+  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, flow: SqliteFlow, now: () => number, outlet?: TurnOutlet) {
+    this.#outlet = outlet
     this.#journal = journal
     this.#inbox = inbox
     this.#flow = flow
@@ -64,6 +67,7 @@ export class SqliteTurns {
     if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
     if (turn.tags !== undefined || turn.memo !== undefined) this.#notes.write(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
+    this.#outlet?.wrote(turn)
     return "committed"
   }
 
@@ -112,6 +116,7 @@ export class SqliteTurns {
     this.#notes.tag(key, createdAt, tags)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
     if (turn.sends !== undefined) this.#send(turn.sends)
+    this.#outlet?.wrote(turn)
     return "committed"
   }
 
@@ -121,7 +126,10 @@ export class SqliteTurns {
   }
 
   #send(messages: readonly NewMessage[]): void {
-    for (const message of messages) this.#inbox.deliver(message, this.#now())
+    for (const message of messages) {
+      if (this.#outlet) this.#outlet.send(message)
+      else this.#inbox.deliver(message, this.#now())
+    }
   }
 
   #outcomeOfCreation(turn: Turn): TurnOutcome {

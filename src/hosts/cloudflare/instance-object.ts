@@ -1,0 +1,237 @@
+import { decodeValue } from "../../core/codec.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { defaultLimits } from "../../core/limits.ts"
+import type { AnyWorkflow } from "../../core/workflow.ts"
+import { Engine } from "../../engine/engine.ts"
+import { notFound } from "../../engine/endings.ts"
+import { WorkflowRegistry } from "../../engine/registry.ts"
+import type { EngineOptions } from "../../engine/settings.ts"
+import type { Delivery } from "../../ports/directory.ts"
+import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { Logger } from "../../ports/host.ts"
+import type { ObjectNetwork } from "../../ports/object-network.ts"
+import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import { AlarmClock } from "./alarm-clock.ts"
+import { encodeAnswer, encodeFailure, objectAnswers, type ObjectMethod } from "./object-answers.ts"
+import { ObjectHost } from "./object-host.ts"
+import { OutboxSender } from "./outbox-sender.ts"
+import type { ObjectStorage } from "./platform.ts"
+
+/** In an object nobody else can take the instance, and nothing is written past its engine: there is nothing to look for. */
+const quiet = { lease: "36500d", sweep: "36500d" } as const
+
+const answerLengthMax = 4 * 1024 * 1024
+
+export interface ObjectSpec {
+  /** The object's, where the platform tells it. */
+  readonly name?: string | undefined
+  readonly storage: ObjectStorage
+  readonly tables: ObjectTables
+  readonly network: ObjectNetwork
+  readonly workflows: readonly AnyWorkflow[]
+  readonly options: EngineOptions
+  readonly log: Logger
+  readonly now?: () => number
+  /** `own`: the id of the object's instance. */
+  openStore(own: () => string | undefined, onWritten: () => void): StoreProvider
+}
+
+/** One instance in one Durable Object: an engine that executes nothing else. */
+export class InstanceObject {
+  readonly #spec: ObjectSpec
+  readonly #host: ObjectHost
+  readonly #clock: AlarmClock
+  readonly #sender: OutboxSender
+  #opening: Promise<Engine> | undefined
+  #id: string | undefined
+  /** Calls under way that may give the object an instance. */
+  #births = 0
+
+  constructor(spec: ObjectSpec) {
+    const { storage, tables, network, log, now } = spec
+    this.#spec = spec
+    this.#host = new ObjectHost(storage, log, now)
+    this.#sender = new OutboxSender(tables, network, () => this.#host.now(), this.#host.log)
+    this.#clock = new AlarmClock(storage, tables, this.#host, () => this.#sender.nextTryAt)
+    // Newer code may want more of its tables than there is.
+    if (tables.isThere()) tables.prepare()
+  }
+
+  get #tables(): ObjectTables {
+    return this.#spec.tables
+  }
+
+  /** A method of the client. */
+  async ask(id: string, method: string, args: string): Promise<string> {
+    try {
+      if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
+      return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[]))
+    } catch (error) {
+      return encodeFailure(error)
+    }
+  }
+
+  async call(id: string, method: ObjectMethod, args: readonly unknown[]): Promise<unknown> {
+    const answer = Object.hasOwn(objectAnswers, method) ? (objectAnswers[method] as (engine: Engine, id: string, ...args: unknown[]) => unknown) : undefined
+    if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
+    const isBirth = method === "start" || method === "sendOrStart"
+    if (isBirth) this.#tables.prepare()
+    if (!this.#adopt(id, isBirth)) throw notFound(id)
+    if (isBirth) this.#births++
+    try {
+      const engine = await this.#open()
+      const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
+      const value = await answer(engine, id, ...args)
+      if (incarnation !== undefined) this.#tables.removed({ id, incarnation })
+      return value
+    } finally {
+      if (isBirth) this.#births--
+      if (isBirth || method === "delete") await this.#leaveIfEmpty()
+    }
+  }
+
+  /** For callers who have the object and need not name its instance. */
+  async callOwn(method: ObjectMethod, args: readonly unknown[]): Promise<unknown> {
+    const id = this.#tables.isThere() ? this.#tables.standing()?.id : undefined
+    if (id === undefined) throw notFound(this.#spec.name ?? "")
+    return this.call(id, method, args)
+  }
+
+  async get(id: string): Promise<InstanceRow | undefined> {
+    if (!this.#adopt(id)) return undefined
+    return (await this.#open()).parts.store.directory.get(id)
+  }
+
+  /** As many turns as fit into one answer. */
+  async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+    if (!this.#adopt(id)) return []
+    const rows = await (await this.#open()).parts.store.journal.readJournal(id, from)
+    let length = 0
+    const isOver = rows.findIndex((row) => {
+      length += row.entries.length + (row.blobs ?? []).reduce((sum, blob) => sum + blob.length, 0)
+      return length > answerLengthMax
+    })
+    return isOver < 0 ? rows : rows.slice(0, isOver + 1)
+  }
+
+  async readInbox(id: string): Promise<readonly Message[]> {
+    if (!this.#adopt(id)) return []
+    return (await this.#open()).parts.store.journal.readInbox([id])
+  }
+
+  /** An instance that another one starts. */
+  async create(turn: Turn): Promise<TurnOutcome> {
+    this.#tables.prepare()
+    if (!this.#adopt(turn.instance, true)) return "lost"
+    this.#births++
+    try {
+      return await this.#create(turn)
+    } finally {
+      this.#births--
+    }
+  }
+
+  async #create(turn: Turn): Promise<TurnOutcome> {
+    const { store, worker } = (await this.#open()).parts
+    // From here to the write nothing can come between.
+    if (this.#tables.isRefused(turn.incarnation)) return "lost"
+    const [outcome = "lost"] = await store.journal.commit([turn])
+    const startAt = turn.state?.dueAt
+    if (outcome === "committed") worker.announce(turn.instance, startAt === undefined || startAt <= this.#host.now() ? undefined : startAt)
+    return outcome
+  }
+
+  async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+    const id = messages[0]?.instance ?? ""
+    if (!this.#adopt(id)) return messages.map(() => "absent" as const)
+    const { store, worker } = (await this.#open()).parts
+    const deliveries = await store.directory.deliver(messages)
+    worker.hint([id])
+    return deliveries
+  }
+
+  /** What another object had to tell. */
+  async take(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
+    this.#tables.prepare()
+    const deliveries = this.#tables.take(from, messages)
+    this.#afterWrite()
+    const standing = this.#tables.standing()
+    if (standing && deliveries.includes("delivered")) (await this.#open()).parts.worker.hint([standing.id])
+    return deliveries
+  }
+
+  /** Never throws: an alarm that fails a few times is not set again. */
+  async alarm(): Promise<void> {
+    try {
+      this.#clock.fired()
+      if (!this.#tables.isThere()) return
+      this.#tables.dropOld()
+      const standing = this.#tables.standing()
+      if (standing) {
+        const { worker } = (await this.#open()).parts
+        this.#host.fireFar()
+        this.#clock.noteTry()
+        worker.hint([standing.id])
+      }
+      this.#sender.send(() => this.#onSent(), true)
+      await this.#leaveIfEmpty()
+      this.#clock.rearm()
+    } catch (error) {
+      this.#host.log.error("an alarm failed; it is set again", { error })
+      this.#clock.rearmSoon()
+    }
+  }
+
+  /** False: the object has another instance, or none and `isBirth` does not say that there will be one. */
+  #adopt(id: string, isBirth = false): boolean {
+    if (!this.#tables.isThere()) return false
+    this.#id = this.#tables.standing()?.id ?? (isBirth ? id : undefined)
+    return this.#id === id
+  }
+
+  #open(): Promise<Engine> {
+    this.#id ??= this.#tables.standing()?.id
+    this.#opening ??= this.#openEngine().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  #openEngine(): Promise<Engine> {
+    const { workflows, options, openStore } = this.#spec
+    const store = openStore(
+      () => this.#id,
+      () => this.#afterWrite(),
+    )
+    return Engine.open({ host: this.#host, store, workflows, options: { ...options, ...quiet } })
+  }
+
+  /** In the same breath as the write, so that both are durable or neither is. */
+  #afterWrite(): void {
+    this.#sender.send(() => this.#onSent())
+    this.#clock.rearm()
+  }
+
+  #onSent(): void {
+    this.#clock.rearm()
+    void this.#leaveIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
+  }
+
+  /** An object without an instance, that has nothing to tell anybody, takes no room. */
+  async #leaveIfEmpty(): Promise<void> {
+    const tables = this.#tables
+    if (this.#births > 0 || !tables.isThere() || tables.standing() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined) return
+    const opening = this.#opening
+    this.#opening = undefined
+    this.#id = undefined
+    tables.forget()
+    const emptied = this.#spec.storage.deleteAll()
+    this.#clock.rearm()
+    const engine = await opening
+    engine?.kill()
+    await engine?.parts.store.close()
+    await emptied
+  }
+}

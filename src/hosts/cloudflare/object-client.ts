@@ -1,0 +1,204 @@
+import { PerdureError } from "../../core/errors.ts"
+import { checkId } from "../../core/limits.ts"
+import type { AnyWorkflow, EventMap, Workflow } from "../../core/workflow.ts"
+import type {
+  BatchItem,
+  BatchResult,
+  Changes,
+  Client,
+  ControlResult,
+  ForkOptions,
+  Handle,
+  InstanceDescription,
+  ListFilter,
+  ListPage,
+  RestartOptions,
+  SendOrStartOptions,
+  StartArguments,
+  StartOptions,
+  TerminateOptions,
+  Why,
+  WorkflowInfo,
+} from "../../engine/client.ts"
+import type { LimitControl } from "../../engine/limit-control.ts"
+import type { ScheduleClient } from "../../engine/schedule-client.ts"
+import { decodeAnswer, encodeCall, type ObjectMethod } from "./object-answers.ts"
+import { type ObjectCalls, ObjectHandle } from "./object-handle.ts"
+import type { ObjectNamespace } from "./platform.ts"
+import { stubOf } from "./stub-network.ts"
+
+/** No instance can have this name; whatever object has it knows the code, and keeps nothing. */
+const anyObject = "$code"
+
+export interface EdgeStartOptions<In> extends StartOptions<In> {
+  /** Where the instance is to live, such as `"weur"`; the platform takes it as a wish. */
+  readonly locationHint?: string
+}
+
+/** What is asked of all instances together, and of what is no instance. */
+export interface Overviews {
+  list(filter: ListFilter): Promise<ListPage>
+  count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>>
+  changes(cursor: string | undefined, instance: string | undefined): Changes
+  readonly schedules: ScheduleClient
+  readonly limits: LimitControl
+}
+
+/** A client of the objects behind a binding. It keeps nothing: one may be made for each request. */
+export class ObjectClient implements Client, ObjectCalls {
+  readonly #namespace: ObjectNamespace
+  readonly #overviews: Overviews
+  readonly #idLengthMax: number | undefined
+
+  constructor(namespace: ObjectNamespace, overviews: Overviews, idLengthMax?: number) {
+    this.#namespace = namespace
+    this.#overviews = overviews
+    this.#idLengthMax = idLengthMax
+  }
+
+  get schedules(): ScheduleClient {
+    return this.#overviews.schedules
+  }
+
+  get limits(): LimitControl {
+    return this.#overviews.limits
+  }
+
+  now(): number {
+    return Date.now()
+  }
+
+  async call(id: string, method: ObjectMethod, args: readonly unknown[], locationHint?: string): Promise<unknown> {
+    // What is no id may be the name of an object that is no instance.
+    checkId(id, this.#idLengthMax)
+    return this.#ask(id, method, args, locationHint)
+  }
+
+  async #ask(name: string, method: string, args: readonly unknown[], locationHint?: string): Promise<unknown> {
+    let answer: string
+    try {
+      answer = await stubOf(this.#namespace, name, { locationHint }).ask(name, method, encodeCall(args))
+    } catch (cause) {
+      if (PerdureError.is(cause)) throw cause
+      throw new PerdureError("UNREACHABLE", `the object of instance "${name}" did not answer; try again`, { details: { instance: name }, cause })
+    }
+    return decodeAnswer(answer)
+  }
+
+  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
+  start(workflow: string, options?: EdgeStartOptions<unknown>): Promise<Handle>
+  async start(workflow: AnyWorkflow | string, options: EdgeStartOptions<unknown> = {}): Promise<Handle> {
+    return this.get(await this.#start(workflow, options))
+  }
+
+  async #start(workflow: AnyWorkflow | string, { locationHint, ...options }: EdgeStartOptions<unknown>): Promise<string> {
+    const { id = crypto.randomUUID() } = options
+    return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }], locationHint)) as string
+  }
+
+  startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
+    const begun = new Map<string, Promise<BatchResult>>()
+    return Promise.all(
+      items.map((item) => {
+        // An id that comes twice is the first one's.
+        const before = item.id === undefined ? undefined : begun.get(item.id)
+        const result = before ? before.then(() => this.#startItem(item)) : this.#startItem(item)
+        if (item.id !== undefined) begun.set(item.id, result)
+        return result
+      }),
+    )
+  }
+
+  async #startItem({ workflow, ...options }: BatchItem): Promise<BatchResult> {
+    try {
+      return { id: await this.#start(workflow, options), created: true }
+    } catch (error) {
+      const cause = PerdureError.is(error) ? error : new PerdureError("INTERNAL_ERROR", "it could not be started", { cause: error })
+      return { id: options.id ?? "", created: false, error: cause }
+    }
+  }
+
+  sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
+    workflow: Workflow<In, Out, Events, Sent>,
+    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
+  ): Promise<Handle<Out, Sent>>
+  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
+    await this.call(options.id, "sendOrStart", [nameOf(workflow), { ...options, ...versionOf(workflow) }])
+    return this.get(options.id)
+  }
+
+  async workflows(): Promise<readonly WorkflowInfo[]> {
+    return (await this.#ask(anyObject, "workflows", [])) as readonly WorkflowInfo[]
+  }
+
+  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
+  get(id: string): Handle
+  get(first: AnyWorkflow | string, second?: string): Handle {
+    return new ObjectHandle(this, typeof first === "string" ? first : (second ?? ""))
+  }
+
+  list(filter: ListFilter = {}): Promise<ListPage> {
+    return this.#overviews.list(filter)
+  }
+
+  count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    return this.#overviews.count(filter, by)
+  }
+
+  changes(cursor?: string, instance?: string): Changes {
+    return this.#overviews.changes(cursor, instance)
+  }
+
+  describe(id: string): Promise<InstanceDescription> {
+    return this.get(id).describe()
+  }
+
+  why(id: string): Promise<Why> {
+    return this.get(id).why()
+  }
+
+  pause(id: string, reason?: string): Promise<ControlResult> {
+    return this.get(id).pause(reason)
+  }
+
+  resume(id: string): Promise<ControlResult> {
+    return this.get(id).resume()
+  }
+
+  cancel(id: string, reason?: string): Promise<ControlResult> {
+    return this.get(id).cancel(reason)
+  }
+
+  terminate(id: string, options?: string | TerminateOptions): Promise<ControlResult> {
+    return this.get(id).terminate(options)
+  }
+
+  restart(id: string, options?: RestartOptions): Promise<ControlResult> {
+    return this.get(id).restart(options)
+  }
+
+  fork(id: string, options: ForkOptions): Promise<Handle> {
+    return this.get(id).fork(options)
+  }
+
+  query(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
+    return this.get(id).query(name, ...args)
+  }
+
+  update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
+    return this.get(id).update(name, ...args)
+  }
+
+  delete(id: string): Promise<void> {
+    return this.get(id).delete()
+  }
+}
+
+function nameOf(workflow: AnyWorkflow | string): string {
+  return typeof workflow === "string" ? workflow : workflow.name
+}
+
+function versionOf(workflow: AnyWorkflow | string): { readonly version?: string } {
+  return typeof workflow === "string" ? {} : { version: workflow.version }
+}

@@ -1,0 +1,86 @@
+import { AsyncLocalStorage } from "node:async_hooks"
+import type { Host, Logger, Scope } from "../../ports/host.ts"
+import { SafeLogger } from "../safe-logger.ts"
+import type { ObjectStorage } from "./platform.ts"
+
+/** What is further away than this is left to the alarm: the object may leave memory until then. */
+const nearMs = 60_000
+
+/** Time, randomness and life from a Durable Object. */
+export class ObjectHost implements Host {
+  readonly log: Logger
+  readonly #storage: Pick<ObjectStorage, "sync">
+  readonly #now: () => number
+  readonly #far = new Set<FarTimer>()
+  /** The context of whoever opened the engine: user code must not see that of a call which happens to wake it. */
+  readonly #inContext: (run: () => void) => void = AsyncLocalStorage.snapshot()
+
+  constructor(storage: Pick<ObjectStorage, "sync">, log: Logger, now: () => number = () => Date.now()) {
+    this.#storage = storage
+    this.log = new SafeLogger(log)
+    this.#now = now
+  }
+
+  now(): number {
+    return this.#now()
+  }
+
+  randomBytes(length: number): Uint8Array {
+    return crypto.getRandomValues(new Uint8Array(length))
+  }
+
+  /** Of all that drains the queue of microtasks here, this costs least: a timer of 0 ms takes more than one. */
+  quiesce(then: () => void): void {
+    const run = () => this.#inContext(then)
+    // Where writing has failed the object is about to be thrown away; until then it goes on as if.
+    void this.#storage.sync().then(run, run)
+  }
+
+  setTimer(at: number, fire: () => void): () => void {
+    const inMs = at - this.now()
+    if (inMs <= nearMs) {
+      const timer = setTimeout(this.#inContext, Math.max(0, inMs), fire)
+      return () => clearTimeout(timer)
+    }
+    const timer = { at, fire }
+    this.#far.add(timer)
+    return () => this.#far.delete(timer)
+  }
+
+  /** When the alarm is to wake what no timer does. */
+  get nextFarAt(): number | undefined {
+    let next: number | undefined
+    for (const { at } of this.#far) if (next === undefined || at < next) next = at
+    return next
+  }
+
+  /** The alarm went off. */
+  fireFar(): void {
+    const now = this.now()
+    for (const timer of [...this.#far]) {
+      if (timer.at > now) continue
+      this.#far.delete(timer)
+      this.#inContext(timer.fire)
+    }
+  }
+
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
+    return scopes.run(scope, run, scope)
+  }
+
+  currentScope(): Scope | undefined {
+    return scopes.getStore()
+  }
+
+  /** The platform writes them to its log, and lives on. */
+  onUnhandledRejection(): () => void {
+    return () => undefined
+  }
+}
+
+const scopes = new AsyncLocalStorage<Scope>()
+
+interface FarTimer {
+  readonly at: number
+  readonly fire: () => void
+}

@@ -1,0 +1,48 @@
+import type { Delivery } from "../../ports/directory.ts"
+import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
+import type { OutgoingMessage } from "../../ports/object-tables.ts"
+import type { ObjectNamespace } from "./platform.ts"
+
+/** The calls that objects of the class answer, as their stubs have them. */
+export interface RunnerStub {
+  /** A method of the client, with its arguments and its answer encoded. */
+  ask(id: string, method: string, args: string): Promise<string>
+  peerGet(id: string): Promise<InstanceRow | undefined>
+  peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]>
+  peerReadInbox(id: string): Promise<readonly Message[]>
+  peerCreate(turn: Turn): Promise<TurnOutcome>
+  peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
+  peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
+}
+
+export interface StubOptions {
+  /** Where an object that does not exist yet is to be made. */
+  readonly locationHint?: string | undefined
+}
+
+export function stubOf(namespace: ObjectNamespace, name: string, { locationHint }: StubOptions = {}): RunnerStub {
+  const id = namespace.idFromName(name) as never
+  return (locationHint === undefined ? namespace.get(id) : namespace.get(id, { locationHint } as never)) as RunnerStub
+}
+
+/** Other objects of the class, through its own binding. */
+export class StubNetwork implements ObjectNetwork {
+  readonly #namespace: () => ObjectNamespace
+
+  constructor(namespace: () => ObjectNamespace) {
+    this.#namespace = namespace
+  }
+
+  peer(name: string): ObjectPeer {
+    const stub = () => stubOf(this.#namespace(), name)
+    return {
+      get: () => stub().peerGet(name),
+      readJournal: (from) => stub().peerReadJournal(name, from),
+      readInbox: () => stub().peerReadInbox(name),
+      create: (turn) => stub().peerCreate(turn),
+      deliver: (messages) => stub().peerDeliver(messages),
+      take: (from, messages) => stub().peerTake(from, messages),
+    }
+  }
+}

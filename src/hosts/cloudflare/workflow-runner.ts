@@ -1,0 +1,132 @@
+import { DurableObject } from "cloudflare:workers"
+import type { HistoryOptions, HistoryPage, ControlResult, RestartOptions, TerminateOptions, InstanceDescription } from "../../engine/client.ts"
+import type { StepInfo } from "../../core/step-view.ts"
+import type { Delivery } from "../../ports/directory.ts"
+import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { OutgoingMessage } from "../../ports/object-tables.ts"
+import type { InstanceObject } from "./instance-object.ts"
+import type { ObjectState } from "./platform.ts"
+import type { RunnerStub } from "./stub-network.ts"
+
+export interface InitializeRequest {
+  readonly type: string
+  readonly id: string
+  readonly payload?: unknown
+  readonly version?: string
+}
+
+export interface DeliverRequest {
+  readonly event: string
+  readonly payload?: unknown
+  readonly eventId?: string
+}
+
+/** What the object of an instance answers over RPC. */
+export interface WorkflowRunnerObject extends RunnerStub {
+  /** Answers as soon as the instance is durable. Again with the same content it changes nothing; with another it is an error. */
+  initialize(request: InitializeRequest): Promise<{ readonly id: string }>
+  getStatus(): Promise<InstanceDescription>
+  deliverEvent(request: DeliverRequest): Promise<void>
+  pause(options?: { readonly reason?: string }): Promise<ControlResult>
+  resume(): Promise<ControlResult>
+  cancel(options?: { readonly reason?: string }): Promise<ControlResult>
+  terminate(options?: TerminateOptions): Promise<ControlResult>
+  restart(options?: RestartOptions): Promise<ControlResult>
+  query(name: string, ...args: readonly unknown[]): Promise<unknown>
+  getSteps(): Promise<readonly StepInfo[]>
+  getHistory(options?: HistoryOptions): Promise<HistoryPage>
+  alarm(): Promise<void>
+}
+
+/** A class to be exported from a Worker, and bound as a Durable Object with SQLite storage. */
+export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunnerObject
+
+/** `open`: what an object of the class is made of. */
+export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => InstanceObject): WorkflowRunnerClass {
+  class WorkflowRunner extends DurableObject implements WorkflowRunnerObject {
+    readonly #object: InstanceObject
+
+    constructor(state: ObjectState, env: unknown) {
+      super(state as never, env)
+      this.#object = open(state, env)
+    }
+
+    async initialize({ type, id, payload, version }: InitializeRequest): Promise<{ readonly id: string }> {
+      const options = { input: payload, ifExists: "return", ...(version === undefined ? undefined : { version }) }
+      return { id: (await this.#object.call(id, "start", [type, options])) as string }
+    }
+
+    async getStatus(): Promise<InstanceDescription> {
+      return (await this.#object.callOwn("describe", [])) as InstanceDescription
+    }
+
+    async deliverEvent({ event, payload, eventId }: DeliverRequest): Promise<void> {
+      await this.#object.callOwn("sendEvent", [event, payload, eventId === undefined ? {} : { eventId }])
+    }
+
+    async pause({ reason }: { readonly reason?: string } = {}): Promise<ControlResult> {
+      return (await this.#object.callOwn("pause", [reason])) as ControlResult
+    }
+
+    async resume(): Promise<ControlResult> {
+      return (await this.#object.callOwn("resume", [])) as ControlResult
+    }
+
+    async cancel({ reason }: { readonly reason?: string } = {}): Promise<ControlResult> {
+      return (await this.#object.callOwn("cancel", [reason])) as ControlResult
+    }
+
+    async terminate(options: TerminateOptions = {}): Promise<ControlResult> {
+      return (await this.#object.callOwn("terminate", [options])) as ControlResult
+    }
+
+    async restart(options: RestartOptions = {}): Promise<ControlResult> {
+      return (await this.#object.callOwn("restart", [options])) as ControlResult
+    }
+
+    query(name: string, ...args: readonly unknown[]): Promise<unknown> {
+      return this.#object.callOwn("query", [name, args])
+    }
+
+    async getSteps(): Promise<readonly StepInfo[]> {
+      return (await this.#object.callOwn("steps", [])) as readonly StepInfo[]
+    }
+
+    async getHistory(options: HistoryOptions = {}): Promise<HistoryPage> {
+      return (await this.#object.callOwn("history", [options])) as HistoryPage
+    }
+
+    ask(id: string, method: string, args: string): Promise<string> {
+      return this.#object.ask(id, method, args)
+    }
+
+    peerGet(id: string): Promise<InstanceRow | undefined> {
+      return this.#object.get(id)
+    }
+
+    peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+      return this.#object.readJournal(id, from)
+    }
+
+    peerReadInbox(id: string): Promise<readonly Message[]> {
+      return this.#object.readInbox(id)
+    }
+
+    peerCreate(turn: Turn): Promise<TurnOutcome> {
+      return this.#object.create(turn)
+    }
+
+    peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+      return this.#object.deliver(messages)
+    }
+
+    peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
+      return this.#object.take(from, messages)
+    }
+
+    alarm(): Promise<void> {
+      return this.#object.alarm()
+    }
+  }
+  return WorkflowRunner as unknown as WorkflowRunnerClass
+}

@@ -1,0 +1,68 @@
+import type { Status } from "../core/status.ts"
+import type { Delivery } from "./directory.ts"
+import type { NewMessage } from "./journal-store.ts"
+import type { TurnOutlet } from "./turn-outlet.ts"
+
+/**
+ * What a Durable Object keeps beside its instance: what it has to tell other objects, and what they have told it. Everything is
+ * synchronous, and each method is one transaction.
+ */
+export interface ObjectTables {
+  /** Writes within the transaction of a turn. */
+  readonly outlet: TurnOutlet
+  /** False: nothing was ever written here, or all of it was deleted. */
+  isThere(): boolean
+  /** Makes the tables that are not there. */
+  prepare(): void
+  /** The one instance of the object; undefined: there is none. */
+  standing(): Standing | undefined
+  /** Messages to other objects, the oldest first. */
+  outgoing(limit: number): readonly OutgoingMessage[]
+  /** Those have them. */
+  sent(seqs: readonly number[]): void
+  /** Names this object to others, in one life: after all was deleted, it counts anew. */
+  sender(): string
+  /** Takes in what another object has sent; what it sends again is a duplicate. */
+  take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[]
+  /** Whether an instance with that incarnation must not begin: whoever wanted it is over. */
+  isRefused(incarnation: string): boolean
+  /** What the index is to be told. */
+  indexNews(): IndexNews
+  indexed(revision: number): void
+  unindexed(incarnation: string): void
+  /** The instance is deleted; the index is yet to hear of it. */
+  removed(instance: { readonly id: string; readonly incarnation: string }): void
+  /** Until when something is kept that only a while is worth it. */
+  keptUntil(): number | undefined
+  /** That while may be over. */
+  dropOld(): void
+  /** All was deleted. */
+  forget(): void
+}
+
+/** What the alarm goes by. */
+export interface Standing {
+  readonly id: string
+  readonly incarnation: string
+  readonly status: Status
+  readonly isOwned: boolean
+  readonly hasMail: boolean
+  readonly dueAt?: number
+  /** When it wants to be claimed, if nobody owns it. */
+  readonly claimableAt?: number
+  /** The end of its journal. */
+  readonly position: number
+}
+
+export interface OutgoingMessage {
+  readonly seq: number
+  readonly message: NewMessage
+}
+
+export interface IndexNews {
+  /** Of the last turn that changed what the index shows; undefined: it has heard of all. */
+  readonly wanted?: number
+  /** How far it has heard. */
+  readonly known: number
+  readonly removed?: { readonly id: string; readonly incarnation: string }
+}

@@ -1,0 +1,76 @@
+import type { ChangePage } from "../../ports/change-stream.ts"
+import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
+import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
+import type { EdgeParts } from "./edge-store.ts"
+
+/** What is asked of all instances together. */
+export interface Overview {
+  list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>>
+  count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
+}
+
+export class EdgeDirectory implements Directory {
+  readonly #parts: EdgeParts
+
+  constructor(parts: EdgeParts) {
+    this.#parts = parts
+  }
+
+  get #local(): Directory {
+    return this.#parts.local.directory
+  }
+
+  async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+    const own = this.#parts.own()
+    if (messages.every(({ instance }) => instance === own)) {
+      const deliveries = await this.#local.deliver(messages)
+      this.#parts.onWritten()
+      return deliveries
+    }
+    const deliveries: Delivery[] = []
+    // One after the other: those to one instance stay in their order.
+    for (const message of messages) {
+      const [delivery] = message.instance === own ? await this.#local.deliver([message]) : await this.#parts.network.peer(message.instance).deliver([message])
+      deliveries.push(delivery ?? "absent")
+    }
+    this.#parts.onWritten()
+    return deliveries
+  }
+
+  async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+    const delivery = await this.#local.deliverOrCreate(message, create)
+    this.#parts.onWritten()
+    return delivery
+  }
+
+  get(id: string): Promise<InstanceRow | undefined> {
+    return this.#parts.own() === id ? this.#local.get(id) : this.#parts.network.peer(id).get()
+  }
+
+  list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>> {
+    return this.#parts.overview.list(filter, page)
+  }
+
+  count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    return this.#parts.overview.count(filter, by)
+  }
+
+  workers(): Promise<readonly WorkerLease[]> {
+    return this.#local.workers()
+  }
+
+  async remove(ids: readonly string[]): Promise<readonly string[]> {
+    const removed = await this.#local.remove(ids)
+    this.#parts.onWritten()
+    return removed
+  }
+
+  /** Those of the object's own instance. */
+  changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
+    return this.#local.changes(after, limit, instance)
+  }
+
+  latestChange(): Promise<string> {
+    return this.#local.latestChange()
+  }
+}

@@ -1,0 +1,89 @@
+import { isTerminal } from "../../core/status.ts"
+import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { EdgeParts } from "./edge-store.ts"
+
+/** The journal of the object's own instance; those of others are read, and begun, where they are. */
+export class EdgeJournal implements JournalStore {
+  readonly #parts: EdgeParts
+
+  constructor(parts: EdgeParts) {
+    this.#parts = parts
+  }
+
+  get #local(): JournalStore {
+    return this.#parts.local.journal
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    const claimed = await this.#local.claim(request)
+    if (claimed.length > 0) this.#parts.onWritten()
+    return claimed
+  }
+
+  owned(worker: string): Promise<readonly string[]> {
+    return this.#local.owned(worker)
+  }
+
+  unread(worker: string, limit: number): Promise<readonly string[]> {
+    return this.#local.unread(worker, limit)
+  }
+
+  /** Nobody else can be the worker of this object: to say that it lives would cost a write, and tell nobody anything. */
+  async renew(worker: string, leaseMs: number): Promise<void> {
+    if (leaseMs === 0) await this.#local.renew(worker, leaseMs)
+  }
+
+  async release(worker: string, ids: readonly string[]): Promise<void> {
+    await this.#local.release(worker, ids)
+    this.#parts.onWritten()
+  }
+
+  async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    const [first] = turns
+    // The committer sends what is elsewhere on its own.
+    if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
+    const outcomes = await this.#local.commit(turns)
+    this.#parts.onWritten()
+    return outcomes
+  }
+
+  /** An instance that begins in another object. */
+  async #begin(turn: Turn): Promise<TurnOutcome> {
+    if (turn.within !== undefined && !(await this.#isUnderWay(turn.within))) return "lost"
+    return this.#parts.network.peer(turn.instance).create(plainTurn(turn))
+  }
+
+  async #isUnderWay({ instance, incarnation, run }: RunReference): Promise<boolean> {
+    const row = await this.#parts.local.directory.get(instance)
+    return row?.incarnation === incarnation && row.run === run && !isTerminal(row.status)
+  }
+
+  async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+    if (this.#parts.own() === id) return this.#local.readJournal(id, from)
+    const peer = this.#parts.network.peer(id)
+    const rows: JournalRow[] = []
+    for (let position = from; ;) {
+      const more = await peer.readJournal(position)
+      const last = more.at(-1)
+      if (last === undefined) return rows
+      rows.push(...more)
+      position = last.position + last.count
+    }
+  }
+
+  async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
+    const own = this.#parts.own()
+    const read = ids.map((id) => (id === own ? this.#local.readInbox([id]) : this.#parts.network.peer(id).readInbox()))
+    return (await Promise.all(read)).flat()
+  }
+
+  nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
+    return this.#local.nextDueAt(offers)
+  }
+}
+
+/** What goes to another object is data only. Whether its parent is under way has been seen to here: it does not know. */
+function plainTurn(turn: Turn): Turn {
+  const { position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends } = turn
+  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends }
+}

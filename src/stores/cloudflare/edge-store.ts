@@ -1,0 +1,65 @@
+import type { ObjectNetwork } from "../../ports/object-network.ts"
+import type { Directory } from "../../ports/directory.ts"
+import type { JournalStore } from "../../ports/journal-store.ts"
+import type { Hint, Store, StoreRole } from "../../ports/store.ts"
+import { EdgeDirectory, type Overview } from "./edge-directory.ts"
+import { EdgeJournal } from "./edge-journal.ts"
+
+export interface EdgeParts {
+  /** The store in the object's own database. */
+  readonly local: Store
+  /** The id of the object's instance. */
+  readonly own: () => string | undefined
+  readonly network: ObjectNetwork
+  /** What is asked of all instances together. */
+  readonly overview: Overview
+  /** Called after each write, before anything else can happen in the object. */
+  readonly onWritten: () => void
+}
+
+/** The store of one instance in one Durable Object: its own rows in the object's database, all other instances over the network. */
+export class EdgeStore implements Store {
+  readonly journal: JournalStore
+  readonly directory: Directory
+  readonly schedules: Store["schedules"]
+  readonly flow: Store["flow"]
+  readonly transactions: Store["transactions"]
+  readonly #parts: EdgeParts
+
+  constructor(parts: EdgeParts) {
+    const { local, onWritten } = parts
+    this.#parts = parts
+    this.journal = new EdgeJournal(parts)
+    this.directory = new EdgeDirectory(parts)
+    this.schedules = local.schedules
+    this.flow = local.flow
+    const { transactions } = local
+    this.transactions = transactions && {
+      transact: async (run) => {
+        const outcome = await transactions.transact(run)
+        onWritten()
+        return outcome
+      },
+    }
+  }
+
+  get role(): StoreRole {
+    return this.#parts.local.role
+  }
+
+  standBy(): Promise<StoreRole> {
+    return this.#parts.local.standBy()
+  }
+
+  onHint(listener: (hint?: Hint) => void): () => void {
+    return this.#parts.local.onHint(listener)
+  }
+
+  isElsewhere(id: string): boolean {
+    return this.#parts.own() !== id
+  }
+
+  close(): Promise<void> {
+    return this.#parts.local.close()
+  }
+}

@@ -1,0 +1,51 @@
+import { workflow } from "perdure"
+import { createWorkflowRunner } from "perdure/cloudflare"
+
+/** How often a step's function was called, by instance and step: the objects of one file share this memory, whatever is evicted. */
+export const calls = new Map<string, number>()
+
+function called(instance: string, step: string): number {
+  const key = `${instance}/${step}`
+  const count = (calls.get(key) ?? 0) + 1
+  calls.set(key, count)
+  return count
+}
+
+const greet = workflow("greet", async (ctx, { name, pauseMs = 5 }: { name: string; pauseMs?: number }) => {
+  const { id } = ctx.instance
+  const hello = await ctx.do("hello", () => `Hello, ${name}!${called(id, "hello") > 1 ? " Again." : ""}`)
+  await ctx.sleep("pause", pauseMs)
+  const length = await ctx.do("count", () => {
+    called(id, "count")
+    return hello.length
+  })
+  return { hello, length }
+})
+
+const approval = workflow("approval", async (ctx, input: { amount: number }) => {
+  await ctx.do("ask", () => called(ctx.instance.id, "ask"))
+  const answer = await ctx.waitForEvent("answer", { timeout: "1h" })
+  const done = await ctx.do("book", () => called(ctx.instance.id, "book"))
+  return { amount: input.amount, approved: (answer as { approved?: boolean } | undefined)?.approved, done }
+})
+
+const parent = workflow("parent", async (ctx, { names }: { names: readonly string[] }) => {
+  const children = await Promise.all(names.map((name) => ctx.startChild(greet, { id: `${ctx.instance.id}-${name}`, input: { name } })))
+  const results = await Promise.all(children.map((child) => child.result()))
+  return results.map(({ hello }) => hello)
+})
+
+/** Its child outlives nothing: where the parent ends, so does it. */
+const guardian = workflow("guardian", async (ctx) => {
+  await ctx.startChild(approval, { id: `${ctx.instance.id}-ward`, input: { amount: 1 } })
+  await ctx.waitForEvent("leave")
+})
+
+const failing = workflow("failing", async (ctx) => {
+  const fail = () => {
+    throw new RangeError(`broken ${called(ctx.instance.id, "break")}`)
+  }
+  await ctx.do("break", fail, { retry: { attempts: 2, delay: 1 } })
+})
+
+export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, failing] })

@@ -7,6 +7,9 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const alias = [
   { find: /^perdure$/, replacement: source("./src/index.ts") },
   { find: /^perdure\/client$/, replacement: source("./src/client.ts") },
+  { find: /^perdure\/cloudflare$/, replacement: source("./src/cloudflare.ts") },
+  // Only workerd has it; here it is enough that what is made of it can be imported.
+  { find: /^cloudflare:workers$/, replacement: source("./test/cloudflare-workers.ts") },
   { find: /^perdure\/http$/, replacement: source("./src/http.ts") },
   { find: /^perdure\/postgres$/, replacement: source("./src/postgres.ts") },
   { find: /^perdure\/sqlite$/, replacement: source("./src/sqlite.ts") },

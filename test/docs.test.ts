@@ -47,7 +47,7 @@ beforeAll(() => {
   mkdirSync(join(modules, "perdure"), { recursive: true })
   symlinkSync(join(root, "src"), join(modules, "perdure/src"))
   for (const name of ["@types", "@hono", "hono", "zod"]) symlinkSync(join(root, "node_modules", name), join(modules, name))
-  const entries = ["client", "http", "postgres", "sqlite", "testing"].map((name) => [`./${name}`, `./src/${name}.ts`] as const)
+  const entries = ["client", "cloudflare", "http", "postgres", "sqlite", "testing"].map((name) => [`./${name}`, `./src/${name}.ts`] as const)
   const exports = { ".": "./src/index.ts", ...Object.fromEntries(entries) }
   writeFileSync(join(modules, "perdure/package.json"), JSON.stringify({ name: "perdure", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))

@@ -147,6 +147,18 @@ const surfaces: Record<string, Surface> = {
     types: ["Action", "Authorize", "AuthorizeCall", "HttpAppOptions", "HttpLog", "HttpServer", "ServeOptions"],
   },
   "src/postgres.ts": { values: ["postgres"], types: ["PostgresClient", "PostgresOptions", "PostgresPool", "PostgresQuery", "PostgresResult"] },
+  "src/cloudflare.ts": {
+    values: ["createWorkflowRunner", "workflowClient"],
+    types: [
+      "DeliverRequest",
+      "EdgeStartOptions",
+      "InitializeRequest",
+      "ObjectNamespace",
+      "WorkflowRunnerClass",
+      "WorkflowRunnerObject",
+      "WorkflowRunnerOptions",
+    ],
+  },
   "src/sqlite.ts": { values: ["sqlite"], types: ["SqliteOptions"] },
   "src/testing.ts": {
     values: ["SimulationError", "checkJournals", "createTestEngine", "expectReplay", "memory", "simulate"],

@@ -86,7 +86,15 @@ const retryMsMax = 5_000
 const retriesMax = 40
 
 /** What is no fault of the function: the next moment, or a person, may mend it. */
-const troubles: readonly ErrorCode[] = ["DATABASE_BUSY", "DATABASE_CORRUPT", "DATABASE_UNREADABLE", "DISK_FULL", "READ_ONLY", "STORE_FAILED", "STORE_UNREACHABLE"]
+const troubles: readonly ErrorCode[] = [
+  "DATABASE_BUSY",
+  "DATABASE_CORRUPT",
+  "DATABASE_UNREADABLE",
+  "DISK_FULL",
+  "READ_ONLY",
+  "STORE_FAILED",
+  "STORE_UNREACHABLE",
+]
 
 function isStoreTrouble(error: unknown): boolean {
   return PerdureError.is(error) && troubles.includes(error.code)

@@ -75,7 +75,12 @@ export class Worker implements Runtime {
     this.#limits = new LimitDesk(store.flow, registry, host, this.timers)
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
-    this.committer = new Committer(store.journal, () => this.pulse.arm(), host.log, (id) => this.#isElsewhere(id))
+    this.committer = new Committer(
+      store.journal,
+      () => this.pulse.arm(),
+      host.log,
+      (id) => this.#isElsewhere(id),
+    )
     this.transactions = store.transactions
     this.residency = new Residency(settings)
     const { concurrentStepsMax, budget } = settings

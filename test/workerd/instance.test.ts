@@ -17,6 +17,11 @@ const code = async (promise: Promise<unknown>) => {
   }
 }
 
+function tablesOf(id: string): Promise<unknown[]> {
+  const query = "SELECT name FROM sqlite_master WHERE name LIKE 'perdure%'"
+  return runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec(query).toArray())
+}
+
 async function until(id: string, status: string): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     if ((await client.get(id).status()) === status) return
@@ -57,8 +62,7 @@ describe("an instance in a Durable Object", () => {
   it("is unknown where nothing was started, and asking leaves nothing behind", async () => {
     expect(await code(client.get("nobody").status())).toBe("NOT_FOUND")
     expect(await code(client.start("missing", { id: "nobody" }))).toBe("UNKNOWN_WORKFLOW")
-    const tables = await runInDurableObject(stubOf("nobody"), (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_master").toArray())
-    expect(tables.filter((row) => String(row["name"]).startsWith("perdure"))).toEqual([])
+    expect(await tablesOf("nobody")).toEqual([])
   })
 
   it("cannot have a name that no id may have", async () => {
@@ -103,8 +107,7 @@ describe("an instance in a Durable Object", () => {
     await handle.result()
     await handle.delete()
     expect(await code(handle.status())).toBe("NOT_FOUND")
-    const tables = await runInDurableObject(stubOf("deleted"), (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_master").toArray())
-    expect(tables.filter((row) => String(row["name"]).startsWith("perdure"))).toEqual([])
+    expect(await tablesOf("deleted")).toEqual([])
     expect(await (await client.start("greet", { id: "deleted", input: { name: "Bob" } })).result()).toEqual({ hello: "Hello, Bob! Again.", length: 18 })
   })
 })

@@ -45,7 +45,7 @@ const failing = workflow("failing", async (ctx) => {
   const fail = () => {
     throw new RangeError(`broken ${called(ctx.instance.id, "break")}`)
   }
-  await ctx.do("break", fail, { retry: { attempts: 2, delay: 1 } })
+  await ctx.do("break", fail, { retry: { maxAttempts: 2, initialInterval: 1 } })
 })
 
 export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, failing] })

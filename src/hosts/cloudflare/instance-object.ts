@@ -200,8 +200,8 @@ export class InstanceObject {
   }
 
   #openEngine(): Promise<Engine> {
-    const { workflows, options, openStore } = this.#spec
-    const store = openStore(
+    const { workflows, options } = this.#spec
+    const store = this.#spec.openStore(
       () => this.#id,
       () => this.#afterWrite(),
     )

@@ -5,6 +5,8 @@ import type { ObjectStorage } from "./platform.ts"
 
 /** What is further away than this is left to the alarm: the object may leave memory until then. */
 const nearMs = 60_000
+/** What is further away than this is not meant to come. */
+const neverMs = 30_000 * 24 * 60 * 60 * 1_000
 
 /** Time, randomness and life from a Durable Object. */
 export class ObjectHost implements Host {
@@ -42,6 +44,7 @@ export class ObjectHost implements Host {
       const timer = setTimeout(this.#inContext, Math.max(0, inMs), fire)
       return () => clearTimeout(timer)
     }
+    if (inMs > neverMs) return () => undefined
     const timer = { at, fire }
     this.#far.add(timer)
     return () => this.#far.delete(timer)

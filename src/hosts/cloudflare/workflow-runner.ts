@@ -128,5 +128,5 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#object.alarm()
     }
   }
-  return WorkflowRunner as unknown as WorkflowRunnerClass
+  return WorkflowRunner
 }

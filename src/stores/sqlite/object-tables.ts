@@ -159,8 +159,7 @@ export class SqliteObjectTables implements ObjectTables {
   #deliver(message: NewMessage): Delivery {
     const now = this.#now()
     const delivery = this.#both.inbox.deliver(message, now)
-    if (delivery === "absent" && message.incarnation !== undefined && isControl(message.kind))
-      this.#refuse(message.incarnation, now)
+    if (delivery === "absent" && message.incarnation !== undefined && isControl(message.kind)) this.#refuse(message.incarnation, now)
     return delivery
   }
 

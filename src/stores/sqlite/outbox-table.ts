@@ -91,9 +91,7 @@ export class OutboxTable {
   #message(row: SqlRow): NewMessage {
     const optional = <K extends string>(name: K, value: string | undefined) => (value === undefined ? undefined : { [name]: value })
     const isCut = optionalInteger(row, "chunks") !== undefined
-    const payload = isCut
-      ? fromText(fromChunks(this.#readChunks.all(integer(row, "seq")).map((part) => bytes(part, "bytes"))))
-      : optionalText(row, "payload")
+    const payload = isCut ? fromText(fromChunks(this.#readChunks.all(integer(row, "seq")).map((part) => bytes(part, "bytes")))) : optionalText(row, "payload")
     return {
       instance: text(row, "target"),
       kind: text(row, "kind") as MessageKind,

@@ -1,0 +1,10 @@
+/** Stands for the module that only workerd has. */
+export class DurableObject {
+  protected readonly ctx: unknown
+  protected readonly env: unknown
+
+  constructor(ctx: unknown, env: unknown) {
+    this.ctx = ctx
+    this.env = env
+  }
+}

@@ -1,4 +1,4 @@
-import type { AnyWorkflow } from "./core/workflow.ts"
+import type { WorkflowSource } from "./core/workflow-source.ts"
 import { Engine } from "./engine/engine.ts"
 import type { EngineOptions } from "./engine/settings.ts"
 import type { Logger } from "./ports/host.ts"
@@ -7,7 +7,7 @@ import type { StoreProvider } from "./ports/store.ts"
 export interface PerdureOptions extends EngineOptions {
   /** Default: SQLite in `./perdure.db`. */
   readonly store?: StoreProvider
-  readonly workflows?: readonly AnyWorkflow[]
+  readonly workflows?: readonly WorkflowSource[]
   /** Default: warnings and errors to the console. */
   readonly log?: Logger
   /** `"client"`: never execute, only ask. */
@@ -28,6 +28,9 @@ export const Perdure = {
 
 export { isHidden, type Hidden } from "./core/hidden.ts"
 export { workflow } from "./core/workflow.ts"
+export { BaseWorkflow, type CreateOptions, type WorkflowClass } from "./dialects/class/base-workflow.ts"
+export { eventSchema } from "./dialects/class/event-schema.ts"
+export type { ClassStepOptions, Step, StepDefaults, StepFunction, StepRetries } from "./dialects/class/step.ts"
 export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
 export type {
   Child,
@@ -59,6 +62,7 @@ export type { Sql, SqlResult, SqlRow, SqlValue } from "./core/sql.ts"
 export type { StandardSchemaV1 } from "./core/standard-schema.ts"
 export type { Phase, Status } from "./core/status.ts"
 export type { StepInfo } from "./core/step-view.ts"
+export type { WorkflowSource } from "./core/workflow-source.ts"
 export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow.ts"
 export type {
   BatchItem,

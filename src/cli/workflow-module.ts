@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import type { AnyWorkflow } from "../core/workflow.ts"
+import { definitionOf, givesDefinition, isDefinition } from "../core/workflow-source.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import { isTypeScript, shownPath } from "./workflow-entry.ts"
@@ -29,7 +30,7 @@ export async function loadWorkflows(entry: string, cwd: string): Promise<Workflo
     throw new CommandError(
       "NO_WORKFLOWS",
       exitCodes.usage,
-      `${shown} exports no workflow (it exports ${has}); export what workflow(…) gives, by a name, as the default, or in an array`,
+      `${shown} exports no workflow (it exports ${has}); export what workflow(…) gives, or a class that extends BaseWorkflow, by a name, as the default, or in an array`,
     )
   }
   refuseTwins(found, shown)
@@ -46,17 +47,11 @@ function optionsOf(value: unknown): EngineOptions {
 
 /** A workflow, an array of them, or an object that has them under `workflows`. */
 function collect(value: unknown, name: string, found: Map<AnyWorkflow, string>): void {
-  if (isWorkflow(value)) {
-    if (!found.has(value)) found.set(value, name)
+  if (isDefinition(value) || givesDefinition(value)) {
+    const workflow = definitionOf(value)
+    if (!found.has(workflow)) found.set(workflow, name)
   } else if (Array.isArray(value)) value.forEach((one, index) => collect(one, `${name}[${index}]`, found))
   else if (typeof value === "object" && value !== null && "workflows" in value) collect(value.workflows, `${name}.workflows`, found)
-}
-
-/** Not by a brand: the module may have another copy of the package. */
-function isWorkflow(value: unknown): value is AnyWorkflow {
-  if (typeof value !== "object" || value === null) return false
-  const { name, version, options, run } = value as Partial<Record<keyof AnyWorkflow, unknown>>
-  return typeof name === "string" && typeof version === "string" && typeof options === "object" && typeof run === "function"
 }
 
 function refuseTwins(found: ReadonlyMap<AnyWorkflow, string>, shown: string): void {

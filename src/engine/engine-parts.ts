@@ -1,4 +1,4 @@
-import type { AnyWorkflow } from "../core/workflow.ts"
+import type { WorkflowSource } from "../core/workflow-source.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
 import type { Answers } from "./answers.ts"
@@ -18,7 +18,7 @@ import type { Worker } from "./worker.ts"
 export interface EngineSpec {
   readonly host: Host
   readonly store: StoreProvider
-  readonly workflows: readonly AnyWorkflow[]
+  readonly workflows: readonly WorkflowSource[]
   readonly options: EngineOptions
   /** `client`: never execute. */
   readonly role?: StoreRole

@@ -2,6 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import { checkEventType, checkWorkflowName, type Limits } from "../core/limits.ts"
 import { defaultQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
+import { definitionOf, type WorkflowSource } from "../core/workflow-source.ts"
 import type { Offer } from "../ports/journal-store.ts"
 import type { WorkflowInfo } from "./client.ts"
 
@@ -12,9 +13,9 @@ export class WorkflowRegistry {
   readonly #queues: readonly string[] | undefined
 
   /** `queues`: the task queues that are served; undefined: all. */
-  constructor(workflows: readonly AnyWorkflow[], limits: Limits, queues?: readonly string[]) {
+  constructor(workflows: readonly WorkflowSource[], limits: Limits, queues?: readonly string[]) {
     this.#queues = queues
-    for (const workflow of workflows) {
+    for (const workflow of workflows.map(definitionOf)) {
       checkWorkflowName(workflow.name, limits.workflowNameLengthMax)
       for (const type of Object.keys(workflow.options.events ?? {})) checkEventType(type, limits.eventTypeLengthMax)
       const versions = this.#byName.get(workflow.name) ?? new Map<string, AnyWorkflow>()

@@ -1,6 +1,7 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
+import type { WorkflowSource } from "../core/workflow-source.ts"
 import { Engine } from "../engine/engine.ts"
 import type { Client, ForkOptions, Handle } from "../engine/client.ts"
 import { InstanceHandle } from "../engine/handle.ts"
@@ -15,7 +16,7 @@ import { StoreCalls } from "./store-calls.ts"
 import { StepMocks, type Mock } from "./step-mocks.ts"
 
 export interface TestEngineOptions extends EngineOptions {
-  readonly workflows: readonly AnyWorkflow[]
+  readonly workflows: readonly WorkflowSource[]
   /** Default: memory. */
   readonly store?: StoreProvider
   /** The virtual time at the start. */
@@ -52,7 +53,7 @@ export class TestEngine implements AsyncDisposable {
     () => this.current,
     (id) => this.#handle(id),
   )
-  #workflows: readonly AnyWorkflow[]
+  #workflows: readonly WorkflowSource[]
   #engine: Engine | undefined
   #crashing: Promise<void> | undefined
 
@@ -161,14 +162,14 @@ export class TestEngine implements AsyncDisposable {
   }
 
   /** Drops all live state, as the death of the process would, and opens again; with other workflows, as a deploy would. */
-  async crash(options: { readonly workflows?: readonly AnyWorkflow[] } = {}): Promise<void> {
+  async crash(options: { readonly workflows?: readonly WorkflowSource[] } = {}): Promise<void> {
     this.#crashing ??= this.#crash(options).finally(() => {
       this.#crashing = undefined
     })
     return this.#crashing
   }
 
-  async #crash(options: { readonly workflows?: readonly AnyWorkflow[] }): Promise<void> {
+  async #crash(options: { readonly workflows?: readonly WorkflowSource[] }): Promise<void> {
     const { worker, store } = this.current.parts
     const wasClaiming = worker.isClaiming
     this.current.kill()

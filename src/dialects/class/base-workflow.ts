@@ -1,0 +1,116 @@
+import type { Context } from "../../core/context.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { Status } from "../../core/status.ts"
+import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
+import { type AnyWorkflow, type EventMap, type Workflow, workflow } from "../../core/workflow.ts"
+import type { Client, ControlResult, EventArguments, Handle, StartOptions, TerminateOptions } from "../../engine/client.ts"
+import { ContextStep, type Step, type StepDefaults, toRetry } from "./step.ts"
+
+/**
+ * A workflow as a class. `static type` is its name; `run` is its code, on an object of the class that is made anew whenever the code
+ * begins or is replayed, so what it keeps in fields is as good as a local variable.
+ */
+export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = EventMap> {
+  /** Carries types only; never there at run time. */
+  declare readonly types?: { readonly payload: Payload; readonly result: Result; readonly events: Events }
+  #context: Context<Events> | undefined
+
+  abstract run(step: Step<Events>, payload: Payload): Promise<Result>
+
+  /** All that workflow code may ask for, beyond what `step` has: `now`, `random`, `log`, children, queries, updates. */
+  protected get ctx(): Context<Events> {
+    if (this.#context === undefined) throw new PerdureError("BAD_OPTION", "ctx is there once run is called; do not use it in the constructor")
+    return this.#context
+  }
+
+  /** The native definition that the class stands for; the same one each time. */
+  static definition<P, R, E>(this: WorkflowClass<P, R, E>): Workflow<P, R, E> {
+    const known = definitions.get(this)
+    if (known) return known as Workflow<P, R, E>
+    if (typeof this.type !== "string") throw new PerdureError("BAD_OPTION", `class ${this.name} has no type; write static type = "…" as const`)
+    const { events, defaults = {}, version } = this
+    const options = {
+      ...(version === undefined ? undefined : { version }),
+      ...(events === undefined ? undefined : { events: events as Record<string, StandardSchemaV1> }),
+      ...(defaults.retries === undefined ? undefined : { retry: toRetry(defaults.retries) }),
+    }
+    const definition = workflow(this.type, options as object, async (ctx: Context, payload: unknown) => {
+      const object = new this()
+      object.#context = ctx as Context<E>
+      return object.run(new ContextStep(ctx as Context<E>, defaults.timeout), payload as P)
+    })
+    definitions.set(this, definition)
+    return definition as Workflow<P, R, E>
+  }
+
+  /** Who is asked: a client. */
+  static clientOf(target: object): Client {
+    if (isClient(target)) return target
+    throw new PerdureError("BAD_OPTION", "pass an engine or another client; in a Worker, take BaseWorkflow from perdure/cloudflare and pass env")
+  }
+
+  static create<P, R, E>(this: WorkflowClass<P, R, E>, target: object, ...options: CreateArguments<NoInfer<P>>): Promise<Handle<R, E>> {
+    const [{ payload, ...rest } = {}] = options as [CreateOptions<unknown>?]
+    const given = { ...rest, ...(payload === undefined ? undefined : { input: payload }) }
+    return this.clientOf(target).start(this.definition() as AnyWorkflow, given) as Promise<Handle<R, E>>
+  }
+
+  static get<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string): Handle<R, E> {
+    return this.clientOf(target).get(this.definition(), id)
+  }
+
+  static sendEvent<P, R, E, K extends keyof E & string>(
+    this: WorkflowClass<P, R, E>,
+    target: object,
+    id: string,
+    type: K,
+    ...payload: EventArguments<NoInfer<E>[K]>
+  ): Promise<void> {
+    return this.get(target, id).sendEvent(type, ...payload)
+  }
+
+  static status<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string): Promise<Status> {
+    return this.get(target, id).status()
+  }
+
+  static pause<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string, reason?: string): Promise<ControlResult> {
+    return this.get(target, id).pause(reason)
+  }
+
+  static resume<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string): Promise<ControlResult> {
+    return this.get(target, id).resume()
+  }
+
+  static terminate<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string, options?: string | TerminateOptions): Promise<ControlResult> {
+    return this.get(target, id).terminate(options)
+  }
+}
+
+/** A class that says what it is called, and whose events are those that its code waits for. */
+export interface WorkflowClass<Payload, Result, Events> extends Pick<typeof BaseWorkflow, "definition" | "clientOf" | "get"> {
+  new (): BaseWorkflow<Payload, Result, Events>
+  readonly name: string
+  readonly type: string
+  /** Default `"1"`. An instance keeps the version that it was started with. */
+  readonly version?: string
+  readonly events?: { readonly [K in keyof Events]: StandardSchemaV1<unknown, Events[K]> }
+  readonly defaults?: StepDefaults
+}
+
+export interface CreateOptions<Payload> extends Omit<StartOptions<Payload>, "input" | "version"> {
+  readonly payload?: Payload
+}
+
+/** The payload may be left out where the workflow takes none. */
+export type CreateArguments<Payload> = undefined extends Payload
+  ? [options?: CreateOptions<Payload>]
+  : [Payload] extends [void]
+    ? [options?: CreateOptions<Payload>]
+    : [options: CreateOptions<Payload> & { readonly payload: Payload }]
+
+const definitions = new WeakMap<object, AnyWorkflow>()
+
+export function isClient(target: object): target is Client {
+  const { start, get } = target as Partial<Client>
+  return typeof start === "function" && typeof get === "function"
+}

@@ -1,0 +1,80 @@
+import type { Asks, Context, SleepOptions, StepContext, StepOptions } from "../../core/context.ts"
+import type { Duration } from "../../core/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { Backoff, RetryFields } from "../../core/retry-policy.ts"
+import type { EventMap } from "../../core/workflow.ts"
+
+/** What the `run` of a class asks with. */
+export interface Step<Events = EventMap> {
+  /** Runs `fn` and records its result; a recorded result is never computed again. */
+  do<T>(name: string, fn: StepFunction<T, Events>, options?: ClassStepOptions<NoInfer<T>>): Promise<T>
+  do<T>(name: string, options: ClassStepOptions<NoInfer<T>>, fn: StepFunction<T, Events>): Promise<T>
+  sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
+  sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
+  /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */
+  waitForEvent: Asks<Events>["waitForEvent"]
+}
+
+export type StepFunction<T, Events = EventMap> = (step: StepContext<Events>) => T | Promise<T>
+
+export interface ClassStepOptions<T = unknown> extends Pick<StepOptions<T>, "timeout" | "deadline" | "sensitive" | "rollback"> {
+  readonly retries?: StepRetries
+}
+
+export interface StepRetries {
+  /** All attempts, the first one included. */
+  readonly limit?: number
+  readonly delay?: Duration
+  readonly backoff?: Backoff | "constant"
+}
+
+/** What `static defaults` says for the steps of a class. */
+export type StepDefaults = Pick<ClassStepOptions, "retries" | "timeout">
+
+/** A `Step` over the context of native workflow code. */
+export class ContextStep<Events> implements Step<Events> {
+  readonly #ctx: Context<Events>
+  readonly #timeout: Duration | undefined
+  readonly waitForEvent: Asks<Events>["waitForEvent"]
+
+  constructor(ctx: Context<Events>, timeout: Duration | undefined) {
+    this.#ctx = ctx
+    this.#timeout = timeout
+    this.waitForEvent = ctx.waitForEvent.bind(ctx)
+  }
+
+  do<T>(name: string, first: StepFunction<T, Events> | ClassStepOptions<T>, second?: StepFunction<T, Events> | ClassStepOptions<T>): Promise<T> {
+    const [fn, options = {}] = typeof first === "function" ? [first, second as ClassStepOptions<T> | undefined] : [second as StepFunction<T, Events>, first]
+    const { retries, timeout = this.#timeout, ...rest } = options
+    return this.#ctx.do<T>(name, fn, {
+      ...rest,
+      ...(timeout === undefined ? undefined : { timeout }),
+      ...(retries === undefined ? undefined : { retry: toRetry(retries) }),
+    })
+  }
+
+  sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void> {
+    return this.#ctx.sleep(name, duration, options)
+  }
+
+  sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void> {
+    return this.#ctx.sleepUntil(name, time, options)
+  }
+}
+
+const fields: ReadonlySet<string> = new Set<keyof StepRetries>(["limit", "delay", "backoff"])
+
+/** Delays are as they are written: no jitter. */
+export function toRetry(retries: StepRetries): RetryFields {
+  for (const field of Object.keys(retries))
+    if (!fields.has(field)) throw new PerdureError("BAD_OPTION", `retries.${field} is no option; the options are ${[...fields].join(", ")}`)
+  const { limit, delay, backoff } = retries
+  if (limit !== undefined && limit !== Infinity && !(Number.isInteger(limit) && limit >= 1))
+    throw new PerdureError("BAD_OPTION", `retries.limit counts all attempts, the first one included: it is a whole number from 1 on, not ${String(limit)}`)
+  return {
+    jitter: 0,
+    ...(limit === undefined ? undefined : { maxAttempts: limit }),
+    ...(delay === undefined ? undefined : { initialInterval: delay }),
+    ...(backoff === undefined ? undefined : { backoff: backoff === "constant" ? "fixed" : backoff }),
+  }
+}

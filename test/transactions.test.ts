@@ -265,7 +265,6 @@ describe("what the store says of an instance after a transaction", () => {
       return word
     })
     const engine = await open({ workflows: [waits] })
-    const handle = await engine.start(waits, { id: "i" })
     const { transactions } = engine.current.parts.worker
     const transact = transactions!.transact.bind(transactions)
     const died = new Promise<void>((resolve) => {
@@ -275,6 +274,7 @@ describe("what the store says of an instance after a transaction", () => {
         return new Promise(() => undefined)
       }
     })
+    const handle = await engine.start(waits, { id: "i" })
     await died
     await engine.crash()
     expect(await handle.status()).toBe("waiting")

@@ -1,4 +1,3 @@
-import { serve } from "perdure/http"
 import { sequence } from "../bench-workflows.ts"
 import { generateLoad } from "../http-load.ts"
 import { quantile } from "../statistics.ts"
@@ -23,6 +22,8 @@ export const httpLoad: Workload = {
   async prepare(folders, { target, progress }) {
     return async () => {
       await using engine = await target.open(folders.create())
+      // Loaded here: the processes of other workloads, whose memory is measured, have no use for a server.
+      const { serve } = await import("perdure/http")
       await using server = await serve(engine, { port: 0 })
       const { id: first } = await engine.start(sequence, { input: 1 })
       const before = process.cpuUsage()

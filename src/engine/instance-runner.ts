@@ -6,9 +6,10 @@ import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import { isCodecTrouble } from "../core/payload-codecs.ts"
 import { SmallQueue } from "../core/small-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
-import type { InstanceRow, Message, NewInstance, RunReference } from "../ports/journal-store.ts"
+import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.ts"
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
+import type { Beginning } from "./beginning.ts"
 import { CodeAnswers } from "./code-answers.ts"
 import { CodeRecorder, type CodeDriver } from "./code-recorder.ts"
 import { ResidentCode } from "./resident-code.ts"
@@ -344,7 +345,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     const { row } = this.#writer
     if (row && row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
     else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
-    else if (!this.inLine && !this.#settling) this.#runtime.pulse.join(this)
+    else if (!this.inLine && !this.#settling && !this.#awaitsSteps) this.#runtime.pulse.join(this)
+  }
+
+  /** Nothing is left to do before a step's function ends, which makes it go on by itself. */
+  get #awaitsSteps(): boolean {
+    if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isSettled || !this.#pipeline.isQuiet) return false
+    return this.state.working && !this.#gated
   }
 
   /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
@@ -385,15 +392,6 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
   get #isStuck(): boolean {
-    const { execution } = this.#pipeline
-    if (this.state.cancel || execution?.isLeftToHandlers) return false
-    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && this.#attempts.count === 0 && this.#writer.idle
+    return this.#pipeline.isAtALoss && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
   }
-}
-
-/** How an instance comes into being. */
-export interface Beginning {
-  readonly start: EntryOf<"run.started">
-  /** The run that it is a child of. */
-  readonly within: RunReference | undefined
 }

@@ -46,6 +46,12 @@ export class ReleasePipeline {
     return this.#items.size === 0 && this.execution?.isQuiet !== false
   }
 
+  /** The code has asked for nothing, has not ended, and has no handlers that could make it go on. */
+  get isAtALoss(): boolean {
+    const { execution } = this
+    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && !execution.isLeftToHandlers
+  }
+
   /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
   advance(): "released" | "blocked" | "drained" {
     for (let item = this.#items.peek(); item !== undefined; item = this.#items.peek()) {

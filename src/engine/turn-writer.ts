@@ -44,6 +44,11 @@ export class TurnWriter implements CommitListener {
     return this.#draft === undefined && this.#inFlight === undefined && !this.#held
   }
 
+  /** Nothing is left to be written, and the row says all that is known. */
+  get isSettled(): boolean {
+    return this.idle && !this.#provisional
+  }
+
   /** What the store says of it, and how far its journal goes there. */
   restore(row: Row, position: number): void {
     this.#row = row

@@ -185,7 +185,7 @@ const mistakes: readonly Mistake[] = [
       await ctx.do(`b at ${Date.now()}`, () => 2)
       await ctx.do("c", () => 3)
     }),
-    kind: "effects",
+    kind: "stalled",
     says: /Date\.now\(\)/,
   },
   {

@@ -32,7 +32,7 @@ export class SqliteIndexShard implements IndexShard {
   readonly #queries = new Map<string, SqlStatement>()
 
   constructor(driver: SqlDriver, now: () => number) {
-    migrate(driver, shardMigrations)
+    migrate(driver, shardMigrations, "perdure_index_meta")
     this.#driver = driver
     this.#now = now
     this.#entries = new ShardEntries(driver)

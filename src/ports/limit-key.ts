@@ -1,0 +1,37 @@
+import type { LimitUse } from "./flow-control.ts"
+
+/**
+ * One key of one limit, where it lives in a place of its own: who has its slots, and who waits for them. Its members ask and give
+ * back by themselves; whoever asks again is told how it stands now, and that alone counts. Each method is one atomic operation.
+ */
+export interface LimitKey {
+  /** Takes a slot, or a place in line. */
+  slotAsk(ask: SlotAsk): Promise<SlotAnswer>
+  /** Gives back the slot, or leaves the line. */
+  slotGive(member: SlotMember): Promise<void>
+}
+
+export interface SlotMember {
+  readonly id: string
+  readonly incarnation: string
+}
+
+export interface SlotAsk extends SlotMember {
+  readonly use: LimitUse
+  readonly priority: number
+  /** It has little time to clean up, and goes before all others. */
+  readonly isCancelling?: boolean
+}
+
+/** `ahead`: how many are let in before it. `until`: when the rate allows it, if it is the next. */
+export type SlotAnswer =
+  | { readonly state: "taken" }
+  | {
+      readonly state: "waiting"
+      readonly max: number
+      readonly perMs?: number
+      readonly holders: readonly string[]
+      readonly held: number
+      readonly ahead: number
+      readonly until?: number
+    }

@@ -5,16 +5,24 @@ import type { EngineOptions } from "./engine/settings.ts"
 import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
 import { InstanceObject } from "./hosts/cloudflare/instance-object.ts"
 import type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
+import { IndexOverview } from "./hosts/cloudflare/overviews.ts"
 import { StubNetwork } from "./hosts/cloudflare/stub-network.ts"
 import { workflowRunnerClass, type WorkflowRunnerClass } from "./hosts/cloudflare/workflow-runner.ts"
 import type { Logger } from "./ports/host.ts"
 import { EdgeStore } from "./stores/cloudflare/edge-store.ts"
+import { IndexSender } from "./stores/cloudflare/index-sender.ts"
+import { partOf } from "./stores/cloudflare/object-name.ts"
+import { ShardedChanges } from "./stores/cloudflare/sharded-changes.ts"
+import { ShardedIndex } from "./stores/cloudflare/sharded-index.ts"
+import { ShardLayout, type ShardOptions } from "./stores/cloudflare/shard-layout.ts"
 import { ObjectSqlDriver } from "./stores/sqlite/object-sql-driver.ts"
 import type { ObjectStorage } from "./stores/sqlite/object-storage.ts"
 import { objectStore } from "./stores/sqlite/object-store.ts"
 import { objectTableParts, SqliteObjectTables } from "./stores/sqlite/object-tables.ts"
+import { SqliteIndexShard } from "./stores/sqlite/shards/sqlite-index-shard.ts"
 
-export interface WorkflowRunnerOptions extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes"> {
+export interface WorkflowRunnerOptions
+  extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes">, ShardOptions {
   readonly workflows: readonly AnyWorkflow[]
   /** The name of the binding to this very class. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
@@ -22,18 +30,34 @@ export interface WorkflowRunnerOptions extends Omit<EngineOptions, "lease" | "sw
   readonly log?: Logger
 }
 
+const changesMax = 100
+
 /** The one class of Durable Objects that runs all workflows; an object for each instance. */
-export function createWorkflowRunner({ workflows, binding = "WORKFLOW_RUNNER", log = console, ...options }: WorkflowRunnerOptions): WorkflowRunnerClass {
+export function createWorkflowRunner({
+  workflows,
+  binding = "WORKFLOW_RUNNER",
+  log = console,
+  indexShards,
+  previousShards,
+  ...options
+}: WorkflowRunnerOptions): WorkflowRunnerClass {
+  const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
+  const layout = new ShardLayout(shards)
   return workflowRunnerClass((state, env) => {
     const storage = state.storage as typeof state.storage & ObjectStorage
     const now = () => Date.now()
     const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), now)
     const network = new StubNetwork(() => namespaceOf(env, binding))
-    return new InstanceObject({
-      name: state.id.name,
+    const shardOf = (name: string) => network.shard(name)
+    const overview = new ShardedIndex(layout, shardOf)
+    const { name } = state.id
+    const instance = new InstanceObject({
+      name,
       storage,
       tables,
       network,
+      index: new IndexSender(tables, layout, shardOf, now, log),
+      layout: shards,
       workflows,
       options,
       log,
@@ -42,20 +66,39 @@ export function createWorkflowRunner({ workflows, binding = "WORKFLOW_RUNNER", l
         name: "edge",
         open: async (context) => {
           const local = await objectStore(storage, tables.outlet).open(context)
-          const none = () => Promise.reject(new PerdureError("STORE_FAILED", "there is no index of instances"))
-          return new EdgeStore({ local, own, network, overview: { list: none, count: none }, onWritten })
+          return new EdgeStore({ local, own, network, overview, onWritten })
         },
       }),
     })
+    return {
+      instance: partOf(name, "instance", () => instance),
+      shard: partOf(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(storage), now)),
+    }
   })
 }
 
 /** A client of the instances behind the binding. */
 export function workflowClient(binding: ObjectNamespace): Client {
-  const missing = () => {
-    throw new PerdureError("STORE_FAILED", "there is no index of instances")
-  }
-  return new ObjectClient(binding, { list: missing, count: missing, changes: missing, schedules: undefined as never, limits: undefined as never })
+  const network = new StubNetwork(() => binding)
+  const overview = new IndexOverview(async () => {
+    const layout = new ShardLayout(await client.layout())
+    const index = new ShardedIndex(layout, (name) => network.shard(name))
+    const changes = new ShardedChanges(layout, (name) => network.shard(name))
+    return {
+      list: (filter, page) => index.list(filter, page),
+      count: (filter, by) => index.count(filter, by),
+      changes: (after) => changes.read(after, changesMax),
+      latestChange: () => changes.latest(),
+    }
+  })
+  const client: ObjectClient = new ObjectClient(binding, {
+    list: (filter) => overview.list(filter),
+    count: (filter, by) => overview.count(filter, by),
+    changes: (cursor) => overview.changes(cursor),
+    schedules: undefined as never,
+    limits: undefined as never,
+  })
+  return client
 }
 
 function namespaceOf(env: unknown, binding: string): ObjectNamespace {

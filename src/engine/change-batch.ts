@@ -1,7 +1,9 @@
 import { type Change, changeOf, type NamedChange } from "../core/change.ts"
+import { PerdureError } from "../core/errors.ts"
 import { defaultQueue } from "../core/task-queue.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { ChangePage, ChangeRow } from "../ports/change-stream.ts"
+import type { Directory } from "../ports/directory.ts"
 
 /** A page of journal rows as what it tells, made once for all who read it: what the entries held is not kept. */
 export interface ChangeBatch {
@@ -22,11 +24,31 @@ export interface ChangePlace {
 const cursorForm = /^([^~]*)(?:~(.+)~(\d{1,16}))?$/
 
 /** The text of a place is the store's cursor, or for one within a row `<the store's before it>~<incarnation>~<position>`. */
-export function placeOf(cursor: string): ChangePlace | undefined {
+function placeOf(cursor: string): ChangePlace | undefined {
   const [whole, after = "", incarnation, position] = cursorForm.exec(cursor) ?? []
   if (whole === undefined) return undefined
   if (incarnation === undefined) return { after }
   return { after: after === "" ? undefined : after, passed: { incarnation, position: Number(position) } }
+}
+
+const pageRows = 100
+
+/** One page of the changes of an instance, for whoever follows them from elsewhere. */
+export async function readChanges(directory: Directory, instance: string, cursor: string | undefined): Promise<Pick<ChangeBatch, "changes" | "cursor">> {
+  const place: ChangePlace = cursor === undefined ? { after: undefined } : cursor === "latest" ? { after: await directory.latestChange() } : knownPlace(cursor)
+  const batch = new ChangeReading().batch(place.after, await directory.changes(place.after, pageRows, instance))
+  return { changes: afterPlace(batch.changes, place), cursor: batch.cursor }
+}
+
+/** Without those of the row that were passed already. */
+export function afterPlace(changes: readonly Change[], { passed }: ChangePlace): readonly Change[] {
+  return passed ? changes.filter(({ id, position }) => position > passed.position || id !== `${passed.incarnation}:${position}`) : changes
+}
+
+export function knownPlace(cursor: string): ChangePlace {
+  const place = typeof cursor === "string" ? placeOf(cursor) : undefined
+  if (place) return place
+  throw new PerdureError("BAD_OPTION", "that cursor is not one of a change; leave it out to begin at the start", { details: { option: "cursor" } })
 }
 
 const startsMax = 10_000

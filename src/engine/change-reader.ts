@@ -1,6 +1,5 @@
 import type { Change } from "../core/change.ts"
-import { PerdureError } from "../core/errors.ts"
-import { type ChangeBatch, type ChangePlace, placeOf } from "./change-batch.ts"
+import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
 import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
 import type { ChangeIterator, Changes } from "./client.ts"
 import { engineClosed, notFound } from "./endings.ts"
@@ -72,9 +71,7 @@ export class ChangeReader implements ChangeIterator {
       return { after: this.#stands }
     }
     if (cursor === undefined) return { after: undefined }
-    const place = typeof cursor === "string" ? placeOf(cursor) : undefined
-    if (place) return place
-    throw new PerdureError("BAD_OPTION", "that cursor is not one of a change; leave it out to begin at the start", { details: { option: "cursor" } })
+    return knownPlace(cursor)
   }
 
   async #advance(): Promise<IteratorResult<Change, undefined>> {
@@ -101,9 +98,8 @@ export class ChangeReader implements ChangeIterator {
     return { done: true, value: undefined }
   }
 
-  #turnTo({ changes, cursor }: ChangeBatch, { passed }: ChangePlace): void {
-    const isPassed = passed && (({ id, position }: Change) => position <= passed.position && id === `${passed.incarnation}:${position}`)
-    this.#page = isPassed ? changes.filter((change) => !isPassed(change)) : changes
+  #turnTo({ changes, cursor }: ChangeBatch, place: ChangePlace): void {
+    this.#page = afterPlace(changes, place)
     this.#at = 0
     this.#end = cursor
     if (this.#page.length === 0) this.#stands = cursor

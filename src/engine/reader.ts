@@ -9,7 +9,7 @@ import { isTerminal, statuses, type Status } from "../core/status.ts"
 import { defaultQueue } from "../core/task-queue.ts"
 import { stepsOf, type StepInfo } from "../core/step-view.ts"
 import { decodeRow } from "../core/turn-codec.ts"
-import type { Filter } from "../ports/directory.ts"
+import type { Directory, Filter } from "../ports/directory.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription, InstanceSummary, ListFilter, ListPage, Why, WorkflowInfo } from "./client.ts"
@@ -38,14 +38,8 @@ export class Reader {
     return row
   }
 
-  async list(filter: ListFilter): Promise<ListPage> {
-    const { cursor, order = "newest" } = filter
-    const page = await this.#store.directory.list(storeFilter(filter), {
-      limit: pageLimit(filter.limit),
-      order,
-      ...(cursor === undefined ? undefined : { cursor }),
-    })
-    return { instances: page.items.map((row) => summary(row, this.#codecs)), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+  list(filter: ListFilter): Promise<ListPage> {
+    return listInstances(this.#store.directory, filter, this.#codecs)
   }
 
   /** Those that there are instances of, for whoever has the code of none. */
@@ -61,7 +55,7 @@ export class Reader {
   }
 
   count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
-    return this.#store.directory.count(storeFilter(filter), by)
+    return countInstances(this.#store.directory, filter, by)
   }
 
   async describe(id: string): Promise<InstanceDescription> {
@@ -129,6 +123,21 @@ export class Reader {
     }
     return found
   }
+}
+
+/** A page of instances, as clients have it. */
+export async function listInstances(directory: Pick<Directory, "list">, filter: ListFilter, codecs?: PayloadCodecs): Promise<ListPage> {
+  const { cursor, order = "newest" } = filter
+  const page = await directory.list(storeFilter(filter), {
+    limit: pageLimit(filter.limit),
+    order,
+    ...(cursor === undefined ? undefined : { cursor }),
+  })
+  return { instances: page.items.map((row) => summary(row, codecs)), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
+}
+
+export async function countInstances(directory: Pick<Directory, "count">, filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+  return directory.count(storeFilter(filter), by)
 }
 
 function summary(row: InstanceRow, codecs: PayloadCodecs | undefined): InstanceSummary {

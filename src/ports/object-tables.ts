@@ -1,6 +1,6 @@
 import type { Status } from "../core/status.ts"
 import type { Delivery } from "./directory.ts"
-import type { NewMessage } from "./journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage } from "./journal-store.ts"
 import type { TurnOutlet } from "./turn-outlet.ts"
 
 /**
@@ -28,7 +28,12 @@ export interface ObjectTables {
   isRefused(incarnation: string): boolean
   /** What the index is to be told. */
   indexNews(): IndexNews
-  indexed(revision: number): void
+  /** The instance as it is, and its journal from a position on. */
+  indexCopy(from: number): IndexCopy | undefined
+  /** It is about to be told to this shard for the first time. */
+  indexing(shard: string): void
+  /** This shard has all up to there, and no other has it. */
+  indexed(revision: number, shard: string): void
   unindexed(incarnation: string): void
   /** The instance is deleted; the index is yet to hear of it. */
   removed(instance: { readonly id: string; readonly incarnation: string }): void
@@ -64,5 +69,14 @@ export interface IndexNews {
   readonly wanted?: number
   /** How far it has heard. */
   readonly known: number
+  /** The shard that has heard of it. */
+  readonly shard?: string
   readonly removed?: { readonly id: string; readonly incarnation: string }
+}
+
+export interface IndexCopy {
+  readonly row: InstanceRow
+  readonly rows: readonly JournalRow[]
+  /** The end of its journal. */
+  readonly revision: number
 }

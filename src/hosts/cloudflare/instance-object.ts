@@ -29,12 +29,22 @@ export interface ObjectSpec {
   readonly storage: ObjectStorage
   readonly tables: ObjectTables
   readonly network: ObjectNetwork
+  /** What tells the index of the object's instance. */
+  readonly index: Teller
+  /** For clients, who have nothing but the binding. */
+  readonly layout: unknown
   readonly workflows: readonly AnyWorkflow[]
   readonly options: EngineOptions
   readonly log: Logger
   readonly now?: () => number
   /** `own`: the id of the object's instance. */
   openStore(own: () => string | undefined, onWritten: () => void): StoreProvider
+}
+
+/** Tells others what is written here, until they have heard of it. */
+export interface Teller {
+  readonly nextTryAt: number | undefined
+  send(onDone: () => void, isRetry?: boolean): void
 }
 
 /** One instance in one Durable Object: an engine that executes nothing else. */
@@ -53,7 +63,7 @@ export class InstanceObject {
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
     this.#sender = new OutboxSender(tables, network, () => this.#host.now(), this.#host.log)
-    this.#clock = new AlarmClock(storage, tables, this.#host, () => this.#sender.nextTryAt)
+    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(this.#sender.nextTryAt, spec.index.nextTryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -65,6 +75,7 @@ export class InstanceObject {
   /** A method of the client. */
   async ask(id: string, method: string, args: string): Promise<string> {
     try {
+      if (method === "layout") return encodeAnswer(this.#spec.layout)
       if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
       return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[]))
     } catch (error) {
@@ -175,6 +186,7 @@ export class InstanceObject {
         worker.hint([standing.id])
       }
       this.#sender.send(() => this.#onSent(), true)
+      this.#spec.index.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
       this.#clock.rearm()
     } catch (error) {
@@ -211,6 +223,7 @@ export class InstanceObject {
   /** In the same breath as the write, so that both are durable or neither is. */
   #afterWrite(): void {
     this.#sender.send(() => this.#onSent())
+    this.#spec.index.send(() => this.#onSent())
     this.#clock.rearm()
   }
 
@@ -223,6 +236,8 @@ export class InstanceObject {
   async #leaveIfEmpty(): Promise<void> {
     const tables = this.#tables
     if (this.#births > 0 || !tables.isThere() || tables.standing() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined) return
+    // The index is told first: nobody else would know what is to be taken out of it.
+    if (tables.indexNews().removed !== undefined) return this.#spec.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined
     this.#id = undefined
@@ -234,4 +249,9 @@ export class InstanceObject {
     await engine?.parts.store.close()
     await emptied
   }
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((at) => at !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }

@@ -1,6 +1,7 @@
 import { decodeValue, encodeValue } from "../../core/codec.ts"
 import { storableError } from "../../core/storable-error.ts"
 import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
+import { readChanges } from "../../engine/change-batch.ts"
 import type { Engine } from "../../engine/engine.ts"
 import type { EventMap } from "../../core/workflow.ts"
 
@@ -24,6 +25,7 @@ export const objectAnswers = {
   query: (engine: Engine, id: string, name: string, args: readonly unknown[]) => engine.query(id, name, ...args),
   update: (engine: Engine, id: string, name: string, args: readonly unknown[]) => engine.update(id, name, ...args),
   result: (engine: Engine, id: string, timeoutMs: number) => engine.result(id, timeoutMs),
+  changes: async (engine: Engine, id: string, cursor: string | undefined) => readChanges(engine.parts.store.directory, id, cursor),
   delete: (engine: Engine, id: string) => engine.delete(id),
 } as const
 

@@ -39,7 +39,7 @@ export interface EdgeStartOptions<In> extends StartOptions<In> {
 export interface Overviews {
   list(filter: ListFilter): Promise<ListPage>
   count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>>
-  changes(cursor: string | undefined, instance: string | undefined): Changes
+  changes(cursor: string | undefined): Changes
   readonly schedules: ScheduleClient
   readonly limits: LimitControl
 }
@@ -146,8 +146,13 @@ export class ObjectClient implements Client, ObjectCalls {
     return this.#overviews.count(filter, by)
   }
 
-  changes(cursor?: string, instance?: string): Changes {
-    return this.#overviews.changes(cursor, instance)
+  changes(cursor?: string): Changes {
+    return this.#overviews.changes(cursor)
+  }
+
+  /** What the objects say their index shards are. */
+  async layout(): Promise<object> {
+    return (await this.#ask(anyObject, "layout", [])) as object
   }
 
   describe(id: string): Promise<InstanceDescription> {

@@ -18,6 +18,7 @@ import type {
   Why,
 } from "../../engine/client.ts"
 import type { ObjectMethod } from "./object-answers.ts"
+import { PolledChanges } from "./overviews.ts"
 
 /** A call that waits for longer is made anew: none is kept open for ever. */
 const waitMsMax = 25_000
@@ -117,7 +118,7 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
   }
 
   changes(cursor?: string): Changes {
-    return this.#calls.changes(cursor, this.id)
+    return new PolledChanges(cursor, (after) => this.#call("changes", after))
   }
 }
 
@@ -125,7 +126,6 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
 export interface ObjectCalls {
   now(): number
   call(id: string, method: ObjectMethod, args: readonly unknown[]): Promise<unknown>
-  changes(cursor: string | undefined, instance: string | undefined): Changes
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -1,11 +1,12 @@
 import type { Delivery } from "../../ports/directory.ts"
+import type { IndexShard } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { ObjectNamespace } from "./platform.ts"
 
 /** The calls that objects of the class answer, as their stubs have them. */
-export interface RunnerStub {
+export interface RunnerStub extends IndexShard {
   /** A method of the client, with its arguments and its answer encoded. */
   ask(id: string, method: string, args: string): Promise<string>
   peerGet(id: string): Promise<InstanceRow | undefined>
@@ -32,6 +33,10 @@ export class StubNetwork implements ObjectNetwork {
 
   constructor(namespace: () => ObjectNamespace) {
     this.#namespace = namespace
+  }
+
+  shard(name: string): IndexShard {
+    return stubOf(this.#namespace(), name)
   }
 
   peer(name: string): ObjectPeer {

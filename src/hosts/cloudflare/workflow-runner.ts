@@ -1,7 +1,17 @@
 import { DurableObject } from "cloudflare:workers"
 import type { HistoryOptions, HistoryPage, ControlResult, RestartOptions, TerminateOptions, InstanceDescription } from "../../engine/client.ts"
 import type { StepInfo } from "../../core/step-view.ts"
-import type { Delivery } from "../../ports/directory.ts"
+import type { Delivery, Page } from "../../ports/directory.ts"
+import type {
+  IndexChangePage,
+  IndexChangeRequest,
+  IndexEntry,
+  IndexFilter,
+  IndexListRequest,
+  IndexRemoval,
+  IndexShard,
+  IndexUpdate,
+} from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { InstanceObject } from "./instance-object.ts"
@@ -41,14 +51,24 @@ export interface WorkflowRunnerObject extends RunnerStub {
 /** A class to be exported from a Worker, and bound as a Durable Object with SQLite storage. */
 export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunnerObject
 
+/** What an object of the class may be. Its name decides which, and what it is not throws: nobody writes an instance into a shard. */
+export interface RunnerParts {
+  instance(): InstanceObject
+  shard(): IndexShard
+}
+
 /** `open`: what an object of the class is made of. */
-export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => InstanceObject): WorkflowRunnerClass {
+export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => RunnerParts): WorkflowRunnerClass {
   class WorkflowRunner extends DurableObject implements WorkflowRunnerObject {
-    readonly #object: InstanceObject
+    readonly #parts: RunnerParts
 
     constructor(state: ObjectState, env: unknown) {
       super(state as never, env)
-      this.#object = open(state, env)
+      this.#parts = open(state, env)
+    }
+
+    get #object(): InstanceObject {
+      return this.#parts.instance()
     }
 
     async initialize({ type, id, payload, version }: InitializeRequest): Promise<{ readonly id: string }> {
@@ -84,7 +104,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return (await this.#object.callOwn("restart", [options])) as ControlResult
     }
 
-    query(name: string, ...args: readonly unknown[]): Promise<unknown> {
+    async query(name: string, ...args: readonly unknown[]): Promise<unknown> {
       return this.#object.callOwn("query", [name, args])
     }
 
@@ -96,35 +116,55 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return (await this.#object.callOwn("history", [options])) as HistoryPage
     }
 
-    ask(id: string, method: string, args: string): Promise<string> {
+    async ask(id: string, method: string, args: string): Promise<string> {
       return this.#object.ask(id, method, args)
     }
 
-    peerGet(id: string): Promise<InstanceRow | undefined> {
+    async peerGet(id: string): Promise<InstanceRow | undefined> {
       return this.#object.get(id)
     }
 
-    peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+    async peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]> {
       return this.#object.readJournal(id, from)
     }
 
-    peerReadInbox(id: string): Promise<readonly Message[]> {
+    async peerReadInbox(id: string): Promise<readonly Message[]> {
       return this.#object.readInbox(id)
     }
 
-    peerCreate(turn: Turn): Promise<TurnOutcome> {
+    async peerCreate(turn: Turn): Promise<TurnOutcome> {
       return this.#object.create(turn)
     }
 
-    peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+    async peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
       return this.#object.deliver(messages)
     }
 
-    peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
+    async peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
       return this.#object.take(from, messages)
     }
 
-    alarm(): Promise<void> {
+    async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
+      return this.#parts.shard().indexWrite(updates)
+    }
+
+    async indexRemove(removals: readonly IndexRemoval[]): Promise<void> {
+      return this.#parts.shard().indexRemove(removals)
+    }
+
+    async indexList(request: IndexListRequest): Promise<Page<IndexEntry>> {
+      return this.#parts.shard().indexList(request)
+    }
+
+    async indexCount(filter: IndexFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+      return this.#parts.shard().indexCount(filter, by)
+    }
+
+    async indexChanges(request: IndexChangeRequest): Promise<IndexChangePage> {
+      return this.#parts.shard().indexChanges(request)
+    }
+
+    async alarm(): Promise<void> {
       return this.#object.alarm()
     }
   }

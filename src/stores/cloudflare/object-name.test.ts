@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { checkId } from "../../core/limits.ts"
-import { checkUnreserved, limitName, roleOf, scheduleName, shardName } from "./object-name.ts"
+import { limitName, partOf, roleOf, scheduleName, shardName } from "./object-name.ts"
 
 describe("the name of an object", () => {
   it("says what the object is for", () => {
@@ -29,10 +29,24 @@ describe("the name of an object", () => {
   })
 
   it("cannot be an instance's id", () => {
-    for (const name of [shardName(8, 0), scheduleName("a"), limitName("a"), "@anything"]) {
+    for (const name of [shardName(8, 0), scheduleName("a"), limitName("a"), "@anything"])
       expect(() => checkId(name)).toThrow(expect.objectContaining({ code: "BAD_ID" }))
-      expect(() => checkUnreserved(name)).toThrow(expect.objectContaining({ code: "BAD_ID", details: { id: name, reserved: "@" } }))
+    for (const id of ["index:8:0", "_", "a@index:8:0", "schedule:1"]) {
+      expect(() => checkId(id)).not.toThrow()
+      expect(roleOf(id)).toEqual({ kind: "instance", id })
     }
-    for (const id of ["index:8:0", "_", "a@index:8:0", "schedule:1"]) expect(() => (checkId(id), checkUnreserved(id))).not.toThrow()
+  })
+
+  it("decides which part of the class the object is", () => {
+    let made = 0
+    const count = () => ++made
+    const refused = expect.objectContaining({ code: "BAD_ID" }) as Error
+    for (const kind of ["instance", "schedule", "limit"] as const) expect(partOf(shardName(8, 0), kind, count)).toThrow(refused)
+    for (const kind of ["shard", "schedule", "limit"] as const) expect(partOf("order-1", kind, count)).toThrow(refused)
+    expect(partOf("@nothing", "instance", count)).toThrow(refused)
+    expect(made).toBe(0)
+    const shard = partOf(shardName(8, 0), "shard", count)
+    expect([shard(), shard(), made]).toEqual([1, 1, 1])
+    expect(partOf(undefined, "shard", count)()).toBe(2)
   })
 })

@@ -42,9 +42,19 @@ export function roleOf(name: string): ObjectRole {
   throw reservedName(name)
 }
 
-/** An id that could be read as the name of something else is nobody's. */
-export function checkUnreserved(id: string): void {
-  if (id.startsWith(reservedMark)) throw reservedName(id)
+/** What an object is made of for one kind, once it is asked for; an object that by its name is of another kind has no such part. */
+export function partOf<T>(name: string | undefined, kind: ObjectRole["kind"], make: () => T): () => T {
+  let made: { readonly part: T } | undefined
+  return () => {
+    // Where the platform does not tell the name, whoever calls has to know it.
+    if (name !== undefined && roleOf(name).kind !== kind) throw name.startsWith(reservedMark) ? reservedName(name) : notOfKind(name, kind)
+    made ??= { part: make() }
+    return made.part
+  }
+}
+
+function notOfKind(name: string, kind: string): PerdureError {
+  return new PerdureError("BAD_ID", `the object ${shown(name)} is an instance's, and no ${kind}`, { details: { id: name } })
 }
 
 function reservedName(name: string): PerdureError {

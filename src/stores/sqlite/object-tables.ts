@@ -2,11 +2,13 @@ import { isControl } from "../../core/control.ts"
 import type { Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { NewMessage, Turn } from "../../ports/journal-store.ts"
-import type { IndexNews, ObjectTables, OutgoingMessage, Standing } from "../../ports/object-tables.ts"
+import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, Standing } from "../../ports/object-tables.ts"
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { toText } from "../odd-text.ts"
 import { InboxTable } from "./inbox-table.ts"
+import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
 import { objectMigrations, objectParts } from "./object-schema.ts"
 import { OutboxTable } from "./outbox-table.ts"
@@ -25,6 +27,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
       life TEXT NOT NULL,
       index_wanted INTEGER NOT NULL,
       index_known INTEGER NOT NULL,
+    index_shard TEXT,
       removed_id TEXT,
       removed_incarnation TEXT
     ) STRICT`,
@@ -187,21 +190,36 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   indexNews(): IndexNews {
-    const row = this.#one(`SELECT index_wanted, index_known, removed_id, removed_incarnation FROM perdure_object`)
+    const row = this.#one(`SELECT index_wanted, index_known, index_shard, removed_id, removed_incarnation FROM perdure_object`)
     if (row === undefined) return { known: 0 }
     const wanted = integer(row, "index_wanted")
     const known = integer(row, "index_known")
+    const shard = optionalText(row, "index_shard")
     const id = optionalText(row, "removed_id")
     const incarnation = optionalText(row, "removed_incarnation")
     return {
       known,
       ...(wanted > known ? { wanted } : undefined),
+      ...(shard === undefined ? undefined : { shard }),
       ...(id === undefined || incarnation === undefined ? undefined : { removed: { id, incarnation } }),
     }
   }
 
-  indexed(revision: number): void {
-    this.#driver.prepare(`UPDATE perdure_object SET index_known = max(index_known, ?)`).run(revision)
+  indexCopy(from: number): IndexCopy | undefined {
+    const found = this.#one(`SELECT ${instanceColumns} FROM perdure_instance i LIMIT 1`)
+    if (found === undefined) return undefined
+    const row = toInstanceRow(found)
+    const rows = new JournalTable(this.#driver).read(row.id, from)
+    const last = rows.at(-1)
+    return { row, rows, revision: last === undefined ? 0 : last.position + last.count - 1 }
+  }
+
+  indexing(shard: string): void {
+    this.#driver.prepare(`UPDATE perdure_object SET index_shard = ?`).run(shard)
+  }
+
+  indexed(revision: number, shard: string): void {
+    this.#driver.prepare(`UPDATE perdure_object SET index_known = max(index_known, ?), index_shard = ?`).run(revision, shard)
   }
 
   unindexed(incarnation: string): void {

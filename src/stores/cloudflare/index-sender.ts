@@ -1,0 +1,98 @@
+import type { Logger } from "../../ports/host.ts"
+import type { IndexShard } from "../../ports/index-shard.ts"
+import type { ObjectTables } from "../../ports/object-tables.ts"
+import { instanceChanges } from "./instance-changes.ts"
+import type { ShardLayout } from "./shard-layout.ts"
+
+const retryMs = 200
+const retryMsMax = 60_000
+/** An object that goes while a shard is being told is woken after so long. */
+const netMs = 10_000
+
+export type ShardWriter = (name: string) => Pick<IndexShard, "indexWrite" | "indexRemove">
+
+/**
+ * Tells the index what became of the object's instance: how it is now, and what happened to it since the index last heard. What is not
+ * acknowledged is told again, at the latest by the alarm. While one call is under way what comes joins the next: the index hears of the
+ * last state, and of each change.
+ */
+export class IndexSender {
+  readonly #tables: ObjectTables
+  readonly #layout: ShardLayout
+  readonly #shard: ShardWriter
+  readonly #now: () => number
+  readonly #log: Logger
+  #isSending = false
+  #failures = 0
+  #nextTryAt: number | undefined
+
+  constructor(tables: ObjectTables, layout: ShardLayout, shard: ShardWriter, now: () => number, log: Logger) {
+    this.#tables = tables
+    this.#layout = layout
+    this.#shard = shard
+    this.#now = now
+    this.#log = log
+  }
+
+  /** When the object has to be awake for it; undefined: the index has heard of all. */
+  get nextTryAt(): number | undefined {
+    return this.#nextTryAt
+  }
+
+  /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
+  send(onDone: () => void, isRetry = false): void {
+    if (this.#isSending || (!isRetry && this.#failures > 0)) return
+    const { wanted, removed, shard } = this.#tables.indexNews()
+    if (wanted === undefined && removed === undefined) {
+      this.#nextTryAt = undefined
+      return
+    }
+    const id = this.#tables.standing()?.id
+    // Known before anybody is told, and durable with the instance itself: else a shard could hold what nobody remembers to have told it.
+    if (shard === undefined && id !== undefined && removed === undefined) this.#tables.indexing(this.#layout.shardOf(id))
+    this.#isSending = true
+    this.#nextTryAt = this.#now() + netMs
+    void this.#sendAll().finally(() => {
+      this.#isSending = false
+      onDone()
+    })
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
+      this.#failures = 0
+      this.#nextTryAt = undefined
+    } catch (error) {
+      const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
+      this.#nextTryAt = this.#now() + waitMs
+      this.#log.warn("an index shard could not be told; trying again", { error, inMs: waitMs })
+    }
+  }
+
+  async #unindex(): Promise<boolean> {
+    const { removed, shard } = this.#tables.indexNews()
+    if (removed === undefined) return false
+    await this.#shard(shard ?? this.#layout.shardOf(removed.id)).indexRemove([removed])
+    this.#tables.unindexed(removed.incarnation)
+    return true
+  }
+
+  async #index(): Promise<boolean> {
+    const { wanted, known, shard } = this.#tables.indexNews()
+    const copy = wanted === undefined ? undefined : this.#tables.indexCopy(known + 1)
+    if (copy === undefined) return false
+    const { row, rows, revision } = copy
+    const { id, incarnation } = row
+    const target = this.#layout.shardOf(id)
+    const from = shard ?? target
+    await this.#shard(from).indexWrite([{ row, revision, changes: instanceChanges(id, rows, known) }])
+    // The number of shards has changed: from now on it is in another one. What happened to it so far stays where it was told.
+    if (from !== target) {
+      await this.#shard(target).indexWrite([{ row, revision, changes: [] }])
+      await this.#shard(from).indexRemove([{ id, incarnation, movedAt: revision }])
+    }
+    if (this.#tables.isThere() && this.#tables.standing()?.incarnation === incarnation) this.#tables.indexed(revision, target)
+    return true
+  }
+}

@@ -1,0 +1,177 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
+import { type DurableObjectNamespace, env } from "cloudflare:workers"
+import type { ListFilter } from "perdure"
+import { workflowClient } from "perdure/cloudflare"
+import { afterEach, describe, expect, it } from "vitest"
+import { faults } from "./shard-runner.ts"
+
+const { SHARD_RUNNER } = env as { readonly SHARD_RUNNER: DurableObjectNamespace }
+const client = () => workflowClient(SHARD_RUNNER)
+const stubOf = (name: string) => SHARD_RUNNER.get(SHARD_RUNNER.idFromName(name))
+
+afterEach(() => {
+  faults.down.clear()
+})
+
+async function listed(filter: ListFilter = {}) {
+  const found = []
+  let cursor: string | undefined
+  do {
+    const page = await client().list({ limit: 100, order: "oldest", ...filter, ...(cursor === undefined ? {} : { cursor }) })
+    found.push(...page.instances)
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return found
+}
+
+/** The index is a little behind. */
+async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const value = await look()
+    if (isThere(value)) return value
+    if (tries > 400) throw new Error(`never there: ${JSON.stringify(value).slice(0, 500)}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+describe("the index of Durable Objects", () => {
+  it("lists instances with what became of them, and counts them", async () => {
+    for (let at = 0; at < 30; at++) await client().start("quick", { id: `quick-${at}`, input: at, tags: [at % 2 === 0 ? "even" : "odd"] })
+    await client().start("patient", { id: "patient-1", input: { name: "Ada" } })
+    await eventually(
+      () => client().count({}, "status"),
+      (counts) => counts["completed"] === 30 && counts["waiting"] === 1,
+    )
+    const all = await listed()
+    expect(all).toHaveLength(31)
+    expect(all.map(({ createdAt }) => createdAt)).toEqual(all.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b))
+    expect(await listed({ workflow: "patient" })).toEqual([expect.objectContaining({ id: "patient-1", status: "waiting", version: "1", run: 1 })])
+    expect(await listed({ tag: "odd", status: "completed" })).toHaveLength(15)
+    expect(await listed({ idPrefix: "quick-1" })).toHaveLength(11)
+    expect(await client().count({ tag: "even" }, "workflow")).toEqual({ quick: 15 })
+  })
+
+  it("forgets an instance that is deleted, and shows one that has its id after it", async () => {
+    const handle = await client().start("quick", { id: "again", input: 1 })
+    await handle.result()
+    const incarnation = (await handle.describe()).incarnation
+    await handle.delete()
+    await eventually(
+      () => listed({ idPrefix: "again" }),
+      (rows) => rows.length === 0,
+    )
+    await client().start("patient", { id: "again", input: { name: "Bob" } })
+    await eventually(
+      () => listed({ idPrefix: "again" }),
+      ([row]) => row?.workflow === "patient" && row.status === "waiting",
+    )
+    expect((await client().describe("again")).incarnation).not.toBe(incarnation)
+  })
+
+  it("is told later where a shard does not answer: workflows go on, the list says which shard it is, and nothing is lost", async () => {
+    const before = (await listed()).length
+    for (let shard = 0; shard < 8; shard += 2) faults.down.add(`@index:8:${shard}`)
+    const ids = Array.from({ length: 12 }, (_, at) => `during-${at}`)
+    for (const id of ids) expect(await (await client().start("quick", { id, input: 2 })).result()).toBe(4)
+    await expect(client().list()).rejects.toMatchObject({ code: "SHARD_FAILED", details: { shard: expect.stringMatching(/^@index:8:[0246]$/) as string } })
+    // Also those that are not in memory when the shard is back: their alarm wakes them.
+    for (const id of ids.slice(0, 6)) await evictDurableObject(stubOf(id))
+    faults.down.clear()
+    for (const id of ids) await runDurableObjectAlarm(stubOf(id))
+    const rows = await eventually(
+      () => listed({ idPrefix: "during-" }),
+      (found) => found.length === 12 && found.every(({ status }) => status === "completed"),
+    )
+    expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(ids))
+    expect(await listed()).toHaveLength(before + 12)
+    for (const id of ids) expect(await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())).toBe(null)
+  })
+
+  it("tells what happens to instances, in order and each change once", async () => {
+    const changes = client().changes("latest")[Symbol.asyncIterator]()
+    const cursor = await changes.cursor()
+    const handle = await client().start("patient", { id: "followed", input: { name: "Ada" } })
+    await eventually(
+      () => handle.status(),
+      (status) => status === "waiting",
+    )
+    await handle.pause("lunch")
+    await handle.resume()
+    await handle.sendEvent("go")
+    await handle.result()
+    const seen = []
+    for (;;) {
+      const { value } = await changes.next()
+      if (value?.instance === "followed") seen.push(value.type)
+      if (value?.instance === "followed" && value.type === "workflow.completed") break
+    }
+    await changes.return()
+    expect(seen).toEqual(["workflow.started", "workflow.paused", "workflow.resumed", "workflow.completed"])
+    const again = []
+    for await (const change of client().changes(cursor)) {
+      again.push(change)
+      if (change.type === "workflow.completed" && change.instance === "followed") break
+    }
+    expect(again.filter(({ instance }) => instance === "followed")).toHaveLength(4)
+    expect(new Set(again.map(({ id }) => id)).size).toBe(again.length)
+  })
+
+  it("an instance itself tells of its steps as well", async () => {
+    const handle = await client().start("patient", { id: "stepwise", input: { name: "Ada" } })
+    const types = []
+    for await (const { type } of handle.changes()) {
+      types.push(type)
+      if (type === "step.completed") break
+    }
+    expect(types).toEqual(["workflow.started", "step.started", "step.completed"])
+  })
+
+  it("refuses names that are kept for shards and the like", async () => {
+    for (const id of ["@index:8:0", "@schedule:a", "@limit:a", "@"]) {
+      await expect(client().start("quick", { id, input: 1 })).rejects.toMatchObject({ code: "BAD_ID" })
+      await expect(client().get(id).status()).rejects.toMatchObject({ code: "BAD_ID" })
+      await expect((stubOf(id) as never as { initialize(request: object): Promise<unknown> }).initialize({ type: "quick", id, payload: 1 })).rejects.toThrow(
+        "@",
+      )
+    }
+  })
+
+  it("keeps everything listed when the number of shards is raised, and moves what goes on", async () => {
+    const waiting = Array.from({ length: 10 }, (_, at) => `mover-${at}`)
+    for (const id of waiting) await client().start("patient", { id, input: { name: id } })
+    const before = await eventually(
+      () => listed(),
+      (rows) => rows.filter(({ id, status }) => id.startsWith("mover-") && status === "waiting").length === 10,
+    )
+    const cursor = await client().changes("latest")[Symbol.asyncIterator]().cursor()
+    faults.layout = { indexShards: 11, previousShards: 8 }
+    await Promise.all([...waiting, "$code"].map((id) => evictDurableObject(stubOf(id))))
+    expect((await listed()).map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+    for (const id of waiting) await client().get(id).sendEvent("go")
+    for (const id of waiting) expect(await client().get(id).result()).toBe("gone")
+    const after = await eventually(
+      () => listed(),
+      (rows) => rows.filter(({ id, status }) => id.startsWith("mover-") && status === "completed").length === 10,
+    )
+    expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+    const inNew = async () => {
+      const pages = await Promise.all(
+        Array.from({ length: 11 }, (_, shard) =>
+          (stubOf(`@index:11:${shard}`) as never as { indexList(request: object): Promise<{ items: { row: { id: string } }[] }> }).indexList({}),
+        ),
+      )
+      return pages.flatMap(({ items }) => items.map(({ row }) => row.id)).toSorted()
+    }
+    expect(await inNew()).toEqual(waiting.toSorted())
+    await eventually(
+      () => client().count({}, "status"),
+      (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0) === before.length,
+    )
+    const changed = new Map<string, string[]>()
+    for await (const { instance, type } of client().changes(cursor)) {
+      changed.set(instance, [...(changed.get(instance) ?? []), type])
+      if (waiting.every((id) => changed.get(id)?.includes("workflow.completed"))) break
+    }
+    expect([...changed.keys()].toSorted()).toEqual(waiting.toSorted())
+  })
+})

@@ -1,0 +1,34 @@
+import { workflow } from "perdure"
+import { createWorkflowRunner, type WorkflowRunnerClass, type WorkflowRunnerOptions } from "perdure/cloudflare"
+
+/** Shards that do not answer, by their names; and what objects that are made from now on take for the number of shards. */
+export const faults = { down: new Set<string>(), layout: {} as Pick<WorkflowRunnerOptions, "indexShards" | "previousShards"> }
+
+const quick = workflow("quick", async (_ctx, input: number) => input * 2)
+
+const patient = workflow("patient", async (ctx, _input: { name: string }) => {
+  await ctx.do("note", () => "noted")
+  await ctx.waitForEvent("go")
+  return "gone"
+})
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (...all: unknown[]) => console.error(...all) }
+
+/** Methods that a shard which is down does not answer. */
+const failing = ["indexWrite", "indexRemove", "indexList", "indexCount", "indexChanges"] as const
+
+function runner(): WorkflowRunnerClass {
+  const Runner = createWorkflowRunner({ workflows: [quick, patient], binding: "SHARD_RUNNER", log: quiet, ...faults.layout })
+  const methods = Runner.prototype as Record<string, (...args: unknown[]) => Promise<unknown>>
+  for (const name of failing) {
+    const method = methods[name]!
+    methods[name] = async function (this: { readonly ctx: { readonly id: { readonly name?: string } } }, ...args) {
+      if (faults.down.has(this.ctx.id.name ?? "")) throw new Error("this shard is out of order")
+      return method.apply(this, args)
+    }
+  }
+  return Runner
+}
+
+/** One class for each layout; an object is of the one that is current when it is made. */
+export const ShardRunner = new Proxy(runner(), { construct: (_, args) => Reflect.construct(runner(), args) as object })

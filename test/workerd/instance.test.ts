@@ -2,7 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { PerdureError } from "perdure"
 import { workflowClient } from "perdure/cloudflare"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { calls } from "./sample-runner.ts"
 
 const { WORKFLOW_RUNNER } = env as { readonly WORKFLOW_RUNNER: DurableObjectNamespace }
@@ -20,6 +20,17 @@ const code = async (promise: Promise<unknown>) => {
 function tablesOf(id: string): Promise<unknown[]> {
   const query = "SELECT name FROM sqlite_master WHERE name LIKE 'perdure%'"
   return runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec(query).toArray())
+}
+
+/** When the object is to be awake, once all others have heard what it had to tell them. */
+async function settledAlarm(id: string): Promise<number | null> {
+  return vi.waitFor(() =>
+    runInDurableObject(stubOf(id), (_, { storage }) => {
+      const [news] = storage.sql.exec("SELECT index_wanted > index_known AS isPending FROM perdure_object").toArray()
+      expect(news?.["isPending"]).toBe(0)
+      return storage.getAlarm()
+    }),
+  )
 }
 
 async function until(id: string, status: string): Promise<void> {
@@ -73,10 +84,11 @@ describe("an instance in a Durable Object", () => {
   it("sleeps on its alarm while it is not in memory", async () => {
     await client.start("greet", { id: "sleeper", input: { name: "Ada", pauseMs: 3_600_000 } })
     await until("sleeper", "sleeping")
-    const { dueAt, alarmAt } = await runInDurableObject(stubOf("sleeper"), async (_, { storage }) => ({
-      dueAt: storage.sql.exec("SELECT due_at FROM perdure_instance").toArray()[0]?.["due_at"],
-      alarmAt: await storage.getAlarm(),
-    }))
+    const alarmAt = await settledAlarm("sleeper")
+    const dueAt = await runInDurableObject(
+      stubOf("sleeper"),
+      (_, { storage }) => storage.sql.exec("SELECT due_at FROM perdure_instance").toArray()[0]?.["due_at"],
+    )
     expect(alarmAt).toBe(dueAt)
     await evictDurableObject(stubOf("sleeper"))
     // Too early: nothing happens, and the alarm is set again.
@@ -99,7 +111,7 @@ describe("an instance in a Durable Object", () => {
 
   it("has no alarm once it is over", async () => {
     await (await client.start("greet", { id: "over", input: { name: "Ada" } })).result()
-    expect(await runInDurableObject(stubOf("over"), (_, { storage }) => storage.getAlarm())).toBe(null)
+    expect(await settledAlarm("over")).toBe(null)
   })
 
   it("leaves nothing behind when it is deleted, and its id is free", async () => {

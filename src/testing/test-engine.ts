@@ -45,9 +45,12 @@ const unansweredMax = 100_000
 export class TestEngine implements AsyncDisposable {
   readonly host: SimulatedHost
   readonly #options: TestEngineOptions
+  /** The store for others who use it at the same time, such as a client in another process: `settle` waits for what they ask of it, too. */
+  readonly sharedStore: StoreProvider
   readonly #store: StoreProvider
   readonly #mocks = new StepMocks()
   readonly #calls = new StoreCalls()
+  readonly #callsOfOthers = new StoreCalls()
   /** They and their handles outlive crashes. */
   readonly schedules: Schedules = new Schedules(
     () => this.current,
@@ -60,7 +63,9 @@ export class TestEngine implements AsyncDisposable {
   constructor(host: SimulatedHost, options: TestEngineOptions) {
     this.host = host
     this.#options = options
-    this.#store = this.#calls.watch(options.store ?? memory())
+    const store = options.store ?? memory()
+    this.#store = this.#calls.watch(store)
+    this.sharedStore = this.#callsOfOthers.watch(store)
     this.#workflows = options.workflows
   }
 
@@ -150,6 +155,7 @@ export class TestEngine implements AsyncDisposable {
   }
 
   get #isIdle(): boolean {
+    if (!this.#callsOfOthers.idle) return false
     if (!this.#engine) return this.#calls.idle
     const { worker, scheduler } = this.#engine.parts
     // Nobody waits for what an engine asked that is dead by now.

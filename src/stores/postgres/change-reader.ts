@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
 import { foreignCursor, markOf } from "../change-cursor.ts"
 import { toText } from "../odd-text.ts"
+import { originOf } from "./change-origin.ts"
 import { integer, text } from "./columns.ts"
 import type { Database, PgRow } from "./database.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
@@ -14,18 +15,13 @@ const patienceMs = 200
 
 const first: Place = { xid: 0, seq: 0, mark: "" }
 
-interface Place {
-  readonly xid: number
-  readonly seq: number
-  readonly mark: string
-}
-
 /**
  * The journals in the order of (transaction, number). A transaction's rows appear when it commits, which may be after those of younger
  * ones: so only what is older than every transaction that is still open is read. A long transaction delays the stream, and never tears it.
  */
 export class ChangeReader {
   readonly #database: Database
+  #origin: string | undefined
   readonly #columns = `j.xid::text AS xid, j.seq, ${journalColumns}, i.id, i.incarnation, i.workflow, i.version, i.queue`
 
   constructor(database: Database) {
@@ -33,12 +29,14 @@ export class ChangeReader {
   }
 
   async latest(): Promise<string> {
+    const origin = await this.#originOf()
     await this.#whenSettled()
-    return toCursor(await this.#last())
+    return toCursor(origin, await this.#last())
   }
 
   async read(after: string | undefined, limit: number, instance: string | undefined): Promise<ChangePage> {
-    const place = after === undefined ? first : fromCursor(after)
+    const origin = await this.#originOf()
+    const place = after === undefined ? first : fromCursor(origin, after)
     await this.#check(place)
     await this.#whenSettled()
     // First: whatever is committed after this look may be in the page, but nothing before it can be missed.
@@ -50,14 +48,19 @@ export class ChangeReader {
       const slice = await this.#slice(at, wanted, instance)
       for (const stored of slice) {
         at = placeOf(stored)
-        const row = toChangeRow(stored, at)
+        const row = toChangeRow(stored, toCursor(origin, at))
         rows.push(row)
         length += row.entries.length + (row.blobs ?? []).reduce((sum, blob) => sum + blob.length, 0)
         if (length >= textMax) break
       }
-      if (slice.length < wanted && length < textMax) return { rows, cursor: toCursor(isBefore(at, last) ? last : at) }
+      if (slice.length < wanted && length < textMax) return { rows, cursor: toCursor(origin, isBefore(at, last) ? last : at) }
     }
-    return { rows, cursor: toCursor(at) }
+    return { rows, cursor: toCursor(origin, at) }
+  }
+
+  async #originOf(): Promise<string> {
+    this.#origin ??= await originOf(this.#database)
+    return this.#origin
   }
 
   async #slice({ xid, seq }: Place, limit: number, instance: string | undefined): Promise<PgRow[]> {
@@ -129,7 +132,7 @@ export class ChangeReader {
   }
 }
 
-function toChangeRow(row: PgRow, place: Place): ChangeRow {
+function toChangeRow(row: PgRow, cursor: string): ChangeRow {
   const queue = text(row, "queue")
   return {
     ...toJournalRow(row),
@@ -138,7 +141,7 @@ function toChangeRow(row: PgRow, place: Place): ChangeRow {
     workflow: text(row, "workflow"),
     version: text(row, "version"),
     ...(queue === "" ? {} : { queue }),
-    cursor: toCursor(place),
+    cursor,
   }
 }
 
@@ -150,13 +153,20 @@ function isBefore(a: Place, b: Place): boolean {
   return a.xid < b.xid || (a.xid === b.xid && a.seq < b.seq)
 }
 
-function toCursor({ xid, seq, mark }: Place): string {
-  return `${xid.toString(36)}-${seq.toString(36)}.${mark}`
+/** `mark` is of the row that has the place: a store that was put back to an earlier state may have another there. */
+interface Place {
+  readonly xid: number
+  readonly seq: number
+  readonly mark: string
 }
 
-function fromCursor(cursor: string): Place {
-  const match = /^([0-9a-z]{1,10})-([0-9a-z]{1,10})\.([0-9a-z]{0,7})$/.exec(cursor)
-  const [xid, seq] = [match?.[1], match?.[2]].map((part) => Number.parseInt(part ?? "", 36)) as [number, number]
-  if (match === null || !Number.isSafeInteger(xid) || !Number.isSafeInteger(seq)) throw foreignCursor()
-  return { xid, seq, mark: match[3] ?? "" }
+function toCursor(origin: string, { xid, seq, mark }: Place): string {
+  return `${origin}-${xid.toString(36)}-${seq.toString(36)}.${mark}`
+}
+
+function fromCursor(origin: string, cursor: string): Place {
+  const match = /^([0-9a-z]{1,10})-([0-9a-z]{1,10})-([0-9a-z]{1,10})\.([0-9a-z]{0,7})$/.exec(cursor)
+  const [xid, seq] = [match?.[2], match?.[3]].map((part) => Number.parseInt(part ?? "", 36)) as [number, number]
+  if (match?.[1] !== origin || !Number.isSafeInteger(xid) || !Number.isSafeInteger(seq)) throw foreignCursor()
+  return { xid, seq, mark: match[4] ?? "" }
 }

@@ -1,4 +1,5 @@
 import type { Hint, Store, StoreContext, StoreRole } from "../../ports/store.ts"
+import { adoptStream } from "./change-origin.ts"
 import { Database } from "./database.ts"
 import { Hints } from "./hints.ts"
 import { migrate } from "./migrate.ts"
@@ -39,6 +40,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   }
   try {
     await migrate(database)
+    if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
     const clock = new StoreClock(database, context.now)
     await clock.compare()
     await hints.connect()

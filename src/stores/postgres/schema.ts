@@ -1,4 +1,5 @@
 import { claimFunctions } from "./claim-functions.ts"
+import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
 import { turnFunctions } from "./turn-functions.ts"
 
@@ -11,6 +12,7 @@ import { turnFunctions } from "./turn-functions.ts"
  *   journal   one row per turn; (instance, position) is the fence. `xid` and `seq` are the order of the change stream.
  *   inbox     unread messages; `seq` is given under the lock of the instance's row, and so in the order of acknowledgement
  *   lease     one row per worker
+ *   origin    a token that the cursors of this store's changes carry
  *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
  *   schedule  one row per schedule; its input is long, and rarely written
  *
@@ -32,6 +34,8 @@ export const migrations: readonly Migration[] = [
     version: 1,
     compatible: 1,
     statements: (s) => [
+      `CREATE TABLE ${s}.origin (token text NOT NULL)`,
+      `INSERT INTO ${s}.origin (token) VALUES (${newToken})`,
       `CREATE SEQUENCE ${s}.instance_key`,
       `CREATE TABLE ${s}.instance (
         key bigint PRIMARY KEY DEFAULT nextval('${s}.instance_key'),

@@ -51,11 +51,70 @@ import { versionStories } from "./version-stories.ts"
 import { whyHolderStories } from "./why-holder-stories.ts"
 import { whyStories } from "./why-stories.ts"
 
+const stories: readonly ((open: OpenBed) => void)[] = [
+  stepStories,
+  concurrencyStories,
+  stepContextStories,
+  eventStories,
+  sleepStories,
+  retryStories,
+  nestedStepStories,
+  pauseStories,
+  cancelStories,
+  terminateStories,
+  restartStories,
+  rollbackStories,
+  rollbackControlStories,
+  continueStories,
+  versionStories,
+  forkStories,
+  recoveryStories,
+  disagreementStories,
+  startStories,
+  slotStories,
+  paceStories,
+  startOnceStories,
+  limitControlStories,
+  queryStories,
+  whyStories,
+  whyHolderStories,
+  determinismStories,
+  annotationStories,
+  queueStories,
+  sensitiveStories,
+  codecStories,
+  hookStories,
+  residencyStories,
+  valueStories,
+  childStories,
+  childBondStories,
+  childRecoveryStories,
+  keptChildStories,
+  handlerStories,
+  conditionStories,
+  codeQueryStories,
+  updateStories,
+  scheduleStories,
+  scheduleOverlapStories,
+  scheduleOnceStories,
+  scheduleOutageStories,
+  scheduleControlStories,
+  changeStories,
+  followingStories,
+]
+
+/** One of so many parts, of about the same length: files that run side by side. */
+export interface Part {
+  /** From 1 on. */
+  readonly number: number
+  readonly of: number
+}
+
 /**
  * What a user may rely on, whatever the store and the host: the sentences of "Semantics", each tried out. Free of Node
  * imports and in virtual time, so that every pair of store and host runs all of it.
  */
-export function describeScenarios(name: string, provide: OpenBed): void {
+export function describeScenarios(name: string, provide: OpenBed, part: Part = { number: 1, of: 1 }): void {
   describe(`scenarios on ${name}`, () => {
     const engines: TestEngine[] = []
     const open: OpenBed = async (options) => {
@@ -67,54 +126,8 @@ export function describeScenarios(name: string, provide: OpenBed): void {
       for (const engine of engines.splice(0)) await engine.close()
     })
 
-    stepStories(open)
-    concurrencyStories(open)
-    stepContextStories(open)
-    eventStories(open)
-    sleepStories(open)
-    retryStories(open)
-    nestedStepStories(open)
-    pauseStories(open)
-    cancelStories(open)
-    terminateStories(open)
-    restartStories(open)
-    rollbackStories(open)
-    rollbackControlStories(open)
-    continueStories(open)
-    versionStories(open)
-    forkStories(open)
-    recoveryStories(open)
-    disagreementStories(open)
-    startStories(open)
-    slotStories(open)
-    paceStories(open)
-    startOnceStories(open)
-    limitControlStories(open)
-    queryStories(open)
-    whyStories(open)
-    whyHolderStories(open)
-    determinismStories(open)
-    annotationStories(open)
-    queueStories(open)
-    sensitiveStories(open)
-    codecStories(open)
-    hookStories(open)
-    residencyStories(open)
-    valueStories(open)
-    childStories(open)
-    childBondStories(open)
-    childRecoveryStories(open)
-    keptChildStories(open)
-    handlerStories(open)
-    conditionStories(open)
-    codeQueryStories(open)
-    updateStories(open)
-    scheduleStories(open)
-    scheduleOverlapStories(open)
-    scheduleOnceStories(open)
-    scheduleOutageStories(open)
-    scheduleControlStories(open)
-    changeStories(open)
-    followingStories(open)
+    stories.forEach((tell, index) => {
+      if (index % part.of === part.number - 1) tell(open)
+    })
   })
 }

@@ -71,13 +71,12 @@ export function keptChildStories(open: OpenBed): void {
 
   describe("a child that ends just when a restart keeps it, whose process dies then", () => {
     it.each(["paused", "terminated"] as const)("is heard of by the new run of a parent that was %s", async (status) => {
-      let shared: StoreProvider | undefined
-      const engine = await open({ workflows: [parent, patient], wrap: (store) => (shared = store) })
+      const engine = await open({ workflows: [parent, patient] })
       const handle = await engine.start(parent, { id: "p" })
       await engine.settle()
       await (status === "paused" ? handle.pause() : handle.terminate())
       await engine.settle()
-      const { client, gate, reached, dead } = await dyingClient(shared as unknown as StoreProvider, engine.host)
+      const { client, gate, reached, dead } = await dyingClient(engine.sharedStore, engine.host)
       void client
         .get("p")
         .restart({ from: "note" })

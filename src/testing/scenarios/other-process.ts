@@ -1,15 +1,12 @@
 import type { AnyWorkflow } from "../../core/workflow.ts"
 import { Engine } from "../../engine/engine.ts"
-import type { StoreProvider } from "../../ports/store.ts"
 import type { TestEngine } from "../test-engine.ts"
 import type { BedOptions, OpenBed } from "./scenario-bed.ts"
 
 /** An engine that executes, and a client on the same store as another process would have it, with code of its own. To be closed before the engine. */
 export async function openWithClient(open: OpenBed, options: BedOptions, clientHas: readonly AnyWorkflow[]): Promise<{ engine: TestEngine; client: Engine }> {
-  let shared: StoreProvider | undefined
-  const engine = await open({ ...options, wrap: (store) => (shared = store) })
-  if (!shared) throw new Error("the bed does not pass its store on")
-  const client = await Engine.open({ host: engine.host, store: shared, workflows: clientHas, options: {}, role: "client" })
+  const engine = await open(options)
+  const client = await Engine.open({ host: engine.host, store: engine.sharedStore, workflows: clientHas, options: {}, role: "client" })
   return { engine, client }
 }
 

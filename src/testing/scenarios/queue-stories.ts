@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest"
 import { workflow } from "../../core/workflow.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
-import type { StoreProvider } from "../../ports/store.ts"
 import type { TestEngine } from "../test-engine.ts"
 import type { BedOptions, OpenBed } from "./scenario-bed.ts"
 
@@ -12,14 +11,13 @@ export function queueStories(open: OpenBed): void {
 
   /** The engine dies, and another comes that serves other queues. */
   const openTwice = async (options: BedOptions, then: EngineOptions) => {
-    let shared: StoreProvider | undefined
-    const engine = await open({ ...options, wrap: (store) => (shared = store) })
+    const engine = await open(options)
     const takeOver = async (use: (other: Engine) => Promise<void>) => {
       await engine.settle()
       const { worker, store } = engine.current.parts
       await store.journal.renew(worker.worker, 0)
       await engine.close()
-      const other = await Engine.open({ host: engine.host, store: shared!, workflows: options.workflows, options: then })
+      const other = await Engine.open({ host: engine.host, store: engine.sharedStore, workflows: options.workflows, options: then })
       try {
         await use(other)
       } finally {

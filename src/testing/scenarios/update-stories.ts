@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest"
+import { decodeValue } from "../../core/codec.ts"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
+import type { Store, StoreProvider } from "../../ports/store.ts"
+import { overriding } from "../overriding.ts"
 import type { TestEngine } from "../test-engine.ts"
 import { Gate } from "./gate.ts"
 import { noticed, openWithClient } from "./other-process.ts"
@@ -30,6 +33,21 @@ const settled = async <T>(engine: TestEngine, promise: Promise<T>): Promise<T> =
   await engine.settle()
   return promise
 }
+
+/** Notes the first argument of each update in the order in which the store was given them. */
+const notingDeliveries = (provider: StoreProvider, delivered: unknown[]): StoreProvider => ({
+  name: provider.name,
+  open: async (context) => {
+    const store = await provider.open(context)
+    const directory = overriding(store.directory, {
+      deliver: (messages) => {
+        for (const { kind, payload } of messages) if (kind === "update" && payload !== undefined) delivered.push((decodeValue(payload) as unknown[])[0])
+        return store.directory.deliver(messages)
+      },
+    })
+    return overriding<Store>(store, { directory })
+  },
+})
 
 export function updateStories(open: OpenBed): void {
   describe("updates", () => {
@@ -105,13 +123,16 @@ export function updateStories(open: OpenBed): void {
     })
 
     it("several at once are done in the order in which they were delivered, each answered with its own", async () => {
-      const engine = await open({ workflows: [basket] })
+      const delivered: unknown[] = []
+      const engine = await open({ workflows: [basket], wrap: (store) => notingDeliveries(store, delivered) })
       const handle = await engine.start(basket, { id: "i" })
       await engine.settle()
       const names = Array.from({ length: 50 }, (_, n) => "x".repeat(n + 1))
-      const answers = await settled(engine, Promise.all(names.map((name) => handle.update<{ price: number }>("add", name))))
+      const answers = await settled(engine, Promise.all(names.map((name) => handle.update<{ items: number; price: number }>("add", name))))
       expect(answers.map(({ price }) => price)).toEqual(names.map(({ length }) => length))
-      expect((await handle.query<string[]>("items")).map(({ length }) => length)).toEqual(names.map(({ length }) => length))
+      expect(delivered.toSorted()).toEqual(names)
+      expect(await handle.query("items")).toEqual(delivered)
+      expect(answers.map(({ items }) => items)).toEqual(names.map((name) => delivered.indexOf(name) + 1))
     })
 
     it("keep the types of arguments and answers", async () => {
@@ -202,6 +223,7 @@ export function updateStories(open: OpenBed): void {
       const handle = await engine.start(flow, { id: "i" })
       await engine.settle()
       const answer = handle.update("wait")
+      await engine.settle()
       await engine.sendEvent("i", "go")
       await handle.restart({ from: "after" })
       await engine.settle()

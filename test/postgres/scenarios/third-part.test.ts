@@ -1,0 +1,3 @@
+import { describePart } from "./describe-part.ts"
+
+describePart(3)

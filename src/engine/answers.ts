@@ -5,10 +5,7 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store } from "../ports/store.ts"
 import { notFound } from "./endings.ts"
-import { Alarm, type Timers } from "./timers.ts"
-
-/** How often whoever does not execute asks the store without a hint. */
-const recheckMs = 1_000
+import { Recheck, type RecheckSpec } from "./recheck.ts"
 
 type Answer = EntryOf<"update.completed" | "update.failed">
 
@@ -16,15 +13,13 @@ type Answer = EntryOf<"update.completed" | "update.failed">
 export class Answers {
   readonly #store: Store
   readonly #host: Host
-  readonly #ours: { readonly active: boolean }
   readonly #waiters = new Map<string, Waiter>()
-  readonly #recheck: Alarm
+  readonly #recheck: Recheck
 
-  constructor(store: Store, host: Host, timers: Timers, ours: { readonly active: boolean }) {
+  constructor(store: Store, host: Host, recheck: RecheckSpec) {
     this.#store = store
     this.#host = host
-    this.#ours = ours
-    this.#recheck = new Alarm(timers, () => void this.check())
+    this.#recheck = new Recheck(recheck, () => void this.check())
   }
 
   /** Resolves with what the update came to; `from` is a position before which its answer cannot be. */
@@ -32,7 +27,7 @@ export class Answers {
     const answer = new Promise<unknown>((resolve, reject) =>
       this.#waiters.set(update, { instance, from, isSent: false, acceptedAt: undefined, resolve, reject }),
     )
-    this.#checkLater()
+    this.#recheck.soon()
     return answer
   }
 
@@ -58,7 +53,8 @@ export class Answers {
   /** Something may have changed in the store. */
   async check(): Promise<void> {
     for (const [update, waiter] of this.#waiters) await this.#lookSafely(update, waiter)
-    this.#checkLater()
+    if (this.#waiters.size > 0) this.#recheck.later()
+    else this.#recheck.never()
   }
 
   close(error: unknown): void {
@@ -97,11 +93,6 @@ export class Answers {
     const waiter = this.#waiters.get(update)
     this.#waiters.delete(update)
     waiter?.reject(error)
-  }
-
-  /** A worker is told, and sweeps. */
-  #checkLater(): void {
-    this.#recheck.setTo(this.#waiters.size > 0 && !this.#ours.active ? this.#host.now() + recheckMs : undefined)
   }
 }
 

@@ -2,12 +2,11 @@ import { PerdureError } from "../core/errors.ts"
 import type { Directory } from "../ports/directory.ts"
 import type { Host } from "../ports/host.ts"
 import { type ChangeBatch, ChangeReading } from "./change-batch.ts"
-import { Alarm, type Timers } from "./timers.ts"
+import { Recheck, type RecheckSpec } from "./recheck.ts"
+import type { Timers } from "./timers.ts"
 
 const pageRows = 100
 const storeRetryMs = 1_000
-/** How often whoever does not execute looks without a hint; it keeps the process alive, too. A worker sweeps anyway. */
-const recheckMs = 1_000
 
 /** Somebody who has read all there was and waits for more. */
 export interface ChangeWaiter {
@@ -26,9 +25,8 @@ export class ChangeFeed {
   readonly #directory: Directory
   readonly #host: Host
   readonly #timers: Timers
-  readonly #ours: { readonly active: boolean }
   readonly #reading = new ChangeReading()
-  readonly #recheck: Alarm
+  readonly #recheck: Recheck
   readonly #waiting = new Map<ChangeWaiter, string>()
   /** Pages that are being read: many who stand at the same place ask once. */
   readonly #underWay = new Map<string, Promise<ChangeBatch>>()
@@ -40,12 +38,11 @@ export class ChangeFeed {
   #readers = 0
   #closed = false
 
-  constructor(directory: Directory, host: Host, timers: Timers, ours: { readonly active: boolean }) {
+  constructor(directory: Directory, host: Host, recheck: RecheckSpec) {
     this.#directory = directory
     this.#host = host
-    this.#timers = timers
-    this.#ours = ours
-    this.#recheck = new Alarm(timers, () => this.signal())
+    this.#timers = recheck.timers
+    this.#recheck = new Recheck(recheck, () => this.signal())
   }
 
   /** Something was written, here or elsewhere. */
@@ -134,7 +131,7 @@ export class ChangeFeed {
   #wait(waiter: ChangeWaiter, at: string): Promise<ChangeBatch | "again" | undefined> {
     this.#tail ??= at
     this.#waiting.set(waiter, at)
-    this.#checkLater()
+    this.#recheck.soon()
     return new Promise((resolve) => {
       waiter.wake = resolve
     })
@@ -144,7 +141,7 @@ export class ChangeFeed {
     this.#waiting.delete(waiter)
     if (this.#waiting.size === 0) {
       this.#tail = undefined
-      this.#recheck.setTo(undefined)
+      this.#recheck.never()
     }
     const { wake } = waiter
     waiter.wake = undefined
@@ -169,7 +166,7 @@ export class ChangeFeed {
       }
     } finally {
       this.#looking = false
-      this.#checkLater()
+      if (this.#waiting.size > 0) this.#recheck.later()
     }
   }
 
@@ -185,10 +182,6 @@ export class ChangeFeed {
       else if (batch.instances.has(waiter.instance)) this.#wake(waiter, "again")
     }
     return true
-  }
-
-  #checkLater(): void {
-    if (this.#waiting.size > 0 && !this.#ours.active && !this.#recheck.isSet) this.#recheck.setTo(this.#host.now() + recheckMs)
   }
 
   /** The same one for all: then those who stand at the same place ask together. */

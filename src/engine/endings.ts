@@ -6,10 +6,11 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import { Alarm, type TimerHandle, type Timers } from "./timers.ts"
+import { Recheck, type RecheckSpec } from "./recheck.ts"
+import type { TimerHandle, Timers } from "./timers.ts"
 
-/** How often whoever does not execute asks the store without a hint; it keeps the process alive, too. */
-const recheckMs = 1_000
+/** So many at a time are asked for. */
+const looksMax = 8
 
 /** Everybody who waits for an instance to end. Told by the runner where it is ours, else found out by asking the store. */
 export class Endings {
@@ -18,14 +19,14 @@ export class Endings {
   readonly #timers: Timers
   readonly #ours: Ours
   readonly #waiters = new Map<string, Waiter[]>()
-  readonly #recheck: Alarm
+  readonly #recheck: Recheck
 
-  constructor(store: Store, host: Host, timers: Timers, ours: Ours) {
+  constructor(store: Store, host: Host, recheck: RecheckSpec, ours: Ours) {
     this.#store = store
     this.#host = host
-    this.#timers = timers
+    this.#timers = recheck.timers
     this.#ours = ours
-    this.#recheck = new Alarm(timers, () => void this.check().then(() => this.#checkLater()))
+    this.#recheck = new Recheck(recheck, () => void this.check())
   }
 
   /** The entry that ended the instance, as soon as there is one. */
@@ -40,7 +41,7 @@ export class Endings {
       if (others) others.push(waiter)
       else this.#waiters.set(id, [waiter])
       if (!isOurs) this.#look(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
-      this.#checkLater()
+      this.#recheck.soon()
     })
   }
 
@@ -57,7 +58,7 @@ export class Endings {
     const waiters = this.#waiters.get(id)
     if (waiters === undefined) return []
     this.#waiters.delete(id)
-    if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
+    if (this.#waiters.size === 0) this.#recheck.never()
     for (const waiter of waiters) this.#forget(waiter)
     // Emptied: an old table of the map may still lead here, see Residency.
     return waiters.splice(0)
@@ -68,7 +69,7 @@ export class Endings {
     const others = (this.#waiters.get(id) ?? []).filter((other) => other !== waiter)
     if (others.length > 0) this.#waiters.set(id, others)
     else this.#waiters.delete(id)
-    if (this.#waiters.size === 0) this.#recheck.setTo(undefined)
+    if (this.#waiters.size === 0) this.#recheck.never()
     this.#forget(waiter)
     waiter.reject(error)
   }
@@ -78,17 +79,20 @@ export class Endings {
     stopListening?.()
   }
 
-  /** Something may have changed in the store: asks for all that somebody waits for and that is not ours. */
-  async check(): Promise<void> {
-    for (const id of [...this.#waiters.keys()]) {
-      if (this.#ours.holds(id)) continue
-      try {
-        await this.#look(id)
-      } catch (error) {
-        // Whoever waits did not ask for this look: the next one may succeed.
-        if (PerdureError.is(error, "NOT_FOUND")) this.#fail(id, error)
-        else this.#host.log.error(`whether instance "${id}" has ended could not be looked up; trying again`, { instance: id, error })
-      }
+  /** Something may have changed in the store: asks for all of these, or of all, that somebody waits for and that is not ours. */
+  async check(ids: Iterable<string> = this.#waiters.keys()): Promise<void> {
+    const wanted = [...new Set(ids)].filter((id) => this.#waiters.has(id) && !this.#ours.holds(id))
+    for (let from = 0; from < wanted.length; from += looksMax) await Promise.all(wanted.slice(from, from + looksMax).map((id) => this.#lookSafely(id)))
+    if (this.#waiters.size > 0) this.#recheck.later()
+  }
+
+  async #lookSafely(id: string): Promise<void> {
+    try {
+      await this.#look(id)
+    } catch (error) {
+      // Whoever waits did not ask for this look: the next one may succeed.
+      if (PerdureError.is(error, "NOT_FOUND")) this.#fail(id, error)
+      else this.#host.log.error(`whether instance "${id}" has ended could not be looked up; trying again`, { instance: id, error })
     }
   }
 
@@ -101,16 +105,10 @@ export class Endings {
     if (row === undefined) throw notFound(id)
     if (isTerminal(row.status)) this.tell(id, await readEnding(this.#store, row))
   }
-
-  /** A worker sweeps anyway. */
-  #checkLater(): void {
-    if (this.#waiters.size > 0 && !this.#ours.active && !this.#recheck.isSet) this.#recheck.setTo(this.#host.now() + recheckMs)
-  }
 }
 
 /** What is executed here. */
 interface Ours {
-  readonly active: boolean
   holds(id: string): boolean
 }
 

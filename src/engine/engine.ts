@@ -32,6 +32,7 @@ import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { Endings, engineClosed, resultOf } from "./endings.ts"
 import { InstanceHandle } from "./handle.ts"
 import { StoredLimits, type LimitControl } from "./limit-control.ts"
+import { Lookout } from "./lookout.ts"
 import { Outreach } from "./outreach.ts"
 import { Reader } from "./reader.ts"
 import { WorkflowRegistry } from "./registry.ts"
@@ -61,6 +62,7 @@ export class Engine implements Client, AsyncDisposable {
   readonly limits: LimitControl
 
   readonly #ticks: Ticks
+  readonly #lookout = new Lookout(() => this.parts)
 
   private constructor(parts: EngineParts, spec: EngineSpec) {
     this.parts = parts
@@ -87,9 +89,11 @@ export class Engine implements Client, AsyncDisposable {
       onAnswered: (answer) => answers.tell(answer),
       onSweep: () => void engine.#look(),
     })
-    const endings = new Endings(store, host, worker.timers, worker)
-    const answers = new Answers(store, host, worker.timers, worker)
-    const changes = new ChangeFeed(store.directory, host, worker.timers, worker)
+    const { timers } = worker
+    const recheck = { now: () => host.now(), timers, ours: worker, rarelyMs: opened.sweepMs === undefined ? undefined : settings.sweepMs }
+    const endings = new Endings(store, host, recheck, worker)
+    const answers = new Answers(store, host, recheck)
+    const changes = new ChangeFeed(store.directory, host, recheck)
     worker.committer.onWritten = () => changes.signal()
     const starter = new Starter(store, registry, worker)
     const controls = new Controls(store, registry, worker)
@@ -152,16 +156,9 @@ export class Engine implements Client, AsyncDisposable {
     if (!this.#closing) this.parts.scheduler.start()
   }
 
-  /** Somebody else may have changed something: what is run here, and what somebody here waits for. */
-  async #look({ work, ends, changed }: Hint = { work: true, ends: true, changed: true }): Promise<void> {
-    const { worker, endings, answers, scheduler, changes } = this.parts
-    if (this.#closing) return
-    if (changed) changes.signal()
-    // A schedule that waits for an instance is looked at where that one ends.
-    if (work) scheduler.wake()
-    if (work) await worker.look()
-    if (ends) await endings.check()
-    await answers.check()
+  /** Somebody else may have changed something. */
+  async #look(hint?: Hint): Promise<void> {
+    if (!this.#closing) await this.#lookout.look(hint)
   }
 
   #standBy(): void {

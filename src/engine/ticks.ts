@@ -98,6 +98,7 @@ function isQuiet({ worker, scheduler }: EngineParts): boolean {
 
 /** It is whoever opened it who closes it. */
 function keptOpen(store: Store): Store {
+  const { sweepMs } = store
   return {
     journal: store.journal,
     directory: store.directory,
@@ -105,6 +106,8 @@ function keptOpen(store: Store): Store {
     transactions: store.transactions,
     flow: store.flow,
     role: store.role,
+    ...(store.now === undefined ? undefined : { now: () => store.now?.() ?? 0 }),
+    ...(sweepMs === undefined ? undefined : { sweepMs }),
     standBy: () => store.standBy(),
     onHint: (listener) => store.onHint(listener),
     close: async () => Promise.resolve(),

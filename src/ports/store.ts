@@ -32,8 +32,10 @@ export interface Store {
 export interface Hint {
   /** Something may be there to be claimed, or to be read by its owner. */
   readonly work: boolean
-  /** Something may have ended. */
-  readonly ends: boolean
+  /** Something may have ended: one of these, or anything. */
+  readonly ends: boolean | readonly string[]
+  /** An update may have been answered, or never will be. */
+  readonly answers: boolean
   /** Something was written to a journal. */
   readonly changed: boolean
 }

@@ -14,7 +14,7 @@ export type NotifyingClient = PostgresClient & {
 }
 
 export interface EarListener {
-  readonly onHeard: (sender: string, flags: string) => void
+  readonly onHeard: (payload: string) => void
   readonly onLost: (error: Error | undefined) => void
 }
 
@@ -62,8 +62,7 @@ export class Ear {
   }
 
   readonly #onNotification = ({ channel, payload = "" }: Notification): void => {
-    const [sender = "", flags = "wec"] = payload.split(":")
-    if (channel === this.#channel) this.#listener.onHeard(sender, flags)
+    if (channel === this.#channel) this.#listener.onHeard(payload)
   }
 
   readonly #onError = (error?: Error): void => this.#listener.onLost(error)

@@ -2,6 +2,7 @@ import { isTerminal } from "../../core/status.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import type { Hint } from "../../ports/store.ts"
 import type { Logger } from "../../ports/host.ts"
+import { fromPayload, toHint, toPayload } from "./hint-flags.ts"
 import { Coalesced } from "./coalesced.ts"
 import { Ear, type NotifyingClient } from "./ear.ts"
 import type { PostgresPool } from "./pg.ts"
@@ -13,12 +14,16 @@ const resendMs = 250
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
 
+/** In the text of a turn, as docs/journal-format.md has it. What only looks so costs somebody a look. */
+const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started)"/
+
 /**
  * Tells the other processes that something has changed, and listens for what they tell. A notification is sent after a commit, not in it:
  * there it would take a lock on the whole database. Many are one. They are hints: one that is lost is made up for by the next sweep.
  *
  *   w  there may be something to claim, or to read: for workers
- *   e  something has ended: for whoever waits for it
+ *   e  something has ended: for whoever waits for it. With ids behind it, only these
+ *   a  an update was answered, or a run is over
  *   c  something was written to a journal: only while somebody follows
  *   f  somebody follows
  */
@@ -31,7 +36,7 @@ export class Hints {
   readonly #out = new Coalesced((flags) => this.#send(flags))
   readonly #in = new Coalesced(async (flags) => {
     if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
-    const hint = { work: flags.has("w"), ends: flags.has("e"), changed: flags.has("c") || flags.has("e") || flags.has("w") }
+    const hint = toHint(flags)
     for (const listener of this.#listeners) listener(hint)
   })
   #ear: Ear | undefined
@@ -69,8 +74,9 @@ export class Hints {
 
   turns(turns: readonly Turn[]): void {
     if (performance.now() < this.#followedUntil) this.#out.add("c")
-    for (const { create, state, sends, at } of turns) {
-      if (state && isTerminal(state.status)) this.#out.add("e")
+    for (const { create, state, sends, at, instance, position, entries } of turns) {
+      if (state && isTerminal(state.status)) this.#out.add(`e${instance}`)
+      if (position > 1 && tellsAnswers.test(entries)) this.#out.add("a")
       const isFree = state !== undefined && state.owner === undefined
       if (sends?.length || (isFree && (create !== undefined || (state.dueAt ?? Infinity) <= at))) this.#out.add("w")
     }
@@ -78,7 +84,7 @@ export class Hints {
 
   /** Something to look at here, that nobody told of. */
   notice(): void {
-    for (const flag of "wec") this.#in.add(flag)
+    for (const flag of "weac") this.#in.add(flag)
   }
 
   /** On a connection of its own, which is made again when it breaks. */
@@ -86,7 +92,8 @@ export class Hints {
     const client = (await this.#pool.connect()) as NotifyingClient
     if (this.#closed) return client.release()
     const ear = new Ear(client, this.#channel, {
-      onHeard: (sender, flags) => {
+      onHeard: (payload) => {
+        const { sender, flags } = fromPayload(payload)
         if (sender !== this.#name) for (const flag of flags) this.#in.add(flag)
       },
       onLost: (error) => this.#lost(ear, error),
@@ -138,7 +145,7 @@ export class Hints {
       const client = await this.#pool.connect()
       client.on("error", ignored)
       try {
-        await client.query("SELECT pg_notify($1, $2)", [this.#channel, `${this.#name}:${[...flags].join("")}`])
+        await client.query("SELECT pg_notify($1, $2)", [this.#channel, toPayload(this.#name, flags)])
         client.off("error", ignored)
         client.release()
       } catch (error) {

@@ -24,9 +24,18 @@ export class TestDatabase {
 
   /** An empty store on the clock of whoever opens it: in a schema that none of the stores since the last `reset` has. */
   async emptyStore(): Promise<StoreProvider> {
+    return this.store(await this.emptySchema())
+  }
+
+  async emptySchema(): Promise<string> {
     const schema = this.newSchema()
     await this.#empty(schema)
-    return this.store(schema)
+    return schema
+  }
+
+  /** A store with connections of its own and the server's clock, as a process of its own would open it. */
+  ownStore(schema: string, maxConnections = 4): StoreProvider {
+    return postgres({ connectionString: this.url, schema, maxConnections })
   }
 
   newSchema(): string {

@@ -8,7 +8,7 @@ import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/pg.
 import { postgres } from "../../src/stores/postgres/postgres.ts"
 
 export class TestDatabase {
-  readonly url: string = inject("databaseUrl")
+  readonly url: string
   readonly pool: pg.Pool
   /** Statements that were sent by its stores. */
   sent = 0
@@ -16,7 +16,9 @@ export class TestDatabase {
   readonly #schemas = new Set<string>()
   #used = 0
 
-  constructor(connections = 60) {
+  /** Default: on the server that all test files share. */
+  constructor(connections = 60, url = inject("databaseUrl")) {
+    this.url = url
     this.pool = new pg.Pool({ connectionString: this.url, max: connections })
     // A test that kills connections does so on purpose.
     this.pool.on("error", () => {})

@@ -11,7 +11,9 @@ import { journalColumns, toJournalRow } from "./journal-row.ts"
 const textMax = 1024 * 1024
 const sliceRows = 64
 /** How long a read waits for transactions that are about to end and may have written before what is there. */
-const patienceMs = 200
+const patienceMs = 1_000
+/** When to look again for what an open transaction holds back: nobody tells of its end. */
+const heldBackMs = 500
 
 const first: Place = { xid: 0, seq: 0, mark: "" }
 
@@ -21,11 +23,16 @@ const first: Place = { xid: 0, seq: 0, mark: "" }
  */
 export class ChangeReader {
   readonly #database: Database
+  readonly #onHeldBack: (againMs: number) => void
   #origin: string | undefined
+  /** The oldest open transaction when patience last ended: whoever meets it again does not wait for it. */
+  #stuckAt: number | undefined
   readonly #columns = `j.xid::text AS xid, j.seq, ${journalColumns}, i.id, i.incarnation, i.workflow, i.version, i.queue`
 
-  constructor(database: Database) {
+  /** `onHeldBack`: there are changes that cannot be read yet; it is to be tried again after a while. */
+  constructor(database: Database, onHeldBack: (againMs: number) => void) {
     this.#database = database
+    this.#onHeldBack = onHeldBack
   }
 
   async latest(): Promise<string> {
@@ -108,10 +115,14 @@ export class ChangeReader {
     )
     const newest = Number(row?.["newest"] ?? -1)
     let oldest = Number(row?.["oldest"])
-    for (const until = performance.now() + patienceMs; oldest <= newest && performance.now() < until;) {
-      await delay(2)
+    const until = performance.now() + patienceMs
+    for (let pauseMs = 2; oldest <= newest && oldest !== this.#stuckAt && performance.now() < until; pauseMs = Math.min(pauseMs * 2, 50)) {
+      await delay(pauseMs)
       oldest = Number((await this.#database.get("oldest", `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS oldest`))?.["oldest"])
     }
+    const isHeldBack = oldest <= newest
+    this.#stuckAt = isHeldBack ? oldest : undefined
+    if (isHeldBack) this.#onHeldBack(heldBackMs)
   }
 
   /** Throws where the place cannot be of this database: no transaction has that number yet, or another turn has the place. */

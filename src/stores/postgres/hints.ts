@@ -69,7 +69,12 @@ export class Hints {
     this.#saidUntil = now + followedMs / 3
     this.#out.add("f")
     // What they wrote before they heard of it is found by another look.
-    setTimeout(() => this.#in.add("c"), hearingMs).unref()
+    this.lookLater(hearingMs)
+  }
+
+  /** Whoever follows here is to look again after a while. */
+  lookLater(ms: number): void {
+    setTimeout(() => this.#in.add("c"), ms).unref()
   }
 
   turns(turns: readonly Turn[]): void {

@@ -19,7 +19,7 @@ export class PostgresDirectory implements Directory {
   constructor(tables: PostgresTables) {
     this.#tables = tables
     this.#database = tables.database
-    this.#changes = new ChangeReader(tables.database)
+    this.#changes = new ChangeReader(tables.database, (againMs) => tables.hints.lookLater(againMs))
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {

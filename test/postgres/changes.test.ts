@@ -1,0 +1,180 @@
+// The stream of changes while transactions commit in another order than they began.
+
+import { setTimeout as delay } from "node:timers/promises"
+import { type Change, Perdure, workflow } from "perdure"
+import { postgres } from "perdure/postgres"
+import { afterAll, afterEach, expect, it } from "vitest"
+import type { ChangeRow } from "../../src/ports/change-stream.ts"
+import type { Store } from "../../src/ports/store.ts"
+import { creation, turn } from "../../src/testing/store-conformance/sample.ts"
+import { HoldingPool } from "../../tools/postgres/holding-pool.ts"
+import { PostgresServer } from "../../tools/postgres/server.ts"
+import { TestDatabase } from "../../tools/postgres/test-database.ts"
+
+// One of its own: transactions that stay open hold back the changes of all others on a server.
+const server = await PostgresServer.start(["fsync=off"])
+const database = new TestDatabase(12, server.url)
+const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const stores: Store[] = []
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close()
+  database.reset()
+})
+afterAll(async () => {
+  await database.drop()
+  await server.stop()
+})
+
+/** Several stores on one schema, as several processes would have them. */
+async function processes(count: number): Promise<{ pools: HoldingPool[]; opened: Store[]; schema: string }> {
+  const schema = await database.emptySchema()
+  const pools = Array.from({ length: count }, () => new HoldingPool(database.pool))
+  const opened: Store[] = []
+  for (const pool of pools) opened.push(await postgres({ pool, schema }).open({ now: Date.now, log, role: "worker" }))
+  stores.push(...opened)
+  return { pools, opened, schema }
+}
+
+const places = (rows: readonly ChangeRow[]) => rows.map(({ instance, position }) => `${instance} ${position}`)
+
+/** Reads on from wherever it is. */
+class Reader {
+  readonly seen: string[] = []
+  readonly #directory: Store["directory"]
+  readonly #instance: string | undefined
+  #cursor: string | undefined
+
+  constructor({ directory }: Store, instance?: string) {
+    this.#directory = directory
+    this.#instance = instance
+  }
+
+  async read(limit = 100): Promise<readonly string[]> {
+    const { rows, cursor } = await this.#directory.changes(this.#cursor, limit, this.#instance)
+    this.#cursor = cursor
+    this.seen.push(...places(rows))
+    return places(rows)
+  }
+}
+
+it("nobody passes a transaction that is open: what landed after it began is read with it, by all readers alike", async () => {
+  const {
+    pools: [pool],
+    opened: [slow, quick, third],
+  } = await processes(3)
+  await quick!.journal.commit([creation("before")])
+  const readers = [new Reader(quick!), new Reader(third!)]
+  for (const reader of readers) expect(await reader.read()).toEqual(["before 1"])
+  const hold = pool!.holdNext()
+  const held = slow!.journal.commit([creation("held")])
+  await hold.written
+  await quick!.journal.commit([creation("later")])
+  await third!.journal.commit([creation("last"), turn("later", 3)])
+  const own = new Reader(quick!, "later")
+  // Neither at the tail, nor one that begins now, nor one that follows an instance which has landed.
+  for (const reader of [...readers, own]) expect(await reader.read()).toEqual([])
+  const newcomer = new Reader(third!)
+  expect(await newcomer.read(1)).toEqual(["before 1"])
+  expect(await newcomer.read()).toEqual([])
+  const latest = await quick!.directory.latestChange()
+  hold.letGo()
+  expect(await held).toEqual(["committed"])
+  for (const reader of [...readers, newcomer]) {
+    await reader.read(2)
+    await reader.read()
+    expect(reader.seen).toEqual(["before 1", "held 1", "later 1", "last 1", "later 3"])
+  }
+  expect(places((await third!.directory.changes(latest, 100)).rows)).toEqual(["held 1", "later 1", "last 1", "later 3"])
+  expect(await own.read()).toEqual(["later 1", "later 3"])
+})
+
+it("readers who never pause miss nothing and see nothing twice while transactions overlap at random", async () => {
+  const { pools, opened } = await processes(4)
+  const readers = opened.slice(0, 2).map((store) => new Reader(store))
+  let writing = true
+  const reading = readers.map(async (reader) => {
+    while (writing) await reader.read(7)
+    while ((await reader.read(7)).length > 0);
+  })
+  const written: string[] = []
+  await Promise.all(
+    opened.map(async (store, process) => {
+      for (let n = 0; n < 12; n++) {
+        const id = `${process}-${n}`
+        const hold = n % 3 === 0 ? pools[process]!.holdNext() : undefined
+        const commit = store.journal.commit([creation(id)])
+        if (hold) {
+          await hold.written
+          await delay((process * 7 + n * 3) % 20)
+          hold.letGo()
+        }
+        await commit
+        await store.journal.commit([turn(id, 3), turn(id, 4)])
+        written.push(`${id} 1`, `${id} 3`, `${id} 4`)
+      }
+    }),
+  )
+  writing = false
+  await Promise.all(reading)
+  for (const { seen } of readers) {
+    expect(seen.toSorted()).toEqual(written.toSorted())
+    for (const id of new Set(written.map((place) => place.split(" ")[0])))
+      expect(seen.filter((place) => place.startsWith(`${id} `))).toEqual([`${id} 1`, `${id} 3`, `${id} 4`])
+  }
+  expect(readers[0]!.seen).toEqual(readers[1]!.seen)
+})
+
+it("whoever follows is given what an open transaction held back soon after it ends, although nobody tells of that", async () => {
+  const flow = workflow("flow", async () => "done")
+  const schema = await database.emptySchema()
+  const worker = await Perdure.open({ store: database.ownStore(schema), workflows: [flow], log, sweep: "1h" })
+  const client = await Perdure.open({ store: database.ownStore(schema), log, role: "client", sweep: "1h" })
+  const stranger = await database.pool.connect()
+  try {
+    const seen: Record<"worker" | "client", Change[]> = { worker: [], client: [] }
+    const follow = async (name: "worker" | "client", engine: typeof worker) => {
+      for await (const change of engine.changes()) if (seen[name].push(change) === 4) return
+    }
+    const following = [follow("worker", worker), follow("client", client)]
+    await worker.start(flow, { id: "first" })
+    while (seen.client.length < 2 || seen.worker.length < 2) await delay(5)
+    // Somebody else's, which has nothing to do with us.
+    await stranger.query("BEGIN")
+    await stranger.query("SELECT pg_current_xact_id()")
+    await worker.start(flow, { id: "second" })
+    expect(await client.get("second").result()).toBe("done")
+    await delay(1_500)
+    expect([seen.worker.length, seen.client.length]).toEqual([2, 2])
+    await stranger.query("COMMIT")
+    await Promise.all(following)
+    for (const changes of Object.values(seen))
+      expect(changes.map(({ instance, type }) => `${instance} ${type}`)).toEqual([
+        "first workflow.started",
+        "first workflow.completed",
+        "second workflow.started",
+        "second workflow.completed",
+      ])
+  } finally {
+    stranger.release()
+    await client.close()
+    await worker.close()
+  }
+})
+
+it("rows that came from another server, with numbers that are still to come here, are numbered anew in their order, and cursors from there are refused", async () => {
+  const schema = await database.emptySchema()
+  const open = () => postgres({ pool: new HoldingPool(database.pool), schema }).open({ now: Date.now, log, role: "worker" })
+  const before = await open()
+  for (const id of ["a", "b", "c"]) await before.journal.commit([creation(id)])
+  await before.journal.commit([turn("a", 3)])
+  const { rows, cursor } = await before.directory.changes(undefined, 100)
+  await before.close()
+  await database.pool.query(`UPDATE ${schema}.journal SET xid = ((xid::text)::bigint + 1000000)::text::xid8`)
+  const after = await open()
+  stores.push(after)
+  const again = await after.directory.changes(undefined, 100)
+  expect(places(again.rows)).toEqual(places(rows))
+  await expect(after.directory.changes(cursor, 100)).rejects.toMatchObject({ code: "BAD_OPTION" })
+  await after.journal.commit([creation("d")])
+  expect(places((await after.directory.changes(again.cursor, 100)).rows)).toEqual(["d 1"])
+})

@@ -2,6 +2,7 @@ import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, 
 import { isControl } from "../../core/control.ts"
 import { wantsSlots } from "../admission.ts"
 import { inClaimOrder, isOffered, type Claimable } from "../claim-order.ts"
+import { lineOf } from "../turn-line.ts"
 import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
 
 /** `enter` is called first by every method and throws once the store is closed; `changed` tells whoever listens, here and in other stores of the provider. */
@@ -113,8 +114,8 @@ export class MemoryJournalStore implements JournalStore {
     const lost = new Set<string>()
     const outcomes = turns.map((turn) => {
       // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
-      const outcome = lost.has(turn.instance) ? "lost" : this.#database.commit(turn)
-      if (outcome === "lost") lost.add(turn.instance)
+      const outcome = lost.size > 0 && lost.has(lineOf(turn)) ? "lost" : this.#database.commit(turn)
+      if (outcome === "lost") lost.add(lineOf(turn))
       return outcome
     })
     this.#access.changed()

@@ -1,5 +1,6 @@
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { toText } from "../odd-text.ts"
+import { lineOf } from "../turn-line.ts"
 import { text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
 import type { FlowSession } from "./flow-session.ts"
@@ -69,8 +70,8 @@ export class TurnCommitter {
     // What follows a turn that is lost was thought up on ground that is not there; what follows one that is left over comes after it.
     const barred = new Map<string, Written>()
     for (const round of rounds) {
-      const members = round.filter((at) => !barred.has(turns[at]!.instance))
-      for (const at of round) written[at] = barred.get(turns[at]!.instance) ?? "lost"
+      const members = round.filter((at) => !barred.has(lineOf(turns[at]!)))
+      for (const at of round) written[at] = barred.get(lineOf(turns[at]!)) ?? "lost"
       if (members.length === 0) continue
       const outcomes = await this.#writeRound(
         queries,
@@ -80,7 +81,7 @@ export class TurnCommitter {
       members.forEach((at, index) => {
         const outcome = outcomes[index] ?? "lost"
         written[at] = outcome
-        if (outcome === "lost" || outcome === "flow") barred.set(turns[at]!.instance, outcome)
+        if (outcome === "lost" || outcome === "flow") barred.set(lineOf(turns[at]!), outcome)
       })
     }
     return written

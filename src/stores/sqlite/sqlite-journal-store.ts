@@ -2,6 +2,7 @@ import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, 
 import type { SqlRow } from "../../ports/sql-driver.ts"
 import type { ClaimTable } from "./claim-table.ts"
 import type { InboxTable } from "./inbox-table.ts"
+import { lineOf } from "../turn-line.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { integer, optionalInteger, optionalText } from "./sql-columns.ts"
@@ -128,8 +129,8 @@ export class SqliteJournalStore implements JournalStore {
     const lost = new Set<string>()
     return turns.map((turn) => {
       // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
-      const outcome = lost.size > 0 && lost.has(turn.instance) ? "lost" : this.#turns.write(turn)
-      if (outcome === "lost") lost.add(turn.instance)
+      const outcome = lost.size > 0 && lost.has(lineOf(turn)) ? "lost" : this.#turns.write(turn)
+      if (outcome === "lost") lost.add(lineOf(turn))
       return outcome
     })
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
 import { workflow } from "../../core/workflow.ts"
+import { Gate } from "./gate.ts"
 import type { OpenBed } from "./scenario-bed.ts"
 
 export function startStories(open: OpenBed): void {
@@ -29,6 +30,24 @@ export function startStories(open: OpenBed): void {
         await expect(engine.start(echo, { id: "i", input: 1 })).rejects.toMatchObject({ code: "ID_EXISTS", details: { instance: "i" } })
       }
       expect(await engine.count({}, "status")).toEqual({ completed: 1 })
+    })
+
+    it("with an id that exists disturbs nothing of the instance that has it, whatever happens to that at the same moment", async () => {
+      const gate = new Gate()
+      let calls = 0
+      const busy = workflow("busy", async (ctx: Context<{ note: number }>) => {
+        await ctx.do("work", () => (calls++, gate.passed))
+        return ctx.waitForEvent("note")
+      })
+      const engine = await open({ workflows: [busy] })
+      const handle = await engine.start(busy, { id: "i" })
+      await engine.settle()
+      await Promise.all([engine.start(busy, { id: "i", ifExists: "return" }), handle.sendEvent("note", 1)])
+      await engine.settle()
+      gate.open()
+      expect(await handle.result()).toBe(1)
+      expect(calls).toBe(1)
+      expect((await handle.steps()).find(({ name }) => name === "work")?.attempts).toBe(1)
     })
 
     it("sent again with its requestId is the same start, at the same time and later, and no other's", async () => {

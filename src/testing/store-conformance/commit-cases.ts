@@ -69,6 +69,20 @@ export function commitCases(bed: CurrentBed): void {
       expect((await journal.readJournal("i", 3)).map((row) => row.turn)).toEqual([winner.turn])
     })
 
+    it("a creation that is lost because the id exists does not hinder the turns of the instance that has it", async () => {
+      const { journal } = bed()
+      await journal.commit([creation("i")])
+      const batch = [
+        creation("i", { incarnation: "i~2" }),
+        turn("i", 3),
+        creation("i", { incarnation: "i~3" }),
+        turn("i", 4),
+        turn("i", 5, { incarnation: "i~2" }),
+      ]
+      expect(await journal.commit(batch)).toEqual(["lost", "committed", "lost", "committed", "lost"])
+      expect((await journal.readJournal("i", 1)).map((row) => row.position)).toEqual([1, 3, 4])
+    })
+
     it("the same turn sent again is committed, and its effects happen once", async () => {
       const { journal, directory } = bed()
       const first = creation("i")

@@ -16,7 +16,6 @@ import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./endings.ts"
 import { deadlineOf, forkTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { forkDraft } from "./fork.ts"
-import type { InstanceRunner } from "./instance-runner.ts"
 import { loadRun } from "./loader.ts"
 import { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
@@ -72,8 +71,10 @@ export class Controls {
     const resident = this.#worker.residency.get(id)
     const { workflow: name, version } = resident?.identity ?? (await this.#row(id))
     const message = await this.eventMessage(id, { name, version }, type, payload, options)
-    if (await this.#handOver(resident, message)) return
-    const delivery = await this.#worker.mailroom.deliver(message)
+    const { mailroom } = this.#worker
+    const deliver = () => mailroom.deliver(message)
+    const delivery = await (resident ? resident.directEvents.send(message, mailroom.idle, deliver) : deliver())
+    if (delivery === "taken") return
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw ended(await this.#row(id))
     this.#worker.hint([id])
@@ -83,15 +84,6 @@ export class Controls {
   async hasReceived(id: string, eventId: string): Promise<boolean> {
     const rows = await this.#store.journal.readJournal(id, 1)
     return rows.some((row) => decodeRow(row).some(({ entry }) => entry.type === "event.received" && entry.eventId === eventId))
-  }
-
-  /** Straight to an instance at rest; but not past another event that is on its way there. */
-  async #handOver(resident: InstanceRunner | undefined, message: NewMessage): Promise<boolean> {
-    if (!resident || !this.#worker.mailroom.idle) return false
-    const { directEvents } = resident
-    if (!directEvents.taking) return directEvents.take(message)
-    await directEvents.taking.catch(() => undefined)
-    return false
   }
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {

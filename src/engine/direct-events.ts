@@ -1,4 +1,5 @@
 import type { InstanceState } from "../core/instance-state.ts"
+import type { Delivery } from "../ports/directory.ts"
 import type { NewMessage } from "../ports/journal-store.ts"
 import type { CommitResult } from "./committer.ts"
 import type { MessageIntake } from "./message-intake.ts"
@@ -9,8 +10,8 @@ import type { TurnWriter } from "./turn-writer.ts"
  * were acknowledged before, so the turn is guarded: it is lost if there are any that it has not seen.
  */
 export class DirectEvents {
-  /** One is being taken. */
-  taking: Promise<boolean> | undefined = undefined
+  /** Of those who are sending, the last: it settles when its event is taken, or is on its way to the inbox. */
+  #line: Promise<unknown> | undefined = undefined
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #intake: MessageIntake
@@ -23,15 +24,29 @@ export class DirectEvents {
     this.#driver = driver
   }
 
-  /** False: it was not taken, and has to go through the inbox. An error: nothing is known of it. */
-  take(event: NewMessage): Promise<boolean> {
-    const taking = this.#take(event).finally(() => {
-      if (this.taking === taking) this.taking = undefined
-    })
-    this.taking = taking
-    return taking
+  /**
+   * Straight to the instance where it is at rest and nobody is before us; else `deliver` puts it into the inbox, in the order of
+   * the calls. `isFirst`: no event is on its way to the inbox. An error: nothing is known of it.
+   */
+  async send(event: NewMessage, isFirst: boolean, deliver: () => Promise<Delivery>): Promise<Delivery | "taken"> {
+    const before = this.#line
+    // Not flattened: who comes next does not wait for the inbox to be written.
+    const onItsWay = () => ({ delivery: deliver() })
+    const sending = before ? before.then(onItsWay, onItsWay) : this.#sendFirst(event, isFirst, onItsWay)
+    this.#line = sending
+    try {
+      const sent = await sending
+      return sent === "taken" ? sent : await sent.delivery
+    } finally {
+      if (this.#line === sending) this.#line = undefined
+    }
   }
 
+  async #sendFirst<T>(event: NewMessage, isFirst: boolean, onItsWay: () => T): Promise<T | "taken"> {
+    return isFirst && (await this.#take(event)) ? "taken" : onItsWay()
+  }
+
+  /** False: it was not taken, and has to go through the inbox. */
   async #take(event: NewMessage): Promise<boolean> {
     if (!this.#driver.takesDirectly) return false
     if (event.eventId !== undefined && this.#state.hasEventId(event.eventId)) return true

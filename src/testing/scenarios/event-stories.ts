@@ -37,6 +37,19 @@ export function eventStories(open: OpenBed): void {
       expect(await handle.result()).toEqual([1, 2, 3, 4, 5, 6])
     })
 
+    it("that are sent while others are on their way come after them, however close they follow", async () => {
+      const engine = await open({ workflows: [taker] })
+      const words = Array.from({ length: 30 }, (_, index) => index)
+      const handle = await engine.start(taker, { id: "i", input: words.length })
+      await engine.settle()
+      const inAWhile = async (word: number) => {
+        for (let i = 0; i < word; i++) await Promise.resolve()
+        await handle.sendEvent("word", word)
+      }
+      await Promise.all(words.map(inAWhile))
+      expect(await handle.result()).toEqual(words)
+    })
+
     it("are told apart by their type, which is the wait's name unless it says otherwise", async () => {
       const flow = workflow("flow", async (ctx) => [
         await ctx.waitForEvent("approval", { type: "answer" }),

@@ -1,0 +1,31 @@
+// On the real Node host: how promises of senders, of the inbox and of the instance interleave is what it is about.
+
+import { type Context, Perdure, workflow } from "perdure"
+import { sqlite } from "perdure/sqlite"
+import { memory } from "perdure/testing"
+import { expect, it } from "vitest"
+
+const notes = Array.from({ length: 50 }, (_, index) => index)
+
+const listener = workflow("listener", async (ctx: Context<{ note: number }>) => {
+  const heard: number[] = []
+  for (const _ of notes) heard.push(await ctx.waitForEvent("note"))
+  return heard
+})
+
+it.each([
+  ["memory", memory],
+  ["SQLite", () => sqlite(":memory:")],
+])("events that follow each other closely come in the order in which they were sent, on %s", async (_, store) => {
+  const engine = await Perdure.open({ store: store(), workflows: [listener] })
+  for (const gap of [0, 1, 2, 3]) {
+    const handle = await engine.start(listener)
+    const send = async (note: number) => {
+      for (let i = 0; i < note * gap; i++) await Promise.resolve()
+      await handle.sendEvent("note", note)
+    }
+    await Promise.all(notes.map(send))
+    expect(await handle.result()).toEqual(notes)
+  }
+  await engine.close()
+})

@@ -1,5 +1,7 @@
-import type { AnyWorkflow } from "./core/workflow.ts"
 import { PerdureError } from "./core/errors.ts"
+import type { EventMap } from "./core/workflow.ts"
+import type { WorkflowSource } from "./core/workflow-source.ts"
+import { BaseWorkflow as ClientWorkflow } from "./dialects/class/base-workflow.ts"
 import type { Client } from "./engine/client.ts"
 import type { EngineOptions } from "./engine/settings.ts"
 import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
@@ -8,6 +10,7 @@ import type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
 import { IndexOverview } from "./hosts/cloudflare/overviews.ts"
 import { StubNetwork } from "./hosts/cloudflare/stub-network.ts"
 import { workflowRunnerClass, type WorkflowRunnerClass } from "./hosts/cloudflare/workflow-runner.ts"
+import { workerApp, type WorkerApp, type WorkerAppOptions } from "./http/worker-app.ts"
 import type { Logger } from "./ports/host.ts"
 import { EdgeStore } from "./stores/cloudflare/edge-store.ts"
 import { IndexSender } from "./stores/cloudflare/index-sender.ts"
@@ -23,7 +26,7 @@ import { SqliteIndexShard } from "./stores/sqlite/shards/sqlite-index-shard.ts"
 
 export interface WorkflowRunnerOptions
   extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes">, ShardOptions {
-  readonly workflows: readonly AnyWorkflow[]
+  readonly workflows: readonly WorkflowSource[]
   /** The name of the binding to this very class. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
   /** Default: warnings and errors to the console. */
@@ -101,12 +104,33 @@ export function workflowClient(binding: ObjectNamespace): Client {
   return client
 }
 
+/** The HTTP API of the instances behind the binding, as the default export of a Worker. */
+export function createWorkerApp({ binding = "WORKFLOW_RUNNER", ...options }: WorkerAppOptions = {}): WorkerApp {
+  return workerApp(options, (env) => workflowClient(namespaceOf(env, binding)))
+}
+
+/** As in `perdure`; its helpers take the Worker's `env`, with a binding `WORKFLOW_RUNNER`, or the binding itself, or any client. */
+export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = EventMap> extends ClientWorkflow<Payload, Result, Events> {
+  static override clientOf(target: object): Client {
+    if (isNamespace(target)) return workflowClient(target)
+    return "WORKFLOW_RUNNER" in target ? workflowClient(namespaceOf(target, "WORKFLOW_RUNNER")) : super.clientOf(target)
+  }
+}
+
+function isNamespace(value: unknown): value is ObjectNamespace {
+  return typeof value === "object" && value !== null && "idFromName" in value
+}
+
 function namespaceOf(env: unknown, binding: string): ObjectNamespace {
   const found = (env as Record<string, unknown>)[binding]
-  if (typeof found === "object" && found !== null && "idFromName" in found) return found as ObjectNamespace
+  if (isNamespace(found)) return found
   throw new PerdureError("BAD_OPTION", `the Worker has no Durable Object binding "${binding}"; add it, or tell createWorkflowRunner the name it has`)
 }
 
+export { eventSchema } from "./dialects/class/event-schema.ts"
+export type { CreateOptions, WorkflowClass } from "./dialects/class/base-workflow.ts"
+export type { ClassStepOptions, Step, StepDefaults, StepFunction, StepRetries } from "./dialects/class/step.ts"
+export type { WorkerApp, WorkerAppOptions, WorkerHttpOptions } from "./http/worker-app.ts"
 export type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
 export type { EdgeStartOptions } from "./hosts/cloudflare/object-client.ts"
 export type { DeliverRequest, InitializeRequest, WorkflowRunnerClass, WorkflowRunnerObject } from "./hosts/cloudflare/workflow-runner.ts"

@@ -24,6 +24,7 @@ export default defineConfig({
           BARE: { className: "BareObject", useSQLite: true },
           WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },
           SHARD_RUNNER: { className: "ShardRunner", useSQLite: true },
+          TROUBLE_RUNNER: { className: "TroubleRunner", useSQLite: true },
         },
       },
     }),

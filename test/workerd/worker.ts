@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers"
 
 export { WorkflowRunner } from "./sample-runner.ts"
 export { ShardRunner } from "./shard-runner.ts"
+export { TroubleRunner } from "./trouble-runner.ts"
 
 /** Nothing but storage: for what is tested below the workflow runner. */
 export class BareObject extends DurableObject {}

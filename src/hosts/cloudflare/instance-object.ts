@@ -1,7 +1,7 @@
 import { decodeValue } from "../../core/codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { defaultLimits } from "../../core/limits.ts"
-import type { AnyWorkflow } from "../../core/workflow.ts"
+import type { WorkflowSource } from "../../core/workflow-source.ts"
 import { Engine } from "../../engine/engine.ts"
 import { notFound } from "../../engine/endings.ts"
 import { WorkflowRegistry } from "../../engine/registry.ts"
@@ -33,7 +33,7 @@ export interface ObjectSpec {
   readonly index: Teller
   /** For clients, who have nothing but the binding. */
   readonly layout: unknown
-  readonly workflows: readonly AnyWorkflow[]
+  readonly workflows: readonly WorkflowSource[]
   readonly options: EngineOptions
   readonly log: Logger
   readonly now?: () => number

@@ -10,9 +10,11 @@ import {
   type ScheduleHandle,
   type SqlResult,
   type SqlValue,
+  type TransactionClient,
   type Workflow,
   workflow,
 } from "perdure"
+import type { PoolClient } from "pg"
 import * as z from "zod"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -79,6 +81,14 @@ workflow("transactions", async (ctx) => {
   // @ts-expect-error there is no such option
   await ctx.transaction("options", () => 1, { isolation: "serializable" })
   await ctx.do("outer", async ({ step }) => exactly<number>()(await step.transaction("inner", () => 1)))
+  // On PostgreSQL the type of the client says so.
+  exactly<number>()(await ctx.transaction("move", async (client: PoolClient, { attempt }) => (await client.query("SELECT 1")).rows.length + attempt))
+  exactly<string>()(await ctx.transaction("move", async (client: TransactionClient) => String((await client.query("SELECT $1", [1])).rowCount)))
+  exactly<undefined>()(await ctx.transaction("move", async (client: PoolClient) => void (await client.query("SELECT 1")), { retry: { maxAttempts: 2 } }))
+  // @ts-expect-error what is awaited must say what it is given
+  await ctx.transaction("untyped", async (client) => typeof client)
+  // @ts-expect-error it is no client of a database
+  await ctx.transaction("other", async (client: { readonly name: string }) => client.name)
 })
 
 const plainHandle = await engine.start(plain, { input: { id: "a" } })

@@ -123,6 +123,7 @@ const surfaces: Record<string, Surface> = {
       "UnfiredTimes",
       "TickOptions",
       "TickResult",
+      "TransactionClient",
       "TransactionContext",
       "UpdateOptions",
       "WaitOptions",

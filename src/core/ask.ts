@@ -6,7 +6,7 @@ import type { ChildLink } from "./journal.ts"
 import { checkEventType, type Limits } from "./limits.ts"
 import { checkRetry } from "./retry-policy.ts"
 import { SmallMap } from "./small-map.ts"
-import type { Sql, Synchronous } from "./sql.ts"
+import type { ClientFunction, Sql, Synchronous, TransactionClient } from "./sql.ts"
 import { checkStepName, stepId } from "./step-id.ts"
 
 /** One thing that workflow code, or a step's function, asks the engine for. */
@@ -21,7 +21,7 @@ export interface DoAsk {
   /** It starts a child. */
   readonly child?: ChildAsk
   /** Runs in the place of `fn`. */
-  readonly transaction?: (sql: Sql, context: TransactionContext) => unknown
+  readonly transaction?: (access: never, context: TransactionContext) => unknown
   /** A step of the engine's own making: what hinders it is thrown as it is. */
   readonly isOwn?: true
 }
@@ -81,12 +81,18 @@ export class Asker implements Asks<Record<string, never>> {
     }
   }
 
-  transaction<T>(name: string, fn: (sql: Sql, context: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T> {
+  transaction<T>(name: string, fn: (sql: Sql, context: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
+  transaction<T, Client extends TransactionClient = never>(
+    name: string,
+    fn: ClientFunction<Client, TransactionContext, T>,
+    options?: StepOptions<NoInfer<T>>,
+  ): Promise<T>
+  transaction(name: string, fn: (access: never, context: TransactionContext) => unknown, options?: StepOptions<never>): Promise<unknown> {
     return this.#ask(name, (id) => {
       if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `transaction "${name}" has no function; write ctx.transaction("${name}", (sql) => …)`)
       if (options !== undefined) this.#checkOptions(name, options)
       return { kind: "do", id, fn: onlyInStore, options: options as StepOptions | undefined, transaction: fn }
-    }) as Promise<T>
+    })
   }
 
   /** A step of the engine's own making. */

@@ -1,7 +1,7 @@
 import type { Duration } from "./duration.ts"
 import type { RetryOptions } from "./retry-policy.ts"
 import type { OnParentEnd } from "./journal.ts"
-import type { Sql, Synchronous } from "./sql.ts"
+import type { ClientFunction, Sql, Synchronous, TransactionClient } from "./sql.ts"
 import type { EventMap, Workflow } from "./workflow.ts"
 
 /** What workflow code is given: everything it may ask for. */
@@ -100,9 +100,15 @@ export interface Asks<Events = EventMap> {
   do<T>(name: string, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
   /**
    * A step whose function writes to tables of your own in the store's database: what it writes and the record that it is done are
-   * committed together, or neither is. The function is synchronous; what it throws rolls its writes back.
+   * committed together, or neither is. What it throws rolls its writes back. On SQLite the function is synchronous; on PostgreSQL it is
+   * awaited, and says so by the type of its client: `async (client: PoolClient) => …`.
    */
   transaction<T>(name: string, fn: (sql: Sql, step: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
+  transaction<T, Client extends TransactionClient = never>(
+    name: string,
+    fn: ClientFunction<Client, TransactionContext, T>,
+    options?: StepOptions<NoInfer<T>>,
+  ): Promise<T>
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
   /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */

@@ -20,3 +20,17 @@ export interface Sql {
 
 /** Anything but a promise: one in its place would let go of the transaction before its work is done. */
 export type Synchronous<T> = T extends PromiseLike<unknown> ? never : T
+
+/**
+ * A client of `pg`, or what behaves like one, on whose connection a transaction is open. It is all that is asked of a client: an adapter
+ * for a query builder needs nothing else.
+ */
+export interface TransactionClient {
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: Record<string, unknown>[]; readonly rowCount: number | null }>
+}
+
+/**
+ * The function of a transaction on PostgreSQL. That it is one is said by the type of its client, such as `PoolClient` of `pg`: a function
+ * that says nothing is for SQLite, and synchronous.
+ */
+export type ClientFunction<Client, Step, T> = [Client] extends [never] ? never : (client: Client, step: Step) => Promise<T>

@@ -7,12 +7,12 @@ import type { OpenStep } from "../core/open-work.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
-import type { Sql } from "../core/sql.ts"
 import { isNested, isOfRollback, parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
+import { StepClientTransactions } from "./step-client-transactions.ts"
 import { StepTransactions } from "./step-transactions.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -27,7 +27,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   readonly #driver: AttemptsDriver
   readonly #live = new SmallMap<StepAttempt>()
   readonly #nested: NestedSteps
-  #transactions: StepTransactions | undefined
+  #transactions: StepTransactions | StepClientTransactions | undefined
   /** Nested steps whose time to retry came before their outer function asked for them again. */
   #retriesDue: Set<string> | undefined
   /** Nested asks that came while paused. */
@@ -239,8 +239,12 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return this.#nested.ask(outer, request)
   }
 
-  transact(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown> {
-    this.#transactions ??= new StepTransactions(this.runtime, this.#writer, (input) => this.#driver.submit(input))
+  transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown> {
+    const { clientTransactions } = this.runtime
+    const submit = (input: { take(): void }) => this.#driver.submit(input)
+    this.#transactions ??= clientTransactions
+      ? new StepClientTransactions(this.runtime, clientTransactions, this.#writer, submit)
+      : new StepTransactions(this.runtime, this.#writer, submit)
     return this.#transactions.run(attempt, fn)
   }
 

@@ -62,9 +62,14 @@ export class Committer {
 
   /** Writes one turn in a transaction of its own, with what `run` writes there. */
   async transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome> {
+    return this.alone(() => transactions.transact(run))
+  }
+
+  /** A write of one turn that is not part of any batch. */
+  async alone<T>(write: () => Promise<T>): Promise<T> {
     this.#transacting++
     try {
-      const outcome = await transactions.transact(run)
+      const outcome = await write()
       this.commits++
       this.turns++
       return outcome

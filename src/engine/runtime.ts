@@ -1,7 +1,7 @@
 import type { EntryOf } from "../core/journal.ts"
 import type { Host } from "../ports/host.ts"
 import type { NewMessage } from "../ports/journal-store.ts"
-import type { Transactions } from "../ports/transactions.ts"
+import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
 import type { Committer } from "./committer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { Outreach } from "./outreach.ts"
@@ -21,6 +21,7 @@ export interface Runtime {
   readonly pulse: Pulse
   readonly committer: Committer
   readonly transactions: Transactions | undefined
+  readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
   /** The engine is closing: attempts may finish, and nothing new begins. */
   readonly draining: boolean

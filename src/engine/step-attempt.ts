@@ -3,7 +3,6 @@ import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
 import type { OpenStep } from "../core/open-work.ts"
 import { idempotencyKey } from "../core/idempotency-key.ts"
-import type { Sql } from "../core/sql.ts"
 import { stepName } from "../core/step-id.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Scope } from "../ports/host.ts"
@@ -21,7 +20,7 @@ export interface AttemptOwner {
   /** Takes what the step's function asks for in turn. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
   /** Runs the function in a transaction of the store, and records its result there. */
-  transact(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown>
+  transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown>
   /** All that it may depend on is durable: it may start. */
   onDurable(attempt: StepAttempt): void
   /** Called once, unless the attempt is abandoned first. */
@@ -49,6 +48,8 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   failure: AttemptFailure | undefined = undefined
   /** Whatever it fails with, another attempt would fail too. */
   isFutile = false
+  /** Called when it is over, however that came. */
+  onOver: (() => void) | undefined = undefined
   readonly #owner: AttemptOwner
   #ended = false
   #clock: AttemptClock | undefined
@@ -140,6 +141,7 @@ export class StepAttempt implements Scope, AfterCommit, Input {
     this.#ended = true
     this.#clock?.stop()
     this.#place?.end()
+    this.onOver?.()
   }
 
   /** Its function has asked for something inside its step, and goes on when that is there. */
@@ -201,7 +203,7 @@ export class StepAttempt implements Scope, AfterCommit, Input {
 
   #run(context: AttemptContext): unknown {
     const { fn, transaction } = this.ask
-    return transaction ? this.#owner.transact(this, (sql) => transaction(sql, context)) : fn(context)
+    return transaction ? this.#owner.transact(this, (access) => transaction(access as never, context)) : fn(context)
   }
 }
 

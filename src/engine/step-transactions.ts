@@ -32,13 +32,13 @@ export class StepTransactions {
     const { transactions, host, timers } = this.#runtime
     if (transactions === undefined) throw futile(attempt, noTransactions(attempt.ask.id))
     for (let failures = 1; ; failures++) {
-      await this.#turnOf(attempt)
+      await turnOf(attempt, this.#writer, this.#submit, () => this.#writer.hold())
       let value: unknown
       let called = false
       const make = (sql: Sql): EntryOf<"step.completed"> => {
         called = true
         value = host.currentScope() === attempt ? fn(sql) : host.runIn(attempt, () => fn(sql))
-        return { type: "step.completed", id: attempt.ask.id, value: this.#encode(attempt, value) }
+        return completed(this.#runtime, attempt, synchronous(attempt, value))
       }
       try {
         // Awaited here, and not by whoever takes it in, so that the function runs in the async context of its interceptors.
@@ -47,37 +47,45 @@ export class StepTransactions {
       } catch (error) {
         if ((called && !isStoreTrouble(error)) || failures > retriesMax) throw error
         if (failures === 1) host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
-        await new Promise<void>((resolve) => timers.set(host.now() + Math.min(retryMs * 2 ** (failures - 1), retryMsMax), resolve))
+        await new Promise<void>((resolve) => timers.set(host.now() + pauseMs(failures), resolve))
       }
     }
   }
+}
 
-  /** Resolves when it is taken in, and the writer is held for it. */
-  #turnOf(attempt: StepAttempt): Promise<void> {
-    return new Promise((resolve) => {
-      const input = {
-        take: () => {
-          if (attempt.isOver) return
-          if (this.#writer.hold()) resolve()
-          else this.#writer.whenWritten({ afterCommit: () => later(() => this.#submit(input)) })
-        },
-      }
-      later(() => this.#submit(input))
-    })
-  }
+/** Resolves when it is taken in, and the writer is held for it. */
+export function turnOf(attempt: StepAttempt, writer: TurnWriter, submit: (input: { take(): void }) => void, hold: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const input = {
+      take: () => {
+        if (attempt.isOver) return
+        if (hold()) resolve()
+        else writer.whenWritten({ afterCommit: () => later(() => submit(input)) })
+      },
+    }
+    later(() => submit(input))
+  })
+}
 
-  #encode(attempt: StepAttempt, value: unknown): Payload {
-    if (isThenable(value)) {
-      // It goes on by itself, and finds the transaction closed: that is told here already.
-      value.then(undefined, () => undefined)
-      throw futile(attempt, asyncTransaction(attempt.ask.id))
-    }
-    try {
-      return Payload.of(encodeValue(value, this.#runtime.settings.resultEncoding), attempt.isSensitive)
-    } catch (error) {
-      throw futile(attempt, error)
-    }
+export function completed(runtime: Runtime, attempt: StepAttempt, value: unknown): EntryOf<"step.completed"> {
+  try {
+    const result = Payload.of(encodeValue(value, runtime.settings.resultEncoding), attempt.isSensitive)
+    return { type: "step.completed", id: attempt.ask.id, value: result }
+  } catch (error) {
+    throw futile(attempt, error)
   }
+}
+
+function synchronous(attempt: StepAttempt, value: unknown): unknown {
+  if (!isThenable(value)) return value
+  // It goes on by itself, and finds the transaction closed: that is told here already.
+  value.then(undefined, () => undefined)
+  throw futile(attempt, asyncTransaction(attempt.ask.id))
+}
+
+/** How long to wait before a transaction is tried again that nothing came of. */
+export function pauseMs(failures: number): number {
+  return Math.min(retryMs * 2 ** (failures - 1), retryMsMax)
 }
 
 const retryMs = 100
@@ -127,7 +135,7 @@ function asyncTransaction(id: string): PerdureError {
 function noTransactions(id: string): PerdureError {
   return new PerdureError(
     "NO_TRANSACTIONS",
-    `this store has no transactions for "${id}"; use sqlite(…), in a test also sqlite(":memory:"), or replace the step with mockStep`,
+    `this store has no transactions for "${id}"; use sqlite(…) or postgres(…), in a test also sqlite(":memory:"), or replace the step with mockStep`,
     { details: { step: id } },
   )
 }

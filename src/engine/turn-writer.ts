@@ -5,7 +5,7 @@ import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import { storedPayload } from "../core/payload-codecs.ts"
 import type { Sql } from "../core/sql.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
-import type { Transactions } from "../ports/transactions.ts"
+import type { ClientTransaction, Transactions, Undone } from "../ports/transactions.ts"
 import type { CommitListener, CommitResult } from "./committer.ts"
 import type { Pulsed } from "./pulse.ts"
 import { sameRow, type Row } from "./row-state.ts"
@@ -147,6 +147,18 @@ export class TurnWriter implements CommitListener {
     return this.#held
   }
 
+  /** The same for a transaction whose turn is to have nothing in it but its own entry: what has gathered is written first. */
+  holdEmpty(): boolean {
+    if (this.#draft !== undefined) this.seal(true)
+    return this.hold()
+  }
+
+  /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
+  letGo(): void {
+    this.#held = false
+    if (!this.#driver.isGone) this.#runtime.pulse.join(this.#driver)
+  }
+
   /** Runs `then` once the turn that is being written is durable. */
   whenWritten(then: AfterCommit): void {
     this.#inFlight?.whenCommitted(then)
@@ -180,6 +192,23 @@ export class TurnWriter implements CommitListener {
       }
     }
     if (this.#driver.isGone) await never
+  }
+
+  /** The same of a transaction whose function has done its part. It answers if nothing was written. */
+  async commitWith(transaction: ClientTransaction, entry: Entry): Promise<Undone | undefined> {
+    const turn = this.#sealed(this.#newDraft().plus(entry))
+    try {
+      const outcome = await this.#runtime.committer.alone(() => transaction.commit(turn))
+      if (typeof outcome === "object") {
+        this.letGo()
+        if (!this.#driver.isGone) return outcome
+      } else if (outcome === "committed") this.#transacted(turn, entry)
+      else if (!this.#driver.isGone) this.#driver.onLost("lost")
+    } catch (error) {
+      if (!this.#driver.isGone) this.#driver.onLost({ error })
+    }
+    if (this.#driver.isGone) await never
+    return undefined
   }
 
   #transacted(turn: TurnDraft, entry: Entry): void {

@@ -4,7 +4,7 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Host } from "../ports/host.ts"
 import type { ClaimedInstance, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { Transactions } from "../ports/transactions.ts"
+import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
 import type { Beginning } from "./beginning.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
@@ -34,6 +34,7 @@ export class Worker implements Runtime {
   readonly pulse: Pulse
   readonly committer: Committer
   readonly transactions: Transactions | undefined
+  readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
   readonly mailroom: Mailroom
   readonly residency: Residency
@@ -83,6 +84,7 @@ export class Worker implements Runtime {
       (id) => this.#isElsewhere(id),
     )
     this.transactions = store.transactions
+    this.clientTransactions = store.clientTransactions
     this.residency = new Residency(settings)
     const { concurrentStepsMax, budget } = settings
     if (concurrentStepsMax < Infinity || budget) this.stepLine = new StepLine(concurrentStepsMax, budget?.stepsMax)

@@ -3,7 +3,7 @@ import type { FlowControl } from "./flow-control.ts"
 import type { Logger } from "./host.ts"
 import type { JournalStore } from "./journal-store.ts"
 import type { ScheduleStore } from "./schedule-store.ts"
-import type { Transactions } from "./transactions.ts"
+import type { ClientTransactions, Transactions } from "./transactions.ts"
 
 /** An open store. */
 export interface Store {
@@ -12,6 +12,8 @@ export interface Store {
   readonly schedules: ScheduleStore
   /** Undefined: the store has nothing that a user could write to. */
   readonly transactions?: Transactions | undefined
+  /** In their place, where they are awaited. */
+  readonly clientTransactions?: ClientTransactions | undefined
   readonly flow: FlowControl
   /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
   readonly role: StoreRole

@@ -23,6 +23,16 @@ interface Sent {
   statement: string | undefined
 }
 
+/** A connection that somebody has to themselves. */
+export interface Connection {
+  readonly client: PostgresClient
+  readonly queries: Queries
+  /** Why it is of no more use. */
+  readonly brokenBy: Error | undefined
+  /** With an error: it is not used again. */
+  release(error?: Error): void
+}
+
 /** The connections of one open store. Each statement has a name, under which a connection prepares it once. */
 export class Database implements Queries {
   /** The schema, quoted. */
@@ -78,10 +88,7 @@ export class Database implements Queries {
   /** All of it or nothing. A collision with others rolls back, and `fn` is called again. */
   async transaction<T>(fn: (queries: Queries, client: PostgresClient) => Promise<T>): Promise<T> {
     return this.#use(async (client, sent) => {
-      const queries: Queries = {
-        all: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows,
-        get: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows[0],
-      }
+      const queries = this.#on(client, sent)
       await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
       try {
         const result = await fn(queries, client)
@@ -93,6 +100,31 @@ export class Database implements Queries {
         throw error
       }
     })
+  }
+
+  /** Until it is given back, the store is not closed. */
+  async connect(): Promise<Connection> {
+    if (this.closed) throw closedStore()
+    let isBack: () => void = () => undefined
+    const promise = new Promise<void>((resolve) => (isBack = resolve))
+    this.#open.add(promise)
+    const end = () => {
+      this.#open.delete(promise)
+      isBack()
+    }
+    try {
+      return new PoolConnection(await this.#pool.connect(), (client) => this.#on(client, { statement: undefined }), end)
+    } catch (error) {
+      end()
+      throw postgresFailure(error, { server: this.#server, statement: undefined })
+    }
+  }
+
+  #on(client: PostgresClient, sent: Sent): Queries {
+    return {
+      all: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows,
+      get: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows[0],
+    }
   }
 
   /** Nothing more is begun; what is under way is finished. */
@@ -153,5 +185,37 @@ export class Database implements Queries {
     sent.statement = name
     // Prepared statements outlive a schema's name in the pool of a user that has several of ours.
     return client.query({ name: `${this.schema}.${name}`, text, values, types: this.#types })
+  }
+}
+
+class PoolConnection implements Connection {
+  readonly client: PostgresClient
+  readonly queries: Queries
+  readonly #end: () => void
+  #brokenBy: Error | undefined
+  #isReleased = false
+
+  constructor(client: PostgresClient, queriesOn: (client: PostgresClient) => Queries, end: () => void) {
+    this.client = client
+    this.queries = queriesOn(client)
+    this.#end = end
+    client.on("error", this.#onError)
+  }
+
+  get brokenBy(): Error | undefined {
+    return this.#brokenBy
+  }
+
+  release(error = this.#brokenBy): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    // What is broken may say so more than once.
+    if (error === undefined) this.client.off("error", this.#onError)
+    this.client.release(error)
+    this.#end()
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#brokenBy = error
   }
 }

@@ -14,6 +14,10 @@ export class FailoverPool implements PostgresPool {
     this.#pools = pools
   }
 
+  get options(): PostgresPool["options"] {
+    return this.#pools[0]?.options
+  }
+
   async connect(): Promise<PostgresClient> {
     const first = this.#current
     const failures: unknown[] = []

@@ -27,6 +27,12 @@ export function isUnsent(error: unknown): boolean {
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "57P03" || code === "53300"
 }
 
+/** What the server itself answered. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !networkGone.has(code) ? code : undefined
+}
+
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined
   return typeof error.code === "string" ? error.code : undefined

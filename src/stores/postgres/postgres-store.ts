@@ -8,7 +8,8 @@ import { PostgresDirectory } from "./postgres-directory.ts"
 import { PostgresFlowControl } from "./postgres-flow-control.ts"
 import { PostgresJournalStore } from "./postgres-journal-store.ts"
 import { PostgresScheduleStore } from "./postgres-schedule-store.ts"
-import { postgresTables } from "./postgres-tables.ts"
+import { PostgresTransactions } from "./postgres-transactions.ts"
+import { type PostgresTables, postgresTables } from "./postgres-tables.ts"
 import { postgresFailure } from "./postgres-failure.ts"
 import { StoreClock } from "./store-clock.ts"
 
@@ -22,6 +23,9 @@ interface Opening {
   readonly server: string
   readonly context: StoreContext
 }
+
+/** Of a pool of `pg` that says nothing else. */
+const connectionsUsual = 10
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
   const { pool, types, schema, server, context } = opening
@@ -44,7 +48,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     const clock = new StoreClock(database, context.now)
     await clock.compare()
     await hints.connect()
-    return new PostgresStore(database, hints, clock, context.role, end)
+    return new PostgresStore(postgresTables(database, hints, clock), pool.options?.max ?? connectionsUsual, context.role, end)
   } catch (error) {
     await end()
     throw postgresFailure(error, { server, statement: undefined })
@@ -56,6 +60,7 @@ class PostgresStore implements Store {
   readonly directory: PostgresDirectory
   readonly schedules: PostgresScheduleStore
   readonly flow: PostgresFlowControl
+  readonly clientTransactions: PostgresTransactions
   readonly role: StoreRole
   /** Others tell what they change, so looking is only the net. */
   readonly sweepMs = 30_000
@@ -64,15 +69,15 @@ class PostgresStore implements Store {
   readonly #end: () => Promise<void>
   #ending: Promise<void> | undefined
 
-  constructor(database: Database, hints: Hints, clock: StoreClock, role: StoreRole, end: () => Promise<void>) {
-    const tables = postgresTables(database, hints, clock)
+  constructor(tables: PostgresTables, connections: number, role: StoreRole, end: () => Promise<void>) {
     this.journal = new PostgresJournalStore(tables)
     this.directory = new PostgresDirectory(tables)
     this.schedules = new PostgresScheduleStore(tables)
     this.flow = new PostgresFlowControl(tables)
     this.role = role
-    this.now = () => clock.now()
-    this.#hints = hints
+    this.clientTransactions = new PostgresTransactions(tables, connections)
+    this.now = () => tables.clock.now()
+    this.#hints = tables.hints
     this.#end = end
   }
 

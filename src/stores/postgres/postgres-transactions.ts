@@ -1,0 +1,167 @@
+import { setTimeout as delay } from "node:timers/promises"
+import { PerdureError } from "../../core/errors.ts"
+import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { ClientTransaction, ClientTransactions, Undone } from "../../ports/transactions.ts"
+import { integer } from "./columns.ts"
+import type { Connection } from "./database.ts"
+import { FlowSession } from "./flow-session.ts"
+import type { PostgresClient, PostgresResult } from "./pg.ts"
+import { Places } from "./places.ts"
+import { isUnreachable, sqlStateOf } from "./postgres-failure.ts"
+import type { PostgresTables } from "./postgres-tables.ts"
+import { StepClient } from "./step-client.ts"
+import { outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
+
+/** How long a rollback may take before the connection is given up. */
+const patienceMs = 5_000
+
+/**
+ *   BEGIN                         READ COMMITTED
+ *     SAVEPOINT perdure_step
+ *       what the user's function writes
+ *     RELEASE perdure_step        fails where the transaction is not the one that was begun, or a statement in it has failed
+ *     the turn
+ *   COMMIT
+ *
+ * They take connections of the pool, but never so many that the engine has none left to write with.
+ */
+export class PostgresTransactions implements ClientTransactions {
+  readonly #tables: PostgresTables
+  readonly #places: Places
+
+  constructor(tables: PostgresTables, connections: number) {
+    this.#tables = tables
+    this.#places = new Places(Math.max(1, Math.floor((connections - 1) / 2)))
+  }
+
+  async begin(): Promise<ClientTransaction> {
+    await this.#places.take()
+    try {
+      const connection = await this.#tables.database.connect()
+      try {
+        const results: unknown = await connection.client.query("BEGIN ISOLATION LEVEL READ COMMITTED; SAVEPOINT perdure_step; SELECT pg_backend_pid() AS pid")
+        const pid = integer((results as readonly PostgresResult[]).at(-1)?.rows[0] ?? {}, "pid")
+        return new PostgresTransaction(this.#tables, connection, pid, () => this.#places.giveBack())
+      } catch (error) {
+        connection.release(error as Error)
+        throw error
+      }
+    } catch (error) {
+      this.#places.giveBack()
+      throw error
+    }
+  }
+}
+
+class PostgresTransaction implements ClientTransaction {
+  readonly #tables: PostgresTables
+  readonly #connection: Connection
+  readonly #pid: number
+  readonly #step: StepClient
+  readonly #giveBack: () => void
+  #letIn: readonly string[] = []
+  #lostBy: unknown
+
+  constructor(tables: PostgresTables, connection: Connection, pid: number, giveBack: () => void) {
+    this.#tables = tables
+    this.#connection = connection
+    this.#pid = pid
+    this.#step = new StepClient(connection.client)
+    this.#giveBack = giveBack
+  }
+
+  get client(): PostgresClient {
+    return this.#step.client
+  }
+
+  get lostBy(): unknown {
+    return this.#lostBy ?? this.#connection.brokenBy
+  }
+
+  async commit(turn: Turn): Promise<TurnOutcome | Undone> {
+    this.#step.close()
+    const { client } = this.#connection
+    let outcome: TurnOutcome
+    try {
+      await client.query("RELEASE SAVEPOINT perdure_step")
+      outcome = outcomeOf(await this.#write(turn))
+    } catch (error) {
+      await this.rollBack()
+      return undone(error)
+    }
+    if (outcome === "lost") {
+      await this.rollBack()
+      return outcome
+    }
+    try {
+      const { command } = (await client.query("COMMIT")) as PostgresResult & { readonly command?: string }
+      if (command === "ROLLBACK") throw new PerdureError("SQL_FAILED", "PostgreSQL rolled the transaction back in the place of committing it")
+    } catch (error) {
+      const isKnown = PerdureError.is(error) || (sqlStateOf(error) !== undefined && !isUnreachable(error))
+      this.#release(isKnown ? undefined : (error as Error))
+      if (isKnown) return undone(error)
+      throw error
+    }
+    this.#release()
+    const { hints, flow } = this.#tables
+    hints.turns([turn])
+    if (this.#letIn.length > 0) {
+      hints.work()
+      flow.news.tell(this.#letIn)
+    }
+    return outcome
+  }
+
+  async rollBack(): Promise<void> {
+    const wasBusy = this.#step.isBusy
+    this.#step.close()
+    const { client, brokenBy } = this.#connection
+    if (brokenBy) return this.#release(brokenBy)
+    try {
+      // Its server process is ours until the transaction ends, also behind a pooler.
+      if (wasBusy) await this.#tables.database.get("cancel", "SELECT pg_cancel_backend($1::int)", this.#pid)
+      const late = new AbortController()
+      const isDone = await Promise.race([client.query("ROLLBACK").then(() => true), delay(patienceMs, false, { signal: late.signal }).catch(() => false)])
+      late.abort()
+      if (!isDone) throw new Error(`a transaction was not rolled back within ${patienceMs} ms`)
+      this.#release()
+    } catch (error) {
+      if (isUnreachable(error)) this.#lostBy ??= error
+      this.#release(error as Error)
+    }
+  }
+
+  #release(error?: Error): void {
+    this.#connection.release(error)
+    this.#giveBack()
+  }
+
+  /** Under the locks of flow control where it gives another state to an instance with limits. */
+  async #write(turn: Turn): Promise<Written> {
+    const { queries } = this.#connection
+    const { committer, database } = this.#tables
+    const limited = turn.state === undefined ? [] : await committer.limitedWorkflows(queries, [turn])
+    if (limited.length === 0) return (await writeTurns(queries, database.schema, [turn], false))[0] ?? "lost"
+    const session = await FlowSession.begin(queries, database.schema, limited)
+    const [written = "lost"] = await committer.write(session, queries, [turn])
+    this.#letIn = session.letIn
+    return written
+  }
+}
+
+const spoiltTransaction = "25P02"
+const noTransaction = new Set(["25P01", "3B001"])
+
+function undone(cause: unknown): Undone {
+  const state = sqlStateOf(cause)
+  if (PerdureError.is(cause) && !isUnreachable(cause)) return { undoneBy: cause, isOutage: false }
+  if (state === undefined || isUnreachable(cause) || state === "53100") return { undoneBy: cause, isOutage: true }
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const what =
+    state === spoiltTransaction
+      ? "a statement in the transaction failed, and its error was caught: PostgreSQL commits nothing after that; use a savepoint around what may fail"
+      : noTransaction.has(state)
+        ? "the transaction was ended inside its function; leave BEGIN, COMMIT and ROLLBACK to perdure"
+        : `PostgreSQL refused to commit: ${message}`
+  return { undoneBy: new PerdureError("SQL_FAILED", what, { details: { postgresCode: state }, cause }), isOutage: false }
+}

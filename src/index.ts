@@ -66,6 +66,7 @@ export type { WorkflowSource } from "./core/workflow-source.ts"
 export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow.ts"
 export type {
   BatchItem,
+  BatchOptions,
   BatchResult,
   ChangeIterator,
   Changes,

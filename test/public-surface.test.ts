@@ -30,6 +30,7 @@ const surfaces: Record<string, Surface> = {
       "BackfillOptions",
       "BackfilledFiring",
       "BatchItem",
+    "BatchOptions",
       "BatchResult",
       "Change",
       "ChangeData",

@@ -2,6 +2,7 @@ import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type {
   BatchItem,
+  BatchOptions,
   BatchResult,
   Changes,
   Client,
@@ -29,7 +30,7 @@ import { RemoteLimits } from "./remote-limits.ts"
 import { RemoteSchedules } from "./remote-schedules.ts"
 import { randomId } from "./request-id.ts"
 import { type ConnectOptions, Transport } from "./transport.ts"
-import { filterQuery, given, startBody, summaryFrom } from "./wording.ts"
+import { filterQuery, given, refuseTransaction, startBody, summaryFrom } from "./wording.ts"
 
 const batchMax = 1_000
 
@@ -59,7 +60,8 @@ export class RemoteClient implements Client, AsyncDisposable {
     return this.get((valueIn(answer) as { readonly id: string }).id)
   }
 
-  async startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
+  async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
+    refuseTransaction(transaction)
     const results: BatchResult[] = []
     for (let from = 0; from < items.length; from += batchMax) {
       const instances = items.slice(from, from + batchMax).map(({ workflow, ...options }) => startBody(workflow, named(options)))

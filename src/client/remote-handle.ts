@@ -17,6 +17,7 @@ import type {
 import { RemoteChanges } from "./change-connection.ts"
 import type { InstanceCalls } from "./instance-calls.ts"
 import type { Transport } from "./transport.ts"
+import { refuseTransaction } from "./wording.ts"
 
 /** One instance of a server's. */
 export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
@@ -54,7 +55,8 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#calls.why(this.id)
   }
 
-  sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+  async sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+    refuseTransaction(options.transaction)
     return this.#calls.sendEvent(this.id, type, payload, options.eventId)
   }
 

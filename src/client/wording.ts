@@ -1,3 +1,4 @@
+import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { ControlResult, InstanceDescription, InstanceSummary, ListFilter, StartOptions } from "../engine/client.ts"
 import type { ScheduleDescription, ScheduleSummary } from "../engine/schedule-client.ts"
@@ -18,9 +19,16 @@ export function given<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-export function startBody(workflow: AnyWorkflow | string, { input, startAt, version, ...options }: StartOptions<unknown>): object {
+export function startBody(workflow: AnyWorkflow | string, { input, startAt, version, transaction, ...options }: StartOptions<unknown>): object {
+  refuseTransaction(transaction)
   const own = typeof workflow === "string" ? version : workflow.version
   return given({ type: nameOf(workflow), version: own, payload: input, startAt: instantOf(startAt), ...options })
+}
+
+/** It belongs to a connection of the caller's, which nobody else can write on. */
+export function refuseTransaction(transaction: unknown): void {
+  if (transaction === undefined) return
+  throw new PerdureError("NO_TRANSACTIONS", "a transaction of yours does not reach over HTTP; open an engine with postgres(…), which may be a client only")
 }
 
 export function filterQuery({ status, since, until, ...filter }: ListFilter): Query {

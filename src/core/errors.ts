@@ -20,6 +20,7 @@ export type ErrorCode =
   | "BAD_QUERY"
   | "BAD_REQUEST"
   | "BAD_SCHEDULE"
+  | "BAD_TRANSACTION"
   | "CANCELLED"
   | "CODEC_FAILED"
   | "CODEC_MISSING"

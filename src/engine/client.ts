@@ -4,6 +4,7 @@ import type { PerdureError } from "../core/errors.ts"
 import type { EntryType } from "../core/journal.ts"
 import type { Phase, Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
+import type { TransactionClient } from "../core/sql.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { ScheduleClient } from "./schedule-client.ts"
 import type { LimitControl } from "./limit-control.ts"
@@ -15,7 +16,7 @@ export interface Client {
   start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
   start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
   /** Each item on its own: one that fails does not hinder the others. */
-  startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]>
+  startBatch(items: readonly BatchItem[], options?: BatchOptions): Promise<readonly BatchResult[]>
   /** Sends to an instance that may not exist yet; then it is started first, atomically. */
   sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
     workflow: Workflow<In, Out, Events, Sent>,
@@ -133,10 +134,17 @@ export interface StartOptions<In> {
   readonly taskQueue?: string
   /** Names this start: sent again with the same one, it is the same start, also where an id that exists is an error. Random, 16 to 64 letters, digits, `_` and `-`. */
   readonly requestId?: string
+  /** On PostgreSQL: a client with a transaction of yours open on it. If that is rolled back, nothing was ever started. */
+  readonly transaction?: TransactionClient
 }
 
-export interface BatchItem extends StartOptions<unknown> {
+export interface BatchItem extends Omit<StartOptions<unknown>, "transaction"> {
   readonly workflow: AnyWorkflow | string
+}
+
+export interface BatchOptions {
+  /** As of a start, for all of them. */
+  readonly transaction?: TransactionClient
 }
 
 export type BatchResult = { readonly id: string; readonly created: true } | { readonly id: string; readonly created: false; readonly error: PerdureError }
@@ -151,6 +159,8 @@ export type SendOrStartOptions<In, Sent, K extends keyof Sent> = Omit<StartOptio
 export interface SendOptions {
   /** An event sent twice with the same id is received once. */
   readonly eventId?: string
+  /** On PostgreSQL: a client with a transaction of yours open on it. The event is there when that is committed. */
+  readonly transaction?: TransactionClient
 }
 
 export interface RestartOptions {

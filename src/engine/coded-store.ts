@@ -1,4 +1,5 @@
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
+import type { CallerTransactions } from "../ports/caller-transactions.ts"
 import type { Store } from "../ports/store.ts"
 import { overriding } from "./overriding.ts"
 
@@ -13,5 +14,17 @@ export function codedStore(store: Store, codecs: PayloadCodecs): Store {
       return { ...page, rows: page.rows.map((row) => ({ ...row, codecs })) }
     },
   })
-  return overriding(store, { journal, directory })
+  const callerTransactions = store.callerTransactions && coded(store.callerTransactions, codecs)
+  return overriding(store, callerTransactions ? { journal, directory, callerTransactions } : { journal, directory })
+}
+
+function coded(transactions: CallerTransactions, codecs: PayloadCodecs): CallerTransactions {
+  return {
+    within: (client, work) =>
+      transactions.within(client, (store) => {
+        const { journal } = store
+        const readJournal: typeof journal.readJournal = async (id, from) => (await journal.readJournal(id, from)).map((row) => ({ ...row, codecs }))
+        return work({ ...store, journal: overriding(journal, { readJournal }) })
+      }),
+  }
 }

@@ -19,6 +19,7 @@ import { forkDraft } from "./fork.ts"
 import { loadRun } from "./loader.ts"
 import { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
+import { within } from "./start-desk.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken, type Worker } from "./worker.ts"
 
@@ -68,6 +69,7 @@ export class Controls {
   }
 
   async sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
+    if (options.transaction !== undefined) return this.#sendWithin(options.transaction, id, type, payload, options)
     const resident = this.#worker.residency.get(id)
     const { workflow: name, version } = resident?.identity ?? (await this.#row(id))
     const message = await this.eventMessage(id, { name, version }, type, payload, options)
@@ -78,6 +80,18 @@ export class Controls {
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw ended(await this.#row(id))
     this.#worker.hint([id])
+  }
+
+  /** In a transaction of the caller's: whoever has the instance is told when that is committed. */
+  async #sendWithin(client: unknown, id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
+    return within(this.#store, client, async ({ directory }) => {
+      const row = await directory.get(id)
+      if (!row) throw notFound(id)
+      const message = await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options)
+      const [delivery] = await directory.deliver([message])
+      if (delivery === "absent") throw notFound(id)
+      if (delivery === "ended") throw ended(row)
+    })
   }
 
   /** Whether any run of the instance has an event with that id. */

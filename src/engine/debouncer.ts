@@ -2,10 +2,9 @@ import { durationMs } from "../core/duration.ts"
 import type { Debounce } from "../core/flow-options.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
-import type { Store } from "../ports/store.ts"
-import type { CommitResult } from "./committer.ts"
 import { deadlineOf } from "./flow-control.ts"
 import { loadRun } from "./loader.ts"
+import type { StartDesk } from "./start-desk.ts"
 import type { Birth } from "./starter.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import type { Worker } from "./worker.ts"
@@ -15,22 +14,20 @@ import type { Worker } from "./worker.ts"
  * run counts; the turn that writes it is lost where somebody has claimed the instance, or written one, before.
  */
 export class Debouncer {
-  readonly #store: Store
   readonly #worker: Worker
 
-  constructor(store: Store, worker: Worker) {
-    this.#store = store
+  constructor(worker: Worker) {
     this.#worker = worker
   }
 
   /** Answers the id of the instance that has the input now; undefined: there is none that could. */
-  async replace({ instance, start }: Birth, debounce: Debounce<unknown>): Promise<string | undefined> {
+  async replace({ store, write, announce }: StartDesk, { instance, start }: Birth, debounce: Debounce<unknown>): Promise<string | undefined> {
     const unique = instance.flow?.unique?.find(({ kind }) => kind === "debounce")
-    const holder = unique && (await this.#store.flow.holder(unique))
-    const row = holder === undefined ? undefined : await this.#store.directory.get(holder)
+    const holder = unique && (await store.flow.holder(unique))
+    const row = holder === undefined ? undefined : await store.directory.get(holder)
     if (row?.status !== "queued") return undefined
-    const { recorded } = await loadRun(this.#store.journal, row)
-    const { host, committer } = this.#worker
+    const { recorded } = await loadRun(store.journal, row)
+    const { host } = this.#worker
     const now = host.now()
     const startAt = Math.min(now + durationMs(debounce.quiet), row.createdAt + (debounce.max === undefined ? Infinity : durationMs(debounce.max)))
     const timeoutAt = start.timeoutAt === undefined ? undefined : startAt + (start.timeoutAt - (start.startAt ?? now))
@@ -40,10 +37,10 @@ export class Debouncer {
     const deadline = deadlineOf(row.flow, timeoutAt)
     const state = { status: "queued", run: row.run, runPosition: draft.position, dueAt: startAt, ...deadline } as const
     const turn = draft.seal(this.#worker.nextTurnId(), row, row.run, state)
-    const result = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
+    const result = await write(turn)
     if (typeof result === "object") throw result.error
     if (result === "lost") return undefined
-    this.#worker.announce(row.id, startAt)
+    announce(row.id, startAt)
     return row.id
   }
 }

@@ -1,10 +1,10 @@
-import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
 import { redacted, shownError } from "../core/hidden.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { Hint, StoreRole } from "../ports/store.ts"
 import type {
   BatchItem,
+  BatchOptions,
   BatchResult,
   Changes,
   Client,
@@ -22,6 +22,7 @@ import type {
   WorkflowInfo,
   Why,
 } from "./client.ts"
+import { notStarted } from "./batch-start.ts"
 import { ChangeFeed } from "./change-feed.ts"
 import { ChangeSequence } from "./change-reader.ts"
 import { Answers } from "./answers.ts"
@@ -188,8 +189,9 @@ export class Engine implements Client, AsyncDisposable {
     return this.get(await this.parts.starter.start(workflow, options))
   }
 
-  async startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
+  async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     this.#check()
+    if (transaction !== undefined) return this.parts.starter.startAll(items, transaction)
     const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
       items.map((item) => {
@@ -221,11 +223,7 @@ export class Engine implements Client, AsyncDisposable {
     const { controls, starter, worker, registry } = this.parts
     const definition = typeof workflow === "string" ? registry.identify(workflow, start.version) : workflow
     const message = await controls.eventMessage(id, definition, event, payload, eventId === undefined ? {} : { eventId })
-    const delivery = await starter.sendOrStart(workflow, { ...(start as StartOptions<unknown>), id }, message)
-    if (delivery === "ended")
-      throw new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, {
-        details: { instance: id },
-      })
+    await starter.sendOrStart(workflow, { ...(start as StartOptions<unknown>), id }, message)
     worker.announce(id, undefined)
     this.parts.changes.signal()
     return this.get(id)
@@ -383,11 +381,6 @@ export class Engine implements Client, AsyncDisposable {
   #check(): void {
     if (this.#closing) throw engineClosed()
   }
-}
-
-/** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */
-function notStarted(cause: unknown): PerdureError {
-  return new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(cause)}`, { cause })
 }
 
 function selfCall(id: string, what: string, step: string | undefined): PerdureError {

@@ -10,7 +10,7 @@ export interface LoadedRun {
 }
 
 /** Reads the entries of an instance's last run, with what it keeps of earlier ones. */
-export async function loadRun(journal: JournalStore, row: InstanceRow): Promise<LoadedRun> {
+export async function loadRun(journal: Pick<JournalStore, "readJournal">, row: InstanceRow): Promise<LoadedRun> {
   let rows = await journal.readJournal(row.id, row.runPosition)
   let recorded = rows.flatMap((item) => decodeRow(item))
   const start = recorded.find(({ position }) => position === row.runPosition)

@@ -10,16 +10,18 @@ import { validate, validateSafely, type StandardSchemaV1 } from "../core/standar
 import { storedQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
-import type { FlowTraits, UniqueUse } from "../ports/flow-control.ts"
-import type { InstanceRow, NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
+import type { UniqueUse } from "../ports/flow-control.ts"
+import type { NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { StartOptions } from "./client.ts"
+import type { BatchItem, BatchResult, StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
+import { startWithin } from "./batch-start.ts"
 import { Debouncer } from "./debouncer.ts"
 import { deadlineOf, flowTraits, singletonExists, singletonOf } from "./flow-control.ts"
 import { instant } from "../core/instant.ts"
-import { loadRun } from "./loader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
+import { holderOf, isAgain, isSame } from "./start-answer.ts"
+import { callersDesk, ownDesk, type StartDesk, within } from "./start-desk.ts"
 import { StartLine } from "./start-line.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken, type Worker } from "./worker.ts"
@@ -33,33 +35,57 @@ export class Starter {
   readonly #worker: Worker
   readonly #debouncer: Debouncer
   readonly #line: StartLine
+  readonly #desk: StartDesk
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
-    this.#debouncer = new Debouncer(store, worker)
+    this.#debouncer = new Debouncer(worker)
+    this.#desk = ownDesk(store, worker, (birth) => this.#create(birth))
     this.#line = new StartLine(worker.pulse, worker.committer)
   }
 
   /** Answers the id of the instance, new or not. */
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
+    const { transaction } = options
+    if (transaction !== undefined) {
+      const prepared = await this.#prepare(workflow, options)
+      return this.#within(transaction, (desk) => this.#startAt(desk, prepared, options))
+    }
     const admission = this.#line.enter()
     if (admission) await admission
-    const birth = await this.#prepare(workflow, options)
+    return this.#startAt(this.#desk, await this.#prepare(workflow, options), options)
+  }
+
+  /** In a transaction of the caller's. */
+  async startAll(items: readonly BatchItem[], transaction: unknown): Promise<readonly BatchResult[]> {
+    return startWithin(items, {
+      prepare: async ({ workflow, ...options }) => this.#prepare(workflow, options),
+      within: (work) => this.#within(transaction, work),
+      turnOf: (birth) => this.#birthTurn(birth),
+      startAt: (desk, birth, options) => this.#startAt(desk, birth, options),
+    })
+  }
+
+  #within<T>(transaction: unknown, work: (desk: StartDesk) => Promise<T>): Promise<T> {
+    return within(this.#store, transaction, (store) => work(callersDesk(store, (birth) => this.#birthTurn(birth))))
+  }
+
+  async #startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string> {
     for (let tries = 0; tries < triesMax; tries++) {
-      const replaced = birth.debounce && (await this.#debouncer.replace(birth, birth.debounce))
+      const replaced = birth.debounce && (await this.#debouncer.replace(desk, birth, birth.debounce))
       if (replaced !== undefined) return replaced
-      const result = await this.#create(birth)
+      const result = await desk.create(birth)
       if (result === "committed") return birth.instance.id
       if (result !== "lost") throw result.error
       const { id, flow } = birth.instance
-      if (flow?.unique === undefined || (await this.#store.directory.get(id))) {
-        if (await this.#isAgain(id, options.requestId)) return id
-        if (options.ifExists === "return" && (await this.#isSame(birth))) return id
+      if (flow?.unique === undefined || (await desk.store.directory.get(id))) {
+        if (await isAgain(desk, id, options.requestId)) return id
+        if (options.ifExists === "return" && (await isSame(desk, birth))) return id
         throw idExists(id)
       }
-      const holder = await this.#holder(flow)
+      const holder = await holderOf(desk, flow)
       if (holder !== undefined && options.ifExists === "return") return holder
       if (holder !== undefined) throw singletonExists(holder)
       // Whoever had the key has just ended, or begun.
@@ -73,11 +99,6 @@ export class Starter {
     this.#line.close(refusal)
   }
 
-  async #holder(flow: FlowTraits | undefined): Promise<string | undefined> {
-    const singleton = singletonOf(flow)
-    return singleton && this.#store.flow.holder(singleton)
-  }
-
   /** Starts an instance for another, which gives it its incarnation: a start that is tried again finds what the first did. */
   async startChild(workflow: AnyWorkflow | string, options: StartOptions<unknown> & { readonly id: string }, origin: Origin): Promise<void> {
     const birth = await this.#prepare(workflow, options, origin)
@@ -86,7 +107,7 @@ export class Starter {
     if (result === "committed") return
     if (result !== "lost") throw result.error
     const existing = await this.#store.directory.get(options.id)
-    const holder = existing ? undefined : await this.#holder(birth.instance.flow)
+    const holder = existing ? undefined : await holderOf(this.#desk, birth.instance.flow)
     if (holder !== undefined) throw singletonExists(holder)
     if (existing === undefined)
       throw new PerdureError("STORE_FAILED", `child "${options.id}" was not started: its parent is over, or its id was free a moment late`)
@@ -97,10 +118,14 @@ export class Starter {
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const birth = await this.#prepare(workflow, options)
     refuseDebounce(birth, "be used with sendOrStart")
-    const delivery = await this.#store.directory.deliverOrCreate(message, this.#birthTurn(birth))
-    const holder = delivery === "absent" ? await this.#holder(birth.instance.flow) : undefined
-    if (holder !== undefined) throw singletonExists(holder)
-    return delivery
+    const sendAt = async (desk: StartDesk) => {
+      const delivery = await desk.store.directory.deliverOrCreate(message, this.#birthTurn(birth))
+      const holder = delivery === "absent" ? await holderOf(desk, birth.instance.flow) : undefined
+      if (holder !== undefined) throw singletonExists(holder)
+      if (delivery === "ended") throw takesNoEvents(birth.instance.id)
+      return delivery
+    }
+    return options.transaction === undefined ? sendAt(this.#desk) : this.#within(options.transaction, sendAt)
   }
 
   /** The input of the instances that a schedule starts, as it keeps it: what the schema makes of it. */
@@ -270,21 +295,6 @@ export class Starter {
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
   }
-
-  /** The start was sent again: what is there is what it began. */
-  async #isAgain(id: string, requestId: string | undefined): Promise<boolean> {
-    return requestId !== undefined && (await this.#store.directory.get(id))?.incarnation === requestId
-  }
-
-  async #isSame({ instance, start }: Birth): Promise<boolean> {
-    const row: InstanceRow | undefined = await this.#store.directory.get(instance.id)
-    if (!row) return false
-    const { recorded } = await loadRun(this.#store.journal, row)
-    const first = recorded[0]?.entry
-    if (row.workflow === instance.workflow && first?.type === "run.started" && first.value.text === start.value.text) return true
-    const what = row.workflow === instance.workflow ? "another input" : `workflow "${row.workflow}"`
-    throw new PerdureError("ID_CONFLICT", `instance "${instance.id}" exists with ${what}; choose another id`, { details: { instance: instance.id } })
-  }
 }
 
 /** Where a child comes from. */
@@ -299,6 +309,10 @@ interface Origin {
 
 function idExists(id: string): PerdureError {
   return new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
+}
+
+function takesNoEvents(id: string): PerdureError {
+  return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, { details: { instance: id } })
 }
 
 /** Another id than the caller's may be the answer to a start that is debounced. */

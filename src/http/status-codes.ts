@@ -14,6 +14,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   BAD_QUERY: 422,
   BAD_REQUEST: 400,
   BAD_SCHEDULE: 400,
+  BAD_TRANSACTION: 400,
   CANCELLED: 422,
   CODEC_FAILED: 500,
   CODEC_MISSING: 503,

@@ -1,3 +1,4 @@
+import type { CallerTransactions } from "./caller-transactions.ts"
 import type { Directory } from "./directory.ts"
 import type { FlowControl } from "./flow-control.ts"
 import type { Logger } from "./host.ts"
@@ -14,6 +15,8 @@ export interface Store {
   readonly transactions?: Transactions | undefined
   /** In their place, where they are awaited. */
   readonly clientTransactions?: ClientTransactions | undefined
+  /** Undefined: callers cannot have transactions in its database. */
+  readonly callerTransactions?: CallerTransactions | undefined
   readonly flow: FlowControl
   /** Whether an engine on this store may execute now, or only ask. A client stands by and may become the worker later. */
   readonly role: StoreRole

@@ -19,7 +19,7 @@ const startFields = {
 }
 const payload = optional(anything("the input"))
 export const newInstance = { id: optional(string()), payload, ...startFields } satisfies Record<
-  Exclude<keyof StartOptions<unknown>, "input"> | "payload",
+  Exclude<keyof StartOptions<unknown>, "input" | "transaction"> | "payload",
   Schema<unknown>
 >
 const startBody = object({ type: string({ description: "the name of the workflow" }), ...newInstance }, "NewInstance")

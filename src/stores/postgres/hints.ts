@@ -52,6 +52,13 @@ export class Hints {
     this.#log = log
   }
 
+  get channel(): string {
+    return this.#channel
+  }
+
+  /** What a transaction of a caller's tells when it is committed: to all, as nobody here knows when that is. */
+  readonly messageOfCaller = "caller:w"
+
   listen(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

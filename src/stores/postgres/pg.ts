@@ -1,7 +1,7 @@
 /** The part of the `pg` package that is used here. A user's own pool has it, and so has any other that behaves like it. */
 
 export interface PostgresPool {
-  readonly options?: { readonly max?: number | undefined }
+  readonly options?: { readonly max?: number | undefined } | undefined
   connect(): Promise<PostgresClient>
   end(): Promise<void>
   on(event: "error", listener: (error: Error) => void): unknown

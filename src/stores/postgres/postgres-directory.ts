@@ -5,11 +5,11 @@ import { fromText, toText } from "../odd-text.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
 import { ChangeReader } from "./change-reader.ts"
 import { integer, list, text } from "./columns.ts"
-import type { Database, Queries } from "./database.ts"
+import type { Database } from "./database.ts"
 import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
-import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { toInstanceRow } from "./instance-row.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
-import { messageJson, writeTurns } from "./turn-writer.ts"
+import { deliver, deliverOrCreate, readInstance } from "./queries-of-one.ts"
 
 export class PostgresDirectory implements Directory {
   readonly #database: Database
@@ -38,21 +38,14 @@ export class PostgresDirectory implements Directory {
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
     const { schema } = this.#database
     try {
-      return await this.#database.transaction(async (queries) => {
-        const [written] = await writeTurns(queries, schema, [create], false)
-        // Sent again after an unknown outcome: the message went in together with the creation.
-        if (written === "recorded") return "created"
-        const [delivered = "absent"] = await deliver(queries, schema, [message])
-        return written === "written" ? "created" : delivered
-      })
+      return await this.#database.transaction((queries) => deliverOrCreate(queries, schema, message, create))
     } finally {
       this.#tables.hints.work()
     }
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
-    const row = await this.#database.get("get", `SELECT ${instanceColumns} FROM ${this.#database.schema}.instance i WHERE i.id = $1`, toText(id))
-    return row === undefined ? undefined : toInstanceRow(row)
+    return readInstance(this.#database, this.#database.schema, id)
   }
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
@@ -93,9 +86,4 @@ export class PostgresDirectory implements Directory {
     const row = await this.#database.get("remove", `SELECT ${this.#database.schema}.remove_instances($1) AS removed`, ids.map(toText))
     return list<string>(row, "removed").map(fromText)
   }
-}
-
-export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
-  const row = await queries.get("deliver", `SELECT ${schema}.deliver($1::jsonb) AS deliveries`, JSON.stringify(messages.map(messageJson)))
-  return list<Delivery>(row, "deliveries")
 }

@@ -7,6 +7,7 @@ import { recordColumns, toRecord } from "./flow-record.ts"
 import { declaredNumbers, FlowSession, setNumbers } from "./flow-session.ts"
 import { traitColumns } from "./instance-row.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
+import { uniqueHolder } from "./queries-of-one.ts"
 
 export class PostgresFlowControl implements FlowControl {
   readonly #tables: PostgresTables
@@ -78,15 +79,8 @@ export class PostgresFlowControl implements FlowControl {
     return isKnown ? "changed" : "unknown"
   }
 
-  async holder({ kind, key }: UniqueUse): Promise<string | undefined> {
-    const s = this.#schema
-    const row = await this.#database.get(
-      "unique-holder",
-      `SELECT i.id FROM ${s}.unique_key u JOIN ${s}.instance i ON i.key = u.instance WHERE u.kind = $1 AND u.key = $2`,
-      kind,
-      toText(key),
-    )
-    return row === undefined ? undefined : text(row, "id")
+  async holder(unique: UniqueUse): Promise<string | undefined> {
+    return uniqueHolder(this.#database, this.#schema, unique)
   }
 
   async waitOf(id: string): Promise<LimitWait | undefined> {

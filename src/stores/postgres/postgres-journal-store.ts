@@ -4,9 +4,9 @@ import { Claimer } from "./claimer.ts"
 import { integer, list, optionalInteger, optionalText, text } from "./columns.ts"
 import type { Database, PgRow } from "./database.ts"
 import { lotColumns } from "./due-search.ts"
-import { journalColumns, toJournalRow } from "./journal-row.ts"
 import { limitedWorkflows } from "./flow-session.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
+import { readJournal } from "./queries-of-one.ts"
 import type { TurnCommitter } from "./turn-committer.ts"
 
 export class PostgresJournalStore implements JournalStore {
@@ -97,18 +97,7 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
-    const s = this.#database.schema
-    const rows = await this.#database.all(
-      "journal",
-      `SELECT ${journalColumns} FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
-      WHERE i.id = $1 AND j.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0)
-      ORDER BY j.position`,
-      toText(id),
-      from,
-    )
-    const [first] = rows
-    const journal = rows.map(toJournalRow)
-    return first !== undefined && integer(first, "position") + integer(first, "count") - 1 < from ? journal.slice(1) : journal
+    return readJournal(this.#database, this.#database.schema, id, from)
   }
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {

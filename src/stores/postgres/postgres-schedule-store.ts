@@ -3,7 +3,7 @@ import type { ScheduleChange, ScheduleRow, ScheduleStore } from "../../ports/sch
 import { toText } from "../odd-text.ts"
 import { integer, optionalInteger, optionalText, text } from "./columns.ts"
 import type { Database, PgRow, Queries } from "./database.ts"
-import { deliver } from "./postgres-directory.ts"
+import { deliver } from "./queries-of-one.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { writeTurns } from "./turn-writer.ts"
 

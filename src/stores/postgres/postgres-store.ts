@@ -4,6 +4,7 @@ import { Database } from "./database.ts"
 import { Hints } from "./hints.ts"
 import { migrate } from "./migrate.ts"
 import type { PgModule, PostgresPool } from "./pg.ts"
+import { PostgresCallerTransactions } from "./postgres-caller-transactions.ts"
 import { PostgresDirectory } from "./postgres-directory.ts"
 import { PostgresFlowControl } from "./postgres-flow-control.ts"
 import { PostgresJournalStore } from "./postgres-journal-store.ts"
@@ -61,6 +62,7 @@ class PostgresStore implements Store {
   readonly schedules: PostgresScheduleStore
   readonly flow: PostgresFlowControl
   readonly clientTransactions: PostgresTransactions
+  readonly callerTransactions: PostgresCallerTransactions
   readonly role: StoreRole
   /** Others tell what they change, so looking is only the net. */
   readonly sweepMs = 30_000
@@ -76,6 +78,7 @@ class PostgresStore implements Store {
     this.flow = new PostgresFlowControl(tables)
     this.role = role
     this.clientTransactions = new PostgresTransactions(tables, connections)
+    this.callerTransactions = new PostgresCallerTransactions(tables)
     this.now = () => tables.clock.now()
     this.#hints = tables.hints
     this.#end = end

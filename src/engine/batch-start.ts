@@ -1,0 +1,72 @@
+import { messageOf } from "../core/error-text.ts"
+import { PerdureError } from "../core/errors.ts"
+import type { Turn } from "../ports/journal-store.ts"
+import type { BatchItem, BatchResult, StartOptions } from "./client.ts"
+import type { StartDesk } from "./start-desk.ts"
+import type { Birth } from "./starter.ts"
+
+interface BatchStarter {
+  prepare(item: BatchItem): Promise<Birth>
+  within<T>(work: (desk: StartDesk) => Promise<T>): Promise<T>
+  turnOf(birth: Birth): Turn
+  startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string>
+}
+
+interface Prepared {
+  readonly item: BatchItem
+  readonly birth: Birth | undefined
+  /** Nothing but its id can be in its way: all such are written in one go. */
+  readonly isPlain: boolean
+  readonly error: PerdureError | undefined
+}
+
+/** Starts many in one transaction of the caller's. One that cannot be started does not hinder the others. */
+export async function startWithin(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly BatchResult[]> {
+  const prepared = await prepareAll(items, starter)
+  return starter.within(async (desk) => {
+    const plain = prepared.filter(({ isPlain }) => isPlain)
+    const turns = plain.map(({ birth }) => starter.turnOf(birth!))
+    const outcomes = turns.length === 0 ? [] : await desk.store.journal.commit(turns)
+    const written = new Set(plain.filter((_, at) => outcomes[at] === "committed"))
+    const results: BatchResult[] = []
+    for (const one of prepared) {
+      const { item, birth, error } = one
+      const id = birth?.instance.id ?? item.id ?? ""
+      if (birth === undefined || error !== undefined) results.push({ id, created: false, error: error ?? notStarted(undefined) })
+      else if (written.has(one)) results.push({ id, created: true })
+      else results.push(await startOne(item, birth, (options) => starter.startAt(desk, birth, options)))
+    }
+    return results
+  })
+}
+
+async function startOne(item: BatchItem, birth: Birth, start: (options: StartOptions<unknown>) => Promise<string>): Promise<BatchResult> {
+  try {
+    return { id: await start(item), created: true }
+  } catch (error) {
+    // What is no answer of ours has broken the caller's transaction: that is no affair of one item.
+    if (!PerdureError.is(error)) throw error
+    return { id: birth.instance.id, created: false, error }
+  }
+}
+
+async function prepareAll(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly Prepared[]> {
+  const ids = new Set<string>()
+  const prepared: Prepared[] = []
+  for (const item of items) {
+    try {
+      const birth = await starter.prepare(item)
+      const { id, flow } = birth.instance
+      prepared.push({ item, birth, isPlain: !ids.has(id) && birth.debounce === undefined && flow?.unique === undefined, error: undefined })
+      ids.add(id)
+    } catch (error) {
+      prepared.push({ item, birth: undefined, isPlain: false, error: PerdureError.is(error) ? error : notStarted(error) })
+    }
+  }
+  return prepared
+}
+
+/** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */
+export function notStarted(cause: unknown): PerdureError {
+  return new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(cause)}`, { cause })
+}

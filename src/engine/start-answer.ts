@@ -1,0 +1,30 @@
+import { PerdureError } from "../core/errors.ts"
+import type { FlowTraits } from "../ports/flow-control.ts"
+import { singletonOf } from "./flow-control.ts"
+import { loadRun } from "./loader.ts"
+import type { StartDesk } from "./start-desk.ts"
+import type { Birth } from "./starter.ts"
+
+/** What a start that was lost is told: what is there in its place. */
+
+/** The start was sent again: what is there is what it began. */
+export async function isAgain({ store }: StartDesk, id: string, requestId: string | undefined): Promise<boolean> {
+  return requestId !== undefined && (await store.directory.get(id))?.incarnation === requestId
+}
+
+/** Throws where the instance that has the id is another. */
+export async function isSame({ store }: StartDesk, { instance, start }: Birth): Promise<boolean> {
+  const row = await store.directory.get(instance.id)
+  if (!row) return false
+  const { recorded } = await loadRun(store.journal, row)
+  const first = recorded[0]?.entry
+  if (row.workflow === instance.workflow && first?.type === "run.started" && first.value.text === start.value.text) return true
+  const what = row.workflow === instance.workflow ? "another input" : `workflow "${row.workflow}"`
+  throw new PerdureError("ID_CONFLICT", `instance "${instance.id}" exists with ${what}; choose another id`, { details: { instance: instance.id } })
+}
+
+/** The instance that is in the way of a singleton. */
+export async function holderOf({ store }: StartDesk, flow: FlowTraits | undefined): Promise<string | undefined> {
+  const singleton = singletonOf(flow)
+  return singleton && store.flow.holder(singleton)
+}

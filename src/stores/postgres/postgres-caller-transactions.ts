@@ -1,0 +1,170 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { TransactionClient } from "../../core/sql.ts"
+import type { CallerTransactions, StoreWithin } from "../../ports/caller-transactions.ts"
+import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { CallerQueries } from "./caller-queries.ts"
+import type { Queries } from "./database.ts"
+import { FlowSession } from "./flow-session.ts"
+import { isCollision, postgresFailure, sqlStateOf } from "./postgres-failure.ts"
+import type { PostgresTables } from "./postgres-tables.ts"
+import { deliver, deliverOrCreate, readInstance, readJournal, uniqueHolder } from "./queries-of-one.ts"
+import { outcomeOf, writeTurns } from "./turn-writer.ts"
+
+/**
+ *   SAVEPOINT perdure_call      fails where no transaction is open
+ *     what is started or sent
+ *     NOTIFY                    heard when the caller commits. It takes a lock on the whole database then; our own commits do without
+ *   RELEASE perdure_call        or ROLLBACK TO, where it came to nothing: the rest of the caller's transaction stands
+ */
+export class PostgresCallerTransactions implements CallerTransactions {
+  readonly #tables: PostgresTables
+  /** Clients that are known to lead to this database. */
+  readonly #known = new WeakSet<object>()
+  /** What is under way on a client: savepoints of two calls must not cross. */
+  readonly #underWay = new WeakMap<object, Promise<unknown>>()
+  #identity: Promise<string> | undefined
+
+  constructor(tables: PostgresTables) {
+    this.#tables = tables
+  }
+
+  async within<T>(client: unknown, work: (store: StoreWithin) => Promise<T>): Promise<T> {
+    if (!isClient(client))
+      throw bad("transaction is no client of pg: it has no query method; give what pool.connect() gives, or an adapter with query(text, values)")
+    const before = this.#underWay.get(client) ?? Promise.resolve()
+    const result = before.then(() => this.#call(client, work))
+    this.#underWay.set(
+      client,
+      result.catch(() => undefined),
+    )
+    return result
+  }
+
+  async #call<T>(client: TransactionClient, work: (store: StoreWithin) => Promise<T>): Promise<T> {
+    const queries = new CallerQueries(client)
+    try {
+      await queries.run("SAVEPOINT perdure_call")
+    } catch (error) {
+      throw this.#failure(error)
+    }
+    try {
+      if (!this.#known.has(client)) await this.#recognise(queries)
+      this.#known.add(client)
+      const { hints, database } = this.#tables
+      const store = new WithinCaller(this.#tables, queries)
+      const result = await work(store)
+      if (store.hasWritten) await queries.get("notify", "SELECT pg_notify($1, $2)::text AS done", hints.channel, hints.messageOfCaller)
+      if (database.closed) throw new PerdureError("ENGINE_CLOSED", "the engine is closed")
+      await queries.run("RELEASE SAVEPOINT perdure_call")
+      return result
+    } catch (error) {
+      // Where that fails, too, the transaction is spoilt anyway, and the caller's next statement tells.
+      await queries.run("ROLLBACK TO SAVEPOINT perdure_call").catch(() => undefined)
+      await queries.run("RELEASE SAVEPOINT perdure_call").catch(() => undefined)
+      throw this.#failure(error)
+    }
+  }
+
+  /** A start in another database would be found by nobody. */
+  async #recognise(queries: Queries): Promise<void> {
+    const { database } = this.#tables
+    this.#identity ??= identityOf(database)
+    const [ours, theirs] = [await this.#identity, await identityOf(queries)]
+    if (ours !== theirs)
+      throw bad("the client of that transaction is connected to another database than this engine's; give one of the same database", {
+        engine: ours,
+        client: theirs,
+      })
+  }
+
+  #failure(error: unknown): unknown {
+    if (PerdureError.is(error)) return error
+    const state = sqlStateOf(error)
+    const why = state === undefined ? undefined : troubles[state]
+    if (why !== undefined) return bad(why, { postgresCode: state }, error)
+    if (state === undefined && error instanceof Error && /not queryable|Client was closed|has ended/i.test(error.message))
+      return bad("the client of that transaction is closed; call before you commit and give it back", {}, error)
+    if (isCollision(error))
+      return new PerdureError(
+        "STORE_FAILED",
+        `PostgreSQL gave way to what others did at the same time (${state}); roll your transaction back, and try it again`,
+        {
+          details: { postgresCode: state },
+          cause: error,
+        },
+      )
+    return postgresFailure(error, { server: "the caller's connection", statement: "a call in the caller's transaction" })
+  }
+}
+
+const troubles: Readonly<Record<string, string>> = {
+  "25P01": "no transaction is open on the client: it was not begun, or has ended; call between BEGIN and COMMIT, and await the call",
+  "25P02": "the transaction of that client has failed before; roll it back",
+  "3B001": "the transaction was ended while the call was under way; await the call before COMMIT",
+  "25006": "the transaction of that client is read-only; begin one that may write",
+}
+
+function bad(message: string, details: Record<string, unknown> = {}, cause?: unknown): PerdureError {
+  return new PerdureError("BAD_TRANSACTION", message, { details, ...(cause === undefined ? undefined : { cause }) })
+}
+
+function isClient(client: unknown): client is TransactionClient {
+  return typeof client === "object" && client !== null && "query" in client && typeof client.query === "function"
+}
+
+/** Names the server and the database, whatever way leads there. */
+async function identityOf(queries: Queries): Promise<string> {
+  const row = await queries.get("identity", `SELECT current_database()::text || '@' || (SELECT system_identifier::text FROM pg_control_system()) AS name`)
+  return String(row?.["name"])
+}
+
+class WithinCaller implements StoreWithin {
+  hasWritten = false
+  readonly #tables: PostgresTables
+  readonly #queries: Queries
+  readonly #schema: string
+
+  constructor(tables: PostgresTables, queries: Queries) {
+    this.#tables = tables
+    this.#queries = queries
+    this.#schema = tables.database.schema
+  }
+
+  readonly journal: StoreWithin["journal"] = {
+    commit: (turns) => this.#commit(turns),
+    readJournal: (id, from) => readJournal(this.#queries, this.#schema, id, from),
+  }
+
+  readonly directory: StoreWithin["directory"] = {
+    get: (id) => readInstance(this.#queries, this.#schema, id),
+    deliver: (messages) => this.#wrote(deliver(this.#queries, this.#schema, messages)),
+    deliverOrCreate: (message, create) => this.#wrote(deliverOrCreate(this.#queries, this.#schema, message, create)),
+  }
+
+  readonly flow: StoreWithin["flow"] = {
+    holder: (unique) => uniqueHolder(this.#queries, this.#schema, unique),
+  }
+
+  async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    const { committer } = this.#tables
+    const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
+    // Before any row is locked: whoever has the locks of flow control waits for rows.
+    const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)
+    if (limited.length === 0) return (await this.#wrote(writeTurns(this.#queries, this.#schema, turns, false))).map(outcomeOf)
+    await this.#requireFreshReads()
+    const session = await FlowSession.begin(this.#queries, this.#schema, limited)
+    return (await this.#wrote(committer.write(session, this.#queries, turns))).map(outcomeOf)
+  }
+
+  /** Flow control reads under its locks what is there now, and not what was there when the transaction began. */
+  async #requireFreshReads(): Promise<void> {
+    const row = await this.#queries.get("isolation", "SELECT current_setting('transaction_isolation') AS level")
+    if (row?.["level"] === "read committed") return
+    throw bad(`a debounced start of a workflow with limits needs a transaction that is READ COMMITTED; this one is ${String(row?.["level"])}`)
+  }
+
+  async #wrote<T>(answer: Promise<T>): Promise<T> {
+    this.hasWritten = true
+    return answer
+  }
+}

@@ -1,0 +1,54 @@
+import type { Delivery } from "../../ports/directory.ts"
+import type { UniqueUse } from "../../ports/flow-control.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../ports/journal-store.ts"
+import { toText } from "../odd-text.ts"
+import { integer, list, text } from "./columns.ts"
+import type { Queries } from "./database.ts"
+import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { journalColumns, toJournalRow } from "./journal-row.ts"
+import { messageJson, writeTurns } from "./turn-writer.ts"
+
+/** What is asked about one instance, or sent to it: also in a transaction of a caller's. */
+
+export async function readInstance(queries: Queries, s: string, id: string): Promise<InstanceRow | undefined> {
+  const row = await queries.get("get", `SELECT ${instanceColumns} FROM ${s}.instance i WHERE i.id = $1`, toText(id))
+  return row === undefined ? undefined : toInstanceRow(row)
+}
+
+export async function readJournal(queries: Queries, s: string, id: string, from: number): Promise<readonly JournalRow[]> {
+  const rows = await queries.all(
+    "journal",
+    `SELECT ${journalColumns} FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
+      WHERE i.id = $1 AND j.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0)
+      ORDER BY j.position`,
+    toText(id),
+    from,
+  )
+  const [first] = rows
+  const journal = rows.map(toJournalRow)
+  return first !== undefined && integer(first, "position") + integer(first, "count") - 1 < from ? journal.slice(1) : journal
+}
+
+export async function uniqueHolder(queries: Queries, s: string, { kind, key }: UniqueUse): Promise<string | undefined> {
+  const row = await queries.get(
+    "unique-holder",
+    `SELECT i.id FROM ${s}.unique_key u JOIN ${s}.instance i ON i.key = u.instance WHERE u.kind = $1 AND u.key = $2`,
+    kind,
+    toText(key),
+  )
+  return row === undefined ? undefined : text(row, "id")
+}
+
+export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+  const row = await queries.get("deliver", `SELECT ${schema}.deliver($1::jsonb) AS deliveries`, JSON.stringify(messages.map(messageJson)))
+  return list<Delivery>(row, "deliveries")
+}
+
+/** In one transaction. */
+export async function deliverOrCreate(queries: Queries, schema: string, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+  const [written] = await writeTurns(queries, schema, [create], false)
+  // Sent again after an unknown outcome: the message went in together with the creation.
+  if (written === "recorded") return "created"
+  const [delivered = "absent"] = await deliver(queries, schema, [message])
+  return written === "written" ? "created" : delivered
+}

@@ -24,14 +24,14 @@ afterAll(() => database.drop())
 
 async function open(workflows: readonly AnyWorkflow[], options: PerdureOptions = {}) {
   // Nobody looks without being told.
-  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows, log: silent, sweep: "1h", ...options })
+  const engine = await Perdure.open({ store: postgres({ ...database.options, schema }), workflows, log: silent, sweep: "1h", ...options })
   engines.push(engine)
   return engine
 }
 
 /** Calls `fn` in a transaction of ours, and ends it as told. */
 async function transaction<T>(end: "COMMIT" | "ROLLBACK", fn: (client: PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
-  const client = await database.pool.connect()
+  const client = await database.callers.connect()
   try {
     await client.query(begin)
     const result = await fn(client)
@@ -300,7 +300,7 @@ describe("clients of the caller's", () => {
 
   it("are refused where no transaction is open, it has ended, failed or may only read", async () => {
     const worker = await open([double])
-    const client = await database.pool.connect()
+    const client = await database.callers.connect()
     const start = () => codeOf(worker.start(double, { input: 1, transaction: client }))
     const codes = [await start()]
     await client.query("BEGIN")
@@ -344,7 +344,7 @@ describe("clients of the caller's", () => {
   it("are of no use to other stores, and over HTTP", async () => {
     const embedded = await Perdure.open({ store: sqlite(":memory:"), workflows: [double, echo], log: silent })
     const handle = await embedded.start(echo)
-    const client = await database.pool.connect()
+    const client = await database.callers.connect()
     const remote = connect("http://127.0.0.1:9")
     const codes = [
       await codeOf(embedded.start(double, { input: 1, transaction: client })),

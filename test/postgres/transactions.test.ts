@@ -26,7 +26,7 @@ afterAll(() => database.drop())
 
 async function open(workflows: readonly AnyWorkflow[], options: PerdureOptions & { readonly maxConnections?: number } = {}) {
   const { maxConnections = 10, ...rest } = options
-  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema, maxConnections }), workflows, log: silent, ...rest })
+  const engine = await Perdure.open({ store: postgres({ ...database.options, schema, maxConnections }), workflows, log: silent, ...rest })
   engines.push(engine)
   return engine
 }

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 
-const nobody = { uid: 65534, gid: 65534 }
+export const nobody = { uid: 65534, gid: 65534 }
 
 export class PostgresServer {
   readonly url: string
@@ -31,8 +31,7 @@ export class PostgresServer {
   }
 
   /** `settings`: as after `-c`. `fsync=off` is for tests that are not about what survives the loss of power. */
-  static async start(settings: readonly string[] = []): Promise<PostgresServer> {
-    const binaries = join(nativeFolder(), "bin")
+  static async start(settings: readonly string[] = [], binaries = embeddedBinaries()): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), "perdure-postgres-"))
     const data = join(folder, "data")
     const password = randomBytes(16).toString("hex")
@@ -86,6 +85,10 @@ export class PostgresServer {
   }
 }
 
+export function embeddedBinaries(): string {
+  return join(nativeFolder(), "bin")
+}
+
 /** Where the binaries are, ready to be run: npm packs no links and may drop permissions, and their install script may not have run. */
 function nativeFolder(): string {
   const system = process.platform === "win32" ? "windows" : process.platform
@@ -122,7 +125,7 @@ async function run(command: string, args: readonly string[], options: SpawnOptio
 }
 
 /** Waits for words on its standard error, and goes on reading, as a full pipe would stop the server. */
-async function says(server: ChildProcess, words: string): Promise<void> {
+export async function says(server: ChildProcess, words: string): Promise<void> {
   let said = ""
   await new Promise<void>((resolve, reject) => {
     server.stderr?.setEncoding("utf8").on("data", (text: string) => {
@@ -134,7 +137,7 @@ async function says(server: ChildProcess, words: string): Promise<void> {
   })
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   server.listen(0, "127.0.0.1")
   await once(server, "listening")

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { closedStore } from "../closed-store.ts"
 import type { PgModule, PostgresClient, PostgresPool, PostgresResult } from "./pg.ts"
-import { isCollision, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
+import { isCollision, isMisprepared, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
 import { commitStatement } from "./statement-purpose.ts"
 
 const int8 = 20
@@ -40,13 +40,15 @@ export class Database implements Queries {
   readonly #pool: PostgresPool
   readonly #types: PgModule["types"]
   readonly #server: string
+  #prepares: boolean
   readonly #closing = new AbortController()
   readonly #open = new Set<Promise<unknown>>()
 
-  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string, server = "") {
+  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string, server = "", prepares = true) {
     this.#pool = pool
     this.schema = schema
     this.#server = server
+    this.#prepares = prepares
     // All our numbers are below 2^53.
     this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
   }
@@ -166,8 +168,10 @@ export class Database implements Queries {
           client.release(broken)
         }
       } catch (error) {
+        // A pooler has lent another connection than the one that knows the statement, or one that knows it already.
+        if (this.#prepares && isMisprepared(error)) this.#prepares = false
         // Rolled back, or never begun.
-        if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
+        else if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
         else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)
         else throw postgresFailure(error, { server: this.#server, statement: sent.statement })
       }
@@ -183,6 +187,7 @@ export class Database implements Queries {
 
   #send(client: PostgresClient, sent: Sent, name: string, text: string, values: unknown[]): Promise<PostgresResult> {
     sent.statement = name
+    if (!this.#prepares) return client.query({ text, values, types: this.#types })
     // Prepared statements outlive a schema's name in the pool of a user that has several of ours.
     return client.query({ name: `${this.schema}.${name}`, text, values, types: this.#types })
   }

@@ -5,6 +5,7 @@ import type { Logger } from "../../ports/host.ts"
 import { fromPayload, toHint, toPayload } from "./hint-flags.ts"
 import { Coalesced } from "./coalesced.ts"
 import { Ear, type NotifyingClient } from "./ear.ts"
+import { Poll } from "./poll.ts"
 import type { PostgresPool } from "./pg.ts"
 
 /** Whoever follows says so three times within this. */
@@ -13,6 +14,8 @@ const hearingMs = 100
 const resendMs = 250
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
+/** How long what we tell ourselves may take to be heard. */
+const echoMs = 5_000
 
 /** In the text of a turn, as docs/journal-format.md has it. What only looks so costs somebody a look. */
 const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started)"/
@@ -26,14 +29,19 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
  *   a  an update was answered, or a run is over
  *   c  something was written to a journal: only while somebody follows
  *   f  somebody follows
+ *   p  whether we hear what we tell ourselves: behind a pooler that lends connections for a transaction only, nobody hears anything
+ *
+ * While nothing is heard, it looks by itself.
  */
 export class Hints {
   readonly #pool: PostgresPool
+  readonly #ears: PostgresPool | undefined
   readonly #channel: string
   readonly #name = Math.random().toString(36).slice(2)
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #out = new Coalesced((flags) => this.#send(flags))
+  readonly #poll = new Poll(() => this.notice())
   readonly #in = new Coalesced(async (flags) => {
     if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
     const hint = toHint(flags)
@@ -41,13 +49,16 @@ export class Hints {
   })
   #ear: Ear | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
+  #echo: ReturnType<typeof setTimeout> | undefined
   #retryMs = reconnectMsMin
   #closed = false
   #followedUntil = 0
   #saidUntil = 0
 
-  constructor(pool: PostgresPool, schema: string, log: Logger) {
+  /** `ears`: where the connection that listens comes from. Undefined: nobody listens. */
+  constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger) {
     this.#pool = pool
+    this.#ears = ears
     this.#channel = channelOf(schema)
     this.#log = log
   }
@@ -99,14 +110,26 @@ export class Hints {
     for (const flag of "weac") this.#in.add(flag)
   }
 
+  /** The first time. Where listening has a way of its own, the store does without it for as long as that is closed. */
+  async open(): Promise<void> {
+    try {
+      await this.connect()
+    } catch (error) {
+      if (this.#ears === this.#pool) throw error
+      this.#reconnect(error)
+    }
+  }
+
   /** On a connection of its own, which is made again when it breaks. */
   async connect(): Promise<void> {
-    const client = (await this.#pool.connect()) as NotifyingClient
+    if (this.#ears === undefined) return this.#poll.start()
+    const client = (await this.#ears.connect()) as NotifyingClient
     if (this.#closed) return client.release()
     const ear = new Ear(client, this.#channel, {
       onHeard: (payload) => {
         const { sender, flags } = fromPayload(payload)
         if (sender !== this.#name) for (const flag of flags) this.#in.add(flag)
+        else if (flags.includes("p")) this.#isHeard()
       },
       onLost: (error) => this.#lost(ear, error),
     })
@@ -114,6 +137,7 @@ export class Hints {
     try {
       await ear.open()
       this.#retryMs = reconnectMsMin
+      this.#awaitEcho()
     } catch (error) {
       this.#ear = undefined
       ear.drop()
@@ -124,12 +148,30 @@ export class Hints {
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#retry)
+    clearTimeout(this.#echo)
+    this.#poll.stop()
     this.#listeners.clear()
     this.#in.close()
     await this.#out.finish()
     const ear = this.#ear
     this.#ear = undefined
     await ear?.close()
+  }
+
+  #awaitEcho(): void {
+    this.#out.add("p")
+    clearTimeout(this.#echo)
+    this.#echo = setTimeout(() => {
+      this.#log.warn(
+        "notifications of PostgreSQL do not arrive, and are made up for by asking again and again; behind a pooler in transaction mode give listen: { connectionString } that leads to the server itself, or say listen: false",
+      )
+      this.#poll.start()
+    }, echoMs).unref()
+  }
+
+  #isHeard(): void {
+    clearTimeout(this.#echo)
+    this.#poll.stop()
   }
 
   #lost(ear: Ear, error: Error | undefined): void {
@@ -142,6 +184,8 @@ export class Hints {
   #reconnect(error: unknown): void {
     if (this.#closed) return
     this.#log.warn("the connection that listens for hints is lost; connecting again", { error })
+    clearTimeout(this.#echo)
+    this.#poll.start()
     this.#retry = setTimeout(() => {
       this.connect().then(
         // Whatever was told meanwhile was not heard.
@@ -153,6 +197,7 @@ export class Hints {
   }
 
   async #send(flags: ReadonlySet<string>): Promise<void> {
+    this.#poll.stir()
     try {
       const client = await this.#pool.connect()
       client.on("error", ignored)

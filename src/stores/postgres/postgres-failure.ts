@@ -21,6 +21,12 @@ export function isCollision(error: unknown): boolean {
   return code !== undefined && again.has(code)
 }
 
+/** The connection does not know a statement that was prepared on it, or knows it though it was not. Nothing was done. */
+export function isMisprepared(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === "26000" || code === "42P05"
+}
+
 /** Nothing was sent: no connection came about. */
 export function isUnsent(error: unknown): boolean {
   const code = codeOf(error)

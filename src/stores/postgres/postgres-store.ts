@@ -16,6 +16,10 @@ import { StoreClock } from "./store-clock.ts"
 
 interface Opening {
   readonly pool: PostgresPool
+  /** Where the connection that listens comes from, if that is another; undefined: nobody listens. */
+  readonly ears: PostgresPool | undefined
+  /** Statements are prepared by name. */
+  readonly prepares: boolean
   /** The pool is the user's, and stays open. */
   readonly isGiven: boolean
   readonly types: PgModule["types"]
@@ -29,16 +33,18 @@ interface Opening {
 const connectionsUsual = 10
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
-  const { pool, types, schema, server, context } = opening
-  const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`, server)
+  const { pool, ears, types, schema, server, context } = opening
+  const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`, server, opening.prepares)
   const onError = (error: Error) => {
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
   pool.on("error", onError)
-  const hints = new Hints(pool, schema, context.log)
+  if (ears !== pool) ears?.on("error", onError)
+  const hints = new Hints(pool, ears, schema, context.log)
   const end = async () => {
     await hints.close()
     await database.close()
+    if (ears !== pool) await ears?.end()
     // An own pool ends before its connections are gone: one that breaks meanwhile still has to be heard, or it would end the process.
     if (opening.isGiven) pool.off?.("error", onError)
     else await pool.end()
@@ -48,7 +54,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
     const clock = new StoreClock(database, context.now)
     await clock.compare()
-    await hints.connect()
+    await hints.open()
     return new PostgresStore(postgresTables(database, hints, clock), pool.options?.max ?? connectionsUsual, context.role, end)
   } catch (error) {
     await end()

@@ -7,7 +7,7 @@ import type { Connection } from "./database.ts"
 import { FlowSession } from "./flow-session.ts"
 import type { PostgresClient, PostgresResult } from "./pg.ts"
 import { Places } from "./places.ts"
-import { isUnreachable, sqlStateOf } from "./postgres-failure.ts"
+import { isMisprepared, isUnreachable, sqlStateOf } from "./postgres-failure.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { StepClient } from "./step-client.ts"
 import { outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
@@ -155,7 +155,7 @@ const noTransaction = new Set(["25P01", "3B001"])
 function undone(cause: unknown): Undone {
   const state = sqlStateOf(cause)
   if (PerdureError.is(cause) && !isUnreachable(cause)) return { undoneBy: cause, isOutage: false }
-  if (state === undefined || isUnreachable(cause) || state === "53100") return { undoneBy: cause, isOutage: true }
+  if (state === undefined || isUnreachable(cause) || isMisprepared(cause) || state === "53100") return { undoneBy: cause, isOutage: true }
   const message = cause instanceof Error ? cause.message : String(cause)
   const what =
     state === spoiltTransaction

@@ -18,30 +18,48 @@ export interface PostgresOptions {
   readonly schema?: string
   /** Connections at most, where there is no pool. One of them listens. Default 10. */
   readonly maxConnections?: number
+  /**
+   * Where the one connection leads that listens for notifications. Default: as the others. Behind PgBouncer in transaction mode it needs a
+   * way of its own to the server. `false`: nobody listens, and the engine asks again and again.
+   */
+  readonly listen?: { readonly connectionString: string } | false
+  /** `false`: statements are not prepared by name. PgBouncer in transaction mode needs that before its version 1.21. Default true. */
+  readonly prepare?: boolean
   /** Where there is no pool: how long a server may be silent until the connection counts as lost. Default "30s". */
   readonly answerTimeout?: Duration
 }
 
 /** A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. */
 export function postgres(options: PostgresOptions): StoreProvider {
-  const { connectionString, pool, schema = "perdure", maxConnections = 10, answerTimeout = "30s" } = options
+  const { connectionString, pool, schema = "perdure", maxConnections = 10, answerTimeout = "30s", listen, prepare = true } = options
   if ((typeof connectionString === "string") === (pool !== undefined) || connectionString === "")
     throw new PerdureError("BAD_OPTION", `postgres() needs a connectionString, such as "postgresql://user:password@host/database", or a pool of pg`)
   if (typeof schema !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(schema) || /^pg_/i.test(schema))
     throw new PerdureError("BAD_OPTION", `schema is a name of at most 40 letters, digits and underscores, not ${JSON.stringify(schema)}`)
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 3)
     throw new PerdureError("BAD_OPTION", `maxConnections is a whole number of at least 3, not ${String(maxConnections)}`)
+  checkListen(listen)
+  if (typeof prepare !== "boolean") throw new PerdureError("BAD_OPTION", `prepare is true or false, not ${String(prepare)}`)
   const answerMs = durationMs(answerTimeout, "answerTimeout")
   const servers = connectionString === undefined ? [] : serversOf(connectionString)
   return {
     name: "postgres",
     open: async (context) => {
       const pg = await loadPg()
-      const own = () => ownPool(pg, servers, { max: maxConnections, query_timeout: answerMs, connectionTimeoutMillis: Math.min(10_000, answerMs) })
+      const limits = { query_timeout: answerMs, connectionTimeoutMillis: Math.min(10_000, answerMs) }
+      const used = pool ?? ownPool(pg, servers, { max: maxConnections, ...limits })
+      const ears = listen ? ownPool(pg, serversOf(listen.connectionString), { max: 1, ...limits }) : listen === false ? undefined : used
       const server = pool ? serverOfPool(pool) : servers.map(({ name }) => name).join(" or ")
-      return openPostgresStore({ pool: pool ?? own(), isGiven: pool !== undefined, types: pg.types, schema, server, context })
+      return openPostgresStore({ pool: used, isGiven: pool !== undefined, ears, prepares: prepare, types: pg.types, schema, server, context })
     },
   }
+}
+
+function checkListen(listen: PostgresOptions["listen"]): void {
+  if (listen === undefined || listen === false) return
+  const { connectionString } = (listen ?? {}) as { readonly connectionString?: unknown }
+  if (typeof connectionString === "string" && connectionString !== "") return
+  throw new PerdureError("BAD_OPTION", `listen is { connectionString: "postgresql://…" }, which leads to the server itself, or false`)
 }
 
 function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {

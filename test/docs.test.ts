@@ -52,7 +52,10 @@ beforeAll(() => {
   writeFileSync(join(modules, "perdure/package.json"), JSON.stringify({ name: "perdure", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }))
   const compilerOptions = { noEmit: true, types: ["node"], noUnusedLocals: false, lib: ["ES2023", "ESNext.Disposable"] }
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include: ["*.ts"] }))
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include: ["*.ts", join(root, "src/hosts/cloudflare/*.d.ts")] }),
+  )
   for (const { file, code } of snippets) writeFileSync(join(folder, file), /^import /m.test(code) ? code : `${prelude}\n${code}`)
 })
 

@@ -4,7 +4,7 @@ import type { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "./platform.ts"
 
 /** An object that goes while code of its instance runs is woken after so long; an alarm that finds it at work only keeps it alive. */
-const watchdogMs = 30_000
+const watchdogMs = 10_000
 const overdueMs = 1_000
 const overdueMsMax = 5 * 60_000
 

@@ -6,7 +6,7 @@ import type { ObjectStorage } from "./platform.ts"
 /** What is further away than this is left to the alarm: the object may leave memory until then. */
 const nearMs = 60_000
 /** What is further away than this is not meant to come. */
-const neverMs = 30_000 * 24 * 60 * 60 * 1_000
+const neverMs = 10_000 * 24 * 60 * 60 * 1_000
 
 /** Time, randomness and life from a Durable Object. */
 export class ObjectHost implements Host {

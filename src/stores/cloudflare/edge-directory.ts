@@ -1,7 +1,7 @@
 import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
-import type { EdgeParts } from "./edge-store.ts"
+import type { SharedParts } from "./edge-store.ts"
 
 /** What is asked of all instances together. */
 export interface Overview {
@@ -9,10 +9,13 @@ export interface Overview {
   count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
 }
 
-export class EdgeDirectory implements Directory {
-  readonly #parts: EdgeParts
+/** That a Date can tell. */
+const lastInstant = 8_640_000_000_000_000
 
-  constructor(parts: EdgeParts) {
+export class EdgeDirectory implements Directory {
+  readonly #parts: SharedParts
+
+  constructor(parts: SharedParts) {
     this.#parts = parts
   }
 
@@ -55,8 +58,9 @@ export class EdgeDirectory implements Directory {
     return this.#parts.overview.count(filter, by)
   }
 
-  workers(): Promise<readonly WorkerLease[]> {
-    return this.#local.workers()
+  async workers(): Promise<readonly WorkerLease[]> {
+    const { worker } = this.#parts.lease
+    return worker === undefined ? [] : [{ worker, until: lastInstant }]
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {

@@ -1,12 +1,12 @@
 import { isTerminal } from "../../core/status.ts"
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { EdgeParts } from "./edge-store.ts"
+import type { SharedParts } from "./edge-store.ts"
 
 /** The journal of the object's own instance; those of others are read, and begun, where they are. */
 export class EdgeJournal implements JournalStore {
-  readonly #parts: EdgeParts
+  readonly #parts: SharedParts
 
-  constructor(parts: EdgeParts) {
+  constructor(parts: SharedParts) {
     this.#parts = parts
   }
 
@@ -30,6 +30,7 @@ export class EdgeJournal implements JournalStore {
 
   /** Nobody else can be the worker of this object: to say that it lives would cost a write, and tell nobody anything. */
   async renew(worker: string, leaseMs: number): Promise<void> {
+    this.#parts.lease.worker = leaseMs === 0 ? undefined : worker
     if (leaseMs === 0) await this.#local.renew(worker, leaseMs)
   }
 

@@ -17,6 +17,12 @@ export interface EdgeParts {
   readonly onWritten: () => void
 }
 
+/** With what its parts know together. */
+export interface SharedParts extends EdgeParts {
+  /** Who executes here; nobody else can. */
+  readonly lease: { worker: string | undefined }
+}
+
 /** The store of one instance in one Durable Object: its own rows in the object's database, all other instances over the network. */
 export class EdgeStore implements Store {
   readonly journal: JournalStore
@@ -29,8 +35,9 @@ export class EdgeStore implements Store {
   constructor(parts: EdgeParts) {
     const { local, onWritten } = parts
     this.#parts = parts
-    this.journal = new EdgeJournal(parts)
-    this.directory = new EdgeDirectory(parts)
+    const lease = { worker: undefined }
+    this.journal = new EdgeJournal({ ...parts, lease })
+    this.directory = new EdgeDirectory({ ...parts, lease })
     this.schedules = local.schedules
     this.flow = local.flow
     const { transactions } = local

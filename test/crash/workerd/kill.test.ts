@@ -1,0 +1,83 @@
+// workerd is killed with SIGKILL again and again while instances run, and started again on the same folder.
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { bundledWorker, WorkerdProcess } from "./workerd-process.ts"
+
+const long = process.env["LONG"] === "1"
+const kills = long ? 25 : 4
+const instances = 100
+const sleepMs = 1_500
+
+let script: string
+let running: WorkerdProcess | undefined
+const folder = mkdtempSync(join(tmpdir(), "perdure-workerd-"))
+
+beforeAll(async () => {
+  script = await bundledWorker()
+})
+afterEach(() => running?.stop())
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+interface Answer {
+  readonly status: string
+  readonly result?: number
+  readonly types: readonly string[]
+}
+
+describe("workerd killed at random moments while 100 instances run", () => {
+  it("loses nothing that was acknowledged, and each instance ends right, woken by its alarm", { timeout: long ? 900_000 : 110_000 }, async () => {
+    const told = new Map<string, number>()
+    const onTold = (instance: string, step: string) => told.set(`${instance}/${step}`, (told.get(`${instance}/${step}`) ?? 0) + 1)
+    const workerd = new WorkerdProcess({ script, folder, onTold })
+    running = workerd
+    await workerd.start()
+    const acknowledged = new Set<string>()
+    const ids = Array.from({ length: instances }, (_, n) => `i${n}`)
+    let isOver = false
+    // A caller who starts them all, each as often as it takes to get an answer.
+    const starting = (async () => {
+      for (const [n, id] of ids.entries()) {
+        while (!isOver && (await workerd.get(`/start?id=${id}&n=${n}&sleepMs=${sleepMs}`)) === undefined) await pause(20)
+        acknowledged.add(id)
+      }
+    })()
+    for (let kill = 0; kill < kills; kill++) {
+      await pause(100 + Math.random() * 900)
+      await workerd.kill()
+      await workerd.start()
+    }
+    await starting
+    isOver = true
+    expect(acknowledged.size).toBe(instances)
+    // Nobody asks for anything: what goes on from here is woken by its alarm.
+    const isDone = () => ids.every((id) => told.has(`${id}/last`))
+    for (let waited = 0; waited < 50_000 && !isDone(); waited += 100) await pause(100)
+    expect(ids.filter((id) => !told.has(`${id}/last`))).toEqual([])
+    for (const [n, id] of ids.entries()) {
+      let answer = (await workerd.get(`/?id=${id}`)) as Answer
+      for (let tries = 0; tries < 100 && answer.status !== "completed"; tries++) {
+        await pause(50)
+        answer = (await workerd.get(`/?id=${id}`)) as Answer
+      }
+      expect(answer).toMatchObject({ status: "completed", result: 4 * n + 6 + n * 10 })
+      const count = (type: string) => answer.types.filter((one) => one === type).length
+      // Four of its own, the start of its child, and the last.
+      expect([id, count("run.started"), count("step.completed"), count("child.ended"), count("run.completed")]).toEqual([id, 1, 6, 1, 1])
+      expect(((await workerd.get(`/?id=${id}-child`)) as Answer).status).toBe("completed")
+    }
+    let counts: unknown
+    for (let tries = 0; tries < 100; tries++) {
+      counts = await workerd.get("/list")
+      if ((counts as { completed?: number }).completed === 2 * instances) break
+      await pause(200)
+    }
+    expect(counts).toEqual({ completed: 2 * instances })
+    const again = [...told.values()].filter((times) => times > 1).length
+    console.log(`${kills} kills; ${again} steps of ${instances * 6} were cut off and done again`)
+  })
+})

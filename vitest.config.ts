@@ -47,6 +47,7 @@ export default defineConfig({
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
       project("crash", { include: ["test/crash/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
+      project("worker", { include: ["test/worker/**/*.test.ts"], testTimeout: 120_000 }),
       project("package", { include: ["test/package.test.ts"], testTimeout: 240_000 }),
     ],
   },

@@ -5,9 +5,9 @@ import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setTimeout as delay } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { acceptTest, becomes, call } from "../http-acceptance.ts"
 
 const program = fileURLToPath(new URL("../../examples/getting-started/server.ts", import.meta.url))
 
@@ -51,44 +51,12 @@ class ServerProcess {
   }
 }
 
-async function call(url: string, path: string, body?: unknown): Promise<[number, Record<string, unknown>]> {
-  const response = await fetch(
-    url + path,
-    body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } },
-  )
-  return [response.status, (await response.json()) as Record<string, unknown>]
-}
-
-/** Looks again and again; fails if it has not come to that within the time. */
-async function becomes(url: string, path: string, status: string, withinMs: number): Promise<Record<string, unknown>> {
-  for (const end = Date.now() + withinMs; ;) {
-    const [, instance] = await call(url, path)
-    if (instance["status"] === status) return instance
-    if (Date.now() > end) throw new Error(`${path} is ${String(instance["status"])}, not ${status}, after ${withinMs} ms`)
-    await delay(20)
-  }
-}
-
 it("a workflow is started, sleeps, waits, is approved and completes, all over HTTP", async () => {
   const server = new ServerProcess("whole.db")
   const url = await server.url()
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(server.output).toContain(`curl -s '${url}/workflows'`)
-  expect(await call(url, "/")).toEqual([200, { status: "ok", workflows: ["test", "order"] }])
-  const startedAt = Date.now()
-  const [status, started] = await call(url, "/workflows", { type: "test", id: "test-1", payload: { name: "World" } })
-  expect([status, started]).toMatchObject([201, { id: "test-1", type: "test" }])
-  const sleeping = await becomes(url, "/workflows/test-1", "sleeping", 2_000)
-  expect(sleeping).toMatchObject({ steps: [{ name: "greet", status: "completed", result: "Hello, World!" }, { status: "sleeping" }] })
-  await becomes(url, "/workflows/test-1", "waiting", 10_000)
-  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(5_000)
-  const waiting = call(url, "/workflows/test-1/result?wait=30s")
-  expect(await call(url, "/workflows/test-1/events/approval", { approved: true })).toEqual([200, { id: "test-1", event: "approval", status: "delivered" }])
-  const result = { message: "World was approved", greeting: "Hello, World!" }
-  expect(await waiting).toEqual([200, result])
-  expect(await becomes(url, "/workflows/test-1", "completed", 2_000)).toMatchObject({ result })
-  const [, list] = await call(url, "/workflows?type=test")
-  expect((list["instances"] as { id: string }[]).map(({ id }) => id)).toEqual(["test-1", "hello-test-1"])
+  await acceptTest(url, { listedBefore: ["hello-test-1"] })
   server.kill("SIGTERM")
   expect(await server.exits()).toBe(0)
   expect(server.output).toContain("the next `npm start` goes on from here")

@@ -110,7 +110,7 @@ export type CreateArguments<Payload> = undefined extends Payload
 
 const definitions = new WeakMap<object, AnyWorkflow>()
 
-export function isClient(target: object): target is Client {
+function isClient(target: object): target is Client {
   const { start, get } = target as Partial<Client>
   return typeof start === "function" && typeof get === "function"
 }

@@ -3,9 +3,12 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import type { JournalSource } from "../engine/journal-source.ts"
 import type { EngineOptions } from "../engine/settings.ts"
+import type { StoreProvider } from "../ports/store.ts"
+import { usageError } from "./exit-code.ts"
 import { readExports } from "./export-file.ts"
 import type { Invocation } from "./invocation.ts"
 import { isAddress } from "./profile.ts"
+import type { Target } from "./target.ts"
 
 export interface CheckSource {
   readonly journals: JournalSource
@@ -18,15 +21,33 @@ export async function openCheckSource(cli: Invocation, files: readonly string[] 
   const { io } = cli
   if (files !== undefined) return { journals: readExports(files.map((file) => resolve(io.cwd, file))), name: files.join(", ") }
   const { target } = cli
-  if (target.kind === "url" || isAddress(target.db)) {
+  if (target.kind === "url") {
     const { client } = await cli.openClient()
-    return { journals: client, name: target.kind === "url" ? target.url : "the database" }
+    return { journals: client, name: target.url }
   }
   const { Perdure } = await import("../index.ts")
+  if (isAddress(target.db)) {
+    const { serverName } = await import("./server-database.ts")
+    const engine = await Perdure.open({ ...options, store: await unchangedStore(target), role: "client" })
+    cli.onClose(() => engine.close())
+    return { journals: engine, name: serverName(target.db) }
+  }
   const { sqliteReader } = await import("../stores/sqlite/sqlite.ts")
   const engine = await Perdure.open({ ...options, store: sqliteReader(await readableFile(cli)), role: "client" })
   cli.onClose(() => engine.close())
   return { journals: engine, name: target.db }
+}
+
+/** To open a store on an older schema would migrate it under those who work on it. */
+async function unchangedStore({ db, from }: Target & { kind: "db" }): Promise<StoreProvider> {
+  const { inspect, requireTables, serverStore } = await import("./server-database.ts")
+  const { newestSchema, schemaVersion } = await import("../stores/postgres/maintenance.ts")
+  await requireTables(db, from)
+  const { version } = await inspect(db, schemaVersion)
+  if (version >= newestSchema) return serverStore(db, 3)
+  throw usageError(
+    `the database has schema version ${version}, and this perdure has ${newestSchema}: run perdure migrate first, which workers of the older one outlive, or check an export of it (--export)`,
+  )
 }
 
 /** The file itself where this code knows its schema; a copy with the newer schema where it is older. */

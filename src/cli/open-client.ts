@@ -9,7 +9,7 @@ import type { Target } from "./target.ts"
 export interface OpenClient {
   readonly target: Target
   readonly client: Client
-  /** Whether a process executes the workflows of this file; undefined where that cannot be known. */
+  /** Whether a process executes the workflows of this database; undefined where that cannot be known. */
   hasWorker(): Promise<boolean | undefined>
   close(): Promise<void>
 }
@@ -47,16 +47,13 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
 }
 
 async function openServerDatabase(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
-  const { hasOurTables } = await import("./postgres-probe.ts")
-  if (!(await hasOurTables(target.db)))
-    throw new CommandError(
-      "NO_DATABASE",
-      exitCodes.unreachable,
-      `the PostgreSQL database of ${target.from} has no tables of Perdure; nothing was changed in it`,
-    )
-  const [{ Perdure }, { postgres }] = await Promise.all([import("../index.ts"), import("../postgres.ts")])
-  const engine = await Perdure.open({ store: postgres({ connectionString: target.db, maxConnections: 3 }), role: "client", log })
-  return { target, client: engine, hasWorker: async () => undefined, close: () => engine.close() }
+  const { requireTables, serverStore } = await import("./server-database.ts")
+  await requireTables(target.db, target.from)
+  const { Perdure } = await import("../index.ts")
+  const engine = await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log })
+  const { store, host } = engine.parts
+  const hasWorker = async () => (await store.directory.workers()).some(({ until }) => until > host.now())
+  return { target, client: engine, hasWorker, close: () => engine.close() }
 }
 
 /** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */

@@ -5,6 +5,7 @@ import { CommandError, exitCodes } from "../exit-code.ts"
 import { refuseOpenMessage } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { valueText } from "../output/value-text.ts"
+import { noWorker } from "../worker-note.ts"
 
 /** What is asked of the code of an instance: queries and updates. */
 
@@ -45,7 +46,7 @@ export function addUpdate(program: Command, cli: Invocation): void {
       const answer = open.client.update(id, name, ...args)
       // It may be rejected while we look for a worker.
       answer.catch(() => undefined)
-      if ((await open.hasWorker()) === false) cli.note("no worker is running on this file; the update is kept, and answered when one does")
+      if ((await open.hasWorker()) === false) cli.note(`${noWorker(open)}; the update is kept, and answered when one does`)
       printAnswer(cli, await (options.wait === undefined ? answer : Promise.race([answer, tooLate(cli, id, name, options.wait)])))
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander"
 import { wholeNumber } from "../argument.ts"
-import { databaseOf } from "../database-target.ts"
+import { databaseOf, shownDatabase } from "../database-target.ts"
 import type { DevReport } from "../dev/dev-message.ts"
 import { FileWatch, projectFolder } from "../dev/file-watch.ts"
 import { Supervisor } from "../dev/supervisor.ts"
@@ -60,6 +60,6 @@ function readyText(
 ): string {
   const what = `${offers.join(", ")} of ${shownPath(entry, io.cwd)}`
   const mark = style.green(isAgain ? "reloaded" : "ready")
-  const where = isAgain ? "" : `\n  database  ${shownPath(db, io.cwd)}${url === undefined ? "" : `\n  HTTP API  ${url}`}`
+  const where = isAgain ? "" : `\n  database  ${shownDatabase(db, io.cwd)}${url === undefined ? "" : `\n  HTTP API  ${url}`}`
   return `${mark} ${role === "worker" ? "" : "(standing by: another process executes) "}${what}${where}`
 }

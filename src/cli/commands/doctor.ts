@@ -25,7 +25,7 @@ async function targetChecks(cli: Invocation): Promise<readonly Finding[]> {
   const { target, io } = cli
   if (target.kind === "url" && target.from !== "the default") return [await checkServer(target.url)]
   const db = databaseOf(cli, "doctor")
-  if (isAddress(db)) return [ok("database", "a database server; perdure list tells whether it can be reached")]
+  if (isAddress(db)) return (await import("../doctor/server-checks.ts")).serverChecks(db, io.now)
   const { findings, isReadable } = fileChecks(db)
   if (!isReadable) return findings
   try {

@@ -5,7 +5,7 @@ import { exportInstance, exportLines } from "../../engine/instance-export.ts"
 import type { ListFilter } from "../../engine/client.ts"
 import { Reader } from "../../engine/reader.ts"
 import type { Store } from "../../ports/store.ts"
-import { databaseFileOf } from "../database-target.ts"
+import { presentDatabaseOf } from "../database-target.ts"
 import { CommandError, exitCodes, usageError } from "../exit-code.ts"
 import { addFilter, filterOf, type FilterOptions } from "../filter.ts"
 import type { Invocation } from "../invocation.ts"
@@ -24,7 +24,7 @@ export function addExport(program: Command, cli: Invocation): void {
         throw usageError("name the instances to export, or say which with --workflow, --status …, or --all")
       if (ids.length > 0 && (Object.keys(filter).length > 0 || options.all === true))
         throw usageError("give either ids or options that say which instances, not both")
-      const store = await openStore(cli, databaseFileOf(cli, "export"))
+      const store = await openStore(cli, await presentDatabaseOf(cli, "export"))
       const sink = options.out === undefined ? undefined : new FileSink(resolve(cli.io.cwd, options.out), options.force === true)
       const progress = new ProgressLine(cli)
       let count = 0

@@ -1,8 +1,10 @@
 import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
 import { migrateFile, newestSchema, pendingMigrations, schemaOf } from "../../stores/sqlite/database-file.ts"
-import { databaseFileOf } from "../database-target.ts"
+import { databaseFileOf, databaseOf } from "../database-target.ts"
 import type { Invocation } from "../invocation.ts"
+import { isAddress } from "../profile.ts"
+import { inspect, serverName } from "../server-database.ts"
 
 export function addMigrate(program: Command, cli: Invocation): void {
   program
@@ -12,22 +14,48 @@ export function addMigrate(program: Command, cli: Invocation): void {
       "after",
       "\nBrings the tables in a database to the version that this perdure has. Opening an engine does the same; this is for those who want it as a step of its own.",
     )
-    .action((options: { readonly dryRun?: boolean }) => {
-      const db = databaseFileOf(cli, "migrate")
-      const before = schemaOf(db)
-      if (before.version === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure; it was not changed`)
-      const pending = pendingMigrations(before.version)
+    .action(async (options: { readonly dryRun?: boolean }) => {
       const isDry = options.dryRun === true
-      // Also where there is nothing to do: a database that is too new says so.
-      if (!isDry) migrateFile(db)
-      const after = schemaOf(db).version
+      const db = databaseOf(cli, "migrate")
+      const { shown, before, after, newest, pending, backup } = isAddress(db) ? await migrateServer(db, isDry) : migrateFileOf(cli, isDry)
       const steps = pending.map(({ version, statements }) => `version ${version}: ${statements} statements`)
-      cli.print({ db, before: before.version, after, newest: newestSchema, pending: isDry ? pending : [] }, () => {
+      cli.print({ db: shown, before, after, newest, pending: isDry ? pending : [] }, () => {
         if (pending.length === 0)
-          return `schema version ${before.version}${before.version > newestSchema ? `, newer than the ${newestSchema} of this perdure, which it may work with` : ", the newest"}; nothing to do\n`
+          return `schema version ${before}${before > newest ? `, newer than the ${newest} of this perdure, which it may work with` : ", the newest"}; nothing to do\n`
         if (isDry)
-          return `schema version ${before.version}; to be done:\n${steps.map((step) => `  ${step}\n`).join("")}Back it up first (perdure backup), then run perdure migrate.\n`
-        return `migrated from schema version ${before.version} to ${after}\n`
+          return `schema version ${before}; to be done:\n${steps.map((step) => `  ${step}\n`).join("")}Back it up first (${backup}), then run perdure migrate.\n`
+        return before === 0 ? `made the tables, of schema version ${after}\n` : `migrated from schema version ${before} to ${after}\n`
       })
     })
+}
+
+interface Migrated {
+  /** Without passwords. */
+  readonly shown: string
+  readonly before: number
+  readonly after: number
+  readonly newest: number
+  readonly pending: readonly { readonly version: number; readonly statements: number }[]
+  /** What makes a copy of it. */
+  readonly backup: string
+}
+
+function migrateFileOf(cli: Invocation, isDry: boolean): Migrated {
+  const db = databaseFileOf(cli, "migrate")
+  const before = schemaOf(db).version
+  if (before === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure; it was not changed`)
+  // Also where there is nothing to do: a database that is too new says so.
+  if (!isDry) migrateFile(db)
+  return { shown: db, before, after: schemaOf(db).version, newest: newestSchema, pending: pendingMigrations(before), backup: "perdure backup" }
+}
+
+/** Where a server's database has no tables they are made: the role that executes may lack the right to. */
+async function migrateServer(db: string, isDry: boolean): Promise<Migrated> {
+  const { migrateDatabase, newestSchema: newest, pendingMigrations: pendingOf, schemaVersion } = await import("../../stores/postgres/maintenance.ts")
+  return inspect(db, async (database) => {
+    const before = (await schemaVersion(database)).version
+    if (!isDry) await migrateDatabase(database)
+    const after = (await schemaVersion(database)).version
+    return { shown: serverName(db), before, after, newest, pending: pendingOf(before), backup: "pg_dump" }
+  })
 }

@@ -4,8 +4,8 @@ import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
 import { copyDatabase, newestSchema, schemaOf } from "../../stores/sqlite/database-file.ts"
 import { WorkerLock } from "../../stores/sqlite/worker-lock.ts"
-import { databaseOf } from "../database-target.ts"
-import { CommandError, exitCodes, usageError } from "../exit-code.ts"
+import { databaseOf, forFilesOnly } from "../database-target.ts"
+import { CommandError, exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
 import { isAddress } from "../profile.ts"
 
@@ -20,7 +20,7 @@ export function addRestore(program: Command, cli: Invocation): void {
     .addHelpText("after", "\nStop every process that has the database open first; one that executes its workflows is noticed, and the restore refused.")
     .action(async (file: string, options: { readonly force?: boolean }) => {
       const db = databaseOf(cli, "restore")
-      if (isAddress(db)) throw usageError("restore is for SQLite files; use the tools of your database server")
+      if (isAddress(db)) throw forFilesOnly("restore")
       const source = resolve(cli.io.cwd, file)
       refuseUnusable(source)
       if (existsSync(db) && options.force !== true)

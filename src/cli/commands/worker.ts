@@ -1,8 +1,9 @@
 import type { Command } from "commander"
-import { databaseOf, storeOf } from "../database-target.ts"
+import { databaseOf, shownDatabase, storeOf } from "../database-target.ts"
 import { wholeNumber } from "../argument.ts"
 import type { Invocation } from "../invocation.ts"
 import { lineLogger } from "../output/line-logger.ts"
+import { isAddress } from "../profile.ts"
 import { ranWithTypes } from "../typescript-process.ts"
 import { findEntry, shownPath } from "../workflow-entry.ts"
 import { loadWorkflows } from "../workflow-module.ts"
@@ -37,8 +38,8 @@ export function addWorker(program: Command, cli: Invocation): void {
         cli.note("stopped")
       })
       const offers = workflows.map(({ name, version }) => `${name}@${version}`)
-      const where = shownPath(db, cli.io.cwd)
-      const serving = { serving: offers, entry, db, role: engine.role }
+      const where = shownDatabase(db, cli.io.cwd)
+      const serving = { serving: offers, entry, db: isAddress(db) ? where : db, role: engine.role }
       cli.printLine(
         serving,
         () => `${engine.role === "worker" ? "executing" : "standing by for"} ${offers.join(", ")} of ${shownPath(entry, cli.io.cwd)} on ${where}`,

@@ -1,12 +1,10 @@
-import { formatDuration } from "../../core/duration.ts"
 import { databaseBytes, reading } from "../../stores/sqlite/database-file.ts"
 import { bytesText } from "../output/bytes.ts"
 import { type Finding, ok, warn } from "./finding.ts"
 import { lockHolder } from "./lock-holder.ts"
+import { overdueFinding, overdueMs, shownMax, stalledFinding } from "./work-findings.ts"
 
-const overdueMs = 60_000
 const deepBytesMax = 1024 ** 3
-const shownMax = 5
 const journalBytesMax = 16 * 1024 * 1024
 
 /** What is in a database: who works on it, what waits for a person, and what has grown large. */
@@ -27,23 +25,14 @@ function checkStalled(db: string): Finding {
     const total = driver.prepare(`SELECT count(*) AS count FROM perdure_instance WHERE status = 'stalled'`).get()
     return [rows.map((row) => String(row["id"])), Number(total?.["count"] ?? 0)] as const
   })
-  if (count === 0) return ok("stalled", "no instance is stalled")
-  return warn("stalled", `${count} stalled: ${ids.join(", ")}${count > ids.length ? " …" : ""}`, "perdure why <id> says what each needs")
+  return stalledFinding(count, ids)
 }
 
-/** Claimable for a while, and nobody takes them. */
 function checkOverdue(db: string, now: number): Finding {
   const row = reading(db, (driver) =>
     driver.prepare(`SELECT count(*) AS count, min(claimable_at) AS since, min(id) AS id FROM perdure_instance WHERE claimable_at <= ?`).get(now - overdueMs),
   )
-  const count = Number(row?.["count"] ?? 0)
-  if (count === 0) return ok("overdue", "nothing is overdue")
-  const late = formatDuration(now - Number(row?.["since"]))
-  return warn(
-    "overdue",
-    `${count} due and not taken, for up to ${late}; such as ${String(row?.["id"])}`,
-    "perdure why <id>: no worker is running, or none has the version or serves the task queue",
-  )
+  return overdueFinding(Number(row?.["count"] ?? 0), now - Number(row?.["since"] ?? now), String(row?.["id"]))
 }
 
 function checkJournals(db: string): Finding {

@@ -38,12 +38,12 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
   })
 }
 
-interface SchemaVersion {
+export interface SchemaVersion {
   readonly version: number
   readonly compatible: number
 }
 
-async function versionOf(queries: Queries, schema: string): Promise<SchemaVersion> {
+export async function versionOf(queries: Queries, schema: string): Promise<SchemaVersion> {
   // Not to_regclass, which may answer from before the wait for the lock.
   const table = await queries.get("meta", `SELECT 1 AS found FROM pg_tables WHERE schemaname = $1 AND tablename = 'meta'`, nameOf(schema))
   if (table === undefined) return { version: 0, compatible: 0 }

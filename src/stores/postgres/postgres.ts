@@ -62,7 +62,7 @@ function checkListen(listen: PostgresOptions["listen"]): void {
   throw new PerdureError("BAD_OPTION", `listen is { connectionString: "postgresql://…" }, which leads to the server itself, or false`)
 }
 
-function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {
+export function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {
   // A server that vanished without a word is noticed on connections that only wait, too.
   const options = { ...limits, application_name: "perdure", keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
   const [first, ...others] = servers.map(({ connectionString }) => connectionString)
@@ -70,7 +70,7 @@ function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record
   return new FailoverPool([first, ...others].map((server) => new pg.Pool({ ...options, connectionString: server, onConnect: requireWritable })))
 }
 
-async function loadPg(): Promise<PgModule> {
+export async function loadPg(): Promise<PgModule> {
   try {
     const { default: pg } = (await import("pg")) as unknown as { readonly default: PgModule }
     return pg

@@ -1,0 +1,22 @@
+import { formatDuration } from "../../core/duration.ts"
+import { type Finding, ok, warn } from "./finding.ts"
+
+/** Whoever is due for so long has been forgotten. */
+export const overdueMs = 60_000
+/** Of a list of ids. */
+export const shownMax = 5
+
+export function stalledFinding(count: number, ids: readonly string[]): Finding {
+  if (count === 0) return ok("stalled", "no instance is stalled")
+  return warn("stalled", `${count} stalled: ${ids.join(", ")}${count > ids.length ? " …" : ""}`, "perdure why <id> says what each needs")
+}
+
+/** Claimable for a while, and nobody takes them. */
+export function overdueFinding(count: number, lateMs: number, id: string): Finding {
+  if (count === 0) return ok("overdue", "nothing is overdue")
+  return warn(
+    "overdue",
+    `${count} due and not taken, for up to ${formatDuration(lateMs)}; such as ${id}`,
+    "perdure why <id>: no worker is running, or none has the version or serves the task queue",
+  )
+}

@@ -1,0 +1,97 @@
+// What is done to a database without opening a store on it: the command line looks, and migrates as a step of its own.
+
+import { durationMs } from "../../core/duration.ts"
+import { integer, optionalInteger, optionalText, text } from "./columns.ts"
+import { Database } from "./database.ts"
+import { migrate, type SchemaVersion, versionOf } from "./migrate.ts"
+import { loadPg, ownPool } from "./postgres.ts"
+import { migrations } from "./schema.ts"
+import { serversOf } from "./server-address.ts"
+
+export const newestSchema: number = migrations.at(-1)?.version ?? 0
+
+/** Calls `work` with a database that is closed afterwards. Nothing is made in it. */
+export async function inspectDatabase<T>(connectionString: string, schema: string, work: (database: Database) => Promise<T>): Promise<T> {
+  const pg = await loadPg()
+  const servers = serversOf(connectionString)
+  const pool = ownPool(pg, servers, { max: 2, connectionTimeoutMillis: durationMs("10s") })
+  // One that nobody hears would end the process.
+  pool.on("error", () => undefined)
+  const database = new Database(pool, pg.types, `"${schema.replaceAll('"', '""')}"`, servers.map(({ name }) => name).join(" or "))
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+    await pool.end()
+  }
+}
+
+/** Version 0: there are no tables. */
+export async function schemaVersion(database: Database): Promise<SchemaVersion> {
+  return versionOf(database, database.schema)
+}
+
+export function pendingMigrations(version: number): readonly { readonly version: number; readonly statements: number }[] {
+  return migrations.filter((step) => step.version > version).map((step) => ({ version: step.version, statements: step.statements("s").length }))
+}
+
+export async function migrateDatabase(database: Database): Promise<void> {
+  await migrate(database)
+}
+
+/** What an operator wants to know of the server. */
+export interface ServerState {
+  readonly version: string
+  readonly versionNumber: number
+  readonly now: number
+  readonly bytes: number
+  readonly connections: number
+  readonly connectionsMax: number
+  /** How long the oldest transaction that writes has been open. */
+  readonly oldestWriteMs: number | undefined
+}
+
+export async function serverState(database: Database): Promise<ServerState> {
+  const row =
+    (await database.get(
+      "server-state",
+      `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::bigint AS number,
+        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_database_size(current_database()) AS bytes,
+        (SELECT count(*) FROM pg_stat_activity) AS connections, current_setting('max_connections')::bigint AS connections_max,
+        (SELECT floor(extract(epoch FROM clock_timestamp() - min(xact_start)) * 1000)::bigint FROM pg_stat_activity WHERE backend_xid IS NOT NULL) AS oldest_write`,
+    )) ?? {}
+  return {
+    version: text(row, "version"),
+    versionNumber: integer(row, "number"),
+    now: integer(row, "now"),
+    bytes: integer(row, "bytes"),
+    connections: integer(row, "connections"),
+    connectionsMax: integer(row, "connections_max"),
+    oldestWriteMs: optionalInteger(row, "oldest_write"),
+  }
+}
+
+/** Who works on it, what waits for a person, and what nobody takes. */
+export interface WorkState {
+  readonly workers: number
+  readonly stalled: { readonly count: number; readonly ids: readonly string[] }
+  /** Claimable since before that time, and not taken. */
+  readonly overdue: { readonly count: number; readonly since: number | undefined; readonly id: string | undefined }
+}
+
+export async function workState(database: Database, idsMax: number, overdueMs: number): Promise<WorkState> {
+  const s = database.schema
+  const workers = await database.get("live-workers", `SELECT count(*) AS count FROM ${s}.lease l WHERE l.until > ${s}.now_ms()`)
+  const stalled = await database.get("stalled", `SELECT count(*) AS count FROM ${s}.instance i WHERE i.status = 'stalled'`)
+  const ids = await database.all("stalled-ids", `SELECT i.id FROM ${s}.instance i WHERE i.status = 'stalled' ORDER BY i.created_at LIMIT $1`, idsMax)
+  const overdue = await database.get(
+    "overdue",
+    `SELECT count(*) AS count, min(i.claimable_at) AS since, min(i.id) AS id FROM ${s}.instance i WHERE i.claimable_at <= ${s}.now_ms() - $1::bigint`,
+    overdueMs,
+  )
+  return {
+    workers: integer(workers ?? {}, "count"),
+    stalled: { count: integer(stalled ?? {}, "count"), ids: ids.map((row) => text(row, "id")) },
+    overdue: { count: integer(overdue ?? {}, "count"), since: optionalInteger(overdue ?? {}, "since"), id: optionalText(overdue ?? {}, "id") },
+  }
+}

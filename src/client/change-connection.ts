@@ -1,5 +1,6 @@
 import type { Change } from "../core/change.ts"
 import { Deferred } from "../core/deferred.ts"
+import { InTurn } from "../core/in-turn.ts"
 import type { ChangeIterator, Changes } from "../engine/client.ts"
 import { decodeRich, richType } from "../http/wire.ts"
 import { readAnswer, streamError, TransientError, valueIn } from "./answer.ts"
@@ -42,7 +43,7 @@ class RemoteChangeIterator implements ChangeIterator {
   #isPlaced: boolean
   readonly #placed = new Deferred()
   #kept: string | undefined
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #calls = new InTurn()
 
   constructor(transport: Transport, path: readonly string[], cursor: string | undefined) {
     this.#transport = transport
@@ -54,7 +55,7 @@ class RemoteChangeIterator implements ChangeIterator {
   }
 
   next(): Promise<IteratorResult<Change, undefined>> {
-    return this.#inTurn(() => this.#advance())
+    return this.#calls.do(() => this.#advance())
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
@@ -64,7 +65,7 @@ class RemoteChangeIterator implements ChangeIterator {
 
   /** Of "latest" the server says what it is when the stream begins. */
   async cursor(): Promise<string | undefined> {
-    const found = this.#inTurn(async () => {
+    const found = this.#calls.do(async () => {
       while (!this.#isPlaced && !this.#isOver) this.#kept = await this.#receive()
     })
     // A call that waits for a change may find it first.
@@ -74,12 +75,6 @@ class RemoteChangeIterator implements ChangeIterator {
 
   get #isOver(): boolean {
     return this.#leaving.signal.aborted || this.#transport.isClosed
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work)
-    this.#last = result.catch(() => undefined)
-    return result
   }
 
   async #advance(): Promise<IteratorResult<Change, undefined>> {

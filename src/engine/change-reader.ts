@@ -1,4 +1,5 @@
 import type { Change } from "../core/change.ts"
+import { InTurn } from "../core/in-turn.ts"
 import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
 import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
 import type { ChangeIterator, Changes } from "./client.ts"
@@ -32,7 +33,7 @@ export class ChangeReader implements ChangeIterator {
   #end: string | undefined
   #stands: string | undefined
   #isOver = false
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #calls = new InTurn()
 
   constructor(feed: ChangeFeed, cursor: string | undefined, instance: string | undefined) {
     this.#feed = feed
@@ -44,9 +45,7 @@ export class ChangeReader implements ChangeIterator {
   }
 
   next(): Promise<IteratorResult<Change, undefined>> {
-    const next = this.#last.then(() => this.#advance())
-    this.#last = next.catch(() => undefined)
-    return next
+    return this.#calls.do(() => this.#advance())
   }
 
   /** Ends a call that waits, too. */

@@ -1,4 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
+import { InTurn } from "../core/in-turn.ts"
 import type { Store } from "../ports/store.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 
@@ -32,7 +33,7 @@ export class Ticks {
   readonly #spec: EngineSpec
   readonly #store: Store
   readonly #open: (spec: EngineSpec) => Promise<TickEngine>
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #ticks = new InTurn()
   #current: TickEngine | undefined
   #isStopped = false
   /** Ends a wait for attempts. */
@@ -47,16 +48,14 @@ export class Ticks {
   tick({ maxInstances, maxSteps }: TickOptions): Promise<TickResult> {
     checkCount("maxInstances", maxInstances)
     checkCount("maxSteps", maxSteps)
-    const tick = this.#last.then(() => this.#run({ instancesMax: maxInstances ?? Infinity, stepsMax: maxSteps ?? Infinity }))
-    this.#last = tick.catch(() => undefined)
-    return tick
+    return this.#ticks.do(() => this.#run({ instancesMax: maxInstances ?? Infinity, stepsMax: maxSteps ?? Infinity }))
   }
 
   /** What is under way is finished as far as it has come. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#goOn()
-    await this.#last
+    await this.#ticks.whenOver()
   }
 
   kill(): void {

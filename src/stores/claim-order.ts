@@ -1,5 +1,6 @@
 import { defaultQueue } from "../core/task-queue.ts"
 import type { NewInstance, Offer } from "../ports/journal-store.ts"
+import { integer, optionalText, text, type UntypedRow } from "./columns.ts"
 
 /** What wants to be claimed, as far as the order goes. */
 export interface Claimable {
@@ -10,6 +11,18 @@ export interface Claimable {
   readonly offer: string
   /** The key of its narrowest limit, if it has one. */
   readonly lane: string | undefined
+}
+
+/** Of a row that has `key`, `claimable_at`, `priority`, `workflow`, `version` and `lane`. */
+export function toClaimable<R extends UntypedRow>(row: R): Claimable & { readonly row: R } {
+  return {
+    row,
+    key: integer(row, "key"),
+    at: integer(row, "claimable_at"),
+    priority: integer(row, "priority"),
+    offer: `${text(row, "workflow")}/${text(row, "version")}`,
+    lane: optionalText(row, "lane"),
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import { toText } from "../odd-text.ts"
 import { integer, list } from "./columns.ts"
 import type { Database, PgRow, Queries } from "./database.ts"
 import { DueSearch, lotColumns } from "./due-search.ts"
-import type { PgFlowRecord } from "./flow-record.ts"
+import type { StoredFlowRecord } from "../flow-rows.ts"
 import { type FlowSession, limitedWorkflows } from "./flow-session.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
@@ -148,7 +148,7 @@ export class Claimer {
       })
   }
 
-  async #withEvents(queries: Queries, records: readonly PgFlowRecord[]): Promise<ReadonlySet<number>> {
+  async #withEvents(queries: Queries, records: readonly StoredFlowRecord[]): Promise<ReadonlySet<number>> {
     const atRest = records.filter(({ status }) => status === "sleeping" || status === "waiting").map(({ key }) => key)
     if (atRest.length === 0) return new Set()
     const rows = await queries.all(

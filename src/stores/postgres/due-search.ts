@@ -1,8 +1,8 @@
 import { defaultQueue } from "../../core/task-queue.ts"
 import type { Offer } from "../../ports/journal-store.ts"
-import { type Claimable, inClaimOrder, isOffered } from "../claim-order.ts"
+import { inClaimOrder, isOffered, toClaimable } from "../claim-order.ts"
 import { toText } from "../odd-text.ts"
-import { integer, optionalText, text } from "./columns.ts"
+import { integer, text } from "./columns.ts"
 import type { PgRow, Queries } from "./database.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
 
@@ -33,7 +33,7 @@ export class DueSearch {
   async find(queries: Queries, offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): Promise<PgRow[]> {
     const found = ids === undefined ? await this.#ofOffers(queries, offers, limit, now) : await this.#among(queries, ids, offers, now)
     const rows = new Map(found.map((row) => [integer(row, "key"), row]))
-    return inClaimOrder([...rows.values()].map(claimable))
+    return inClaimOrder([...rows.values()].map(toClaimable))
       .slice(0, limit)
       .map(({ row }) => row)
   }
@@ -119,16 +119,5 @@ export class DueSearch {
       most,
     )
     return rows.map((row) => String(row["lane"]))
-  }
-}
-
-function claimable(row: PgRow): Claimable & { readonly row: PgRow } {
-  return {
-    row,
-    key: integer(row, "key"),
-    at: integer(row, "claimable_at"),
-    priority: integer(row, "priority"),
-    offer: `${text(row, "workflow")}/${text(row, "version")}`,
-    lane: optionalText(row, "lane"),
   }
 }

@@ -1,7 +1,7 @@
 import type { LimitUse } from "../../ports/flow-control.ts"
 import type { FlowRows } from "../admission.ts"
 import type { LimitNumbers } from "../flow-rows.ts"
-import type { PgFlowRecord } from "./flow-record.ts"
+import type { StoredFlowRecord } from "../flow-rows.ts"
 
 /** Thrown where the algorithm asks for what was not read yet. */
 export class Unread extends Error {
@@ -18,10 +18,10 @@ export type Want = { readonly limitKey: string; readonly places: number } | { re
 /** What was read of one limit key. */
 export interface ReadKey {
   readonly used: number
-  readonly holder: PgFlowRecord | undefined
+  readonly holder: StoredFlowRecord | undefined
   readonly tat: number | undefined
   /** The first of the line. */
-  readonly line: readonly PgFlowRecord[]
+  readonly line: readonly StoredFlowRecord[]
   readonly isWholeLine: boolean
 }
 
@@ -37,14 +37,14 @@ export interface FlowReading {
  * The rows of flow control in memory: what was read, and over it what the algorithm made of it. The algorithm is synchronous and
  * PostgreSQL is not: where something is missing, it is read, and the algorithm runs again from the start on a new draft.
  */
-export class FlowDraft implements FlowRows<PgFlowRecord> {
-  readonly records = new Map<number, PgFlowRecord>()
-  readonly saved = new Set<PgFlowRecord>()
+export class FlowDraft implements FlowRows<StoredFlowRecord> {
+  readonly records = new Map<number, StoredFlowRecord>()
+  readonly saved = new Set<StoredFlowRecord>()
   /** By limit key: who takes a slot, who gives one back. */
   readonly taken = new Map<string, Set<number>>()
   readonly given = new Map<string, Set<number>>()
   readonly tats = new Map<string, number>()
-  readonly dueNow = new Set<PgFlowRecord>()
+  readonly dueNow = new Set<StoredFlowRecord>()
   readonly letIn: string[] = []
   readonly #reading: FlowReading
   #seqs = 0
@@ -54,7 +54,7 @@ export class FlowDraft implements FlowRows<PgFlowRecord> {
   }
 
   /** The one object that stands for the instance in this draft. */
-  own(record: PgFlowRecord): PgFlowRecord {
+  own(record: StoredFlowRecord): StoredFlowRecord {
     const known = this.records.get(record.key)
     if (known) return known
     const copy = { ...record }
@@ -74,25 +74,25 @@ export class FlowDraft implements FlowRows<PgFlowRecord> {
     return this.#read(limitKey).used + (this.taken.get(limitKey)?.size ?? 0) - (this.given.get(limitKey)?.size ?? 0)
   }
 
-  holder(limitKey: string): PgFlowRecord | undefined {
+  holder(limitKey: string): StoredFlowRecord | undefined {
     for (const key of this.taken.get(limitKey) ?? []) return this.records.get(key)
     const { holder } = this.#read(limitKey)
     return holder === undefined || this.given.get(limitKey)?.has(holder.key) ? undefined : this.own(holder)
   }
 
-  take(limitKey: string, { key }: PgFlowRecord): void {
+  take(limitKey: string, { key }: StoredFlowRecord): void {
     if (this.given.get(limitKey)?.delete(key)) return
     ofKey(this.taken, limitKey).add(key)
   }
 
-  give(limitKey: string, { key }: PgFlowRecord): void {
+  give(limitKey: string, { key }: StoredFlowRecord): void {
     if (this.taken.get(limitKey)?.delete(key)) return
     ofKey(this.given, limitKey).add(key)
   }
 
-  next(limitKey: string): PgFlowRecord | undefined {
+  next(limitKey: string): StoredFlowRecord | undefined {
     const { line, isWholeLine } = this.#read(limitKey)
-    let first: PgFlowRecord | undefined
+    let first: StoredFlowRecord | undefined
     for (const record of this.records.values()) if (record.parkedOn === limitKey && (first === undefined || isBefore(record, first))) first = record
     for (const stored of line) {
       if (this.records.has(stored.key)) continue
@@ -117,16 +117,16 @@ export class FlowDraft implements FlowRows<PgFlowRecord> {
     this.tats.set(limitKey, tat)
   }
 
-  save(record: PgFlowRecord): void {
+  save(record: StoredFlowRecord): void {
     this.saved.add(record)
   }
 
-  admitted(record: PgFlowRecord): void {
+  admitted(record: StoredFlowRecord): void {
     if (record.dueAt === undefined || record.dueAt > this.now()) this.dueNow.add(record)
     this.letIn.push(record.id)
   }
 
-  scheduled({ id }: PgFlowRecord): void {
+  scheduled({ id }: StoredFlowRecord): void {
     this.letIn.push(id)
   }
 
@@ -137,7 +137,7 @@ export class FlowDraft implements FlowRows<PgFlowRecord> {
   }
 }
 
-function isBefore(a: PgFlowRecord, b: PgFlowRecord): boolean {
+function isBefore(a: StoredFlowRecord, b: StoredFlowRecord): boolean {
   return a.parkedPriority > b.parkedPriority || (a.parkedPriority === b.parkedPriority && a.parkedSeq < b.parkedSeq)
 }
 

@@ -5,7 +5,7 @@ import { toText } from "../odd-text.ts"
 import { integer, list, optionalInteger, text } from "./columns.ts"
 import type { PgRow, Queries } from "./database.ts"
 import { FlowDraft, type FlowReading, type ReadKey, Unread, type Want } from "./flow-draft.ts"
-import { type PgFlowRecord, recordColumns, toRecord } from "./flow-record.ts"
+import { type StoredFlowRecord, recordColumns, toRecord } from "../flow-rows.ts"
 
 /**
  * Flow control within one transaction, under a lock on each workflow that it is about: nobody else changes slots, lines, or the status
@@ -50,7 +50,7 @@ export class FlowSession {
     return this.#reading.numbers.get(`${use.workflow}/${use.name}`) ?? use
   }
 
-  async records(keys: readonly number[]): Promise<PgFlowRecord[]> {
+  async records(keys: readonly number[]): Promise<StoredFlowRecord[]> {
     if (keys.length === 0) return []
     const rows = await this.#queries.all(
       "flow-records",
@@ -61,7 +61,10 @@ export class FlowSession {
   }
 
   /** Runs the algorithm and writes what came of it. `fn` may be called several times; only what the last call did counts. */
-  async run<T>(concerned: readonly PgFlowRecord[], fn: (admission: Admission<PgFlowRecord>, own: (record: PgFlowRecord) => PgFlowRecord) => T): Promise<T> {
+  async run<T>(
+    concerned: readonly StoredFlowRecord[],
+    fn: (admission: Admission<StoredFlowRecord>, own: (record: StoredFlowRecord) => StoredFlowRecord) => T,
+  ): Promise<T> {
     await this.#read(new Set(concerned.flatMap(({ uses }) => uses.map(({ key }) => key)).filter((key) => !this.#reading.keys.has(key))), 8)
     for (;;) {
       const draft = new FlowDraft(this.#reading)
@@ -160,7 +163,7 @@ export class FlowSession {
   async #save({ saved, dueNow }: FlowDraft): Promise<void> {
     const records = [...new Set([...saved, ...dueNow])]
     if (records.length === 0) return
-    const parked = <T>(pick: (record: PgFlowRecord) => T) => records.map((record) => (record.parkedOn === undefined ? null : (pick(record) ?? null)))
+    const parked = <T>(pick: (record: StoredFlowRecord) => T) => records.map((record) => (record.parkedOn === undefined ? null : (pick(record) ?? null)))
     await this.#queries.all(
       "flow-save",
       `WITH given AS (

@@ -3,7 +3,7 @@ import { holdersNamedMax, limitState, removedLimits, type LimitNumbers } from ".
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
-import { recordColumns, toRecord } from "./flow-record.ts"
+import { recordColumns, toRecord } from "../flow-rows.ts"
 import { declaredNumbers, FlowSession, setNumbers } from "./flow-session.ts"
 import { traitColumns } from "./instance-row.ts"
 import type { PostgresTables } from "./postgres-tables.ts"

@@ -1,8 +1,9 @@
 import type { Page } from "../../ports/directory.ts"
 import type { ScheduleChange, ScheduleRow, ScheduleStore } from "../../ports/schedule-store.ts"
 import { toText } from "../odd-text.ts"
-import { integer, optionalInteger, optionalText, text } from "./columns.ts"
-import type { Database, PgRow, Queries } from "./database.ts"
+import { toScheduleRow } from "../schedule-rows.ts"
+import { integer, optionalText, text } from "./columns.ts"
+import type { Database, Queries } from "./database.ts"
 import { deliver } from "./queries-of-one.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { writeTurns } from "./turn-writer.ts"
@@ -130,21 +131,5 @@ export class PostgresScheduleStore implements ScheduleStore {
             ...values,
           )
     return written.length === 1
-  }
-}
-
-function toScheduleRow(row: PgRow): ScheduleRow {
-  const dueAt = optionalInteger(row, "due_at")
-  const awaits = optionalText(row, "awaits")
-  return {
-    id: text(row, "id"),
-    incarnation: text(row, "incarnation"),
-    revision: integer(row, "revision"),
-    workflow: text(row, "workflow"),
-    createdAt: integer(row, "created_at"),
-    updatedAt: integer(row, "updated_at"),
-    ...(dueAt === undefined ? undefined : { dueAt }),
-    ...(awaits === undefined ? undefined : { awaits }),
-    state: text(row, "state"),
   }
 }

@@ -1,9 +1,9 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import { type Claimable, inClaimOrder } from "../claim-order.ts"
+import { inClaimOrder, toClaimable } from "../claim-order.ts"
 import { DueTable } from "./due-table.ts"
 import { toText } from "../odd-text.ts"
-import { integer, optionalText, text } from "./sql-columns.ts"
+import { integer, text } from "./sql-columns.ts"
 
 /** What was running when its owner went must go on somewhere: it is due at once. */
 const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
@@ -41,7 +41,7 @@ export class ClaimTable {
   due(offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): SqlRow[] {
     const found = ids === undefined ? this.#due.of(offers, limit, now) : this.#due.among(ids, offers, now)
     const rows = new Map(found.map((row) => [integer(row, "key"), row]))
-    return inClaimOrder([...rows.values()].map(claimable))
+    return inClaimOrder([...rows.values()].map(toClaimable))
       .slice(0, limit)
       .map(({ row }) => row)
   }
@@ -89,16 +89,5 @@ export class ClaimTable {
 
   release(worker: string, id: string, now: number): void {
     this.#release.run(0, now, now, toText(id), toText(worker))
-  }
-}
-
-function claimable(row: SqlRow): Claimable & { readonly row: SqlRow } {
-  return {
-    row,
-    key: integer(row, "key"),
-    at: integer(row, "claimable_at"),
-    priority: integer(row, "priority"),
-    offer: `${text(row, "workflow")}/${text(row, "version")}`,
-    lane: optionalText(row, "lane"),
   }
 }

@@ -1,27 +1,12 @@
-import type { Status } from "../../core/status.ts"
 import type { LimitUse } from "../../ports/flow-control.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import type { FlowRecord, FlowRows } from "../admission.ts"
-import type { LimitNumbers } from "../flow-rows.ts"
-import { toUses } from "./instance-row.ts"
+import type { FlowRows } from "../admission.ts"
+import { type LimitNumbers, recordColumns, type StoredFlowRecord, toRecord } from "../flow-rows.ts"
 import { toText } from "../odd-text.ts"
-import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
-
-/** With what else is to be known of the instance where it is claimed, or gets another state. */
-export interface SqliteFlowRecord extends FlowRecord {
-  readonly id: string
-  readonly status: Status
-  readonly run: number
-  readonly dueAt: number | undefined
-  readonly controlAt: number | undefined
-  readonly deadlineAt: number | undefined
-}
-
-const recordColumns = `key, id, priority, limits, held, paid, parked_on, parked_priority, parked_seq, parked_until,
-  status, phase, run, due_at, control_at, deadline_at`
+import { integer, optionalInteger } from "./sql-columns.ts"
 
 /** Slots, lines and rates. Everything within a transaction of its caller. */
-export class FlowTable implements FlowRows<SqliteFlowRecord> {
+export class FlowTable implements FlowRows<StoredFlowRecord> {
   readonly now: () => number
   /** Let in, or given a time, by the transaction that is under way. */
   readonly letIn: string[] = []
@@ -42,13 +27,13 @@ export class FlowTable implements FlowRows<SqliteFlowRecord> {
 
   constructor(driver: SqlDriver, now: () => number) {
     this.now = now
-    this.#record = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance WHERE key = ?`)
+    this.#record = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE key = ?`)
     this.#numbers = driver.prepare(`SELECT max, per_ms, set_max, set_per_ms FROM perdure_limit WHERE workflow = ? AND name = ?`)
     this.#used = driver.prepare(`SELECT count(*) AS count FROM perdure_slot WHERE limit_key = ?`)
     this.#holder = driver.prepare(`SELECT instance FROM perdure_slot WHERE limit_key = ? LIMIT 1`)
     this.#take = driver.prepare(`INSERT INTO perdure_slot (limit_key, instance) VALUES (?, ?) ON CONFLICT DO NOTHING`)
     this.#give = driver.prepare(`DELETE FROM perdure_slot WHERE limit_key = ? AND instance = ?`)
-    this.#next = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance WHERE parked_on = ? ORDER BY parked_priority DESC, parked_seq LIMIT 1`)
+    this.#next = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE parked_on = ? ORDER BY parked_priority DESC, parked_seq LIMIT 1`)
     this.#step = driver.prepare(`UPDATE perdure_line SET seq = seq + 1 WHERE id = 1`)
     this.#seq = driver.prepare(`SELECT seq FROM perdure_line WHERE id = 1`)
     this.#tat = driver.prepare(`SELECT tat FROM perdure_rate WHERE limit_key = ?`)
@@ -61,7 +46,7 @@ export class FlowTable implements FlowRows<SqliteFlowRecord> {
   }
 
   /** Undefined: it has no limits. */
-  record(key: number): SqliteFlowRecord | undefined {
+  record(key: number): StoredFlowRecord | undefined {
     const row = this.#record.get(key)
     return row === undefined || row["limits"] === null ? undefined : toRecord(row)
   }
@@ -76,20 +61,20 @@ export class FlowTable implements FlowRows<SqliteFlowRecord> {
     return row === undefined ? 0 : integer(row, "count")
   }
 
-  holder(limitKey: string): SqliteFlowRecord | undefined {
+  holder(limitKey: string): StoredFlowRecord | undefined {
     const row = this.#holder.get(toText(limitKey))
     return row === undefined ? undefined : this.record(integer(row, "instance"))
   }
 
-  take(limitKey: string, { key }: SqliteFlowRecord): void {
+  take(limitKey: string, { key }: StoredFlowRecord): void {
     this.#take.run(toText(limitKey), key)
   }
 
-  give(limitKey: string, { key }: SqliteFlowRecord): void {
+  give(limitKey: string, { key }: StoredFlowRecord): void {
     this.#give.run(toText(limitKey), key)
   }
 
-  next(limitKey: string): SqliteFlowRecord | undefined {
+  next(limitKey: string): StoredFlowRecord | undefined {
     const row = this.#next.get(toText(limitKey))
     return row === undefined ? undefined : toRecord(row)
   }
@@ -112,19 +97,19 @@ export class FlowTable implements FlowRows<SqliteFlowRecord> {
     this.#dropTats.run(this.now())
   }
 
-  save(record: SqliteFlowRecord): void {
+  save(record: StoredFlowRecord): void {
     const { held, isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil = null, key } = record
     if (parkedOn === undefined) this.#save.run(held, isPaid ? 1 : 0, null, null, null, null, key)
     else this.#save.run(held, isPaid ? 1 : 0, toText(parkedOn), parkedPriority, parkedSeq, parkedUntil, key)
   }
 
-  admitted({ key, id, dueAt }: SqliteFlowRecord): void {
+  admitted({ key, id, dueAt }: StoredFlowRecord): void {
     const now = this.now()
     if (dueAt === undefined || dueAt > now) this.#dueNow.run(now, key)
     this.letIn.push(id)
   }
 
-  scheduled({ id }: SqliteFlowRecord): void {
+  scheduled({ id }: StoredFlowRecord): void {
     this.letIn.push(id)
   }
 }
@@ -138,25 +123,4 @@ export function setNumbers(row: SqlRow): LimitNumbers | undefined {
   const max = optionalInteger(row, "set_max")
   const perMs = optionalInteger(row, "set_per_ms")
   return max === undefined ? undefined : { max, ...(perMs === undefined ? {} : { perMs }) }
-}
-
-function toRecord(row: SqlRow): SqliteFlowRecord {
-  return {
-    key: integer(row, "key"),
-    id: text(row, "id"),
-    priority: integer(row, "priority"),
-    isCancelling: row["phase"] === "cancelling",
-    uses: toUses(text(row, "limits")),
-    held: integer(row, "held"),
-    isPaid: row["paid"] === 1,
-    parkedOn: optionalText(row, "parked_on"),
-    parkedPriority: optionalInteger(row, "parked_priority") ?? 0,
-    parkedSeq: optionalInteger(row, "parked_seq") ?? 0,
-    parkedUntil: optionalInteger(row, "parked_until"),
-    status: text(row, "status") as Status,
-    run: integer(row, "run"),
-    dueAt: optionalInteger(row, "due_at"),
-    controlAt: optionalInteger(row, "control_at"),
-    deadlineAt: optionalInteger(row, "deadline_at"),
-  }
 }

@@ -79,7 +79,7 @@ export class SqliteDirectory implements Directory {
     if (wanted.length > 1) found.sort((a, b) => (order === "oldest" ? byCreation(a, b) : byCreation(b, a)))
     const rows = found.slice(0, limit)
     const last = rows.at(-1)
-    const page = { items: rows.map(toInstanceRow) }
+    const page = { items: rows.map((row) => toInstanceRow(row)) }
     if (last === undefined || found.length === rows.length) return page
     return { ...page, cursor: toCursor({ createdAt: integer(last, "created_at"), key: integer(last, "key") }) }
   }

@@ -3,8 +3,9 @@ import type { InstanceState } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { Admission, slotsOf, wantsSlots } from "../admission.ts"
 import { AdmissionNews } from "../flow-rows.ts"
-import { FlowTable, type SqliteFlowRecord } from "./flow-table.ts"
-import { toUniques } from "./instance-row.ts"
+import { FlowTable } from "./flow-table.ts"
+import type { StoredFlowRecord } from "../flow-rows.ts"
+import { toUniques } from "../instance-rows.ts"
 import { toText } from "../odd-text.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
 import { UniqueTable } from "./unique-table.ts"
@@ -13,7 +14,7 @@ import { UniqueTable } from "./unique-table.ts"
 export class SqliteFlow {
   readonly table: FlowTable
   readonly unique: UniqueTable
-  readonly admission: Admission<SqliteFlowRecord>
+  readonly admission: Admission<StoredFlowRecord>
   readonly news = new AdmissionNews()
   readonly #driver: SqlDriver
   readonly #row: SqlStatement
@@ -103,7 +104,7 @@ export class SqliteFlow {
     }
   }
 
-  #wants({ key, status, dueAt }: SqliteFlowRecord, now: number): boolean {
+  #wants({ key, status, dueAt }: StoredFlowRecord, now: number): boolean {
     return wantsSlots(status, dueAt, () => this.#hasEvents.get(key) !== undefined, now)
   }
 

@@ -1,10 +1,11 @@
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { Page } from "../../ports/directory.ts"
 import type { ScheduleChange, ScheduleRow, ScheduleStore } from "../../ports/schedule-store.ts"
-import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
+import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { fromText, toText } from "../odd-text.ts"
-import { bytes, integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
+import { toScheduleRow } from "../schedule-rows.ts"
+import { bytes, integer, text } from "./sql-columns.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
@@ -138,21 +139,5 @@ export class SqliteScheduleStore implements ScheduleStore {
   #isLive(id: string): boolean {
     const row = this.#status.get(toText(id))
     return row !== undefined && !isTerminal(text(row, "status") as Status)
-  }
-}
-
-function toScheduleRow(row: SqlRow): ScheduleRow {
-  const dueAt = optionalInteger(row, "due_at")
-  const awaits = optionalText(row, "awaits")
-  return {
-    id: text(row, "id"),
-    incarnation: text(row, "incarnation"),
-    revision: integer(row, "revision"),
-    workflow: text(row, "workflow"),
-    createdAt: integer(row, "created_at"),
-    updatedAt: integer(row, "updated_at"),
-    ...(dueAt === undefined ? undefined : { dueAt }),
-    ...(awaits === undefined ? undefined : { awaits }),
-    state: text(row, "state"),
   }
 }

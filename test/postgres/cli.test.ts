@@ -22,14 +22,14 @@ afterAll(async () => {
 const perdure = (...args: readonly string[]) => bed.perdure([...args, "--db", db])
 
 it("makes no tables where there are none", async () => {
-  for (const command of [["list"], ["export", "--all"], ["migrate", "--dry-run"], ["doctor"]]) {
+  for (const command of [["list"], ["export", "--all"]]) {
     const answer = await perdure(...command)
-    if (command[0] === "list" || command[0] === "export") {
-      expect(answer).toMatchObject({ code: 4, stdout: "" })
-      expect(answer.stderr).toMatch(/^error NO_DATABASE: the PostgreSQL database of --db has no tables of Perdure; nothing was changed in it\n$/)
-    }
-    expect(await database.query("SELECT 1 FROM pg_namespace WHERE nspname = 'perdure'")).toEqual([])
+    expect(answer).toMatchObject({ code: 4, stdout: "" })
+    expect(answer.stderr).toMatch(/^error NO_DATABASE: the PostgreSQL database of --db has no tables of Perdure; nothing was changed in it\n$/)
   }
+  expect((await perdure("migrate", "--dry-run")).code).toBe(0)
+  expect((await perdure("doctor")).code).toBe(1)
+  expect(await database.query("SELECT 1 FROM pg_namespace WHERE nspname = 'perdure'")).toEqual([])
 })
 
 it("says that nobody is there, and nothing of the password", async () => {

@@ -2,46 +2,17 @@
 
 import { workflow } from "perdure"
 import { afterAll, afterEach, describe, expect, it } from "vitest"
-import type { AnyWorkflow } from "../../src/core/workflow.ts"
-import { Engine } from "../../src/engine/engine.ts"
-import type { EngineOptions } from "../../src/engine/settings.ts"
-import { macrotask, SimulatedHost } from "../../src/hosts/simulated/simulated-host.ts"
-import type { StoreRole } from "../../src/ports/store.ts"
+import { macrotask } from "../../src/hosts/simulated/simulated-host.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
+import { ClusterBed } from "./cluster-bed.ts"
 
 const database = new TestDatabase()
+const bed = new ClusterBed(database)
+const cluster = bed.open
+afterEach(() => bed.close())
 afterAll(() => database.drop())
 
-const engines: Engine[] = []
-afterEach(async () => {
-  for (const engine of engines.splice(0)) {
-    await engine.close()
-    // One that was killed has left it open.
-    await engine.parts.store.close()
-  }
-  database.reset()
-})
-
 const lease = 30_000
-
-/** Engines on one empty store that share a clock. */
-async function cluster(workflows: readonly AnyWorkflow[], roles: readonly StoreRole[], options: EngineOptions = {}) {
-  const host = new SimulatedHost()
-  const store = await database.emptyStore()
-  const opened: Engine[] = []
-  // One after another, as each would make the schema.
-  for (const role of roles) opened.push(await Engine.open({ host, store, workflows, options, role }))
-  engines.push(...opened)
-  const idle = () => opened.every(({ parts }) => parts.worker.idle && parts.scheduler.idle)
-  const settle = async () => {
-    for (let quiet = 0; quiet < 20;) {
-      await new Promise<void>((resolve) => macrotask(resolve))
-      quiet = idle() ? quiet + 1 : 0
-    }
-  }
-  const skip = (ms: number) => host.advanceTo(host.now() + ms, settle)
-  return { host, engines: opened, settle, skip }
-}
 
 describe("several engines on one database", () => {
   it("a client's instances are executed by a worker, and it learns of the result by a notification: no time passes", async () => {

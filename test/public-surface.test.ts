@@ -30,7 +30,7 @@ const surfaces: Record<string, Surface> = {
       "BackfillOptions",
       "BackfilledFiring",
       "BatchItem",
-    "BatchOptions",
+      "BatchOptions",
       "BatchResult",
       "Change",
       "ChangeData",

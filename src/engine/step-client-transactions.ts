@@ -1,5 +1,5 @@
 import type { EntryOf } from "../core/journal.ts"
-import type { ClientTransaction, ClientTransactions } from "../ports/transactions.ts"
+import type { ClientTransaction, ClientTransactions, Undone } from "../ports/transactions.ts"
 import type { Runtime } from "./runtime.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 import { completed, pauseMs, turnOf } from "./step-transactions.ts"
@@ -64,7 +64,15 @@ export class StepClientTransactions {
       if (transaction.lostBy === undefined) throw error
       return { error: transaction.lostBy }
     }
-    const undone = await this.#writer.commitWith(transaction, entry)
+    let undone: Undone | undefined
+    try {
+      undone = await this.#writer.commitWith(transaction, entry)
+    } catch (error) {
+      // The turn could not be put together: a codec failed, say.
+      await transaction.rollBack()
+      this.#writer.letGo()
+      throw error
+    }
     if (undone === undefined) return { value }
     if (undone.isOutage) return { error: undone.undoneBy }
     throw undone.undoneBy

@@ -267,6 +267,58 @@ describe("a transaction on PostgreSQL", () => {
     expect(await balances()).toEqual([100, 0])
   })
 
+  it("an engine that closes does not wait for ever: it rolls back, and another worker makes it anew", async () => {
+    const begun = new Gate()
+    let calls = 0
+    const slow = workflow("slow", async (ctx) =>
+      ctx.transaction("move", async (client: PoolClient) => {
+        const balance = await move(client, 1)
+        if (++calls > 1) return balance
+        begun.open()
+        return never
+      }),
+    )
+    const first = await open([slow], { drain: 50 })
+    await first.start(slow, { id: "i" })
+    await begun.passed
+    await first.close()
+    expect(await balances()).toEqual([100, 0])
+    const second = await open([slow])
+    expect(await second.get("i").result({ timeout: "20s" })).toBe(1)
+    expect(await balances()).toEqual([99, 1])
+  })
+
+  it("a turn that cannot be put together rolls it back, and gives its connection back", async () => {
+    let breaks = 0
+    const codec = {
+      id: "fragile",
+      encode: (bytes: Uint8Array) => {
+        if (breaks-- > 0) throw new Error("no key")
+        return bytes
+      },
+      decode: (bytes: Uint8Array) => bytes,
+    }
+    const pay = workflow("pay", async (ctx) =>
+      ctx.transaction(
+        "move",
+        async (client: PoolClient, { attempt }) => {
+          const balance = await move(client, 1)
+          breaks = attempt < 3 ? 1 : 0
+          return balance
+        },
+        quick,
+      ),
+    )
+    // One at a time.
+    const engine = await open([pay], { codec, maxConnections: 3 })
+    for (const id of ["a", "b"]) {
+      const handle = await engine.start(pay, { id })
+      await handle.result({ timeout: "20s" })
+      expect((await handle.steps())[0]).toMatchObject({ attempts: 3 })
+    }
+    expect(await balances()).toEqual([98, 2])
+  })
+
   it("a fence that was lost while the function ran rolls the user's writes back", async () => {
     const gate = new Gate()
     const begun = new Gate()

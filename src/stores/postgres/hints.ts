@@ -128,8 +128,8 @@ export class Hints {
     const ear = new Ear(client, this.#channel, {
       onHeard: (payload) => {
         const { sender, flags } = fromPayload(payload)
-        if (sender !== this.#name) for (const flag of flags) this.#in.add(flag)
-        else if (flags.includes("p")) this.#isHeard()
+        if (sender === this.#name) return flags.includes("p") ? this.#isHeard() : undefined
+        for (const flag of flags) if (flag !== "p") this.#in.add(flag)
       },
       onLost: (error) => this.#lost(ear, error),
     })

@@ -2,6 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { TransactionClient } from "../../core/sql.ts"
 import type { CallerTransactions, StoreWithin } from "../../ports/caller-transactions.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { closedStore } from "../closed-store.ts"
 import { CallerQueries } from "./caller-queries.ts"
 import type { Queries } from "./database.ts"
 import { FlowSession } from "./flow-session.ts"
@@ -41,6 +42,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
   }
 
   async #call<T>(client: TransactionClient, work: (store: StoreWithin) => Promise<T>): Promise<T> {
+    if (this.#tables.database.closed) throw closedStore()
     const queries = new CallerQueries(client)
     try {
       await queries.run("SAVEPOINT perdure_call")
@@ -50,11 +52,10 @@ export class PostgresCallerTransactions implements CallerTransactions {
     try {
       if (!this.#known.has(client)) await this.#recognise(queries)
       this.#known.add(client)
-      const { hints, database } = this.#tables
+      const { hints } = this.#tables
       const store = new WithinCaller(this.#tables, queries)
       const result = await work(store)
       if (store.hasWritten) await queries.get("notify", "SELECT pg_notify($1, $2)::text AS done", hints.channel, hints.messageOfCaller)
-      if (database.closed) throw new PerdureError("ENGINE_CLOSED", "the engine is closed")
       await queries.run("RELEASE SAVEPOINT perdure_call")
       return result
     } catch (error) {

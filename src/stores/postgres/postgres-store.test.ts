@@ -6,4 +6,4 @@ const database = new TestDatabase()
 afterEach(() => database.reset())
 afterAll(() => database.drop())
 
-describeStore("postgres", () => database.emptyStore())
+describeStore("postgres", () => database.emptyStore(), { clientTransactions: true })

@@ -61,6 +61,7 @@ class PostgresTransaction implements ClientTransaction {
   readonly #giveBack: () => void
   #letIn: readonly string[] = []
   #lostBy: unknown
+  #isOver = false
 
   constructor(tables: PostgresTables, connection: Connection, pid: number, giveBack: () => void) {
     this.#tables = tables
@@ -113,6 +114,7 @@ class PostgresTransaction implements ClientTransaction {
   }
 
   async rollBack(): Promise<void> {
+    if (this.#isOver) return
     const wasBusy = this.#step.isBusy
     this.#step.close()
     const { client, brokenBy } = this.#connection
@@ -132,6 +134,7 @@ class PostgresTransaction implements ClientTransaction {
   }
 
   #release(error?: Error): void {
+    this.#isOver = true
     this.#connection.release(error)
     this.#giveBack()
   }

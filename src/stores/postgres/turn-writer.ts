@@ -1,5 +1,6 @@
 import type { NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { textOrNull, toText } from "../odd-text.ts"
+import { numberArray, textArray } from "./array-literal.ts"
 import { list } from "./columns.ts"
 import type { Queries } from "./database.ts"
 import { creationColumns, stateColumns } from "./instance-row.ts"
@@ -13,70 +14,89 @@ export function outcomeOf(written: Written): TurnOutcome {
 
 /** Writes turns of different instances in one round trip. */
 export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], withFlow: boolean): Promise<readonly Written[]> {
-  const locks = new Set<string>()
-  for (const turn of turns) addLocks(turn, locks)
+  const batch = new BatchColumns()
+  for (const turn of turns) batch.add(turn)
   const row = await queries.get(
     "write",
-    `SELECT ${schema}.write_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS outcomes`,
-    turns.map(({ instance }) => toText(instance)),
-    turns.map(({ incarnation }) => toText(incarnation)),
-    turns.map(({ turn }) => toText(turn)),
-    turns.map(({ position }) => position),
-    turns.map(({ count }) => count),
-    turns.map(({ run }) => run),
-    turns.map(({ at }) => at),
-    turns.map(({ entries }) => toText(entries)),
-    turns.map(({ by }) => textOrNull(by)),
-    turns.map((turn) => (isPlain(turn) ? null : JSON.stringify(extraOf(turn)))),
-    [...locks],
+    `SELECT ${schema}.write_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS outcomes`,
+    textArray(turns.map(({ instance }) => toText(instance))),
+    textArray(turns.map(({ incarnation }) => toText(incarnation))),
+    textArray(turns.map(({ turn }) => toText(turn))),
+    numberArray(turns.map(({ position }) => position)),
+    numberArray(turns.map(({ count }) => count)),
+    numberArray(turns.map(({ run }) => run)),
+    numberArray(turns.map(({ at }) => at)),
+    textArray(turns.map(({ entries }) => toText(entries))),
+    textArray(turns.map(({ by }) => textOrNull(by))),
+    ...batch.columns(),
     withFlow,
   )
-  return list<Written>(row, "outcomes")
+  return row?.["outcomes"] === null ? turns.map(() => "written") : list<Written>(row, "outcomes")
 }
 
-/** It only appends. */
-function isPlain(turn: Turn): boolean {
-  return (
-    turn.create === undefined &&
-    turn.state === undefined &&
-    !turn.consumed?.length &&
-    turn.inboxSeen === undefined &&
-    !turn.sends?.length &&
-    turn.discardInbox !== true &&
-    turn.ifQueued !== true &&
-    turn.tags === undefined &&
-    turn.memo === undefined &&
-    !turn.blobs?.length
-  )
+/** Null: it only appends. `c`, `s` and `x`: as in batch-functions.ts. */
+type Kind = "c" | "s" | "x" | null
+
+function kindOf(turn: Turn): Kind {
+  if (turn.blobs?.length || turn.ifQueued === true) return "x"
+  if (turn.create !== undefined) return turn.create.flow?.unique?.length ? "x" : "c"
+  if (turn.tags !== undefined || turn.memo !== undefined) return "x"
+  const isChange = turn.state !== undefined || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.sends?.length
+  return isChange ? "s" : null
 }
 
-/** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
-function addLocks(turn: Turn, locks: Set<string>): void {
-  const isNoted = turn.tags !== undefined || turn.memo !== undefined
-  const changesRow =
-    turn.state !== undefined || isNoted || turn.consumed?.length || turn.inboxSeen !== undefined || turn.discardInbox === true || turn.ifQueued === true
-  if (turn.create === undefined && changesRow) locks.add(toText(turn.instance))
-  if (turn.within !== undefined) locks.add(toText(turn.within.instance))
-  for (const { instance } of turn.sends ?? []) locks.add(toText(instance))
+/** What turns have beyond their journal rows. */
+class BatchColumns {
+  readonly #kinds: Kind[] = []
+  readonly #seen: (number | null)[] = []
+  readonly #extras: (string | null)[] = []
+  readonly #marks = new Set<string>()
+  /** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
+  readonly #locks = new Set<string>()
+  #hasSeen = false
+
+  add(turn: Turn): void {
+    const kind = kindOf(turn)
+    this.#kinds.push(kind)
+    this.#seen.push(turn.inboxSeen ?? null)
+    if (kind === null) return void this.#extras.push(null)
+    this.#extras.push(JSON.stringify(extraOf(turn)))
+    this.#marks.add(kind)
+    if (kind === "c" && (turn.tags ?? turn.create?.tags)?.length) this.#marks.add("t")
+    if (turn.inboxSeen !== undefined) this.#hasSeen = true
+    if (turn.consumed?.length || turn.discardInbox === true) this.#marks.add("i")
+    if (turn.sends?.length) this.#marks.add("m")
+    if (turn.create === undefined) this.#locks.add(toText(turn.instance))
+    if (turn.within !== undefined) this.#locks.add(toText(turn.within.instance))
+    for (const { instance } of turn.sends ?? []) this.#locks.add(toText(instance))
+  }
+
+  columns(): readonly string[] {
+    if (this.#marks.size === 0) return ["{}", "{}", "{}", "", "{}"]
+    return [
+      textArray(this.#kinds),
+      this.#hasSeen ? numberArray(this.#seen) : "{}",
+      textArray(this.#extras),
+      [...this.#marks].join(""),
+      textArray([...this.#locks]),
+    ]
+  }
 }
 
-/** `create` comes first: by that the database knows those that need a key. */
 function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs }: Turn) {
   if (create !== undefined && state === undefined) throw new Error("a turn that creates an instance says its state")
   return {
-    ...(create === undefined
-      ? {}
-      : { create: { ...creationColumns(tags === undefined ? create : { ...create, tags }), ...(memo === undefined ? {} : { memo: toText(memo) }) } }),
-    ...(within === undefined ? {} : { within: { instance: toText(within.instance), incarnation: toText(within.incarnation), run: within.run } }),
-    ...(state === undefined ? {} : { state: stateColumns(state) }),
-    ...(tags === undefined || create ? {} : { tags: tags.map(toText) }),
-    ...(memo === undefined || create ? {} : { memo: toText(memo) }),
-    ...(consumed?.length ? { consumed } : {}),
-    ...(inboxSeen === undefined ? {} : { inboxSeen }),
-    ...(sends?.length ? { sends: sends.map(messageJson) } : {}),
-    ...(discardInbox === true ? { discardInbox } : {}),
-    ...(ifQueued === true ? { ifQueued } : {}),
-    ...(blobs?.length ? { blobs: blobs.map(toText) } : {}),
+    ...(create === undefined ? undefined : creationColumns(tags === undefined ? create : { ...create, tags })),
+    ...(within === undefined ? undefined : { within: { instance: toText(within.instance), incarnation: toText(within.incarnation), run: within.run } }),
+    ...(state === undefined ? undefined : stateColumns(state)),
+    ...(tags === undefined || create ? undefined : { tags: tags.map(toText) }),
+    ...(memo === undefined ? undefined : { memo: toText(memo) }),
+    ...(consumed?.length ? { consumed } : undefined),
+    ...(inboxSeen === undefined ? undefined : { inboxSeen }),
+    ...(sends?.length ? { sends: sends.map(messageJson) } : undefined),
+    ...(discardInbox === true ? { discardInbox } : undefined),
+    ...(ifQueued === true ? { ifQueued } : undefined),
+    ...(blobs?.length ? { blobs: blobs.map(toText) } : undefined),
   }
 }
 

@@ -3,11 +3,14 @@ import type { PeersArguments } from "./peers.ts"
 import { choose } from "./peers/choice.ts"
 import type { Section } from "./section.ts"
 import { sections, workloads } from "./section-list.ts"
+import { targets, type TargetId } from "./target.ts"
 import type { Workload } from "./workload.ts"
 
 export interface Arguments {
   readonly workloads: readonly Workload[]
   readonly rounds: number
+  /** Only on these; default: on all that a workload names. */
+  readonly targets?: readonly TargetId[]
   /** Where the databases go; default: the system's temporary folder. */
   readonly folder?: string
   /** A file for everything that was measured. */
@@ -58,15 +61,20 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
     return "complaint" in choice ? choice : { does: "measure-peers", with: { ...choice, rounds, docs, ...places } }
   }
   const section = sections[growth ? "growth" : http ? "http" : "workloads"]
-  const chosen = only === undefined ? section.workloads : pick(only.split(",").map((id) => id.trim()))
+  const names = only?.split(",").map((id) => id.trim()) ?? []
+  const onlyOn = targets.filter(({ id }) => names.includes(id)).map(({ id }) => id)
+  const ids = names.filter((name) => !onlyOn.some((id) => id === name))
+  const chosen = ids.length === 0 ? section.workloads : pick(ids)
   if ("complaint" in chosen) return chosen
-  return { does: "measure", with: { workloads: chosen, rounds, ...places, ...(docs ? { section: section.name } : {}) } }
+  const ofTargets = onlyOn.length === 0 ? {} : { targets: onlyOn }
+  return { does: "measure", with: { workloads: chosen, rounds, ...ofTargets, ...places, ...(docs ? { section: section.name } : {}) } }
 }
 
 /** What follows a dash is chosen by what stands before it as well. */
 function pick(ids: readonly string[]): readonly Workload[] | { readonly complaint: string } {
   const isChosen = (workload: Workload, id: string) => workload.id === id || workload.id.startsWith(`${id}-`)
   const unknown = ids.filter((id) => !workloads.some((workload) => isChosen(workload, id)))
-  if (unknown.length > 0) return { complaint: `no workload called ${unknown.join(", ")}; there are ${workloads.map(({ id }) => id).join(", ")}` }
+  if (unknown.length > 0)
+    return { complaint: `no workload called ${unknown.join(", ")}; there are ${[...workloads, ...targets].map(({ id }) => id).join(", ")}` }
   return workloads.filter((workload) => ids.some((id) => isChosen(workload, id)))
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import type { Engine, ListFilter } from "perdure"
 import { listener, sequence, sleeper } from "./bench-workflows.ts"
 import { median } from "./statistics.ts"
-import type { Target } from "./target.ts"
+import { openOn, type Target } from "./target.ts"
 import type { Sample } from "./workload.ts"
 
 const count = 100
@@ -33,7 +33,7 @@ export class CrowdedOperations {
   }
 
   static async on(target: Target, folder: string): Promise<CrowdedOperations> {
-    await using engine = await target.open(folder)
+    await using engine = await openOn(target, folder)
     await engine.startBatch(Array.from({ length: company }, () => ({ workflow: sleeper, input: longMs })))
     while (((await engine.count({ workflow: "sleeper" }, "status"))["sleeping"] ?? 0) < company) await delay(5)
     return new CrowdedOperations(target, folder, await middleOf(engine))
@@ -46,7 +46,7 @@ export class CrowdedOperations {
   }
 
   async #whileNew(round: number): Promise<Sample> {
-    await using engine = await this.#target.open(this.#folder)
+    await using engine = await openOn(this.#target, this.#folder)
     const startMs: number[] = []
     const resultMs: number[] = []
     for (let i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ export class CrowdedOperations {
 
   /** Nothing is in memory: events and clocks find rows. */
   async #afterRestart(round: number): Promise<Sample> {
-    await using engine = await this.#target.open(this.#folder)
+    await using engine = await openOn(this.#target, this.#folder)
     const openedAt = Date.now()
     const claimMs = await medianMs(count, async (i) => {
       const handle = engine.get(listener, nameOf("listener", round, i))

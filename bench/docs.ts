@@ -82,10 +82,7 @@ function growthText(files: Map<string, string>, growth: Growth | undefined, outc
 
 const titles = (section: Section) => section.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n")
 
-const machine = (run: SectionRun) =>
-  machineLines(run.machine)
-    .map((line) => `- ${line}`)
-    .join("\n")
+const machine = (run: SectionRun) => [...(run.postgres === undefined ? [] : [run.postgres]), ...machineLines(run.machine)].map((line) => `- ${line}`).join("\n")
 
 function fill(template: string, values: Values): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {

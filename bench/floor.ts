@@ -1,131 +1,25 @@
-// The raw floor: what SQLite itself takes for the rows that the engine wrote. They are read back from the engine's own
-// database and inserted by one prepared statement each into a fresh file with the engine's own tables and indexes, under the
-// pragmas that the engine sets. Nothing is encoded, decided or scheduled here.
+// The raw floor: what a database itself takes for the rows that the engine wrote into it. Nothing is encoded, decided or scheduled here.
 
-import { copyFileSync } from "node:fs"
-import { join } from "node:path"
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
-import { databaseIn, openEngine } from "./engine-on-disk.ts"
-import type { Folders } from "./workload.ts"
-
-const pragmas = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000"
-
-type Row = readonly SQLInputValue[]
-
-interface Table {
-  readonly insert: string
-  readonly rows: readonly Row[]
-}
-
-export class Floor {
-  readonly #folders: Folders
-  readonly #template: string
-  readonly #journal: Table
-  readonly #instances: Table
-
-  private constructor(folders: Folders, template: string, journal: Table, instances: Table) {
-    this.#folders = folders
-    this.#template = template
-    this.#journal = journal
-    this.#instances = instances
-  }
-
-  /** Takes the rows out of a closed engine's database. */
-  static async capture(folders: Folders, captured: string): Promise<Floor> {
-    const empty = folders.create()
-    await (await openEngine(empty)).close()
-    const database = new DatabaseSync(databaseIn(captured), { readOnly: true })
-    try {
-      return new Floor(folders, databaseIn(empty), readTable(database, "perdure_journal", "seq"), readTable(database, "perdure_instance", "key"))
-    } finally {
-      database.close()
-    }
-  }
-
-  /** Milliseconds for all journal rows in transactions of these sizes, as the engine grouped them. */
-  grouped(sizes: readonly number[], options: { readonly withInstances: boolean }): number {
-    const { rows } = this.#journal
-    const total = sizes.reduce((sum, size) => sum + size, 0)
-    if (total !== rows.length) throw new Error(`the engine committed ${total} turns, but its journal has ${rows.length} rows`)
-    using database = this.#open()
-    const transaction = transactionOn(database)
-    const journal = database.prepare(this.#journal.insert)
-    const instance = database.prepare(this.#instances.insert)
-    const startedAt = performance.now()
-    let from = 0
-    for (const size of sizes) {
-      transaction(() => {
-        if (from === 0 && options.withInstances) for (const row of this.#instances.rows) instance.run(...row)
-        for (let at = from; at < from + size; at++) journal.run(...rows[at]!)
-      })
-      from += size
-    }
-    return performance.now() - startedAt
-  }
-
+export interface Floor {
+  /** Milliseconds for all journal rows in transactions of these sizes. */
+  grouped(sizes: readonly number[], options: { readonly withInstances: boolean }): Promise<number>
   /** Journal rows in transactions of their own, as many as were captured. */
-  rawCommits(): RawCommits {
-    return new RawCommits(this.#open(), this.#journal)
-  }
-
-  #open(): DatabaseSync {
-    const path = join(this.#folders.create(), "floor.db")
-    copyFileSync(this.#template, path)
-    const database = new DatabaseSync(path)
-    database.exec(pragmas)
-    return database
-  }
+  rawCommits(): Promise<RawCommits>
 }
 
-export class RawCommits implements Disposable {
-  readonly #database: DatabaseSync
-  readonly #rows: readonly Row[]
-  readonly #insert: StatementSync
-  readonly #transaction: (write: () => void) => void
-  #written = 0
-
-  constructor(database: DatabaseSync, { insert, rows }: Table) {
-    this.#database = database
-    this.#rows = rows
-    this.#insert = database.prepare(insert)
-    this.#transaction = transactionOn(database)
-  }
-
+export interface RawCommits extends AsyncDisposable {
   /** Milliseconds of the next one. */
-  next(): number {
-    const row = this.#rows[this.#written++]
-    if (row === undefined) throw new Error("more raw commits are wanted than rows were captured")
-    const startedAt = performance.now()
-    this.#transaction(() => this.#insert.run(...row))
-    return performance.now() - startedAt
-  }
-
+  next(): Promise<number>
   /** Milliseconds of each of the next ones, in a tight loop. */
-  take(count: number): readonly number[] {
-    return Array.from({ length: count }, () => this.next())
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close()
-  }
+  take(count: number): Promise<readonly number[]>
 }
 
-function readTable(database: DatabaseSync, table: string, order: string): Table {
-  const stored = database.prepare(`SELECT * FROM ${table} ORDER BY ${order}`).all()
-  const [first] = stored
-  if (first === undefined) throw new Error(`the engine left no rows in ${table}`)
-  // A generated column cannot be inserted; the engine does not either. The key of the journal is left to SQLite, as the engine leaves it.
-  const columns = Object.keys(first).filter((column) => column !== "claim_at" && column !== "claimable_at" && column !== "seq" && column !== "chunks")
-  const insert = `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`
-  return { insert, rows: stored.map((row) => columns.map((column) => row[column]!)) }
+/** As many transactions of a size as there are rows for. */
+export function groupsOf(size: number, total: number): readonly number[] {
+  return Array.from({ length: Math.ceil(total / size) }, (_, index) => Math.min(size, total - index * size))
 }
 
-function transactionOn(database: DatabaseSync): (write: () => void) => void {
-  const begin: StatementSync = database.prepare("BEGIN IMMEDIATE")
-  const commit = database.prepare("COMMIT")
-  return (write) => {
-    begin.run()
-    write()
-    commit.run()
-  }
+export function checkTotal(sizes: readonly number[], rows: number): void {
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  if (total !== rows) throw new Error(`the engine committed ${total} turns, but its journal has ${rows} rows`)
 }

@@ -2,7 +2,7 @@
 
 import { type Axis, type ChartPlan, type Curve, type Growth, keyAt, sizeText } from "./growth.ts"
 import type { Bound, LineChart, Point, Series } from "./line-chart.ts"
-import type { Measured } from "./measurement.ts"
+import { isOn, type Measured } from "./measurement.ts"
 import type { Outcome } from "./outcome.ts"
 import { failureText, goalText, short, spreadText, type Table, verdictText, withUnit } from "./report.ts"
 
@@ -28,7 +28,7 @@ function rowsOfTarget({ axis, curves }: Growth, outcome: Outcome, isNamed: boole
   })
 }
 
-const curvesOn = ({ target }: Outcome, curves: readonly Curve[]) => curves.filter(({ on }) => on === undefined || on === target.id)
+const curvesOn = ({ target }: Outcome, curves: readonly Curve[]) => curves.filter(({ on }) => isOn(target, on))
 
 const nameOf = ({ label }: Curve, { target }: Outcome, isNamed: boolean) => (isNamed ? `${label} (${target.title})` : label)
 

@@ -25,7 +25,7 @@ export interface Curve {
   /** Of the largest size; a ratio is that to the reference. */
   readonly goal?: Goal
   /** It can be measured there alone. */
-  readonly on?: TargetId
+  readonly on?: TargetId | readonly TargetId[]
 }
 
 export interface ChartPlan {

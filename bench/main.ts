@@ -4,7 +4,7 @@
 //   npm run bench -- --growth                        how costs grow with steps, rows and instances
 //   npm run bench -- --http                          requests a second over HTTP, and how long they take
 //   npm run bench -- --peers                         beside other engines, which it installs in bench/peers at first
-//   npm run bench -- --only W1,W3                    some of them; with --peers also engines, as in --only dbos,W1
+//   npm run bench -- --only W1,W3                    some of them; also --only postgres,W1; with --peers also engines, as in --only dbos,W1
 //   npm run bench -- --rounds 5                      measured rounds, after one that is not (default 3)
 //   npm run bench -- --folder /mnt/x                 where the databases go (default: the system's temporary folder)
 //   npm run bench -- --json file                     everything that was measured

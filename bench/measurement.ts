@@ -65,8 +65,9 @@ async function runChild(args: readonly string[], onMessage: (message: Message) =
 }
 
 export function summarise(workload: Workload, samples: readonly Sample[], target: Target = targetCalled("sqlite")): readonly Measured[] {
-  const figures = workload.figures.filter(({ on }) => on === undefined || on === target.id)
-  return figures.map(({ goal: wanted, ...measured }) => {
+  const figures = workload.figures.filter(({ on }) => isOn(target, on))
+  return figures.map(({ goal: general, goals = {}, ...measured }) => {
+    const wanted = target.id in goals ? goals[target.id as TargetId] : general
     const goal = target.hasNoGoals ? undefined : wanted
     const figure: Figure = goal === undefined ? measured : { ...measured, goal }
     const values = samples.map((sample) => positive(sample, figure.key))
@@ -78,6 +79,9 @@ export function summarise(workload: Workload, samples: readonly Sample[], target
     return { figure, value: spreadOf(values), floor: spreadOf(floors), ratio: spreadOf(ratios), ...verdict(goal, judged) }
   })
 }
+
+/** Whether something that can be measured there alone can be measured here. */
+export const isOn = (target: Target, on: Figure["on"]) => on === undefined || [on].flat().some((id) => id === target.id)
 
 /** Nothing here can be zero; what is was not measured. */
 function positive(sample: Sample, key: string): number {

@@ -5,7 +5,7 @@ import type { Engine } from "perdure"
 import { listener, sequence, sleeper } from "./bench-workflows.ts"
 import type { Scene } from "./memory-scene.ts"
 import { residentSet } from "./resident-set.ts"
-import { targetCalled } from "./target.ts"
+import { openOn, targetCalled } from "./target.ts"
 import type { Sample } from "./workload.ts"
 
 const batch = 1_000
@@ -41,6 +41,6 @@ const scenes: Readonly<Record<Scene, (engine: Engine, count: number, openedAt: n
 
 const [scene = "", target = "", folder = "", count = ""] = process.argv.slice(2)
 const openedAt = performance.now()
-const engine = await targetCalled(target).open(folder)
+const engine = await openOn(targetCalled(target), folder)
 const sample = await scenes[scene as Scene](engine, Number(count), openedAt)
 process.send?.({ ...sample, ...residentSet() }, () => process.exit(0))

@@ -1,6 +1,7 @@
 // Measures workloads one after another, and says how far it is: a line for each thing that is under way, and one for each round.
 
 import { describeMachine } from "./machine.ts"
+import { postgresFor } from "./postgres-server.ts"
 import { measure } from "./measurement.ts"
 import { machineLines, sampleText } from "./report.ts"
 import type { Result, SectionRun } from "./section.ts"
@@ -10,6 +11,8 @@ import type { Workload } from "./workload.ts"
 export interface RunOptions {
   readonly rounds: number
   readonly folder?: string
+  /** Only on these; default: on all that a workload names. */
+  readonly targets?: readonly TargetId[]
 }
 
 /** Whoever waits should see from time to time that it is not in vain. */
@@ -18,12 +21,14 @@ const signOfLifeMs = 15_000
 export async function run(workloads: readonly Workload[], options: RunOptions): Promise<SectionRun> {
   const machine = describeMachine(options.folder)
   for (const line of machineLines(machine)) console.log(line)
+  const pairs = workloads.flatMap((workload) => targetsOf(workload, options.targets).map((target) => ({ workload, target })))
+  await using postgres = pairs.some(({ target }) => targetCalled(target).needs === "postgres") ? await postgresFor(options.folder) : undefined
   const results: Result[] = []
-  for (const workload of workloads) {
-    for (const target of workload.targets ?? (["sqlite"] as const)) results.push(await resultOf(workload, target, options))
-  }
-  return { machine, rounds: options.rounds, results }
+  for (const { workload, target } of pairs) results.push(await resultOf(workload, target, options))
+  return { machine, rounds: options.rounds, ...(postgres && { postgres: postgres.description }), results }
 }
+
+const targetsOf = ({ targets = ["sqlite"] }: Workload, only: readonly TargetId[] | undefined) => targets.filter((target) => only?.includes(target) ?? true)
 
 async function resultOf(workload: Workload, target: TargetId, options: RunOptions): Promise<Result> {
   const startedAt = performance.now()
@@ -38,7 +43,11 @@ async function resultOf(workload: Workload, target: TargetId, options: RunOption
   const onSample = (sample: Parameters<typeof sampleText>[0]) => say(`  ${sampleText(sample)}`)
   console.log(`\n${workload.id} on ${targetCalled(target).title}: ${workload.title}`)
   try {
-    return { workload: workload.id, target, samples: await measure(workload, { ...options, target, onSample, onProgress }) }
+    return {
+      workload: workload.id,
+      target,
+      samples: await measure(workload, { rounds: options.rounds, ...(options.folder && { folder: options.folder }), target, onSample, onProgress }),
+    }
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error)
     say(`FAILED: ${failure}`)

@@ -13,6 +13,8 @@ export interface Section {
 export interface SectionRun {
   readonly machine: Machine
   readonly rounds: number
+  /** Which PostgreSQL, if one was needed. */
+  readonly postgres?: string
   readonly results: readonly Result[]
 }
 

@@ -2,12 +2,16 @@ import { growthTable } from "./growth-report.ts"
 import type { Outcome } from "./outcome.ts"
 import { columns, rowsOf, type Table } from "./report.ts"
 
-/** All figures of a run: one table for the workloads, and one for each that grows. */
+/** All figures of a run: one table for the workloads of each target, and one for each that grows. */
 export function tablesOf(outcomes: readonly Outcome[]): readonly Table[] {
   const plain = outcomes.filter(({ workload }) => workload.growth === undefined)
+  const titles = [...new Set(plain.map(({ target }) => target.title))]
   const growing = new Set(outcomes.map(({ workload }) => workload).filter(({ growth }) => growth !== undefined))
   return [
-    ...(plain.length === 0 ? [] : [{ head: columns, rows: plain.flatMap(rowsOf) }]),
+    ...titles.map((title) => ({
+      head: titles.length === 1 ? columns : [title, ...columns.slice(1)],
+      rows: plain.filter(({ target }) => target.title === title).flatMap(rowsOf),
+    })),
     ...[...growing].flatMap(({ id, growth }) => (growth === undefined ? [] : [growthTable(growth, outcomesOf(outcomes, id))])),
   ]
 }

@@ -1,26 +1,37 @@
 // What the workloads run on. A store or a host that comes later is one more of these: it says how to open an engine, and
 // every workload that names it among its targets gives figures for it, beside those of the others.
 
-import { type Engine, Perdure } from "perdure"
+import { type Engine, Perdure, type StoreProvider } from "perdure"
 import { memory } from "perdure/testing"
 import { workflows } from "./bench-workflows.ts"
 import { crowd } from "./crowd.ts"
-import { openEngine } from "./engine-on-disk.ts"
+import { storeOnDisk } from "./engine-on-disk.ts"
+import type { Floor } from "./floor.ts"
+import { crowdPostgres } from "./postgres-crowd.ts"
+import { PostgresFloor } from "./postgres-floor.ts"
+import { storeOnPostgres } from "./postgres-place.ts"
+import { SqliteFloor } from "./sqlite-floor.ts"
+import type { Folders } from "./workload.ts"
 
 export interface Target {
   readonly id: string
   readonly title: string
   /** The goals are about stores that keep what they are told; this one is there to compare with. */
   readonly hasNoGoals?: true
-  /** With all defaults, on what is in the folder. */
-  open(folder: string): Promise<Engine>
+  /** A server that the run starts before its workloads. */
+  readonly needs?: "postgres"
+  /** On what is in the folder, or on what belongs to it elsewhere; with all defaults. */
+  store(folder: string): StoreProvider
+  /** The floor for the rows that a closed engine left there. */
+  floor?(folders: Folders, captured: string): Promise<Floor>
   /** Fills what is in the folder with so many rows of instances and journals, faster than engines do it. */
   crowd?(folder: string, rows: number, progress: (text: string) => void): Promise<void>
 }
 
 export const targets = [
-  { id: "sqlite", title: "SQLite", open: openEngine, crowd },
-  { id: "memory", title: "memory", hasNoGoals: true, open: () => Perdure.open({ store: memory(), workflows }) },
+  { id: "sqlite", title: "SQLite", store: storeOnDisk, floor: SqliteFloor.capture, crowd },
+  { id: "postgres", title: "PostgreSQL", needs: "postgres", store: storeOnPostgres, floor: PostgresFloor.capture, crowd: crowdPostgres },
+  { id: "memory", title: "memory", hasNoGoals: true, store: () => memory() },
 ] as const satisfies readonly Target[]
 
 export type TargetId = (typeof targets)[number]["id"]
@@ -29,4 +40,30 @@ export function targetCalled(id: string): Target {
   const found = targets.find((target) => target.id === id)
   if (found === undefined) throw new Error(`there is no target ${id}; there are ${targets.map((target) => target.id).join(", ")}`)
   return found
+}
+
+/** An engine as users get it: all defaults. */
+export function openOn(target: Target, folder: string, store: StoreProvider = target.store(folder)): Promise<Engine> {
+  return Perdure.open({ store, workflows })
+}
+
+export async function floorOn(target: Target, folders: Folders, captured: string): Promise<Floor> {
+  if (target.floor === undefined) throw new Error(`nobody has written what the floor of ${target.title} is`)
+  return target.floor(folders, captured)
+}
+
+/** A store that tells how many turns went into each of its transactions. */
+export function countingStore(inner: StoreProvider, onCommit: (turns: number) => void): StoreProvider {
+  return {
+    name: inner.name,
+    async open(context) {
+      const store = await inner.open(context)
+      const commit = store.journal.commit.bind(store.journal)
+      store.journal.commit = (turns) => {
+        onCommit(turns.length)
+        return commit(turns)
+      }
+      return store
+    },
+  }
 }

@@ -14,8 +14,10 @@ export interface Figure {
   /** The number that it is compared with; the ratio is figure ÷ floor. */
   readonly floor?: { readonly key: string; readonly unit: string }
   readonly goal?: Goal
+  /** Of targets that have another goal, or none. */
+  readonly goals?: Readonly<Partial<Record<TargetId, Goal | undefined>>>
   /** It can be measured there alone. */
-  readonly on?: TargetId
+  readonly on?: TargetId | readonly TargetId[]
 }
 
 export interface Goal {

@@ -12,7 +12,7 @@ import { install, versionOf } from "./installation.ts"
 import { measureInProcess } from "./measured-process.ts"
 import type { EngineOutcome, PeersOutcome, WorkloadOutcome } from "./outcome.ts"
 import { ours } from "./peer-list.ts"
-import { type PostgresServer, startPostgres } from "./postgres.ts"
+import { type MeasuredPostgres, startPostgres } from "../postgres-server.ts"
 import { guard, remove, temporaryFolder } from "./processes.ts"
 import { startRestate } from "./restate-server.ts"
 import type { PeerWorkload } from "./workloads.ts"
@@ -57,7 +57,7 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
 
 interface Servers {
   readonly folder: string | undefined
-  readonly postgres: PostgresServer | undefined
+  readonly postgres: MeasuredPostgres | undefined
 }
 
 /** One engine in one workload: takes its turn in each round, until something is in its way. */

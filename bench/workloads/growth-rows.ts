@@ -29,6 +29,7 @@ const keys = (curves: readonly Curve[]) => curves.map(({ key }) => key)
 
 export const growthByRows = growing({
   id: "growth-rows",
+  targets: ["sqlite", "postgres"],
   title: `a store with ${sizes.map(sizeText).join(", ")} rows of other instances: start, claim, wake-up, list`,
   growth: {
     axis: { label: "rows", values: sizes, reference: 0 },

@@ -1,8 +1,8 @@
 import { sequence } from "../bench-workflows.ts"
-import { Floor, type RawCommits } from "../floor.ts"
+import type { Floor, RawCommits } from "../floor.ts"
 import { growing, keyAt, sizeText } from "../growth.ts"
 import { mean } from "../statistics.ts"
-import type { Target } from "../target.ts"
+import { openOn, type Target } from "../target.ts"
 import type { Folders } from "../workload.ts"
 
 const few = 100
@@ -13,7 +13,7 @@ const repeats = { [few]: 10, [some]: 2, [many]: 1 } as const
 
 /** Milliseconds a step of one instance. */
 async function runSequence(target: Target, folder: string, steps: number): Promise<number> {
-  await using engine = await target.open(folder)
+  await using engine = await openOn(target, folder)
   const startedAt = performance.now()
   const result = await (await engine.start(sequence, { input: steps })).result()
   const ms = performance.now() - startedAt
@@ -22,23 +22,23 @@ async function runSequence(target: Target, folder: string, steps: number): Promi
 }
 
 async function floorOf(target: Target, folders: Folders): Promise<Floor | undefined> {
-  if (target.id !== "sqlite") return undefined
+  if (target.floor === undefined) return undefined
   const captured = folders.create()
   await runSequence(target, captured, some)
-  return Floor.capture(folders, captured)
+  return target.floor(folders, captured)
 }
 
-const takeHalf = (raw: RawCommits | undefined) => raw?.take(some / 2) ?? []
+const takeHalf = async (raw: RawCommits | undefined) => (await raw?.take(some / 2)) ?? []
 
 export const growthBySteps = growing({
   id: "growth-steps",
   title: `one instance of ${[few, some, many].map(sizeText).join(", ")} sequential steps: the cost of a step`,
-  targets: ["sqlite", "memory"],
+  targets: ["sqlite", "postgres", "memory"],
   growth: {
     axis: { label: "steps", values: [few, some, many], reference: some },
     curves: [
       { key: "stepMs", label: "one step", unit: "ms", goal: { of: "ratio", bound: "at most", limit: 1.2 } },
-      { key: "rawCommitMs", label: "one raw commit", unit: "ms", on: "sqlite" },
+      { key: "rawCommitMs", label: "one raw commit", unit: "ms", on: ["sqlite", "postgres"] },
     ],
     charts: [
       {
@@ -54,18 +54,18 @@ export const growthBySteps = growing({
   async prepare(folders, { target }) {
     const floor = await floorOf(target, folders)
     return async () => {
-      using raw = floor?.rawCommits()
+      await using raw = await floor?.rawCommits()
       const times: Record<number, number[]> = { [few]: [], [some]: [], [many]: [] }
       const runHalf = async (steps: typeof few | typeof some) => {
         for (let i = 0; i < repeats[steps] / 2; i++) times[steps]?.push(await runSequence(target, folders.create(), steps))
       }
-      const before = takeHalf(raw)
+      const before = await takeHalf(raw)
       await runHalf(few)
       await runHalf(some)
       times[many]?.push(await runSequence(target, folders.create(), many))
       await runHalf(some)
       await runHalf(few)
-      const rawMs = [...before, ...takeHalf(raw)]
+      const rawMs = [...before, ...(await takeHalf(raw))]
       const sizes = Object.entries(times)
       return {
         ...Object.fromEntries(sizes.map(([steps, ms]) => [keyAt("stepMs", Number(steps)), mean(ms)])),

@@ -1,6 +1,7 @@
 import { sequence } from "../bench-workflows.ts"
 import { generateLoad } from "../http-load.ts"
 import { quantile } from "../statistics.ts"
+import { openOn } from "../target.ts"
 import type { Workload } from "../workload.ts"
 
 const perSecond = 1_000
@@ -21,7 +22,7 @@ export const httpLoad: Workload = {
   ],
   async prepare(folders, { target, progress }) {
     return async () => {
-      await using engine = await target.open(folders.create())
+      await using engine = await openOn(target, folders.create())
       // Loaded here: the processes of other workloads, whose memory is measured, have no use for a server.
       const { serve } = await import("perdure/http")
       await using server = await serve(engine, { port: 0 })

@@ -1,8 +1,8 @@
 import type { Engine } from "perdure"
 import { sequence } from "../bench-workflows.ts"
-import { countingStore, openEngine } from "../engine-on-disk.ts"
-import { Floor } from "../floor.ts"
+import { groupsOf } from "../floor.ts"
 import { median } from "../statistics.ts"
+import { countingStore, floorOn, openOn } from "../target.ts"
 import type { Workload } from "../workload.ts"
 
 const instances = 1_000
@@ -28,6 +28,7 @@ export async function runThroughput(engine: Engine): Promise<number> {
 
 export const throughput: Workload = {
   id: "W1",
+  targets: ["sqlite", "postgres"],
   title: `${instances} instances of ${steps} sequential steps, started at once`,
   figures: [
     {
@@ -36,6 +37,7 @@ export const throughput: Workload = {
       unit: "steps/s",
       floor: { key: "floorStepsPerSecond", unit: "steps/s" },
       goal: { of: "ratio", bound: "at least", limit: 0.5 },
+      goals: { postgres: { of: "ratio", bound: "at least", limit: 0.25 } },
     },
     {
       key: "stepsPerSecond",
@@ -43,6 +45,7 @@ export const throughput: Workload = {
       unit: "steps/s",
       floor: { key: "ownFloorStepsPerSecond", unit: "steps/s" },
       goal: { of: "ratio", bound: "at least", limit: 0.5 },
+      goals: { postgres: undefined },
     },
     {
       key: "stepsPerSecond",
@@ -50,36 +53,41 @@ export const throughput: Workload = {
       unit: "steps/s",
       floor: { key: "wholeFloorStepsPerSecond", unit: "steps/s" },
     },
-    { key: "cpuMs", label: "processor time ÷ the grouped floor's", unit: "ms", floor: { key: "floorCpuMs", unit: "ms" } },
+    { key: "cpuMs", label: "processor time ÷ the grouped floor's", unit: "ms", floor: { key: "floorCpuMs", unit: "ms" }, on: "sqlite" },
+    { key: "cpuMs", label: "processor time of the process, without the server's", unit: "ms", on: "postgres" },
     { key: "commits", label: "transactions", unit: "" },
   ],
-  async prepare(folders) {
+  async prepare(folders, { target }) {
     const captured = folders.create()
     const sizes: number[] = []
-    const engine = await openEngine(
+    const engine = await openOn(
+      target,
       captured,
-      countingStore(captured, (turns) => sizes.push(turns)),
+      countingStore(target.store(captured), (turns) => sizes.push(turns)),
     )
     await runThroughput(engine)
     await engine.close()
-    const floor = await Floor.capture(folders, captured)
+    const floor = await floorOn(target, folders, captured)
     const groups = groupsOf(
       groupSize,
       sizes.reduce((sum, size) => sum + size, 0),
     )
-    const floorTimes = (transactions: readonly number[], withInstances: boolean) =>
-      Array.from({ length: floorRepeats }, () => floor.grouped(transactions, { withInstances }))
+    const floorTimes = async (transactions: readonly number[], withInstances: boolean) => {
+      const times: number[] = []
+      while (times.length < floorRepeats) times.push(await floor.grouped(transactions, { withInstances }))
+      return times
+    }
     const perSecond = (ms: number) => (instances * steps * 1000) / ms
     return async () => {
       const folder = folders.create()
-      const measured = await openEngine(folder)
+      const measured = await openOn(target, folder)
       const usage = process.cpuUsage()
       const ms = await runThroughput(measured)
       const cpuMs = cpuMsSince(usage)
       const { commits } = measured.parts.worker.committer
       await measured.close()
       const floorUsage = process.cpuUsage()
-      const floorMs = floorTimes(groups, false)
+      const floorMs = await floorTimes(groups, false)
       const floorCpuMs = cpuMsSince(floorUsage) / floorRepeats
       return {
         stepsPerSecond: perSecond(ms),
@@ -87,15 +95,11 @@ export const throughput: Workload = {
         commits,
         floorStepsPerSecond: perSecond(median(floorMs)),
         floorCpuMs,
-        ownFloorStepsPerSecond: perSecond(median(floorTimes(sizes, false))),
-        wholeFloorStepsPerSecond: perSecond(median(floorTimes(sizes, true))),
+        ownFloorStepsPerSecond: perSecond(median(await floorTimes(sizes, false))),
+        wholeFloorStepsPerSecond: perSecond(median(await floorTimes(sizes, true))),
       }
     }
   },
-}
-
-function groupsOf(size: number, total: number): readonly number[] {
-  return Array.from({ length: Math.ceil(total / size) }, (_, index) => Math.min(size, total - index * size))
 }
 
 /** Of all threads. Says more than the clock where others use the machine as well. */

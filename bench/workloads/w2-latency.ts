@@ -1,8 +1,7 @@
 import type { Engine } from "perdure"
 import { sequence } from "../bench-workflows.ts"
-import { openEngine } from "../engine-on-disk.ts"
-import { Floor } from "../floor.ts"
 import { median, quantile } from "../statistics.ts"
+import { floorOn, openOn } from "../target.ts"
 import type { Workload } from "../workload.ts"
 
 const count = 100
@@ -24,6 +23,7 @@ async function runLatencies(engine: Engine, times: number): Promise<readonly num
 
 export const latency: Workload = {
   id: "W2",
+  targets: ["sqlite", "postgres"],
   title: `start an instance of one step and await its result, ${count} times`,
   figures: [
     {
@@ -32,23 +32,25 @@ export const latency: Workload = {
       unit: "ms",
       floor: { key: "rawCommitMs", unit: "ms" },
       goal: { of: "ratio", bound: "at most", limit: 4 },
+      // There it is compared with another engine on the same server: `--peers`.
+      goals: { postgres: undefined },
     },
     { key: "p99Ms", label: "p99", unit: "ms" },
   ],
-  async prepare(folders) {
+  async prepare(folders, { target }) {
     const captured = folders.create()
-    const capturing = await openEngine(captured)
+    const capturing = await openOn(target, captured)
     await runLatencies(capturing, count)
     await capturing.close()
-    const floor = await Floor.capture(folders, captured)
+    const floor = await floorOn(target, folders, captured)
     return async () => {
-      using raw = floor.rawCommits()
-      await using engine = await openEngine(folders.create())
+      await using raw = await floor.rawCommits()
+      await using engine = await openOn(target, folders.create())
       const latencies: number[] = []
       const rawTimes: number[] = []
       while (latencies.length < count) {
         latencies.push(...(await runLatencies(engine, turn)))
-        rawTimes.push(...raw.take(turn))
+        rawTimes.push(...(await raw.take(turn)))
       }
       return { p50Ms: median(latencies), p99Ms: quantile(latencies, 0.99), rawCommitMs: median(rawTimes) }
     }

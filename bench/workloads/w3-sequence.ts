@@ -1,14 +1,13 @@
 import { sequence } from "../bench-workflows.ts"
-import { openEngine } from "../engine-on-disk.ts"
-import { Floor } from "../floor.ts"
 import { mean } from "../statistics.ts"
+import { floorOn, openOn, type Target } from "../target.ts"
 import type { Workload } from "../workload.ts"
 
 const steps = 1_000
 
 /** Milliseconds a step of one instance. */
-async function runSequence(folder: string): Promise<number> {
-  const engine = await openEngine(folder)
+async function runSequence(target: Target, folder: string): Promise<number> {
+  const engine = await openOn(target, folder)
   const startedAt = performance.now()
   const result = await (await engine.start(sequence, { input: steps })).result()
   const ms = performance.now() - startedAt
@@ -19,6 +18,7 @@ async function runSequence(folder: string): Promise<number> {
 
 export const sequentialSteps: Workload = {
   id: "W3",
+  targets: ["sqlite", "postgres"],
   title: `one instance of ${steps} sequential steps`,
   figures: [
     {
@@ -27,18 +27,19 @@ export const sequentialSteps: Workload = {
       unit: "ms",
       floor: { key: "rawCommitMs", unit: "ms" },
       goal: { of: "ratio", bound: "at most", limit: 1.4 },
+      goals: { postgres: { of: "ratio", bound: "at most", limit: 1.5 } },
     },
   ],
-  async prepare(folders) {
+  async prepare(folders, { target }) {
     const captured = folders.create()
-    await runSequence(captured)
-    const floor = await Floor.capture(folders, captured)
+    await runSequence(target, captured)
+    const floor = await floorOn(target, folders, captured)
     return async () => {
-      using raw = floor.rawCommits()
+      await using raw = await floor.rawCommits()
       // Before and after, as the disk's speed drifts.
-      const before = raw.take(steps / 2)
-      const stepMs = await runSequence(folders.create())
-      return { stepMs, rawCommitMs: mean([...before, ...raw.take(steps / 2)]) }
+      const before = await raw.take(steps / 2)
+      const stepMs = await runSequence(target, folders.create())
+      return { stepMs, rawCommitMs: mean([...before, ...(await raw.take(steps / 2))]) }
     }
   },
 }

@@ -1,6 +1,6 @@
 import { fan } from "../bench-workflows.ts"
-import { openEngine } from "../engine-on-disk.ts"
 import { median } from "../statistics.ts"
+import { openOn } from "../target.ts"
 import type { Workload } from "../workload.ts"
 
 const steps = 100
@@ -8,11 +8,20 @@ const count = 10
 
 export const fanOut: Workload = {
   id: "W4",
+  targets: ["sqlite", "postgres"],
   title: `one instance of ${steps} parallel steps, ${count} times`,
-  figures: [{ key: "p50Ms", label: "p50", unit: "ms", goal: { of: "figure", bound: "at most", limit: 5 } }],
-  async prepare(folders) {
+  figures: [
+    {
+      key: "p50Ms",
+      label: "p50",
+      unit: "ms",
+      goal: { of: "figure", bound: "at most", limit: 5 },
+      goals: { postgres: { of: "figure", bound: "at most", limit: 10 } },
+    },
+  ],
+  async prepare(folders, { target }) {
     return async () => {
-      const engine = await openEngine(folders.create())
+      const engine = await openOn(target, folders.create())
       const latencies: number[] = []
       for (let i = 0; i < count; i++) {
         const startedAt = performance.now()

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises"
 import type { Engine } from "perdure"
 import { listener } from "../bench-workflows.ts"
-import { openEngine } from "../engine-on-disk.ts"
-import { Floor } from "../floor.ts"
 import { median, quantile } from "../statistics.ts"
+import { floorOn, openOn } from "../target.ts"
 import type { Workload } from "../workload.ts"
 
 const count = 50
@@ -32,6 +31,7 @@ async function runEvents(engine: Engine, times: number): Promise<readonly number
 
 export const event: Workload = {
   id: "W5",
+  targets: ["sqlite", "postgres"],
   title: `send an event to an instance that waits for it, until it is completed, ${count} times`,
   figures: [
     {
@@ -40,19 +40,21 @@ export const event: Workload = {
       unit: "ms",
       floor: { key: "rawCommitMs", unit: "ms" },
       goal: { of: "ratio", bound: "at most", limit: 4 },
+      // There it is compared with another engine on the same server: `--peers`.
+      goals: { postgres: undefined },
     },
     { key: "p50Ms", label: "the same in raw commits that come after such delays", unit: "ms", floor: { key: "rawAfterDelayMs", unit: "ms" } },
     { key: "p99Ms", label: "p99", unit: "ms" },
   ],
-  async prepare(folders) {
+  async prepare(folders, { target }) {
     const captured = folders.create()
-    const capturing = await openEngine(captured)
+    const capturing = await openOn(target, captured)
     await runEvents(capturing, count)
     await capturing.close()
-    const floor = await Floor.capture(folders, captured)
+    const floor = await floorOn(target, folders, captured)
     return async () => {
-      using raw = floor.rawCommits()
-      await using engine = await openEngine(folders.create())
+      await using raw = await floor.rawCommits()
+      await using engine = await openOn(target, folders.create())
       const latencies: number[] = []
       const rawTimes: number[] = []
       const rawAfterDelays: number[] = []
@@ -60,9 +62,9 @@ export const event: Workload = {
         latencies.push(...(await runEvents(engine, turn)))
         for (let i = 0; i < turn; i++) {
           await pause()
-          rawAfterDelays.push(raw.next())
+          rawAfterDelays.push(await raw.next())
         }
-        rawTimes.push(...raw.take(turn))
+        rawTimes.push(...(await raw.take(turn)))
       }
       return { p50Ms: median(latencies), p99Ms: quantile(latencies, 0.99), rawCommitMs: median(rawTimes), rawAfterDelayMs: median(rawAfterDelays) }
     }

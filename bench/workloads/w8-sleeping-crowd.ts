@@ -5,6 +5,7 @@ const instances = 100_000
 
 export const sleepingCrowd: Workload = {
   id: "W8",
+  targets: ["sqlite", "postgres"],
   title: `${instances} sleeping instances: memory, and a restart after the death of the process`,
   processPerRound: true,
   figures: [

@@ -30,9 +30,10 @@ export class PostgresServer {
     this.url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
   }
 
-  /** `settings`: as after `-c`. `fsync=off` is for tests that are not about what survives the loss of power. */
-  static async start(settings: readonly string[] = [], binaries = embeddedBinaries()): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), "perdure-postgres-"))
+  /** `settings`: as after `-c`. `fsync=off` is for tests that are not about what survives the loss of power. `parent`: where its folder goes. */
+  static async start(settings: readonly string[] = [], binaries = embeddedBinaries(), parent: string = tmpdir()): Promise<PostgresServer> {
+    mkdirSync(parent, { recursive: true })
+    const folder = mkdtempSync(join(parent, "perdure-postgres-"))
     const data = join(folder, "data")
     const password = randomBytes(16).toString("hex")
     const passwordFile = join(folder, "password")
@@ -81,6 +82,12 @@ export class PostgresServer {
       await ended
       clearTimeout(timer)
     }
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+
+  /** At the end of our own process, where nothing can be awaited any more. */
+  endNow(): void {
+    this.#process?.kill("SIGQUIT")
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
 }

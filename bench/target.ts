@@ -29,8 +29,8 @@ export interface Target {
 }
 
 export const targets = [
-  { id: "sqlite", title: "SQLite", store: storeOnDisk, floor: SqliteFloor.capture, crowd },
-  { id: "postgres", title: "PostgreSQL", needs: "postgres", store: storeOnPostgres, floor: PostgresFloor.capture, crowd: crowdPostgres },
+  { id: "sqlite", title: "SQLite", store: storeOnDisk, floor: (...of) => SqliteFloor.capture(...of), crowd },
+  { id: "postgres", title: "PostgreSQL", needs: "postgres", store: storeOnPostgres, floor: (...of) => PostgresFloor.capture(...of), crowd: crowdPostgres },
   { id: "memory", title: "memory", hasNoGoals: true, store: () => memory() },
 ] as const satisfies readonly Target[]
 

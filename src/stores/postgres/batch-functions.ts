@@ -6,9 +6,10 @@
  * `extras`: what a turn has beyond its journal row, as in turn-functions.ts; none has any where the array is empty.
  * `marks`: letters for what is in the batch: c, s and x as above, i takes messages out of an inbox, m sends some, t has tags.
  *
- * Rows are found by indexes only, whatever the planner thinks of a table that was small when it first looked: it looks once per connection.
+ * Statements are planned once per connection, which takes longer than to execute one for a single turn. So rows are found by indexes only,
+ * whatever the planner thinks of a table that was small when it looked.
  */
-const byIndex = "SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off"
+const byIndex = "SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off"
 
 export function batchFunctions(s: string): readonly string[] {
   const ended = `('completed', 'failed', 'cancelled', 'terminated')`

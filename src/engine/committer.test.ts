@@ -112,4 +112,73 @@ describe("the committer", () => {
     expect(batches).toEqual([])
     expect(results).toEqual([])
   })
+
+  describe("on a store that works on several batches at once", () => {
+    const sizes = (batches: readonly (readonly string[])[]) => batches.map(({ length }) => length)
+
+    function opened() {
+      const { journal, batches, finish } = slowStore()
+      let armed = 0
+      const committer = new Committer(
+        journal,
+        () => armed++,
+        log,
+        () => false,
+        2,
+      )
+      const submit = (count: number, name: string) => {
+        for (let i = 0; i < count; i++) committer.submit(turn(`${name}${i}`), { onResult: () => undefined })
+      }
+      return { committer, batches, finish, submit, armed: () => armed }
+    }
+
+    it("few turns wait for the one under way, many do not, and there are never more batches than it works on", async () => {
+      const { committer, batches, finish, submit } = opened()
+      submit(1, "a")
+      committer.flush()
+      submit(31, "b")
+      committer.flush()
+      expect(sizes(batches)).toEqual([1])
+      submit(1, "c")
+      committer.flush()
+      expect(sizes(batches)).toEqual([1, 32])
+      submit(100, "d")
+      committer.flush()
+      expect(sizes(batches)).toEqual([1, 32])
+      expect(committer.underWay).toBe(133)
+      await finish()
+      committer.flush()
+      expect(sizes(batches)).toEqual([1, 32, 100])
+    })
+
+    it("a crowd is cut into batches that go side by side, in their order", async () => {
+      const { committer, batches, finish, submit } = opened()
+      submit(600, "a")
+      committer.flush()
+      expect(sizes(batches)).toEqual([256, 256])
+      await finish()
+      committer.flush()
+      expect(sizes(batches)).toEqual([256, 256, 88])
+      expect(batches.flat()).toEqual(Array.from({ length: 600 }, (_, i) => `a${i}`))
+      await finish()
+      await finish()
+      expect(committer.idle).toBe(true)
+    })
+
+    it("a beat is asked for as soon as a further batch may go", async () => {
+      const { committer, finish, submit, armed } = opened()
+      submit(1, "a")
+      committer.flush()
+      submit(31, "b")
+      expect(armed()).toBe(1)
+      submit(1, "c")
+      expect(armed()).toBe(2)
+      committer.flush()
+      submit(3, "d")
+      await finish()
+      expect(armed()).toBe(2)
+      await finish()
+      expect(armed()).toBe(3)
+    })
+  })
 })

@@ -7,9 +7,15 @@ import type { Transactions } from "../ports/transactions.ts"
 /** What became of a turn; an error means that it is not known to be written. `unsent`: it never will be. */
 export type CommitResult = TurnOutcome | { readonly error: unknown; readonly unsent?: true }
 
+/** Where several batches may be under way: a further one is sent when so many turns have gathered, */
+const companyMin = 32
+/** and has no more than so many. */
+const companyMax = 256
+
 /**
  * Group commit. Turns of all instances that are ready go into one transaction; while it is being written, the next one
  * gathers. An instance has at most one turn here at a time. A batch that errors is split until the culprit stands alone.
+ * A store that is elsewhere works on several batches at once, if they are worth it: few turns wait for company instead.
  */
 export class Committer {
   readonly #journal: JournalStore
@@ -17,7 +23,8 @@ export class Committer {
   readonly #log: Logger
   readonly #isElsewhere: (id: string) => boolean
   #gathering = new Batch([], [])
-  /** Turns that are being written. */
+  /** Batches, and the turns of all of them, that are being written. */
+  #batches = 0
   #writing = 0
   #transacting = 0
   #abandoned = false
@@ -28,12 +35,16 @@ export class Committer {
   commits = 0
   turns = 0
 
+  /** How many batches may be under way. */
+  readonly batchesMax: number
+
   /** `isElsewhere`: another store writes the turns of that instance. */
-  constructor(journal: JournalStore, arm: () => void, log: Logger, isElsewhere: (id: string) => boolean = () => false) {
+  constructor(journal: JournalStore, arm: () => void, log: Logger, isElsewhere: (id: string) => boolean = () => false, batchesMax = 1) {
     this.#journal = journal
     this.#arm = arm
     this.#log = log
     this.#isElsewhere = isElsewhere
+    this.batchesMax = batchesMax
   }
 
   get idle(): boolean {
@@ -57,7 +68,11 @@ export class Committer {
     if (this.#isElsewhere(turn.instance)) return void this.#write(new Batch([turn], [listener]))
     this.#gathering.turns.push(turn)
     this.#gathering.listeners.push(listener)
-    if (this.#writing === 0) this.#arm()
+    if (this.#mayWrite) this.#arm()
+  }
+
+  get #mayWrite(): boolean {
+    return this.#batches === 0 || (this.#batches < this.batchesMax && this.#gathering.size >= companyMin)
   }
 
   /** Writes one turn in a transaction of its own, with what `run` writes there. */
@@ -86,17 +101,26 @@ export class Committer {
     this.#abandoned = true
   }
 
-  /** Writes what has gathered, unless a write is under way: then it goes next. */
+  /** Writes what has gathered, unless as many writes as may be are under way: then it goes next. */
   flush(): void {
-    if (this.#writing > 0 || this.#gathering.size === 0) return
-    const batch = this.#gathering
-    this.#gathering = new Batch([], [])
-    this.#writing = batch.size
-    void this.#write(batch).then(() => {
-      this.#writing = 0
-      if (this.#gathering.size > 0) return this.#arm()
-      this.#tellIdle()
-    })
+    while (this.#gathering.size > 0 && this.#mayWrite) {
+      const batch = this.#take()
+      this.#batches++
+      this.#writing += batch.size
+      void this.#write(batch).then(() => {
+        this.#batches--
+        this.#writing -= batch.size
+        if (this.#gathering.size > 0) return this.#mayWrite && this.#arm()
+        this.#tellIdle()
+      })
+    }
+  }
+
+  #take(): Batch {
+    const all = this.#gathering
+    const isWhole = this.batchesMax === 1 || all.size <= companyMax
+    this.#gathering = isWhole ? new Batch([], []) : all.slice(companyMax, all.size)
+    return isWhole ? all : all.slice(0, companyMax)
   }
 
   #tellIdle(): void {

@@ -1,9 +1,9 @@
 import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
-/** So many may start together. */
-const waveMax = 250
-/** The next come when so few are busy, */
+/** So many may start together, in one wave or, where several batches may be under way, in as many waves. */
+const crowdMax = 250
+/** The next come when so few are busy, but for those of the other waves, */
 const busyMax = 60
 /** or when the others have had so many commits. */
 const commitsMax = 16
@@ -16,10 +16,12 @@ const commitsMax = 16
 export class StartLine {
   readonly #pulse: Pulse
   readonly #committer: Committer
+  readonly #waveMax: number
+  readonly #busyMax: number
   #line: ((refusal?: unknown) => void)[] = []
   #next = 0
   /** How many may still start in this wave. */
-  #room = waveMax
+  #room: number
   /** Those that were written when the wave began. */
   #commits = 0
   #isClosed = false
@@ -28,6 +30,9 @@ export class StartLine {
   constructor(pulse: Pulse, committer: Committer) {
     this.#pulse = pulse
     this.#committer = committer
+    this.#waveMax = Math.ceil(crowdMax / committer.batchesMax)
+    this.#busyMax = busyMax + crowdMax - this.#waveMax
+    this.#room = this.#waveMax
     pulse.onBeat = () => this.#admit()
   }
 
@@ -56,9 +61,9 @@ export class StartLine {
   #admit(): void {
     const { commits, underWay } = this.#committer
     const busy = this.#pulse.waiting + underWay
-    if (busy < busyMax || commits - this.#commits >= commitsMax) {
+    if (busy < this.#busyMax || commits - this.#commits >= commitsMax) {
       this.#commits = commits
-      this.#room = waveMax
+      this.#room = this.#waveMax
       this.#room -= this.#call(this.#room)
     }
     if (this.#line.length > 0) this.#lookAgain()

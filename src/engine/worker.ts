@@ -82,6 +82,7 @@ export class Worker implements Runtime {
       () => this.pulse.arm(),
       host.log,
       (id) => this.#isElsewhere(id),
+      store.batchesMax,
     )
     this.transactions = store.transactions
     this.clientTransactions = store.clientTransactions

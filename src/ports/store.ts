@@ -30,6 +30,8 @@ export interface Store {
   isElsewhere?(id: string): boolean
   /** How often an engine looks for what no hint told of, where the user has not said. Undefined: as the engine likes. */
   readonly sweepMs?: number
+  /** How many commits it works on at once, of different instances. Undefined: one. */
+  readonly batchesMax?: number
   close(): Promise<void>
 }
 

@@ -72,6 +72,8 @@ class PostgresStore implements Store {
   readonly role: StoreRole
   /** Others tell what they change, so looking is only the net. */
   readonly sweepMs = 30_000
+  /** While the server works on one, the engine prepares the next. */
+  readonly batchesMax = 3
   readonly now: () => number
   readonly #hints: Hints
   readonly #end: () => Promise<void>

@@ -63,6 +63,26 @@ describe("the report beside other engines", () => {
   })
 })
 
+describe("Perdure on PostgreSQL", () => {
+  const onPostgres = (name: string, id: string, perSecond: number): EngineOutcome => ({
+    ...engine(name, { W1: measured("workflowsPerSecond", perSecond, perSecond, perSecond) }),
+    id,
+    needs: "postgres",
+  })
+  const beside = (...others: readonly EngineOutcome[]): PeersOutcome => ({ ...outcome, engines: [...outcome.engines, ...others] })
+
+  it("is compared with what is on the same server, and judged by that", () => {
+    const text = peersMarkdown(beside(onPostgres("Perdure there", "perdure-postgres", 2_000), onPostgres("DBOS", "dbos", 90)))
+    expect(text).toContain("- W1, instances a second: 22.2 (22.2–22.2) × DBOS, goal ≥ 20: met")
+    expect(text).toMatch(/on the same server:\n\n.*\n.*\n\| Perdure there \|  \|.*\n\| DBOS \| 22\.2 \(22\.2–22\.2\) \|/)
+    expect(peersTable(beside(onPostgres("Perdure there", "perdure-postgres", 1_000), onPostgres("DBOS", "dbos", 90)))).toContain("goal ≥ 20: NOT MET")
+  })
+
+  it("is not spoken of where it was not measured", () => {
+    expect(peersMarkdown(beside(onPostgres("DBOS", "dbos", 90)))).not.toContain("same server")
+  })
+})
+
 describe("the choice of engines and workloads", () => {
   const idsOf = (only?: string) => {
     const choice = choose(only)
@@ -71,14 +91,14 @@ describe("the choice of engines and workloads", () => {
   }
 
   it("always measures Perdure, and everything of a kind of which nothing is named", () => {
-    expect(idsOf("dbos, W1")).toEqual({ engines: ["perdure-sqlite", "dbos"], workloads: ["W1"] })
-    expect(idsOf("openworkflow").engines).toEqual(["perdure-sqlite", "openworkflow-sqlite", "openworkflow-postgres"])
+    expect(idsOf("dbos, W1")).toEqual({ engines: ["perdure-sqlite", "perdure-postgres", "dbos"], workloads: ["W1"] })
+    expect(idsOf("openworkflow").engines).toEqual(["perdure-sqlite", "perdure-postgres", "openworkflow-sqlite", "openworkflow-postgres"])
     expect(idsOf("openworkflow").workloads).toEqual(idsOf().workloads)
     expect(idsOf("W2").engines).toEqual(idsOf().engines)
   })
 
   it("complains of a name that nothing has", () => {
-    expect(choose("W1,nobody")).toHaveProperty("complaint", expect.stringContaining("called nobody; there are perdure-sqlite, dbos"))
+    expect(choose("W1,nobody")).toHaveProperty("complaint", expect.stringContaining("called nobody; there are perdure-sqlite, perdure-postgres, dbos"))
   })
 })
 

@@ -4,7 +4,8 @@ import { writeFileSync } from "node:fs"
 import { writeDocs } from "./docs.ts"
 import { peersTable } from "./peers/peers-report.ts"
 import { savePeersResults, toText } from "./peers/peers-results.ts"
-import { type PeersOptions, runPeers } from "./peers/peers-run.ts"
+import { ours } from "./peers/peer-list.ts"
+import { type PeersOptions, runPeers, whyNot } from "./peers/peers-run.ts"
 
 export interface PeersArguments extends PeersOptions {
   /** A file for everything that was measured. */
@@ -18,8 +19,13 @@ export async function measurePeers({ json, docs, ...options }: PeersArguments): 
   const outcome = await runPeers(options)
   console.log(`\nCounted rounds: ${options.rounds}; medians, with the lowest and the highest in brackets.\n\n${peersTable(outcome)}`)
   if (json !== undefined) writeFileSync(json, toText(outcome))
-  const [ours] = outcome.engines
-  const failed = ours === undefined || Object.values(ours.workloads).some((workload) => "reason" in workload)
+  const failed = ours.some((engine) => {
+    const measured = outcome.engines.find(({ id }) => id === engine.id)
+    return (
+      measured === undefined ||
+      options.workloads.some((workload) => !whyNot(engine, workload) && "reason" in (measured.workloads[workload.id] ?? { reason: "" }))
+    )
+  })
   if (failed) process.exitCode = 1
   if (!docs) return
   if (failed) return console.error("docs/performance.md is as it was: Perdure could not be measured")

@@ -30,6 +30,15 @@ export interface Place {
 /** What the module of an adapter exports as `open`. */
 export type OpenPeer = (place: Place) => Promise<Peer>
 
+/** Sends events from another process than the one that executes. */
+export interface Sender {
+  sendEvent: Peer["sendEvent"]
+  close(): Promise<void>
+}
+
+/** What the module of an adapter exports as `openSender`, if it can: on what another process has opened at this place. */
+export type OpenSender = (place: Place) => Promise<Sender>
+
 export type Setting = string | number | boolean
 
 /** What is known of an engine without loading it. Stands beside its adapter, as `<id>-peer.ts`. */

@@ -9,10 +9,11 @@ const workload = peerWorkloads.find((candidate) => candidate.id === workloadId)
 if (workload === undefined || place === undefined) throw new Error(`there is no workload ${String(workloadId)}`)
 
 const { open } = (await import(`./adapters/${id}.ts`)) as { readonly open: OpenPeer }
-const peer = await open(JSON.parse(place) as Place)
+const where = { id, place: JSON.parse(place) as Place }
+const peer = await open(where.place)
 try {
-  if (!workload.isCold) await workload.measure(peer)
-  process.send?.(await workload.measure(peer))
+  if (!workload.isCold) await workload.measure(peer, where)
+  process.send?.(await workload.measure(peer, where))
 } finally {
   await peer.close()
 }

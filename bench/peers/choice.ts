@@ -18,7 +18,7 @@ export function choose(only: string | undefined): Choice | { readonly complaint:
   const namedPeers = peers.filter((peer) => names.some((name) => isPeer(peer, name)))
   const namedWorkloads = peerWorkloads.filter(({ id }) => names.includes(id))
   return {
-    engines: namedPeers.length === 0 ? peers : peers.filter((peer) => peer === ours || namedPeers.includes(peer)),
+    engines: namedPeers.length === 0 ? peers : peers.filter((peer) => ours.includes(peer) || namedPeers.includes(peer)),
     workloads: namedWorkloads.length === 0 ? peerWorkloads : namedWorkloads,
   }
 }

@@ -15,8 +15,8 @@ export interface Comparison {
   readonly standings: readonly Standing[]
 }
 
-export function compare({ engines, workloads }: PeersOutcome): readonly Comparison[] {
-  const [ours] = engines
+/** With one of them, by default the first. */
+export function compare({ engines, workloads }: PeersOutcome, ours: EngineOutcome | undefined = engines[0]): readonly Comparison[] {
   return peerFigures
     .filter(({ workload }) => workloads.some(({ id }) => id === workload))
     .map((figure) => {
@@ -31,6 +31,13 @@ export function compare({ engines, workloads }: PeersOutcome): readonly Comparis
       return { figure, standings: figure.optional ? standings.filter(({ value }) => value !== undefined) : standings }
     })
     .filter(({ standings }) => standings.length > 0)
+}
+
+/** Those on PostgreSQL, which share a server, with Perdure there. None where it was not among them. */
+export function compareOnPostgres(outcome: PeersOutcome): readonly Comparison[] {
+  const engines = outcome.engines.filter(({ needs }) => needs === "postgres")
+  const ours = engines.find(({ id }) => id === "perdure-postgres")
+  return ours === undefined ? [] : compare({ ...outcome, engines }, ours)
 }
 
 function valuesOf({ workload, key }: PeerFigure, engine: EngineOutcome): readonly number[] | undefined {

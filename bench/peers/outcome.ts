@@ -2,7 +2,7 @@
 
 import type { Machine } from "../machine.ts"
 import type { Sample } from "../workload.ts"
-import type { Setting } from "./adapter.ts"
+import type { PeerDescription, Setting } from "./adapter.ts"
 
 /** Of one engine in one workload: its rounds, or why there are none. */
 export type WorkloadOutcome = { readonly rounds: readonly Sample[] } | { readonly reason: string }
@@ -10,6 +10,7 @@ export type WorkloadOutcome = { readonly rounds: readonly Sample[] } | { readonl
 export interface EngineOutcome {
   readonly id: string
   readonly name: string
+  readonly needs?: PeerDescription["needs"]
   /** By package. */
   readonly versions: Readonly<Record<string, string>>
   readonly settings: Readonly<Record<string, Setting>>
@@ -27,6 +28,6 @@ export interface PeersOutcome {
   readonly postgres?: string
   readonly rounds: number
   readonly workloads: readonly { readonly id: string; readonly title: string }[]
-  /** The first is Perdure. */
+  /** The first is Perdure on SQLite. */
   readonly engines: readonly EngineOutcome[]
 }

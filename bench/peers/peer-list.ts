@@ -3,10 +3,11 @@ import { absurd } from "./adapters/absurd-peer.ts"
 import { dbos } from "./adapters/dbos-peer.ts"
 import { openworkflowPostgres } from "./adapters/openworkflow-postgres-peer.ts"
 import { openworkflowSqlite } from "./adapters/openworkflow-sqlite-peer.ts"
+import { perdurePostgres } from "./adapters/perdure-postgres-peer.ts"
 import { perdureSqlite } from "./adapters/perdure-sqlite-peer.ts"
 import { restate } from "./adapters/restate-peer.ts"
 
-/** Ours is the first: the others are compared with it, and it is measured whatever is chosen. */
-export const ours: PeerDescription = perdureSqlite
+/** Measured whatever is chosen. The others are compared with the first; those on PostgreSQL also with the second, on the same server. */
+export const ours: readonly PeerDescription[] = [perdureSqlite, perdurePostgres]
 
-export const peers: readonly PeerDescription[] = [ours, dbos, openworkflowSqlite, openworkflowPostgres, absurd, restate]
+export const peers: readonly PeerDescription[] = [...ours, dbos, openworkflowSqlite, openworkflowPostgres, absurd, restate]

@@ -3,8 +3,9 @@
 import type { Spread } from "../measurement.ts"
 import { machineLines, spreadText, withUnit } from "../report.ts"
 import { markdownTable, textTable } from "../tables.ts"
-import { compare, type Comparison, type Standing } from "./comparison.ts"
+import { compare, compareOnPostgres, type Comparison, type Standing } from "./comparison.ts"
 import type { PeerFigure } from "./figures.ts"
+import { goalLines } from "./goals.ts"
 import type { EngineOutcome, PeersOutcome } from "./outcome.ts"
 
 export function peersTable(outcome: PeersOutcome): string {
@@ -20,6 +21,7 @@ export function peersTable(outcome: PeersOutcome): string {
   return [
     textTable({ head: ["", "figure", "engine", "measured (spread)", "against Perdure"], rows }),
     "",
+    ...goalLines(outcome).map((line) => `Perdure, Postgres: ${line}`),
     ...outcome.engines.flatMap(reasonsOf),
     ...outcome.engines.flatMap((engine) => [engineLine(engine), ...engine.remarks.map((remark) => `  ${remark}`)]),
     ...surroundings(outcome),
@@ -28,27 +30,34 @@ export function peersTable(outcome: PeersOutcome): string {
 
 export function peersMarkdown(outcome: PeersOutcome): string {
   const comparisons = compare(outcome)
-  const head = ["engine", ...comparisons.map(({ figure }) => `${figure.workload} ${figure.label}`)]
-  const table = (cell: (comparison: Comparison, standing: Standing) => string) =>
+  const onPostgres = compareOnPostgres(outcome)
+  const table = (compared: readonly Comparison[], cell: (comparison: Comparison, standing: Standing) => string) =>
     markdownTable({
-      head,
-      rows: outcome.engines.map((engine) => [
-        engine.name,
-        ...comparisons.map((comparison) => {
-          const standing = comparison.standings.find((candidate) => candidate.engine === engine)
-          return standing === undefined ? "" : cell(comparison, standing)
-        }),
-      ]),
+      head: ["engine", ...compared.map(({ figure }) => `${figure.workload} ${figure.label}`)],
+      rows: outcome.engines
+        .filter((engine) => compared.some(({ standings }) => standings.some((standing) => standing.engine === engine)))
+        .map((engine) => [
+          engine.name,
+          ...compared.map((comparison) => {
+            const standing = comparison.standings.find((candidate) => candidate.engine === engine)
+            return standing === undefined ? "" : cell(comparison, standing)
+          }),
+        ]),
     })
+  const lead = (_: Comparison, standing: Standing) =>
+    standing.value === undefined ? "not measured" : standing.lead === undefined ? "" : leadMark(standing.lead)
+  const goals = goalLines(outcome)
   const unmeasured = outcome.engines.flatMap(reasonsOf)
   return [
     `Measured on ${outcome.measuredOn} by \`npm run bench -- --peers\`: every engine does the same workloads through the same code, and they take turns, round by round. A round has a process of its own and an empty database; it comes after one that is not counted, except for memory. A figure is the median of ${outcome.rounds} rounds, with the lowest and the highest in brackets.`,
     `Perdure runs on its defaults, the others on the settings below, which were chosen for speed; nobody's durability is reduced. An engine on PostgreSQL or with a server of its own does more than one in the process with its database, and can do more: several machines can share the work. The memory of PostgreSQL is not counted. An engine that polls for work was measured while busy; it reacts more slowly when it has been idle for long.`,
     outcome.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n"),
     "How many times better Perdure is, by the ratios within the rounds; **bold** where the other engine is better:",
-    table((_, standing) => (standing.value === undefined ? "not measured" : standing.lead === undefined ? "" : leadMark(standing.lead))),
+    table(comparisons, lead),
+    ...(onPostgres.length === 0 ? [] : ["The same for Perdure on PostgreSQL and engines on the same server:", table(onPostgres, lead)]),
+    ...(goals.length === 0 ? [] : [goals.map((line) => `- ${line}`).join("\n")]),
     "The figures:",
-    table(({ figure }, standing) => valueText(figure, standing)),
+    table(comparisons, ({ figure }, standing) => valueText(figure, standing)),
     ...(unmeasured.length === 0 ? [] : [unmeasured.map((line) => `- ${line}`).join("\n")]),
     "Versions and settings:",
     outcome.engines.map((engine) => [`- ${engineLine(engine)}`, ...engine.remarks.map((remark) => `  - ${remark}`)].join("\n")).join("\n"),

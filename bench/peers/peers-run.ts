@@ -28,19 +28,19 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
   using _ = guard()
   const machine = describeMachine(options.folder)
   const notInstalled = await reasonOf(install())
-  const wantsPostgres = notInstalled === undefined && engines.some(({ needs }) => needs === "postgres")
+  const wantsPostgres = engines.some(({ needs }) => needs === "postgres")
   const started = wantsPostgres ? await attempt(startPostgres(options.folder)) : {}
   await using postgres = started.value
   const servers = { folder: options.folder, postgres }
   const hindrance = (engine: PeerDescription) =>
-    (engine === ours ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined) ?? engine.hindrance?.()
+    (ours.includes(engine) ? undefined : notInstalled) ?? (engine.needs === "postgres" ? started.reason : undefined) ?? engine.hindrance?.()
   for (const { name, reason } of engines.map((engine) => ({ name: engine.name, reason: hindrance(engine) }))) {
     if (reason !== undefined) console.log(`\n${name} is not run: ${reason}`)
   }
   const measured = new Map<PeerDescription, Record<string, WorkloadOutcome>>(engines.map((engine) => [engine, {}]))
   for (const workload of workloads) {
     console.log(`\n${workload.id}: ${workload.title}`)
-    const turns = engines.map((engine) => new Turn(engine, workload, engine.cannot?.[workload.id] ?? hindrance(engine)))
+    const turns = engines.map((engine) => new Turn(engine, workload, whyNot(engine, workload) ?? hindrance(engine)))
     for (let round = 1; round <= options.rounds; round++) for (const turn of turns) await turn.measure(`${round} of ${options.rounds}`, servers)
     for (const { engine, outcome } of turns) measured.set(engine, { ...measured.get(engine), [workload.id]: outcome })
   }
@@ -54,6 +54,10 @@ export async function runPeers(options: PeersOptions): Promise<PeersOutcome> {
     engines: [...measured].map(([engine, outcomes]) => outcomeOf(engine, outcomes, notInstalled === undefined ? versionOf : () => "not installed")),
   }
 }
+
+/** What the engine or its adapter has no means for. */
+export const whyNot = ({ id, cannot }: PeerDescription, workload: PeerWorkload) =>
+  cannot?.[workload.id] ?? (workload.sendersOf?.includes(id) === false ? "nobody has written a sender for another process" : undefined)
 
 interface Servers {
   readonly folder: string | undefined
@@ -111,11 +115,11 @@ async function measure(engine: PeerDescription, workload: PeerWorkload, { folder
 }
 
 function outcomeOf(
-  { id, name, packages, settings, remarks = [] }: PeerDescription,
+  { id, name, packages, needs, settings, remarks = [] }: PeerDescription,
   workloads: Readonly<Record<string, WorkloadOutcome>>,
   version: (name: string) => string,
 ): EngineOutcome {
-  return { id, name, versions: Object.fromEntries(packages.map((pack) => [pack, version(pack)])), settings, remarks, workloads }
+  return { id, name, ...(needs && { needs }), versions: Object.fromEntries(packages.map((pack) => [pack, version(pack)])), settings, remarks, workloads }
 }
 
 async function attempt<T>(work: Promise<T>): Promise<{ readonly value?: T; readonly reason?: string }> {

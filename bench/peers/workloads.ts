@@ -5,15 +5,24 @@ import { setTimeout as delay } from "node:timers/promises"
 import { residentSet } from "../resident-set.ts"
 import { median, quantile } from "../statistics.ts"
 import type { Sample } from "../workload.ts"
-import { type Peer, sleepMs, type WorkflowKind } from "./adapter.ts"
+import { type Peer, type Place, sleepMs, type WorkflowKind } from "./adapter.ts"
 import { rungAt } from "./doorbell.ts"
+import { otherSender } from "./other-sender.ts"
 
 export interface PeerWorkload {
   readonly id: string
   readonly title: string
   /** It is about a process that has not done it before, and so does not warm up. */
   readonly isCold?: true
-  readonly measure: (peer: Peer) => Promise<Sample>
+  /** Where it needs a second process: those whose adapters have one. */
+  readonly sendersOf?: readonly string[]
+  readonly measure: (peer: Peer, where: Where) => Promise<Sample>
+}
+
+/** For a second process. */
+export interface Where {
+  readonly id: string
+  readonly place: Place
 }
 
 const instances = 1_000
@@ -53,18 +62,24 @@ async function manyAtOnce(peer: Peer): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** Milliseconds from sending an event to the result. */
-async function eventToResult(peer: Peer): Promise<number> {
+/** Milliseconds from sending an event to the result. `send` answers when it was sent. */
+async function eventToResult(peer: Peer, send: (number: number) => Promise<bigint>): Promise<number> {
   const number = ++lastNumber
   const started = await peer.start("listener", number)
   const result = started.result()
   await rungAt(number)
   await delay(beforeEventMs.min + Math.random() * (beforeEventMs.max - beforeEventMs.min))
-  const sentAt = performance.now()
-  await peer.sendEvent(number, number)
+  const endedAt = result.then(() => process.hrtime.bigint())
+  const sentAt = await send(number)
   const received = await result
   if (received !== number) throw new Error(`the listener got ${String(received)}, not ${number}`)
-  return performance.now() - sentAt
+  return Number((await endedAt) - sentAt) / 1e6
+}
+
+async function sendHere(peer: Peer, number: number): Promise<bigint> {
+  const sentAt = process.hrtime.bigint()
+  await peer.sendEvent(number, number)
+  return sentAt
 }
 
 /** How much later than asked for the code went on. */
@@ -106,7 +121,16 @@ export const peerWorkloads: readonly PeerWorkload[] = [
   {
     id: "W5",
     title: "send an event to an instance that waits for it, until it is completed, up to 12 times",
-    measure: async (peer) => ({ eventMs: median(await repeated(12, () => eventToResult(peer))) }),
+    measure: async (peer) => ({ eventMs: median(await repeated(12, () => eventToResult(peer, (number) => sendHere(peer, number)))) }),
+  },
+  {
+    id: "W5-process",
+    title: "the same, where another process sends the event",
+    sendersOf: ["perdure-postgres", "dbos"],
+    async measure(peer, { id, place }) {
+      using sender = await otherSender(id, place)
+      return { remoteEventMs: median(await repeated(12, () => eventToResult(peer, (number) => sender.send(number)))) }
+    },
   },
   {
     id: "W6",

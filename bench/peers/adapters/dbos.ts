@@ -1,8 +1,8 @@
-import { DBOS } from "@dbos-inc/dbos-sdk"
-import { type OpenPeer, sleepMs } from "../adapter.ts"
+import { DBOS, DBOSClient } from "@dbos-inc/dbos-sdk"
+import { type OpenPeer, type OpenSender, sleepMs } from "../adapter.ts"
 import { ring } from "../doorbell.ts"
 import { dbos } from "./dbos-peer.ts"
-import { freshDatabase } from "./fresh-database.ts"
+import { databaseOf, freshDatabase } from "./fresh-database.ts"
 
 const stepOf = (i: number) => DBOS.runStep(async () => ({ i }), { name: "step" })
 
@@ -56,4 +56,9 @@ export const open: OpenPeer = async (place) => {
       await database.drop()
     },
   }
+}
+
+export const openSender: OpenSender = async (place) => {
+  const client = await DBOSClient.create({ systemDatabaseUrl: databaseOf(place) })
+  return { sendEvent: (number, value) => client.send(`listener-${number}`, value, "go"), close: () => client.destroy() }
 }

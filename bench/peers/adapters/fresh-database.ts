@@ -14,9 +14,15 @@ export async function freshDatabase({ databaseUrl }: Place): Promise<FreshDataba
   const drop = () => execute(databaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   await drop()
   await execute(databaseUrl, `CREATE DATABASE ${name}`)
+  return { url: databaseOf({ databaseUrl }), drop }
+}
+
+/** The one that another process has made there. */
+export function databaseOf({ databaseUrl }: Pick<Place, "databaseUrl">): string {
+  if (databaseUrl === undefined) throw new Error("this engine needs a PostgreSQL server")
   const url = new URL(databaseUrl)
   url.pathname = `/${name}`
-  return { url: url.href, drop }
+  return url.href
 }
 
 async function execute(url: string, sql: string): Promise<void> {

@@ -1,3 +1,5 @@
+import { byIndex } from "./planned-once.ts"
+
 /**
  * Batches of turns. What is common is written for the whole batch at once, by a few statements over arrays; each that is not needed is not
  * run. What is left over, by its kind or by what the rows say, goes one by one through `write_turn`.
@@ -5,12 +7,7 @@
  * `kinds`: null appends and does nothing else; `c` creates an instance, `s` changes what the row or the inbox says, `x` goes one by one.
  * `extras`: what a turn has beyond its journal row, as in turn-functions.ts; none has any where the array is empty.
  * `marks`: letters for what is in the batch: c, s and x as above, i takes messages out of an inbox, m sends some, t has tags.
- *
- * Statements are planned once per connection, which takes longer than to execute one for a single turn. So rows are found by indexes only,
- * whatever the planner thinks of a table that was small when it looked.
  */
-const byIndex = "SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off"
-
 export function batchFunctions(s: string): readonly string[] {
   const ended = `('completed', 'failed', 'cancelled', 'terminated')`
   const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, "runPosition" bigint, "endPosition" bigint`

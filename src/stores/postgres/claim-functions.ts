@@ -1,3 +1,5 @@
+import { byIndex } from "./planned-once.ts"
+
 /** Owners, leases, and who may have what. What concerns limits is done by the caller, under the locks of flow control. */
 export function claimFunctions(s: string): readonly string[] {
   return [
@@ -12,28 +14,40 @@ export function claimFunctions(s: string): readonly string[] {
       WHERE o.owner IS NOT NULL AND o.owner <> claimer AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.owner AND l.until > now)
     $$`,
     // What was running when its owner went must go on somewhere: it is due at once.
-    `CREATE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
+    `CREATE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
+      gone bigint[];
       resting bigint[];
     BEGIN
-      WITH gone AS (
-        SELECT i.key FROM ${s}.instance i
-        WHERE i.owner = ANY (owners) AND (only_ids IS NULL OR i.id = ANY (only_ids)) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
-        ORDER BY i.id FOR NO KEY UPDATE
-      ), changed AS (
+      -- Few of many: by their ids.
+      IF only_ids IS NULL THEN
+        gone := ARRAY(
+          SELECT i.key FROM ${s}.instance i WHERE i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+          ORDER BY i.id FOR NO KEY UPDATE
+        );
+      ELSE
+        gone := ARRAY(
+          SELECT i.key FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+          ORDER BY i.id FOR NO KEY UPDATE
+        );
+      END IF;
+      WITH changed AS (
         UPDATE ${s}.instance i SET owner = NULL, crashed = as_crashed,
           due_at = CASE WHEN i.status = 'running' THEN least(coalesce(i.due_at, now), now) ELSE i.due_at END
-        FROM gone WHERE i.key = gone.key
+        WHERE i.key = ANY (gone)
         RETURNING i.key, i.limits, i.status
       )
       SELECT array_agg(key ORDER BY key) FILTER (WHERE limits IS NOT NULL AND status IN ('sleeping', 'waiting')) INTO resting FROM changed;
       RETURN coalesce(resting, '{}');
     END $$`,
     // Workflows of instances with limits that these owners have.
-    `CREATE FUNCTION ${s}.limited_workflows(owners text[], only_ids text[]) RETURNS text[] LANGUAGE sql STABLE AS $$
-      SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i
-      WHERE i.owner = ANY (owners) AND i.limits IS NOT NULL AND (only_ids IS NULL OR i.id = ANY (only_ids))
-    $$`,
+    `CREATE FUNCTION ${s}.limited_workflows(owners text[], only_ids text[]) RETURNS text[] LANGUAGE plpgsql STABLE ${byIndex} AS $$
+    BEGIN
+      IF only_ids IS NULL THEN
+        RETURN (SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i WHERE i.owner = ANY (owners) AND i.limits IS NOT NULL);
+      END IF;
+      RETURN (SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND i.limits IS NOT NULL);
+    END $$`,
     // Where something waits: the queues and priorities of each workflow and version. A queue that is null stands for all.
     `CREATE FUNCTION ${s}.lots(workflows text[], versions text[], queues text[])
     RETURNS TABLE (workflow text, version text, queue text, priority bigint) LANGUAGE plpgsql STABLE AS $$
@@ -70,7 +84,7 @@ export function claimFunctions(s: string): readonly string[] {
         END IF;
       END LOOP;
     END $$`,
-    `CREATE FUNCTION ${s}.next_due(workflows text[], versions text[], queues text[]) RETURNS bigint LANGUAGE sql STABLE AS $$
+    `CREATE FUNCTION ${s}.next_due(workflows text[], versions text[], queues text[]) RETURNS bigint LANGUAGE sql STABLE ${byIndex} AS $$
       SELECT min(d.at) FROM ${s}.lots(workflows, versions, queues) l CROSS JOIN LATERAL (
         SELECT i.claimable_at AS at FROM ${s}.instance i
         WHERE i.workflow = l.workflow AND i.version = l.version AND i.queue = l.queue AND i.priority = l.priority AND i.claimable_at IS NOT NULL
@@ -79,7 +93,7 @@ export function claimFunctions(s: string): readonly string[] {
     $$`,
     // Undone where \`undone\` is true: something with limits is due, or was of a worker that is dead.
     `CREATE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], queues text[], most integer, lease_ms bigint, only_ids text[])
-    RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql AS $$
+    RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       now bigint := ${s}.now_ms();
       dead text[] := ${s}.dead_owners(claimer, now);
@@ -140,14 +154,14 @@ export function claimFunctions(s: string): readonly string[] {
       SELECT false, c.claimable_at, c.crashed, c.whole FROM chosen c WHERE (SELECT count(*) FROM begun) >= 0;
     END $$`,
     // Answers whether somebody else's lease is over: then there is something to claim.
-    `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+    `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       now bigint := ${s}.now_ms();
     BEGIN
       INSERT INTO ${s}.lease (worker, until) VALUES (of_worker, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until;
       RETURN ${s}.dead_owners(of_worker, now) IS NOT NULL;
     END $$`,
-    `CREATE FUNCTION ${s}.remove_instances(ids text[]) RETURNS text[] LANGUAGE plpgsql AS $$
+    `CREATE FUNCTION ${s}.remove_instances(ids text[]) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       gone bigint[];
       removed text[];

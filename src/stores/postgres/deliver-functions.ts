@@ -1,3 +1,5 @@
+import { byIndex } from "./planned-once.ts"
+
 /** Messages: into an inbox, and out of it. `mail_at` and `control_at` of the instance are kept in step under the lock of its row. */
 export function deliverFunctions(s: string): readonly string[] {
   return [
@@ -26,7 +28,7 @@ export function deliverFunctions(s: string): readonly string[] {
       RETURN 'delivered';
     END $$`,
     // Rows are locked in one order, whatever the order of the messages: two senders cannot wait for each other.
-    `CREATE FUNCTION ${s}.deliver(messages jsonb) RETURNS text[] LANGUAGE plpgsql AS $$
+    `CREATE FUNCTION ${s}.deliver(messages jsonb) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       now bigint := ${s}.now_ms();
       message jsonb;

@@ -1,0 +1,119 @@
+// A database with many instances that sleep or have ended: nothing that workers and users do all day looks through them. PostgreSQL itself
+// says how many rows were read, by scans and by indexes, whatever the plans were.
+//
+//   LONG=1  with a million of each, and how long it takes beside an empty database
+
+import pg from "pg"
+import { afterAll, describe, expect, it } from "vitest"
+import type { Store } from "../../src/ports/store.ts"
+import { postgres } from "../../src/stores/postgres/postgres.ts"
+import { claimBy, completed, creation, event, found, turn } from "../../src/testing/store-conformance/sample.ts"
+import { crowdSchema, readsOf } from "../../tools/postgres/crowded-schema.ts"
+import { TestDatabase } from "../../tools/postgres/test-database.ts"
+
+const database = new TestDatabase()
+afterAll(() => database.drop())
+
+const isLong = process.env["LONG"] === "1"
+const size = isLong ? 1_000_000 : 100_000
+const hour = 3_600_000
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function openStore(schema: string): Promise<Store & AsyncDisposable> {
+  const pool = new pg.Pool({ connectionString: database.url, max: 4 })
+  const store = await postgres({ pool, schema }).open({ now: Date.now, log, role: "worker" })
+  return Object.assign(store, {
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await pool.end()
+    },
+  })
+}
+
+let used = 0
+
+/** What workers do all day, with some instances of their own. */
+async function work({ journal, directory }: Store, asleep: string | undefined): Promise<void> {
+  const ids = Array.from({ length: 5 }, () => `mine-${++used}`)
+  const now = Date.now()
+  await journal.commit(ids.map((id) => creation(id, { createdAt: now, state: { status: "running", owner: "a" } })))
+  await journal.commit(ids.map((id) => turn(id, 3, { at: now })))
+  await journal.commit(ids.map((id) => turn(id, 4, { at: now, state: { status: "sleeping", run: 1, runPosition: 1, dueAt: now - 1 } })))
+  expect(await journal.claim(claimBy({ limit: 50 }))).toHaveLength(5)
+  expect(await journal.claim(claimBy({ limit: 50 }))).toEqual([])
+  await directory.deliver([event(found(ids[0]))])
+  expect(await journal.unread("a", 10)).toEqual([ids[0]])
+  const [message] = await journal.readInbox([found(ids[0])])
+  await journal.commit([turn(found(ids[0]), 5, { at: now, consumed: [found(message).seq] })])
+  await journal.owned("a")
+  await journal.renew("a", 30_000)
+  await journal.nextDueAt(claimBy().offers)
+  await journal.readJournal(found(ids[1]), 1)
+  await journal.commit(ids.map((id, at) => turn(id, at === 0 ? 6 : 5, { at: now, state: completed, discardInbox: true })))
+  if (asleep !== undefined) {
+    await directory.deliver([event(asleep)])
+    expect(await journal.claim(claimBy({ ids: [asleep] }))).toHaveLength(1)
+    await journal.release("a", [asleep])
+    await journal.commit([turn(asleep, 3, { at: now, discardInbox: true })])
+  }
+  await directory.remove(ids)
+}
+
+/** What users look at. */
+async function look({ directory }: Store, some: string): Promise<void> {
+  const page = { limit: 20, order: "newest" } as const
+  const first = await directory.list({}, page)
+  if (first.cursor !== undefined) await directory.list({}, { ...page, cursor: first.cursor })
+  await directory.list({ workflow: "order" }, page)
+  await directory.list({ status: ["sleeping"] }, page)
+  await directory.list({ workflow: "order", status: ["completed"] }, page)
+  await directory.list({ tag: "crowd" }, page)
+  await directory.list({ idPrefix: some }, page)
+  await directory.list({ workflow: "order" }, { ...page, order: "oldest" })
+  await directory.list({ workflow: "nobody" }, page)
+  await directory.get(some)
+  await directory.changes(await directory.latestChange(), 10)
+  await directory.changes(undefined, 10, some)
+}
+
+async function all(store: Store, asleep?: string): Promise<void> {
+  await work(store, asleep)
+  await look(store, asleep ?? "nobody")
+}
+
+/** Rows that all of it reads, as counted by the server. */
+async function cost(schema: string, run: () => Promise<void>): Promise<{ readonly sequential: number; readonly indexed: number }> {
+  const before = await readsOf(database.pool, schema)
+  await run()
+  const after = await readsOf(database.pool, schema)
+  return { sequential: after.sequential - before.sequential, indexed: after.indexed - before.indexed }
+}
+
+describe(`${size.toLocaleString("en-US")} instances that sleep and as many that have ended`, () => {
+  it("are not looked through by claims, turns, messages, lists and changes", async () => {
+    const schema = database.newSchema()
+    await openStore(schema).then((store) => store[Symbol.asyncDispose]())
+    await crowdSchema(database.pool, schema, size, { from: Date.now() - 10 * size, wakeAt: Date.now() + hour })
+    await database.pool.query(`VACUUM (ANALYZE) ${schema}.instance, ${schema}.journal, ${schema}.tag`)
+    const { sequential, indexed } = await cost(schema, async () => {
+      await using store = await openStore(schema)
+      await all(store, `sleeping-${size - 7}`)
+    })
+    // The inbox is nearly empty: there a scan is as good.
+    expect(sequential).toBeLessThan(100)
+    expect(indexed).toBeLessThan(2_000)
+  })
+
+  it("are not looked through by plans that were made when there were none", async () => {
+    const schema = database.newSchema()
+    const { sequential, indexed } = await cost(schema, async () => {
+      await using store = await openStore(schema)
+      for (let times = 0; times < 8; times++) await all(store)
+      await crowdSchema(database.pool, schema, size, { from: Date.now() - 10 * size, wakeAt: Date.now() + hour })
+      for (let times = 0; times < 5; times++) await all(store, `sleeping-${size - times}`)
+    })
+    // While there were none, a scan was as good.
+    expect(sequential).toBeLessThan(2_000)
+    expect(indexed).toBeLessThan(20_000)
+  })
+})

@@ -19,10 +19,13 @@ export class TestDatabase {
   readonly #schemas = new Set<string>()
   #used = 0
 
-  /** Default: on the server that all test files share. */
-  constructor(connections = 60, url = inject("databaseUrl")) {
+  readonly #partitions: number | undefined
+
+  /** Default: on the server that all test files share. `partitions`: of the tables of its stores. */
+  constructor(connections = 60, url = inject("databaseUrl"), partitions?: number) {
     this.url = url
     this.#poolerUrl = url === inject("databaseUrl") ? inject("poolerUrl") : undefined
+    this.#partitions = partitions
     this.pool = new pg.Pool({ connectionString: this.url, max: connections })
     // A test that kills connections does so on purpose.
     this.pool.on("error", () => {})
@@ -59,15 +62,17 @@ export class TestDatabase {
   }
 
   store(schema: string): StoreProvider {
+    const partitions = this.#partitions === undefined ? {} : { partitions: this.#partitions }
     const onSend = () => this.sent++
     return {
       name: "postgres",
       open: async (context) => {
-        if (this.#poolerUrl === undefined) return postgres({ pool: new ClockedPool(this.pool, new SessionClock(context.now), onSend), schema }).open(context)
+        if (this.#poolerUrl === undefined)
+          return postgres({ pool: new ClockedPool(this.pool, new SessionClock(context.now), onSend), schema, ...partitions }).open(context)
         const clock = new TableClock(this.pool, schema, context.now)
         await clock.install()
         const pool = new ClockedPool(this.callers, clock, onSend)
-        return postgres({ pool, schema, prepare: false, listen: { connectionString: this.url } }).open(context)
+        return postgres({ pool, schema, ...partitions, prepare: false, listen: { connectionString: this.url } }).open(context)
       },
     }
   }

@@ -110,8 +110,8 @@ export function batchFunctions(s: string): readonly string[] {
             SELECT least(m.at, now) FROM ${s}.inbox m
             WHERE m.instance = i.key AND m.kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY m.seq LIMIT 1
           ) END
-        FROM unnest(keys, ats, kinds, extras) AS t (key, at, kind, extra) CROSS JOIN LATERAL json_to_record(t.extra) AS x (${state})
-        WHERE t.kind = 's' AND t.key > 0 AND i.key = t.key AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
+        FROM unnest(ids, keys, ats, kinds, extras) AS t (id, key, at, kind, extra) CROSS JOIN LATERAL json_to_record(t.extra) AS x (${state})
+        WHERE t.kind = 's' AND t.key > 0 AND i.id = t.id AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
       END IF;
       IF strpos(marks, 't') > 0 THEN
         INSERT INTO ${s}.tag (tag, created_at, instance)

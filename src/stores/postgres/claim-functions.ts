@@ -16,25 +16,25 @@ export function claimFunctions(s: string): readonly string[] {
     // What was running when its owner went must go on somewhere: it is due at once.
     `CREATE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
-      gone bigint[];
+      gone text[];
       resting bigint[];
     BEGIN
       -- Few of many: by their ids.
       IF only_ids IS NULL THEN
         gone := ARRAY(
-          SELECT i.key FROM ${s}.instance i WHERE i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+          SELECT i.id FROM ${s}.instance i WHERE i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
           ORDER BY i.id FOR NO KEY UPDATE
         );
       ELSE
         gone := ARRAY(
-          SELECT i.key FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+          SELECT i.id FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
           ORDER BY i.id FOR NO KEY UPDATE
         );
       END IF;
       WITH changed AS (
         UPDATE ${s}.instance i SET owner = NULL, crashed = as_crashed,
           due_at = CASE WHEN i.status = 'running' THEN least(coalesce(i.due_at, now), now) ELSE i.due_at END
-        WHERE i.key = ANY (gone)
+        WHERE i.id = ANY (gone)
         RETURNING i.key, i.limits, i.status
       )
       SELECT array_agg(key ORDER BY key) FILTER (WHERE limits IS NOT NULL AND status IN ('sleeping', 'waiting')) INTO resting FROM changed;
@@ -98,7 +98,7 @@ export function claimFunctions(s: string): readonly string[] {
       now bigint := ${s}.now_ms();
       dead text[] := ${s}.dead_owners(claimer, now);
       lot record;
-      found_keys bigint[] := '{}';
+      found_ids text[] := '{}';
     BEGIN
       IF dead IS NOT NULL THEN
         IF ${s}.limited_workflows(dead, NULL) IS NOT NULL THEN
@@ -119,8 +119,8 @@ export function claimFunctions(s: string): readonly string[] {
         RETURN;
       END IF;
       IF only_ids IS NOT NULL THEN
-        found_keys := ARRAY(
-          SELECT i.key FROM ${s}.instance i
+        found_ids := ARRAY(
+          SELECT i.id FROM ${s}.instance i
           WHERE EXISTS (
             SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue)
             WHERE i.workflow = f.workflow AND i.version = f.version AND (f.queue IS NULL OR i.queue = f.queue)
@@ -129,23 +129,23 @@ export function claimFunctions(s: string): readonly string[] {
         );
       ELSE
         FOR lot IN SELECT * FROM ${s}.lots(workflows, versions, queues) LOOP
-          found_keys := found_keys || ARRAY(
-            SELECT i.key FROM ${s}.instance i
+          found_ids := found_ids || ARRAY(
+            SELECT i.id FROM ${s}.instance i
             WHERE i.workflow = lot.workflow AND i.version = lot.version AND i.queue = lot.queue AND i.priority = lot.priority
               AND i.claimable_at <= now AND i.limits IS NULL
             ORDER BY i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE SKIP LOCKED
           );
         END LOOP;
       END IF;
-      IF cardinality(found_keys) = 0 THEN
+      IF cardinality(found_ids) = 0 THEN
         RETURN;
       END IF;
       RETURN QUERY
       WITH chosen AS MATERIALIZED (
-        SELECT i.*, i AS whole FROM ${s}.instance i WHERE i.key = ANY (found_keys)
+        SELECT i.*, i AS whole FROM ${s}.instance i WHERE i.id = ANY (found_ids)
         ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most
       ), taken AS (
-        UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.key = c.key
+        UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.id = c.id
       ), begun AS (
         SELECT ${s}.free_debounce(c.uniques, c.key) FROM chosen c WHERE c.uniques IS NOT NULL AND c.due_at <= now
       ), leased AS (

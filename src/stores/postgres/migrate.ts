@@ -9,12 +9,13 @@ const patienceMs = 3_600_000
  * Brings a schema to the newest version this code knows. Any number of processes may do so at once: they stand in line for one lock,
  * which ends with the transaction. A newer schema is used as it is while it says that code of our age may.
  */
-export async function migrate(database: Database, steps: readonly Migration[] = migrations): Promise<void> {
+export async function migrate(database: Database, steps: readonly Migration[] = migrations, partitions?: number): Promise<void> {
   const newest = steps.at(-1)?.version ?? 0
   const before = await versionOf(database, database.schema)
   refuseTooNew(before, newest)
-  if (before.version >= newest) return
   const { schema } = database
+  if (before.version > 0) await refuseOtherPartitions(database, partitions)
+  if (before.version >= newest) return
   await database.transaction(async (queries, client) => {
     await client.query({
       text: `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
@@ -31,11 +32,29 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
     }
     for (const step of steps) {
       if (step.version <= version) continue
-      for (const statement of step.statements(schema)) await client.query({ text: statement, query_timeout: patienceMs })
+      for (const statement of step.statements(schema, partitions ?? 0)) await client.query({ text: statement, query_timeout: patienceMs })
       await client.query(`DELETE FROM ${schema}.meta`)
       await client.query(`INSERT INTO ${schema}.meta (version, compatible) VALUES ($1, $2)`, [step.version, step.compatible])
     }
   })
+}
+
+/** Tables are partitioned when they are made, or never. */
+async function refuseOtherPartitions(database: Database, wanted: number | undefined): Promise<void> {
+  if (wanted === undefined) return
+  const row = await database.get(
+    "partitions",
+    `SELECT count(*) AS count FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhparent JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = 'instance'`,
+    nameOf(database.schema),
+  )
+  const count = Number(row?.["count"] ?? 0)
+  if (count === wanted) return
+  throw new PerdureError(
+    "BAD_OPTION",
+    `schema ${database.schema} was made with ${count === 0 ? "no" : count} partitions, not ${wanted}; leave partitions out, or export the instances and import them into another schema`,
+    { details: { partitions: count } },
+  )
 }
 
 export interface SchemaVersion {

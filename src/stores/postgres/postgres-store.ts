@@ -24,6 +24,7 @@ interface Opening {
   readonly isGiven: boolean
   readonly types: PgModule["types"]
   readonly schema: string
+  readonly partitions?: number | undefined
   /** Where the database is, for people. */
   readonly server: string
   readonly context: StoreContext
@@ -50,7 +51,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     else await pool.end()
   }
   try {
-    await migrate(database)
+    await migrate(database, undefined, opening.partitions)
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
     const clock = new StoreClock(database, context.now)
     await clock.compare()

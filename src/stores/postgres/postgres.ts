@@ -16,6 +16,11 @@ export interface PostgresOptions {
   readonly pool?: PostgresPool
   /** The schema that holds the tables; it is created if it is not there. Default "perdure". */
   readonly schema?: string
+  /**
+   * In how many partitions, by a hash of the instance, the tables of a new schema are made: for databases of hundreds of millions of rows.
+   * Default none. It is the same for all who open the schema, or left out.
+   */
+  readonly partitions?: number
   /** Connections at most, where there is no pool. One of them listens. Default 10. */
   readonly maxConnections?: number
   /**
@@ -31,7 +36,7 @@ export interface PostgresOptions {
 
 /** A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. */
 export function postgres(options: PostgresOptions): StoreProvider {
-  const { connectionString, pool, schema = "perdure", maxConnections = 10, answerTimeout = "30s", listen, prepare = true } = options
+  const { connectionString, pool, schema = "perdure", partitions, maxConnections = 10, answerTimeout = "30s", listen, prepare = true } = options
   if ((typeof connectionString === "string") === (pool !== undefined) || connectionString === "")
     throw new PerdureError("BAD_OPTION", `postgres() needs a connectionString, such as "postgresql://user:password@host/database", or a pool of pg`)
   if (typeof schema !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(schema) || /^pg_/i.test(schema))
@@ -40,6 +45,8 @@ export function postgres(options: PostgresOptions): StoreProvider {
     throw new PerdureError("BAD_OPTION", `maxConnections is a whole number of at least 3, not ${String(maxConnections)}`)
   checkListen(listen)
   if (typeof prepare !== "boolean") throw new PerdureError("BAD_OPTION", `prepare is true or false, not ${String(prepare)}`)
+  if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions >= 2 && partitions <= 256))
+    throw new PerdureError("BAD_OPTION", `partitions is a whole number from 2 to 256, not ${String(partitions)}`)
   const answerMs = durationMs(answerTimeout, "answerTimeout")
   const servers = connectionString === undefined ? [] : serversOf(connectionString)
   return {
@@ -50,7 +57,7 @@ export function postgres(options: PostgresOptions): StoreProvider {
       const used = pool ?? ownPool(pg, servers, { max: maxConnections, ...limits })
       const ears = listen ? ownPool(pg, serversOf(listen.connectionString), { max: 1, ...limits }) : listen === false ? undefined : used
       const server = pool ? serverOfPool(pool) : servers.map(({ name }) => name).join(" or ")
-      return openPostgresStore({ pool: used, isGiven: pool !== undefined, ears, prepares: prepare, types: pg.types, schema, server, context })
+      return openPostgresStore({ pool: used, isGiven: pool !== undefined, ears, prepares: prepare, types: pg.types, schema, partitions, server, context })
     },
   }
 }

@@ -19,13 +19,16 @@ import { turnFunctions } from "./turn-functions.ts"
  *
  * Long text needs no chunks: PostgreSQL itself keeps it beside the row, in parts.
  *
+ * The three that grow, instance, journal and inbox, may be partitioned by a hash of the instance: its id, or its key.
+ *
  * `queue` is the task queue, empty for the default one. `claimable_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go out of step.
  */
 export interface Migration {
   readonly version: number
   /** The oldest code that may go on working on a database with this migration: its own highest migration. */
   readonly compatible: number
-  readonly statements: (schema: string) => readonly string[]
+  /** `partitions`: of each table that grows; 0: none is partitioned. */
+  readonly statements: (schema: string, partitions: number) => readonly string[]
 }
 
 const text = `text COLLATE "C"`
@@ -34,13 +37,19 @@ export const migrations: readonly Migration[] = [
   {
     version: 1,
     compatible: 1,
-    statements: (s) => [
+    statements: (s, partitions) => [
       `CREATE TABLE ${s}.origin (token text NOT NULL)`,
       `INSERT INTO ${s}.origin (token) VALUES (${newToken})`,
       `CREATE SEQUENCE ${s}.instance_key`,
-      `CREATE TABLE ${s}.instance (
-        key bigint PRIMARY KEY DEFAULT nextval('${s}.instance_key'),
-        id ${text} NOT NULL UNIQUE,
+      ...growing(
+        s,
+        partitions,
+        "instance",
+        "id",
+        "fillfactor = 80",
+        `
+        key bigint NOT NULL DEFAULT nextval('${s}.instance_key'),
+        id ${text} PRIMARY KEY,
         incarnation ${text} NOT NULL,
         workflow ${text} NOT NULL,
         version ${text} NOT NULL,
@@ -78,8 +87,10 @@ export const migrations: readonly Migration[] = [
             WHEN parked_on IS NOT NULL THEN least(parked_until, deadline_at, control_at)
             ELSE least(due_at, mail_at)
           END
-        ) STORED
-      ) WITH (fillfactor = 80)`,
+        ) STORED`,
+      ),
+      // Across partitions only what holds their key can be unique; the sequence sees to it.
+      `CREATE ${partitions === 0 ? "UNIQUE " : ""}INDEX instance_by_key ON ${s}.instance (key)`,
       `CREATE INDEX instance_claimable ON ${s}.instance (workflow, version, queue, priority, claimable_at, key) WHERE claimable_at IS NOT NULL`,
       `CREATE INDEX instance_limited ON ${s}.instance (workflow, version, claimable_at) WHERE limits IS NOT NULL AND claimable_at IS NOT NULL`,
       `CREATE INDEX instance_lane ON ${s}.instance (workflow, version, queue, priority, lane, claimable_at, key)
@@ -94,7 +105,13 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE ${s}.tag (tag ${text} NOT NULL, created_at bigint NOT NULL, instance bigint NOT NULL, PRIMARY KEY (tag, created_at, instance))`,
       // The turns of one batch share a block of numbers.
       `CREATE SEQUENCE ${s}.journal_seq INCREMENT BY 65536`,
-      `CREATE TABLE ${s}.journal (
+      ...growing(
+        s,
+        partitions,
+        "journal",
+        "instance",
+        undefined,
+        `
         instance bigint NOT NULL,
         position bigint NOT NULL,
         count integer NOT NULL,
@@ -105,19 +122,26 @@ export const migrations: readonly Migration[] = [
         turn ${text} NOT NULL,
         entries text NOT NULL,
         blobs text[],
-        PRIMARY KEY (instance, position)
-      )`,
+        PRIMARY KEY (instance, position)`,
+      ),
       `CREATE INDEX journal_changes ON ${s}.journal (xid, seq)`,
-      `CREATE TABLE ${s}.inbox (
-        seq bigint GENERATED ALWAYS AS IDENTITY,
+      `CREATE SEQUENCE ${s}.inbox_seq`,
+      ...growing(
+        s,
+        partitions,
+        "inbox",
+        "instance",
+        undefined,
+        `
+        seq bigint NOT NULL DEFAULT nextval('${s}.inbox_seq'),
         instance bigint NOT NULL,
         kind text NOT NULL,
         at bigint NOT NULL,
         topic text,
         event_id ${text},
         payload text,
-        PRIMARY KEY (instance, seq)
-      )`,
+        PRIMARY KEY (instance, seq)`,
+      ),
       `CREATE TABLE ${s}.lease (worker ${text} PRIMARY KEY, until bigint NOT NULL)`,
       `CREATE TABLE ${s}.slot (limit_key ${text} NOT NULL, instance bigint NOT NULL, PRIMARY KEY (limit_key, instance))`,
       `CREATE TABLE ${s}.limits (
@@ -158,6 +182,19 @@ export const migrations: readonly Migration[] = [
     ],
   },
 ]
+
+/** A table that has a row or more for each instance, in partitions if that is wanted. */
+function growing(s: string, partitions: number, table: string, key: string, storage: string | undefined, columns: string): readonly string[] {
+  const stored = storage === undefined ? "" : ` WITH (${storage})`
+  if (partitions === 0) return [`CREATE TABLE ${s}.${table} (${columns})${stored}`]
+  return [
+    `CREATE TABLE ${s}.${table} (${columns}) PARTITION BY HASH (${key})`,
+    ...Array.from(
+      { length: partitions },
+      (_, at) => `CREATE TABLE ${s}.${table}_p${at} PARTITION OF ${s}.${table} FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${at})${stored}`,
+    ),
+  ]
+}
 
 /** The clock that decides leases and what is due, for all processes alike. Tests move it by the setting, of their own connections only. */
 function clockFunction(s: string): string {

@@ -70,7 +70,9 @@ export function batchFunctions(s: string): readonly string[] {
         SELECT i.key, t.position, t.count, t.run, t.at, first_seq + t.n, t.turn, t.entries
         FROM unnest(ids, incarnations, turns, positions, counts, runs, ats, entries, kinds, seen)
           WITH ORDINALITY AS t (id, incarnation, turn, position, count, run, at, entries, kind, seen, n)
-        JOIN ${s}.instance i ON i.id = t.id AND i.incarnation = t.incarnation
+        CROSS JOIN LATERAL (
+          SELECT n.key, n.id, n.status, n.limits, n.uniques FROM ${s}.instance n WHERE n.id = t.id AND n.incarnation = t.incarnation OFFSET 0
+        ) i
         WHERE CASE
             WHEN t.kind IS NULL THEN i.status NOT IN ${ended} AND i.limits IS NULL
             WHEN t.kind = 's' THEN i.limits IS NULL AND i.uniques IS NULL
@@ -92,7 +94,7 @@ export function batchFunctions(s: string): readonly string[] {
       IF has_mail AND strpos(marks, 'i') > 0 THEN
         DELETE FROM ${s}.inbox m
         USING unnest(keys, kinds, extras) AS t (key, kind, extra) CROSS JOIN LATERAL json_to_record(t.extra) AS x (consumed bigint[], "discardInbox" boolean)
-        WHERE t.kind = 's' AND t.key > 0 AND m.instance = t.key AND (x."discardInbox" OR m.seq = ANY (x.consumed));
+        WHERE m.instance = ANY (keys) AND t.kind = 's' AND t.key > 0 AND m.instance = t.key AND (x."discardInbox" OR m.seq = ANY (x.consumed));
       END IF;
       IF strpos(marks, 's') > 0 THEN
         UPDATE ${s}.instance i SET
@@ -111,7 +113,7 @@ export function batchFunctions(s: string): readonly string[] {
             WHERE m.instance = i.key AND m.kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY m.seq LIMIT 1
           ) END
         FROM unnest(ids, keys, ats, kinds, extras) AS t (id, key, at, kind, extra) CROSS JOIN LATERAL json_to_record(t.extra) AS x (${state})
-        WHERE t.kind = 's' AND t.key > 0 AND i.id = t.id AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
+        WHERE i.id = ANY (ids) AND t.kind = 's' AND t.key > 0 AND i.id = t.id AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
       END IF;
       IF strpos(marks, 't') > 0 THEN
         INSERT INTO ${s}.tag (tag, created_at, instance)

@@ -123,7 +123,7 @@ export function claimFunctions(s: string): readonly string[] {
           SELECT i.id FROM ${s}.instance i
           WHERE EXISTS (
             SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue)
-            WHERE i.workflow = f.workflow AND i.version = f.version AND (f.queue IS NULL OR i.queue = f.queue)
+            WHERE i.workflow = f.workflow AND i.version = f.version AND (f.queue IS NULL OR i.queue = f.queue) OFFSET 0
           ) AND i.id = ANY (only_ids) AND i.claimable_at <= now AND i.limits IS NULL
           ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE OF i SKIP LOCKED
         );
@@ -145,7 +145,7 @@ export function claimFunctions(s: string): readonly string[] {
         SELECT i.*, i AS whole FROM ${s}.instance i WHERE i.id = ANY (found_ids)
         ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most
       ), taken AS (
-        UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.id = c.id
+        UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.id = ANY (found_ids) AND i.id = c.id
       ), begun AS (
         SELECT ${s}.free_debounce(c.uniques, c.key) FROM chosen c WHERE c.uniques IS NOT NULL AND c.due_at <= now
       ), leased AS (
@@ -165,17 +165,20 @@ export function claimFunctions(s: string): readonly string[] {
     DECLARE
       gone bigint[];
       removed text[];
+      tagged record;
     BEGIN
       WITH ended AS (
         SELECT i.key, i.id FROM ${s}.instance i
         WHERE i.id = ANY (ids) AND i.status IN ('completed', 'failed', 'cancelled', 'terminated') ORDER BY i.id FOR UPDATE
       )
       SELECT array_agg(key), array_agg(id) INTO gone, removed FROM ended;
-      DELETE FROM ${s}.tag t USING ${s}.instance i, jsonb_array_elements_text(i.tags::jsonb) g
-      WHERE i.key = ANY (gone) AND i.tags IS NOT NULL AND t.tag = g AND t.created_at = i.created_at AND t.instance = i.key;
+      FOR tagged IN SELECT i.key, i.created_at, i.tags FROM ${s}.instance i WHERE i.id = ANY (removed) AND i.tags IS NOT NULL LOOP
+        DELETE FROM ${s}.tag t
+        WHERE t.tag = ANY (ARRAY(SELECT jsonb_array_elements_text(tagged.tags::jsonb))) AND t.created_at = tagged.created_at AND t.instance = tagged.key;
+      END LOOP;
       DELETE FROM ${s}.inbox WHERE instance = ANY (gone);
       DELETE FROM ${s}.journal WHERE instance = ANY (gone);
-      DELETE FROM ${s}.instance WHERE key = ANY (gone);
+      DELETE FROM ${s}.instance WHERE id = ANY (removed);
       RETURN coalesce(removed, '{}');
     END $$`,
   ]

@@ -143,12 +143,13 @@ export function turnFunctions(s: string): readonly string[] {
     `CREATE FUNCTION ${s}.annotate(of_key bigint, x jsonb, of_at bigint) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
       created bigint;
+      before text;
     BEGIN
       UPDATE ${s}.instance i SET updated_at = of_at, memo = CASE WHEN x ? 'memo' THEN x->>'memo' ELSE i.memo END WHERE i.key = of_key
-      RETURNING i.created_at INTO created;
+      RETURNING i.created_at, i.tags INTO created, before;
       IF x ? 'tags' THEN
-        DELETE FROM ${s}.tag t USING ${s}.instance i, jsonb_array_elements_text(i.tags::jsonb) g
-        WHERE i.key = of_key AND t.tag = g AND t.created_at = created AND t.instance = of_key;
+        DELETE FROM ${s}.tag t
+        WHERE t.tag = ANY (ARRAY(SELECT jsonb_array_elements_text(before::jsonb))) AND t.created_at = created AND t.instance = of_key;
         INSERT INTO ${s}.tag (tag, created_at, instance) SELECT g, created, of_key FROM jsonb_array_elements_text(x->'tags') g ON CONFLICT DO NOTHING;
         UPDATE ${s}.instance i SET tags = CASE WHEN jsonb_array_length(x->'tags') = 0 THEN NULL ELSE (x->'tags')::text END WHERE i.key = of_key;
       END IF;

@@ -32,7 +32,7 @@ export async function schemaVersion(database: Database): Promise<SchemaVersion> 
 }
 
 export function pendingMigrations(version: number): readonly { readonly version: number; readonly statements: number }[] {
-  return migrations.filter((step) => step.version > version).map((step) => ({ version: step.version, statements: step.statements("s").length }))
+  return migrations.filter((step) => step.version > version).map((step) => ({ version: step.version, statements: step.statements("s", 0).length }))
 }
 
 export async function migrateDatabase(database: Database): Promise<void> {

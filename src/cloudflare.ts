@@ -3,9 +3,11 @@ import type { EventMap } from "./core/workflow.ts"
 import type { WorkflowSource } from "./core/workflow-source.ts"
 import { BaseWorkflow as ClientWorkflow } from "./dialects/class/base-workflow.ts"
 import type { Client } from "./engine/client.ts"
+import { declaredNumbers } from "./engine/flow-control.ts"
 import type { EngineOptions } from "./engine/settings.ts"
 import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
 import { InstanceObject } from "./hosts/cloudflare/instance-object.ts"
+import { LimitObject } from "./hosts/cloudflare/limit-object.ts"
 import type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
 import { IndexOverview } from "./hosts/cloudflare/overviews.ts"
 import { StubNetwork } from "./hosts/cloudflare/stub-network.ts"
@@ -14,7 +16,8 @@ import { workerApp, type WorkerApp, type WorkerAppOptions } from "./http/worker-
 import type { Logger } from "./ports/host.ts"
 import { EdgeStore } from "./stores/cloudflare/edge-store.ts"
 import { IndexSender } from "./stores/cloudflare/index-sender.ts"
-import { partOf } from "./stores/cloudflare/object-name.ts"
+import { limitKeyOf, limitName, partOf, roleOf } from "./stores/cloudflare/object-name.ts"
+import { PermitSender } from "./stores/cloudflare/permit-sender.ts"
 import { ShardedChanges } from "./stores/cloudflare/sharded-changes.ts"
 import { ShardedIndex } from "./stores/cloudflare/sharded-index.ts"
 import { ShardLayout, type ShardOptions } from "./stores/cloudflare/shard-layout.ts"
@@ -22,6 +25,8 @@ import { ObjectSqlDriver } from "./stores/sqlite/object-sql-driver.ts"
 import type { ObjectStorage } from "./stores/sqlite/object-storage.ts"
 import { objectStore } from "./stores/sqlite/object-store.ts"
 import { objectTableParts, SqliteObjectTables } from "./stores/sqlite/object-tables.ts"
+import { SqliteLimitKey } from "./stores/sqlite/limits/sqlite-limit-key.ts"
+import { SqliteObjectPermits } from "./stores/sqlite/sqlite-object-permits.ts"
 import { SqliteIndexShard } from "./stores/sqlite/shards/sqlite-index-shard.ts"
 
 export interface WorkflowRunnerOptions
@@ -46,11 +51,15 @@ export function createWorkflowRunner({
 }: WorkflowRunnerOptions): WorkflowRunnerClass {
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
   const layout = new ShardLayout(shards)
+  const numbersOf = declaredNumbers(workflows)
   return workflowRunnerClass((state, env) => {
     const storage = state.storage as typeof state.storage & ObjectStorage
     const now = () => Date.now()
-    const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), now)
-    const network = new StubNetwork(() => namespaceOf(env, binding))
+    const driver = new ObjectSqlDriver(storage, objectTableParts)
+    const tables = new SqliteObjectTables(driver, now)
+    const permits = new SqliteObjectPermits(driver)
+    const network = new StubNetwork(() => namespaceOf(env, binding), limitName)
+    const slots = new PermitSender(permits, (key) => network.limit(key), now, log)
     const shardOf = (name: string) => network.shard(name)
     const overview = new ShardedIndex(layout, shardOf)
     const { name } = state.id
@@ -60,6 +69,8 @@ export function createWorkflowRunner({
       tables,
       network,
       index: new IndexSender(tables, layout, shardOf, now, log),
+      slots,
+      permits,
       layout: shards,
       workflows,
       options,
@@ -68,21 +79,26 @@ export function createWorkflowRunner({
       openStore: (own, onWritten) => ({
         name: "edge",
         open: async (context) => {
-          const local = await objectStore(storage, tables.outlet).open(context)
-          return new EdgeStore({ local, own, network, overview, onWritten })
+          const local = await objectStore(storage, tables.outlet, permits).open(context)
+          return new EdgeStore({ local, own, network, overview, permits: slots, onWritten })
         },
       }),
     })
     return {
       instance: partOf(name, "instance", () => instance),
       shard: partOf(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(storage), now)),
+      isLimit: () => name !== undefined && roleOf(name).kind === "limit",
+      limit: partOf(name, "limit", () => {
+        const limit = new SqliteLimitKey(new ObjectSqlDriver(storage), now, numbersOf)
+        return new LimitObject(limitKeyOf(name), limit, storage, network, now, log)
+      }),
     }
   })
 }
 
 /** A client of the instances behind the binding. */
 export function workflowClient(binding: ObjectNamespace): Client {
-  const network = new StubNetwork(() => binding)
+  const network = new StubNetwork(() => binding, limitName)
   const overview = new IndexOverview(async () => {
     const layout = new ShardLayout(await client.layout())
     const index = new ShardedIndex(layout, (name) => network.shard(name))

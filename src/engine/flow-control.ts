@@ -4,11 +4,11 @@ import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, concurrencyLimits, keptAtRest, unlimited, type FlowFunction, type FlowOptions } from "../core/flow-options.ts"
 import { namedLimits, rateName } from "../core/limit-names.ts"
-import { lengthProblemOf } from "../core/limits.ts"
+import { defaultLimits, lengthProblemOf } from "../core/limits.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { FlowTraits, LimitUse, UniqueUse, WorkflowLimits } from "../ports/flow-control.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
-import type { WorkflowRegistry } from "./registry.ts"
+import { WorkflowRegistry } from "./registry.ts"
 
 /** Turns what workflows say about flow control into the keys and numbers that stores count by. */
 
@@ -75,6 +75,15 @@ export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLim
     }
     return { workflow, limits: [...limits.values()] }
   })
+}
+
+/** What the code says of a limit; undefined: it does not know it. */
+export function declaredNumbers(workflows: readonly AnyWorkflow[]): (use: LimitUse) => { readonly max: number; readonly perMs?: number } | undefined {
+  const declared = new Map<string, { readonly max: number; readonly perMs?: number }>()
+  const registry = new WorkflowRegistry(workflows, defaultLimits)
+  for (const { workflow, limits } of declaredLimits(registry)) for (const { name, ...numbers } of limits) declared.set(`${workflow}/${name}`, numbers)
+  // A limit that the workflow does not have any more counts no longer.
+  return ({ workflow, name }) => declared.get(`${workflow}/${name}`) ?? (registry.versions(workflow).length > 0 ? { max: unlimited } : undefined)
 }
 
 /** A limit as stores have it. */

@@ -9,6 +9,24 @@ export interface LimitKey {
   slotAsk(ask: SlotAsk): Promise<SlotAnswer>
   /** Gives back the slot, or leaves the line. */
   slotGive(member: SlotMember): Promise<void>
+  /** The id of one who has a slot. */
+  slotHolder(): Promise<string | undefined>
+}
+
+/** What a key keeps, for whoever keeps it going. */
+export interface LimitTables extends LimitKey {
+  /** The numbers of the limit may be others than before. */
+  numbersChanged(): void
+  /** Lets in whose time has come. */
+  wake(): void
+  nextDueAt(): number | undefined
+  /** Members that have their slots and have not asked since. */
+  untold(limit: number): readonly SlotMember[]
+  told(member: SlotMember): void
+  isWaitedFor(): boolean
+  /** Somebody waits, and these have slots but were not heard of since a time. */
+  suspects(since: number, limit: number): readonly SlotMember[]
+  seen(member: SlotMember): void
 }
 
 export interface SlotMember {

@@ -1,5 +1,6 @@
 import type { Delivery } from "./directory.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "./journal-store.ts"
+import type { LimitKey } from "./limit-key.ts"
 import type { OutgoingMessage } from "./object-tables.ts"
 
 /** What objects of the class answer to each other. */
@@ -17,4 +18,5 @@ export interface ObjectPeer {
 /** Finds other objects by their names. */
 export interface ObjectNetwork {
   peer(name: string): ObjectPeer
+  limit(key: string): LimitKey
 }

@@ -23,6 +23,7 @@ export default defineConfig({
         durableObjects: {
           BARE: { className: "BareObject", useSQLite: true },
           WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },
+          FLOW_RUNNER: { className: "FlowRunner", useSQLite: true },
           SHARD_RUNNER: { className: "ShardRunner", useSQLite: true },
           TROUBLE_RUNNER: { className: "TroubleRunner", useSQLite: true },
         },

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers"
 
 export { WorkflowRunner } from "./sample-runner.ts"
+export { FlowRunner } from "./flow-runner.ts"
 export { ShardRunner } from "./shard-runner.ts"
 export { TroubleRunner } from "./trouble-runner.ts"
 

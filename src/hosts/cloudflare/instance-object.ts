@@ -9,7 +9,9 @@ import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Logger } from "../../ports/host.ts"
+import type { SlotMember } from "../../ports/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/object-network.ts"
+import type { ObjectPermits } from "../../ports/object-permits.ts"
 import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import { AlarmClock } from "./alarm-clock.ts"
@@ -29,8 +31,10 @@ export interface ObjectSpec {
   readonly storage: ObjectStorage
   readonly tables: ObjectTables
   readonly network: ObjectNetwork
-  /** What tells the index of the object's instance. */
+  /** What tells the index of the object's instance, and what asks for its slots. */
   readonly index: Teller
+  readonly slots: Teller
+  readonly permits: Pick<ObjectPermits, "holds" | "isEmpty">
   /** For clients, who have nothing but the binding. */
   readonly layout: unknown
   readonly workflows: readonly WorkflowSource[]
@@ -63,7 +67,7 @@ export class InstanceObject {
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
     this.#sender = new OutboxSender(tables, network, () => this.#host.now(), this.#host.log)
-    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(this.#sender.nextTryAt, spec.index.nextTryAt))
+    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(this.#sender.nextTryAt, spec.index.nextTryAt, spec.slots.nextTryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -172,6 +176,17 @@ export class InstanceObject {
     return deliveries
   }
 
+  /** A limit has a slot for the instance, which asks for it. */
+  async slotHint(): Promise<void> {
+    if (!this.#tables.isThere() || this.#tables.standing() === undefined) return
+    await this.#open()
+    this.#spec.slots.send(() => this.#onSent(), true)
+  }
+
+  async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
+    return this.#tables.isThere() && this.#spec.permits.holds(member, key)
+  }
+
   /** Never throws: an alarm that fails a few times is not set again. */
   async alarm(): Promise<void> {
     try {
@@ -187,6 +202,7 @@ export class InstanceObject {
       }
       this.#sender.send(() => this.#onSent(), true)
       this.#spec.index.send(() => this.#onSent(), true)
+      this.#spec.slots.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
       this.#clock.rearm()
     } catch (error) {
@@ -224,6 +240,7 @@ export class InstanceObject {
   #afterWrite(): void {
     this.#sender.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
+    this.#spec.slots.send(() => this.#onSent())
     this.#clock.rearm()
   }
 
@@ -237,6 +254,7 @@ export class InstanceObject {
     const tables = this.#tables
     if (this.#births > 0 || !tables.isThere() || tables.standing() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined) return
     // The index is told first: nobody else would know what is to be taken out of it.
+    if (!this.#spec.permits.isEmpty()) return this.#spec.slots.send(() => this.#onSent())
     if (tables.indexNews().removed !== undefined) return this.#spec.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined

@@ -1,12 +1,15 @@
 import type { Delivery } from "../../ports/directory.ts"
 import type { IndexShard } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { LimitKey, SlotMember } from "../../ports/limit-key.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { ObjectNamespace } from "./platform.ts"
 
 /** The calls that objects of the class answer, as their stubs have them. */
-export interface RunnerStub extends IndexShard {
+export interface RunnerStub extends IndexShard, LimitKey {
+  slotHint(): Promise<void>
+  holdsSlot(member: SlotMember, key: string): Promise<boolean>
   /** A method of the client, with its arguments and its answer encoded. */
   ask(id: string, method: string, args: string): Promise<string>
   peerGet(id: string): Promise<InstanceRow | undefined>
@@ -31,12 +34,24 @@ export function stubOf(namespace: ObjectNamespace, name: string, { locationHint 
 export class StubNetwork implements ObjectNetwork {
   readonly #namespace: () => ObjectNamespace
 
-  constructor(namespace: () => ObjectNamespace) {
+  readonly #limitName: (key: string) => string
+
+  /** `limitName`: what the object of a key is called. */
+  constructor(namespace: () => ObjectNamespace, limitName: (key: string) => string) {
     this.#namespace = namespace
+    this.#limitName = limitName
   }
 
   shard(name: string): IndexShard {
     return stubOf(this.#namespace(), name)
+  }
+
+  limit(key: string): LimitKey {
+    return stubOf(this.#namespace(), this.#limitName(key))
+  }
+
+  member(id: string): Pick<RunnerStub, "slotHint" | "holdsSlot"> {
+    return stubOf(this.#namespace(), id)
   }
 
   peer(name: string): ObjectPeer {

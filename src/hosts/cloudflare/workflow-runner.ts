@@ -13,8 +13,10 @@ import type {
   IndexUpdate,
 } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/limit-key.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { InstanceObject } from "./instance-object.ts"
+import type { LimitObject } from "./limit-object.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
 
@@ -55,6 +57,8 @@ export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunn
 export interface RunnerParts {
   instance(): InstanceObject
   shard(): IndexShard
+  limit(): LimitObject
+  isLimit(): boolean
 }
 
 /** `open`: what an object of the class is made of. */
@@ -164,7 +168,28 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#parts.shard().indexChanges(request)
     }
 
+    async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
+      return this.#parts.limit().slotAsk(ask)
+    }
+
+    async slotGive(member: SlotMember): Promise<void> {
+      return this.#parts.limit().slotGive(member)
+    }
+
+    async slotHolder(): Promise<string | undefined> {
+      return this.#parts.limit().slotHolder()
+    }
+
+    async slotHint(): Promise<void> {
+      return this.#object.slotHint()
+    }
+
+    async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
+      return this.#object.holdsSlot(member, key)
+    }
+
     async alarm(): Promise<void> {
+      if (this.#parts.isLimit()) return this.#parts.limit().alarm()
       return this.#object.alarm()
     }
   }

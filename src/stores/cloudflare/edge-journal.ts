@@ -1,4 +1,5 @@
 import { isTerminal } from "../../core/status.ts"
+import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SharedParts } from "./edge-store.ts"
 
@@ -16,7 +17,8 @@ export class EdgeJournal implements JournalStore {
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const claimed = await this.#local.claim(request)
-    if (claimed.length > 0) this.#parts.onWritten()
+    // One that is not claimed may have been parked.
+    this.#parts.onWritten()
     return claimed
   }
 
@@ -43,9 +45,31 @@ export class EdgeJournal implements JournalStore {
     const [first] = turns
     // The committer sends what is elsewhere on its own.
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
+    const unique = first === undefined ? [] : await this.#lackingKeys(first)
+    if (first !== undefined && unique.length > 0) return this.#commitWithKeys(first, turns, unique)
     const outcomes = await this.#local.commit(turns)
     this.#parts.onWritten()
     return outcomes
+  }
+
+  /** Keys that are to be had before the turn: of an instance that begins to be, or to be again. */
+  async #lackingKeys({ instance, create, state }: Turn): Promise<readonly UniqueUse[]> {
+    if (create) return create.flow?.unique ?? []
+    if (state?.status !== "queued") return []
+    const row = await this.#parts.local.directory.get(instance)
+    const unique = row && isTerminal(row.status) ? (row.flow?.unique ?? []) : []
+    return unique.filter(({ kind }) => kind === "singleton")
+  }
+
+  async #commitWithKeys({ instance, incarnation }: Turn, turns: readonly Turn[], unique: readonly UniqueUse[]): Promise<readonly TurnOutcome[]> {
+    const { permits } = this.#parts
+    try {
+      if (!(await permits.reserve({ id: instance, incarnation }, unique))) return turns.map(() => "lost" as const)
+      return await this.#local.commit(turns)
+    } finally {
+      permits.settled(unique)
+      this.#parts.onWritten()
+    }
   }
 
   /** An instance that begins in another object. */
@@ -85,6 +109,6 @@ export class EdgeJournal implements JournalStore {
 
 /** What goes to another object is data only. Whether its parent is under way has been seen to here: it does not know. */
 function plainTurn(turn: Turn): Turn {
-  const { position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends } = turn
-  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends }
+  const { position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends, ifQueued } = turn
+  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends, ifQueued }
 }

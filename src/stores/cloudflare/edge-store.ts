@@ -3,7 +3,9 @@ import type { Directory } from "../../ports/directory.ts"
 import type { JournalStore } from "../../ports/journal-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
 import { EdgeDirectory, type Overview } from "./edge-directory.ts"
+import { EdgeFlow } from "./edge-flow.ts"
 import { EdgeJournal } from "./edge-journal.ts"
+import type { PermitSender } from "./permit-sender.ts"
 
 export interface EdgeParts {
   /** The store in the object's own database. */
@@ -11,6 +13,8 @@ export interface EdgeParts {
   /** The id of the object's instance. */
   readonly own: () => string | undefined
   readonly network: ObjectNetwork
+  /** The slots of the object's instance. */
+  readonly permits: PermitSender
   /** What is asked of all instances together. */
   readonly overview: Overview
   /** Called after each write, before anything else can happen in the object. */
@@ -39,7 +43,7 @@ export class EdgeStore implements Store {
     this.journal = new EdgeJournal({ ...parts, lease })
     this.directory = new EdgeDirectory({ ...parts, lease })
     this.schedules = local.schedules
-    this.flow = local.flow
+    this.flow = new EdgeFlow(parts)
     const { transactions } = local
     this.transactions = transactions && {
       transact: async (run) => {

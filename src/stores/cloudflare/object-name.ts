@@ -32,6 +32,12 @@ export function limitName(key: string): string {
   return `${reservedMark}limit:${key}`
 }
 
+/** The key of the object that has this name. */
+export function limitKeyOf(name: string | undefined): string {
+  const role = name === undefined ? undefined : roleOf(name)
+  return role?.kind === "limit" ? role.key : ""
+}
+
 export function roleOf(name: string): ObjectRole {
   if (!name.startsWith(reservedMark)) return { kind: "instance", id: name }
   const [, kind, rest = ""] = /^@([a-z]+):([^]+)$/.exec(name) ?? []

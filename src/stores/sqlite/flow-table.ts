@@ -1,4 +1,6 @@
+import { unlimited } from "../../core/flow-options.ts"
 import type { LimitUse } from "../../ports/flow-control.ts"
+import type { IsPermitted } from "../../ports/object-permits.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import type { FlowRows } from "../admission.ts"
 import { type LimitNumbers, recordColumns, type StoredFlowRecord, toRecord } from "../flow-rows.ts"
@@ -10,6 +12,7 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   readonly now: () => number
   /** Let in, or given a time, by the transaction that is under way. */
   readonly letIn: string[] = []
+  readonly #isPermitted: IsPermitted | undefined
   readonly #record: SqlStatement
   readonly #numbers: SqlStatement
   readonly #used: SqlStatement
@@ -25,8 +28,10 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   readonly #save: SqlStatement
   readonly #dueNow: SqlStatement
 
-  constructor(driver: SqlDriver, now: () => number) {
+  /** `isPermitted`: slots are given out elsewhere, and this one is ours or not; whatever the numbers are. */
+  constructor(driver: SqlDriver, now: () => number, isPermitted?: IsPermitted) {
     this.now = now
+    this.#isPermitted = isPermitted
     this.#record = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE key = ?`)
     this.#numbers = driver.prepare(`SELECT max, per_ms, set_max, set_per_ms FROM perdure_limit WHERE workflow = ? AND name = ?`)
     this.#used = driver.prepare(`SELECT count(*) AS count FROM perdure_slot WHERE limit_key = ?`)
@@ -52,6 +57,7 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   }
 
   numbers(use: LimitUse): LimitNumbers {
+    if (this.#isPermitted) return { ...use, max: this.#isPermitted(use) ? unlimited : 0 }
     const row = this.#numbers.get(toText(use.workflow), toText(use.name))
     return row === undefined ? use : (setNumbers(row) ?? declaredNumbers(row))
   }

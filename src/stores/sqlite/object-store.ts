@@ -8,13 +8,14 @@ import type { ObjectStorage } from "./object-storage.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
+import type { SqliteObjectPermits } from "./sqlite-object-permits.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
 
-/** A store in the database of one Durable Object. The first that opens it in the object is its worker. `outlet`: other instances are elsewhere. */
-export function objectStore(storage: ObjectStorage, outlet?: TurnOutlet): StoreProvider {
-  return { name: "object", open: async (context) => new ObjectStore(storage, context, outlet) }
+/** A store in the database of one Durable Object. The first that opens it in the object is its worker. `outlet`: other instances are elsewhere, and so are slots. */
+export function objectStore(storage: ObjectStorage, outlet?: TurnOutlet, permits?: SqliteObjectPermits): StoreProvider {
+  return { name: "object", open: async (context) => new ObjectStore(storage, context, outlet, permits) }
 }
 
 class ObjectStore implements Store {
@@ -29,17 +30,24 @@ class ObjectStore implements Store {
   #role: StoreRole = "client"
   readonly #listening = new Set<() => void>()
 
-  constructor(storage: ObjectStorage, { now, role }: StoreContext, outlet?: TurnOutlet) {
+  constructor(storage: ObjectStorage, { now, role }: StoreContext, outlet?: TurnOutlet, permits?: SqliteObjectPermits) {
     this.#driver = new ObjectSqlDriver(storage, objectParts)
     migrate(this.#driver, objectMigrations)
-    this.#tables = sqliteTables(this.#driver, now, outlet)
+    this.#tables = sqliteTables(this.#driver, now, outlet, permits?.isPermitted)
     this.journal = new SqliteJournalStore(this.#tables)
     this.directory = new SqliteDirectory(this.#tables)
     this.schedules = new SqliteScheduleStore(this.#tables)
     this.transactions = new SqliteTransactions(this.#tables)
     this.flow = new SqliteFlowControl(this.#tables)
+    if (permits) this.#follow(permits)
     this.#mayWork = role === "worker"
     this.#becomeWorker()
+  }
+
+  #follow(permits: SqliteObjectPermits): void {
+    const { flow } = this.#tables
+    permits.admit = (keys) => flow.transaction(() => flow.admission.changed(keys))
+    permits.admitHeld()
   }
 
   get role(): StoreRole {

@@ -11,6 +11,7 @@ import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
 import { objectMigrations, objectParts } from "./object-schema.ts"
+import { permitParts } from "./sqlite-object-permits.ts"
 import { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 
@@ -40,7 +41,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
 
 /** What makes a table of an instance's object that is not there yet: most objects never need most of them. */
 export function objectTableParts(name: string): readonly string[] {
-  return parts[name] ?? objectParts(name)
+  return parts[name] ?? permitParts[name] ?? objectParts(name)
 }
 
 const refusedForMs = 24 * 60 * 60 * 1_000

@@ -1,5 +1,6 @@
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { InstanceState } from "../../ports/journal-store.ts"
+import type { IsPermitted } from "../../ports/object-permits.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { Admission, slotsOf, wantsSlots } from "../admission.ts"
 import { AdmissionNews } from "../flow-rows.ts"
@@ -22,9 +23,9 @@ export class SqliteFlow {
   readonly #resting: SqlStatement
   readonly #restingById: SqlStatement
 
-  constructor(driver: SqlDriver, now: () => number) {
+  constructor(driver: SqlDriver, now: () => number, isPermitted?: IsPermitted) {
     this.#driver = driver
-    this.table = new FlowTable(driver, now)
+    this.table = new FlowTable(driver, now, isPermitted)
     this.unique = new UniqueTable(driver)
     this.admission = new Admission(this.table)
     this.#row = driver.prepare(`SELECT status, uniques, owner FROM perdure_instance WHERE key = ?`)

@@ -1,3 +1,4 @@
+import type { IsPermitted } from "../../ports/object-permits.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { ClaimTable } from "./claim-table.ts"
@@ -17,10 +18,10 @@ export interface SqliteTables {
   readonly flow: SqliteFlow
 }
 
-/** `outlet`: other instances are not in this database. */
-export function sqliteTables(driver: SqlDriver, now: () => number, outlet?: TurnOutlet): SqliteTables {
+/** `outlet`: other instances are not in this database. `isPermitted`: nor are slots. */
+export function sqliteTables(driver: SqlDriver, now: () => number, outlet?: TurnOutlet, isPermitted?: IsPermitted): SqliteTables {
   const journal = new JournalTable(driver)
   const inbox = new InboxTable(driver)
-  const flow = new SqliteFlow(driver, now)
+  const flow = new SqliteFlow(driver, now, isPermitted)
   return { driver, now, claims: new ClaimTable(driver), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now, outlet) }
 }

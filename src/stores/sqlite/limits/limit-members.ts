@@ -39,6 +39,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   readonly #due: SqlStatement
   readonly #nextDue: SqlStatement
   readonly #quiet: SqlStatement
+  readonly #see: SqlStatement
 
   constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf) {
     this.now = now
@@ -68,6 +69,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#untold = select(`tell = 1 ORDER BY key LIMIT ?`)
     this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
     this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
+    this.#see = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
     this.#quiet = select(`slot = 1 AND seen_at <= ? ORDER BY seen_at LIMIT ?`)
   }
 
@@ -160,6 +162,10 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   nextDueAt(): number | undefined {
     const row = this.#nextDue.get()
     return row && optionalInteger(row, "at")
+  }
+
+  seen({ id, incarnation }: SlotMember): void {
+    this.#see.run(this.now(), toText(id), toText(incarnation))
   }
 
   /** Those that have a slot and were not heard of since a time. */

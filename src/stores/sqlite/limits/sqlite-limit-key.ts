@@ -1,4 +1,4 @@
-import type { LimitKey, SlotAnswer, SlotAsk, SlotMember } from "../../../ports/limit-key.ts"
+import type { LimitTables, SlotAnswer, SlotAsk, SlotMember } from "../../../ports/limit-key.ts"
 import type { SqlDriver } from "../../../ports/sql-driver.ts"
 import { Admission, slotsOf } from "../../admission.ts"
 import { migrate } from "../migrate.ts"
@@ -9,7 +9,7 @@ import { limitMigrations } from "./limit-schema.ts"
 const over = { status: "completed", run: 1, runPosition: 1 } as const
 
 /** One key of a limit in a SQLite database of its own. */
-export class SqliteLimitKey implements LimitKey {
+export class SqliteLimitKey implements LimitTables {
   readonly #driver: SqlDriver
   readonly #members: LimitMembers
   readonly #admission: Admission<MemberRecord>
@@ -39,13 +39,15 @@ export class SqliteLimitKey implements LimitKey {
     })
   }
 
-  /** The numbers of the limit may be others than before. */
+  async slotHolder(): Promise<string | undefined> {
+    return this.#members.holders()[0]
+  }
+
   numbersChanged(): void {
     const first = this.#members.next()
     if (first) this.#transaction(() => this.#admission.changed([first.uses[0]!.key]))
   }
 
-  /** Lets in whose time has come. */
   wake(): void {
     for (let next = this.#members.due(); next !== undefined; next = this.#members.due()) {
       const member = next
@@ -59,7 +61,6 @@ export class SqliteLimitKey implements LimitKey {
     }
   }
 
-  /** Members that have their slots and have not asked since. */
   untold(limit: number): readonly SlotMember[] {
     return this.#members.untold(limit)
   }
@@ -72,7 +73,10 @@ export class SqliteLimitKey implements LimitKey {
     })
   }
 
-  /** Somebody waits, and these have slots but were not heard of since a time. */
+  seen(holder: SlotMember): void {
+    this.#members.seen(holder)
+  }
+
   suspects(since: number, limit: number): readonly SlotMember[] {
     return this.#members.next() === undefined ? [] : this.#members.quietSince(since, limit)
   }

@@ -1,0 +1,45 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
+import { uniquePermit } from "../unique-permit.ts"
+import type { EdgeParts } from "./edge-store.ts"
+
+/** Flow control of an object's instance: it knows its own place, and its keys know theirs. */
+export class EdgeFlow implements FlowControl {
+  readonly #parts: EdgeParts
+
+  constructor(parts: EdgeParts) {
+    this.#parts = parts
+  }
+
+  /** Each key goes by the code that it has itself. */
+  async declare(): Promise<void> {}
+
+  limitsOf(workflow: string): Promise<readonly LimitState[]> {
+    return this.#parts.local.flow.limitsOf(workflow)
+  }
+
+  async override(_workflow: string, _changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
+    throw new PerdureError("BAD_OPTION", "the limits of workflows in Durable Objects are those of the code; change them there and deploy")
+  }
+
+  holder(unique: UniqueUse): Promise<string | undefined> {
+    return this.#parts.network.limit(uniquePermit(unique).key).slotHolder()
+  }
+
+  async waitOf(id: string): Promise<LimitWait | undefined> {
+    const wait = this.#parts.own() === id ? await this.#parts.permits.waitOf() : undefined
+    if (wait?.answer.state !== "waiting") return undefined
+    const { state: _, ...rest } = wait.answer
+    return { use: wait.ask.use, ...rest }
+  }
+
+  async assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">, deadlineAt?: number): Promise<boolean> {
+    const isThere = await this.#parts.local.flow.assign(id, incarnation, traits, deadlineAt)
+    this.#parts.onWritten()
+    return isThere
+  }
+
+  onAdmitted(listener: (ids: readonly string[]) => void): () => void {
+    return this.#parts.local.flow.onAdmitted(listener)
+  }
+}

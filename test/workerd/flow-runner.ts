@@ -1,0 +1,65 @@
+import { workflow } from "perdure"
+import { createWorkflowRunner } from "perdure/cloudflare"
+
+/** What is inside its step now, by key, and how many there were at most; in the memory that all objects of one file share. */
+export const inside = { now: new Map<string, Set<string>>(), most: new Map<string, number>(), started: [] as { id: string; at: number; input: unknown }[] }
+
+function enter(key: string, id: string): () => void {
+  const here = inside.now.get(key) ?? new Set()
+  inside.now.set(key, here)
+  here.add(id)
+  inside.most.set(key, Math.max(inside.most.get(key) ?? 0, here.size))
+  return () => here.delete(id)
+}
+
+interface Job {
+  readonly key: string
+  readonly ms?: number
+}
+
+const held =
+  (ctx: { readonly instance: { readonly id: string } }, { key, ms = 20 }: Job) =>
+  async () => {
+    const leave = enter(key, ctx.instance.id)
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    leave()
+    return key
+  }
+
+const five = workflow("five", { concurrency: { limit: 5, key: ({ key }: Job) => key } }, async (ctx, job: Job) => ctx.do("work", held(ctx, job)))
+
+/** One of each key at a time, and two of all. */
+const nested = workflow(
+  "nested",
+  {
+    concurrency: [
+      { name: "each", limit: 1, key: ({ key }: Job) => key },
+      { name: "all", limit: 2 },
+    ],
+  },
+  async (ctx, job: Job) => {
+    const leave = enter("nested", ctx.instance.id)
+    leave()
+    await ctx.do("work", held(ctx, job))
+  },
+)
+
+const sleepy = workflow("sleepy", { concurrency: 1 }, async (ctx, job: Job) => {
+  await ctx.do("before", held(ctx, job))
+  await ctx.waitForEvent("go")
+  await ctx.do("after", held(ctx, job))
+})
+
+const paced = workflow("paced", { rateLimit: { limit: 2, per: "1s" } }, async (ctx) => {
+  await ctx.do("work", () => inside.started.push({ id: ctx.instance.id, at: Date.now(), input: undefined }))
+})
+
+const only = workflow("only", { singleton: { key: ({ key }: Job) => key } }, async (ctx, _job: Job) => {
+  await ctx.waitForEvent("go")
+})
+
+const calm = workflow("calm", { debounce: { quiet: "300ms", key: ({ key }: Job & { text: string }) => key } }, async (ctx, job: Job & { text: string }) => {
+  await ctx.do("work", () => inside.started.push({ id: ctx.instance.id, at: Date.now(), input: job.text }))
+})
+
+export const FlowRunner = createWorkflowRunner({ workflows: [five, nested, sleepy, paced, only, calm], binding: "FLOW_RUNNER", indexShards: 1 })

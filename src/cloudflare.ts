@@ -3,10 +3,14 @@ import type { EventMap } from "./core/workflow.ts"
 import type { WorkflowSource } from "./core/workflow-source.ts"
 import { BaseWorkflow as ClientWorkflow } from "./dialects/class/base-workflow.ts"
 import type { Client } from "./engine/client.ts"
+import { scheduleIdOf } from "./core/schedule.ts"
+import { StoredLimits } from "./engine/limit-control.ts"
 import { declaredNumbers } from "./engine/flow-control.ts"
 import type { EngineOptions } from "./engine/settings.ts"
 import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
 import { InstanceObject } from "./hosts/cloudflare/instance-object.ts"
+import { ObjectSchedules } from "./hosts/cloudflare/object-schedules.ts"
+import { ScheduleObject } from "./hosts/cloudflare/schedule-object.ts"
 import { LimitObject } from "./hosts/cloudflare/limit-object.ts"
 import type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
 import { IndexOverview } from "./hosts/cloudflare/overviews.ts"
@@ -14,9 +18,13 @@ import { StubNetwork } from "./hosts/cloudflare/stub-network.ts"
 import { workflowRunnerClass, type WorkflowRunnerClass } from "./hosts/cloudflare/workflow-runner.ts"
 import { workerApp, type WorkerApp, type WorkerAppOptions } from "./http/worker-app.ts"
 import type { Logger } from "./ports/host.ts"
+import { EdgeSchedules } from "./stores/cloudflare/edge-schedules.ts"
+import { refuseOverride } from "./stores/cloudflare/edge-flow.ts"
+import { OrderSender } from "./stores/cloudflare/order-sender.ts"
+import { listSchedules } from "./stores/cloudflare/sharded-schedules.ts"
 import { EdgeStore } from "./stores/cloudflare/edge-store.ts"
 import { IndexSender } from "./stores/cloudflare/index-sender.ts"
-import { limitKeyOf, limitName, partOf, roleOf } from "./stores/cloudflare/object-name.ts"
+import { limitKeyOf, limitName, partOf, roleOf, scheduleName } from "./stores/cloudflare/object-name.ts"
 import { PermitSender } from "./stores/cloudflare/permit-sender.ts"
 import { ShardedChanges } from "./stores/cloudflare/sharded-changes.ts"
 import { ShardedIndex } from "./stores/cloudflare/sharded-index.ts"
@@ -26,6 +34,7 @@ import type { ObjectStorage } from "./stores/sqlite/object-storage.ts"
 import { objectStore } from "./stores/sqlite/object-store.ts"
 import { objectTableParts, SqliteObjectTables } from "./stores/sqlite/object-tables.ts"
 import { SqliteLimitKey } from "./stores/sqlite/limits/sqlite-limit-key.ts"
+import { SqliteObjectSchedule } from "./stores/sqlite/sqlite-object-schedule.ts"
 import { SqliteObjectPermits } from "./stores/sqlite/sqlite-object-permits.ts"
 import { SqliteIndexShard } from "./stores/sqlite/shards/sqlite-index-shard.ts"
 
@@ -63,31 +72,51 @@ export function createWorkflowRunner({
     const shardOf = (name: string) => network.shard(name)
     const overview = new ShardedIndex(layout, shardOf)
     const { name } = state.id
-    const instance = new InstanceObject({
-      name,
-      storage,
-      tables,
-      network,
-      index: new IndexSender(tables, layout, shardOf, now, log),
-      slots,
-      permits,
-      layout: shards,
-      workflows,
-      options,
-      log,
-      now,
-      openStore: (own, onWritten) => ({
-        name: "edge",
-        open: async (context) => {
-          const local = await objectStore(storage, tables.outlet, permits).open(context)
-          return new EdgeStore({ local, own, network, overview, permits: slots, onWritten })
-        },
-      }),
-    })
+    const common = { storage, workflows, options, log, now }
+    const onEnded = async (id: string) => {
+      const schedule = scheduleIdOf(id)
+      if (schedule !== undefined) await network.scheduleEnded(scheduleName(schedule))
+    }
+    const instance = () =>
+      new InstanceObject({
+        ...common,
+        name,
+        tables,
+        network,
+        index: new IndexSender(tables, layout, shardOf, now, log, onEnded),
+        slots,
+        permits,
+        layout: shards,
+        openStore: (own, onWritten) => ({
+          name: "edge",
+          open: async (context) => {
+            const local = await objectStore(storage, tables.outlet, permits).open(context)
+            return new EdgeStore({ local, own, network, overview, permits: slots, onWritten })
+          },
+        }),
+      })
+    const schedule = () => {
+      const rows = new SqliteObjectSchedule(driver)
+      return new ScheduleObject({
+        ...common,
+        tables: rows,
+        orders: new OrderSender(rows, network, layout, shardOf, now, log),
+        openStore: (onWritten) => ({
+          name: "schedule",
+          open: async (context) => {
+            const local = await objectStore(storage, tables.outlet).open(context)
+            const directory = { get: (id: string) => network.peer(id).get() }
+            const schedules = new EdgeSchedules({ local: local.schedules, tables: rows, directory, now, onWritten })
+            return new EdgeStore({ local, own: () => undefined, network, overview, permits: slots, schedules, onWritten })
+          },
+        }),
+      })
+    }
     return {
-      instance: partOf(name, "instance", () => instance),
+      kind: () => (name === undefined ? "instance" : roleOf(name).kind),
+      instance: partOf(name, "instance", instance),
+      schedule: partOf(name, "schedule", schedule),
       shard: partOf(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(storage), now)),
-      isLimit: () => name !== undefined && roleOf(name).kind === "limit",
       limit: partOf(name, "limit", () => {
         const limit = new SqliteLimitKey(new ObjectSqlDriver(storage), now, numbersOf)
         return new LimitObject(limitKeyOf(name), limit, storage, network, now, log)
@@ -108,14 +137,19 @@ export function workflowClient(binding: ObjectNamespace): Client {
       count: (filter, by) => index.count(filter, by),
       changes: (after) => changes.read(after, changesMax),
       latestChange: () => changes.latest(),
+      listSchedules: (request) => listSchedules(layout, (name) => network.shard(name), request),
     }
   })
   const client: ObjectClient = new ObjectClient(binding, {
     list: (filter) => overview.list(filter),
     count: (filter, by) => overview.count(filter, by),
     changes: (cursor) => overview.changes(cursor),
-    schedules: undefined as never,
-    limits: undefined as never,
+    schedules: new ObjectSchedules({
+      callSchedule: (id, method, args) => client.callSchedule(scheduleName(id), id, method, args),
+      listSchedules: (filter) => overview.listSchedules(filter),
+      get: (id) => client.get(id),
+    }),
+    limits: new StoredLimits({ limitsOf: (workflow) => client.limitsOf(workflow), override: refuseOverride }, () => undefined),
   })
   return client
 }

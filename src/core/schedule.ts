@@ -67,6 +67,11 @@ export function isScheduledId(id: string): boolean {
   return timeSuffix.test(id)
 }
 
+/** The schedule that an instance of this id would be of. */
+export function scheduleIdOf(id: string): string | undefined {
+  return isScheduledId(id) ? id.replace(timeSuffix, "") : undefined
+}
+
 /** The first due time later than `after`. Undefined: there is none any more. */
 export function nextDue({ recurrence, startAt, endAt }: Schedule, after: number): number | undefined {
   const at = nextTime(recurrence, Math.max(after, (startAt ?? -Infinity) - 1))

@@ -6,6 +6,7 @@ import { checkPriority, concurrencyLimits, keptAtRest, unlimited, type FlowFunct
 import { namedLimits, rateName } from "../core/limit-names.ts"
 import { defaultLimits, lengthProblemOf } from "../core/limits.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
+import type { WorkflowSource } from "../core/workflow-source.ts"
 import type { FlowTraits, LimitUse, UniqueUse, WorkflowLimits } from "../ports/flow-control.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import { WorkflowRegistry } from "./registry.ts"
@@ -78,7 +79,7 @@ export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLim
 }
 
 /** What the code says of a limit; undefined: it does not know it. */
-export function declaredNumbers(workflows: readonly AnyWorkflow[]): (use: LimitUse) => { readonly max: number; readonly perMs?: number } | undefined {
+export function declaredNumbers(workflows: readonly WorkflowSource[]): (use: LimitUse) => { readonly max: number; readonly perMs?: number } | undefined {
   const declared = new Map<string, { readonly max: number; readonly perMs?: number }>()
   const registry = new WorkflowRegistry(workflows, defaultLimits)
   for (const { workflow, limits } of declaredLimits(registry)) for (const { name, ...numbers } of limits) declared.set(`${workflow}/${name}`, numbers)

@@ -43,11 +43,11 @@ export interface RateReport {
 }
 
 export class StoredLimits implements LimitControl {
-  readonly #flow: FlowControl
+  readonly #flow: Pick<FlowControl, "limitsOf" | "override">
   readonly #check: () => void
 
   /** `check` throws where the engine is closed. */
-  constructor(flow: FlowControl, check: () => void) {
+  constructor(flow: Pick<FlowControl, "limitsOf" | "override">, check: () => void) {
     this.#flow = flow
     this.#check = check
   }

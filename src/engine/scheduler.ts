@@ -64,6 +64,11 @@ export class Scheduler {
     })
   }
 
+  /** Resolves when all that is due now is fired, or has to be tried again. */
+  async settled(): Promise<void> {
+    while (this.#looking) await this.#looking
+  }
+
   /** An instance is over: a schedule may have waited for it. */
   ended(id: string): void {
     if (isScheduledId(id)) this.wake()

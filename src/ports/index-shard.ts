@@ -2,6 +2,7 @@ import type { Change } from "../core/change.ts"
 import type { Status } from "../core/status.ts"
 import type { Filter, Page, PageRequest } from "./directory.ts"
 import type { InstanceRow } from "./journal-store.ts"
+import type { ScheduleRow } from "./schedule-store.ts"
 
 /**
  * One part of the index over instances that live each in a place of its own. What it holds are copies, which their instances send; a copy that
@@ -16,6 +17,20 @@ export interface IndexShard {
   indexCount(filter: IndexFilter, by: "status" | "workflow"): Promise<Record<string, number>>
   /** What happened, after a number, of all its instances or of one: at most `limit`, in the order in which it was taken in. */
   indexChanges(request: IndexChangeRequest): Promise<IndexChangePage>
+}
+
+/** Copies of schedules, in the same shards. */
+export interface ScheduleIndex {
+  scheduleWrite(row: ScheduleRow): Promise<void>
+  scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void>
+  /** Ordered by id. */
+  scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>>
+}
+
+export interface ScheduleListRequest {
+  readonly workflow?: string
+  readonly limit: number
+  readonly after?: string
 }
 
 /** How an instance is at one position of its journal. */

@@ -1,8 +1,13 @@
 import { workflow } from "perdure"
 import { createWorkflowRunner } from "perdure/cloudflare"
 
-/** What is inside its step now, by key, and how many there were at most; in the memory that all objects of one file share. */
-export const inside = { now: new Map<string, Set<string>>(), most: new Map<string, number>(), started: [] as { id: string; at: number; input: unknown }[] }
+/** What is inside its step now, by key, how many there were at most, and keys whose steps do not end; in the memory that all objects of one file share. */
+export const inside = {
+  now: new Map<string, Set<string>>(),
+  most: new Map<string, number>(),
+  started: [] as { id: string; input: unknown }[],
+  closed: new Set<string>(),
+}
 
 function enter(key: string, id: string): () => void {
   const here = inside.now.get(key) ?? new Set()
@@ -14,14 +19,14 @@ function enter(key: string, id: string): () => void {
 
 interface Job {
   readonly key: string
-  readonly ms?: number
 }
 
 const held =
-  (ctx: { readonly instance: { readonly id: string } }, { key, ms = 20 }: Job) =>
+  (ctx: { readonly instance: { readonly id: string } }, { key }: Job) =>
   async () => {
     const leave = enter(key, ctx.instance.id)
-    await new Promise((resolve) => setTimeout(resolve, ms))
+    do await new Promise((resolve) => setTimeout(resolve, 10))
+    while (inside.closed.has(key))
     leave()
     return key
   }
@@ -38,8 +43,6 @@ const nested = workflow(
     ],
   },
   async (ctx, job: Job) => {
-    const leave = enter("nested", ctx.instance.id)
-    leave()
     await ctx.do("work", held(ctx, job))
   },
 )
@@ -51,15 +54,23 @@ const sleepy = workflow("sleepy", { concurrency: 1 }, async (ctx, job: Job) => {
 })
 
 const paced = workflow("paced", { rateLimit: { limit: 2, per: "1s" } }, async (ctx) => {
-  await ctx.do("work", () => inside.started.push({ id: ctx.instance.id, at: Date.now(), input: undefined }))
+  await ctx.do("work", () => inside.started.push({ id: ctx.instance.id, input: undefined }))
 })
 
 const only = workflow("only", { singleton: { key: ({ key }: Job) => key } }, async (ctx, _job: Job) => {
   await ctx.waitForEvent("go")
 })
 
-const calm = workflow("calm", { debounce: { quiet: "300ms", key: ({ key }: Job & { text: string }) => key } }, async (ctx, job: Job & { text: string }) => {
-  await ctx.do("work", () => inside.started.push({ id: ctx.instance.id, at: Date.now(), input: job.text }))
+const calm = workflow("calm", { debounce: { quiet: "3s", key: ({ key }: Job & { text: string }) => key } }, async (ctx, job: Job & { text: string }) => {
+  await ctx.do("work", () => inside.started.push({ id: ctx.instance.id, input: job.text }))
 })
 
-export const FlowRunner = createWorkflowRunner({ workflows: [five, nested, sleepy, paced, only, calm], binding: "FLOW_RUNNER", indexShards: 1 })
+const plain = workflow("plain", async (ctx, input: string) => ctx.do("echo", () => input))
+
+const calmList = workflow("calm-list", async (_ctx, input: string) => input)
+
+export const FlowRunner = createWorkflowRunner({
+  workflows: [five, nested, sleepy, paced, only, calm, plain, calmList],
+  binding: "FLOW_RUNNER",
+  indexShards: 1,
+})

@@ -3,10 +3,12 @@ import { PerdureError } from "../../core/errors.ts"
 import { defaultLimits } from "../../core/limits.ts"
 import type { WorkflowSource } from "../../core/workflow-source.ts"
 import { Engine } from "../../engine/engine.ts"
+import { declaredLimits } from "../../engine/flow-control.ts"
 import { notFound } from "../../engine/endings.ts"
 import { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
+import type { WorkflowLimits } from "../../ports/flow-control.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { SlotMember } from "../../ports/limit-key.ts"
@@ -21,7 +23,7 @@ import { OutboxSender } from "./outbox-sender.ts"
 import type { ObjectStorage } from "./platform.ts"
 
 /** In an object nobody else can take the instance, and nothing is written past its engine: there is nothing to look for. */
-const quiet = { lease: "36500d", sweep: "36500d" } as const
+export const quiet = { lease: "36500d", sweep: "36500d" } as const
 
 const answerLengthMax = 4 * 1024 * 1024
 
@@ -79,12 +81,17 @@ export class InstanceObject {
   /** A method of the client. */
   async ask(id: string, method: string, args: string): Promise<string> {
     try {
+      if (method === "limits") return encodeAnswer(this.#limitsOf((decodeValue(args) as readonly string[])[0]))
       if (method === "layout") return encodeAnswer(this.#spec.layout)
       if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
       return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[]))
     } catch (error) {
       return encodeFailure(error)
     }
+  }
+
+  #limitsOf(workflow: string | undefined): WorkflowLimits["limits"] {
+    return declaredLimits(new WorkflowRegistry(this.#spec.workflows, defaultLimits)).find((limits) => limits.workflow === workflow)?.limits ?? []
   }
 
   async call(id: string, method: ObjectMethod, args: readonly unknown[]): Promise<unknown> {

@@ -24,6 +24,8 @@ import type { LimitControl } from "../../engine/limit-control.ts"
 import type { ScheduleClient } from "../../engine/schedule-client.ts"
 import { decodeAnswer, encodeCall, type ObjectMethod } from "./object-answers.ts"
 import { type ObjectCalls, ObjectHandle } from "./object-handle.ts"
+import type { LimitState } from "../../ports/flow-control.ts"
+import type { ScheduleMethod } from "./schedule-object.ts"
 import type { ObjectNamespace } from "./platform.ts"
 import { stubOf } from "./stub-network.ts"
 
@@ -148,6 +150,23 @@ export class ObjectClient implements Client, ObjectCalls {
 
   changes(cursor?: string): Changes {
     return this.#overviews.changes(cursor)
+  }
+
+  async callSchedule(name: string, id: string, method: ScheduleMethod, args: readonly unknown[]): Promise<unknown> {
+    checkId(id, this.#idLengthMax)
+    let answer: string
+    try {
+      answer = await stubOf(this.#namespace, name).askSchedule(id, method, encodeCall(args))
+    } catch (cause) {
+      if (PerdureError.is(cause)) throw cause
+      throw new PerdureError("UNREACHABLE", `the object of schedule "${id}" did not answer; try again`, { details: { schedule: id }, cause })
+    }
+    return decodeAnswer(answer)
+  }
+
+  /** What the code says. */
+  async limitsOf(workflow: string): Promise<readonly LimitState[]> {
+    return (await this.#ask(anyObject, "limits", [workflow])) as readonly LimitState[]
   }
 
   /** What the objects say their index shards are. */

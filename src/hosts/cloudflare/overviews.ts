@@ -1,7 +1,12 @@
 import type { Change } from "../../core/change.ts"
 import type { ChangeIterator, Changes, ListFilter, ListPage } from "../../engine/client.ts"
-import { countInstances, listInstances } from "../../engine/reader.ts"
-import type { Directory } from "../../ports/directory.ts"
+import { checkText } from "../../engine/controls.ts"
+import { countInstances, listInstances, pageLimit } from "../../engine/reader.ts"
+import type { ScheduleFilter, SchedulePage } from "../../engine/schedule-client.ts"
+import { summaryOf } from "../../engine/schedule-view.ts"
+import type { Directory, Page } from "../../ports/directory.ts"
+import type { ScheduleListRequest } from "../../ports/index-shard.ts"
+import type { ScheduleRow } from "../../ports/schedule-store.ts"
 
 /** How often whoever has read all there is looks for more. */
 const pollMs = 1_000
@@ -10,6 +15,7 @@ const pollMs = 1_000
 export interface InstanceIndex extends Pick<Directory, "list" | "count"> {
   changes(after: string | undefined): Promise<ReadChanges>
   latestChange(): Promise<string>
+  listSchedules(request: ScheduleListRequest): Promise<Page<ScheduleRow>>
 }
 
 interface ReadChanges {
@@ -39,6 +45,19 @@ export class IndexOverview {
       const index = await this.#open()
       return after === "latest" ? { changes: [], cursor: await index.latestChange() } : index.changes(after)
     })
+  }
+
+  async listSchedules({ workflow, cursor, limit }: ScheduleFilter): Promise<SchedulePage> {
+    checkText("workflow", workflow)
+    checkText("cursor", cursor)
+    const page = await (
+      await this.#open()
+    ).listSchedules({
+      limit: pageLimit(limit),
+      ...(workflow === undefined ? undefined : { workflow }),
+      ...(cursor === undefined ? undefined : { after: cursor }),
+    })
+    return { schedules: page.items.map(summaryOf), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
   }
 
   #open(): Promise<InstanceIndex> {

@@ -1,5 +1,5 @@
 import type { Delivery } from "../../ports/directory.ts"
-import type { IndexShard } from "../../ports/index-shard.ts"
+import type { IndexShard, ScheduleIndex } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { LimitKey, SlotMember } from "../../ports/limit-key.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
@@ -7,7 +7,10 @@ import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { ObjectNamespace } from "./platform.ts"
 
 /** The calls that objects of the class answer, as their stubs have them. */
-export interface RunnerStub extends IndexShard, LimitKey {
+export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey {
+  /** A method of the client of a schedule. */
+  askSchedule(id: string, method: string, args: string): Promise<string>
+  scheduleHint(): Promise<void>
   slotHint(): Promise<void>
   holdsSlot(member: SlotMember, key: string): Promise<boolean>
   /** A method of the client, with its arguments and its answer encoded. */
@@ -42,12 +45,16 @@ export class StubNetwork implements ObjectNetwork {
     this.#limitName = limitName
   }
 
-  shard(name: string): IndexShard {
+  shard(name: string): IndexShard & ScheduleIndex {
     return stubOf(this.#namespace(), name)
   }
 
   limit(key: string): LimitKey {
     return stubOf(this.#namespace(), this.#limitName(key))
+  }
+
+  async scheduleEnded(name: string): Promise<void> {
+    await stubOf(this.#namespace(), name).scheduleHint()
   }
 
   member(id: string): Pick<RunnerStub, "slotHint" | "holdsSlot"> {

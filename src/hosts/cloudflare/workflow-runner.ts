@@ -11,11 +11,15 @@ import type {
   IndexRemoval,
   IndexShard,
   IndexUpdate,
+  ScheduleIndex,
+  ScheduleListRequest,
 } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/limit-key.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { InstanceObject } from "./instance-object.ts"
+import type { ScheduleRow } from "../../ports/schedule-store.ts"
+import type { ScheduleObject } from "./schedule-object.ts"
 import type { LimitObject } from "./limit-object.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
@@ -56,9 +60,11 @@ export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunn
 /** What an object of the class may be. Its name decides which, and what it is not throws: nobody writes an instance into a shard. */
 export interface RunnerParts {
   instance(): InstanceObject
-  shard(): IndexShard
+  shard(): IndexShard & ScheduleIndex
   limit(): LimitObject
-  isLimit(): boolean
+  schedule(): ScheduleObject
+  /** What its alarm is for. */
+  kind(): "instance" | "limit" | "schedule" | "shard"
 }
 
 /** `open`: what an object of the class is made of. */
@@ -168,6 +174,26 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#parts.shard().indexChanges(request)
     }
 
+    async scheduleWrite(row: ScheduleRow): Promise<void> {
+      return this.#parts.shard().scheduleWrite(row)
+    }
+
+    async scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void> {
+      return this.#parts.shard().scheduleRemove(schedule)
+    }
+
+    async scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>> {
+      return this.#parts.shard().scheduleList(request)
+    }
+
+    async askSchedule(id: string, method: string, args: string): Promise<string> {
+      return this.#parts.schedule().ask(id, method, args)
+    }
+
+    async scheduleHint(): Promise<void> {
+      return this.#parts.schedule().hint()
+    }
+
     async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
       return this.#parts.limit().slotAsk(ask)
     }
@@ -189,7 +215,9 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async alarm(): Promise<void> {
-      if (this.#parts.isLimit()) return this.#parts.limit().alarm()
+      const kind = this.#parts.kind()
+      if (kind === "limit") return this.#parts.limit().alarm()
+      if (kind === "schedule") return this.#parts.schedule().alarm()
       return this.#object.alarm()
     }
   }

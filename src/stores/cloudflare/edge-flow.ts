@@ -1,7 +1,12 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
+import type { FlowControl, FlowTraits, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
 import { uniquePermit } from "../unique-permit.ts"
 import type { EdgeParts } from "./edge-store.ts"
+
+/** There is no place yet that all keys of a limit would look at. */
+export async function refuseOverride(): Promise<never> {
+  throw new PerdureError("BAD_OPTION", "the limits of workflows in Durable Objects are those of the code; change them there and deploy")
+}
 
 /** Flow control of an object's instance: it knows its own place, and its keys know theirs. */
 export class EdgeFlow implements FlowControl {
@@ -18,8 +23,8 @@ export class EdgeFlow implements FlowControl {
     return this.#parts.local.flow.limitsOf(workflow)
   }
 
-  async override(_workflow: string, _changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
-    throw new PerdureError("BAD_OPTION", "the limits of workflows in Durable Objects are those of the code; change them there and deploy")
+  override(): Promise<never> {
+    return refuseOverride()
   }
 
   holder(unique: UniqueUse): Promise<string | undefined> {

@@ -15,6 +15,8 @@ export interface EdgeParts {
   readonly network: ObjectNetwork
   /** The slots of the object's instance. */
   readonly permits: PermitSender
+  /** Of a schedule's object; else nobody asks for schedules here. */
+  readonly schedules?: Store["schedules"]
   /** What is asked of all instances together. */
   readonly overview: Overview
   /** Called after each write, before anything else can happen in the object. */
@@ -42,7 +44,7 @@ export class EdgeStore implements Store {
     const lease = { worker: undefined }
     this.journal = new EdgeJournal({ ...parts, lease })
     this.directory = new EdgeDirectory({ ...parts, lease })
-    this.schedules = local.schedules
+    this.schedules = parts.schedules ?? local.schedules
     this.flow = new EdgeFlow(parts)
     const { transactions } = local
     this.transactions = transactions && {

@@ -1,3 +1,4 @@
+import { isTerminal } from "../../core/status.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { IndexShard } from "../../ports/index-shard.ts"
 import type { ObjectTables } from "../../ports/object-tables.ts"
@@ -22,11 +23,14 @@ export class IndexSender {
   readonly #shard: ShardWriter
   readonly #now: () => number
   readonly #log: Logger
+  /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
+  readonly #onEnded: (id: string) => Promise<void>
   #isSending = false
   #failures = 0
   #nextTryAt: number | undefined
 
-  constructor(tables: ObjectTables, layout: ShardLayout, shard: ShardWriter, now: () => number, log: Logger) {
+  constructor(tables: ObjectTables, layout: ShardLayout, shard: ShardWriter, now: () => number, log: Logger, onEnded: (id: string) => Promise<void>) {
+    this.#onEnded = onEnded
     this.#tables = tables
     this.#layout = layout
     this.#shard = shard
@@ -92,6 +96,7 @@ export class IndexSender {
       await this.#shard(target).indexWrite([{ row, revision, changes: [] }])
       await this.#shard(from).indexRemove([{ id, incarnation, movedAt: revision }])
     }
+    if (isTerminal(row.status)) await this.#onEnded(id)
     if (this.#tables.isThere() && this.#tables.standing()?.incarnation === incarnation) this.#tables.indexed(revision, target)
     return true
   }

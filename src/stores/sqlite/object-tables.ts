@@ -12,6 +12,7 @@ import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
 import { objectMigrations, objectParts } from "./object-schema.ts"
 import { permitParts } from "./sqlite-object-permits.ts"
+import { scheduleParts } from "./sqlite-object-schedule.ts"
 import { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 
@@ -41,7 +42,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
 
 /** What makes a table of an instance's object that is not there yet: most objects never need most of them. */
 export function objectTableParts(name: string): readonly string[] {
-  return parts[name] ?? permitParts[name] ?? objectParts(name)
+  return parts[name] ?? permitParts[name] ?? scheduleParts[name] ?? objectParts(name)
 }
 
 const refusedForMs = 24 * 60 * 60 * 1_000

@@ -11,7 +11,7 @@ import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 import { fromChunks, toChunks } from "./text-chunks.ts"
 
-const columns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.updated_at, s.due_at, s.awaits, s.state"
+export const scheduleColumns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.updated_at, s.due_at, s.awaits, s.state"
 /** The plus keeps this from being what the rows are looked up by: they come in the order of another index. */
 const ofWorkflows = "+s.workflow IN (SELECT value FROM json_each(?))"
 
@@ -54,13 +54,13 @@ export class SqliteScheduleStore implements ScheduleStore {
       `SELECT p.bytes FROM perdure_schedule_input p WHERE p.schedule = (SELECT key FROM perdure_schedule WHERE id = ?) ORDER BY p.part`,
     )
     this.#remove = driver.prepare(`DELETE FROM perdure_schedule WHERE id = ?`)
-    this.#get = driver.prepare(`SELECT ${columns} FROM perdure_schedule s WHERE s.id = ?`)
-    this.#list = driver.prepare(`SELECT ${columns} FROM perdure_schedule s WHERE s.id > ? ORDER BY s.id LIMIT ?`)
-    this.#listOf = driver.prepare(`SELECT ${columns} FROM perdure_schedule s WHERE s.workflow = ? AND s.id > ? ORDER BY s.id LIMIT ?`)
-    this.#due = driver.prepare(`SELECT ${columns} FROM perdure_schedule s WHERE s.due_at <= ? AND ${ofWorkflows} ORDER BY s.due_at LIMIT ?`)
+    this.#get = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.id = ?`)
+    this.#list = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.id > ? ORDER BY s.id LIMIT ?`)
+    this.#listOf = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.workflow = ? AND s.id > ? ORDER BY s.id LIMIT ?`)
+    this.#due = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.due_at <= ? AND ${ofWorkflows} ORDER BY s.due_at LIMIT ?`)
     // Few wait at any time, and only these are in the index of `awaits`.
     this.#ready = driver.prepare(
-      `SELECT ${columns} FROM perdure_schedule s LEFT JOIN perdure_instance i ON i.id = s.awaits
+      `SELECT ${scheduleColumns} FROM perdure_schedule s LEFT JOIN perdure_instance i ON i.id = s.awaits
       WHERE s.awaits IS NOT NULL AND ${ofWorkflows} AND (i.status IS NULL OR i.status IN ('completed', 'failed', 'cancelled', 'terminated')) LIMIT ?`,
     )
     this.#nextDue = driver.prepare(`SELECT s.due_at FROM perdure_schedule s WHERE s.due_at IS NOT NULL AND ${ofWorkflows} ORDER BY s.due_at LIMIT 1`)

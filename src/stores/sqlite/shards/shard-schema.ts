@@ -10,6 +10,7 @@ import type { Migration } from "../schema.ts"
  *                 them back. Rows are dropped after a time in which everything late has come.
  *   index_change  what happened to instances, in the order in which it was taken in. AUTOINCREMENT: a number that somebody has read
  *                 past must never come again, although rows of removed instances are deleted.
+ *   index_schedule  the newest copy of each schedule
  *   index_mark    tells this shard from a later one of the same name
  */
 export const shardMigrations: readonly Migration[] = [
@@ -61,6 +62,14 @@ export const shardMigrations: readonly Migration[] = [
         UNIQUE (incarnation, position)
       ) STRICT`,
       `CREATE INDEX perdure_index_change_instance ON perdure_index_change (instance, seq)`,
+      `CREATE TABLE perdure_index_schedule (
+        id TEXT PRIMARY KEY,
+        incarnation TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        workflow TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        row TEXT NOT NULL
+      ) STRICT, WITHOUT ROWID`,
       `CREATE TABLE perdure_index_mark (mark TEXT NOT NULL) STRICT`,
       `INSERT INTO perdure_index_mark (mark) VALUES (lower(hex(randomblob(6))))`,
     ],

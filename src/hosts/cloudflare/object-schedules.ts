@@ -1,0 +1,94 @@
+import type { AnyWorkflow, Workflow } from "../../core/workflow.ts"
+import type { Handle } from "../../engine/client.ts"
+import type {
+  BackfilledFiring,
+  BackfillOptions,
+  ScheduleClient,
+  ScheduleControlResult,
+  ScheduleDescription,
+  ScheduleFilter,
+  ScheduleHandle,
+  ScheduleOptions,
+  SchedulePage,
+  ScheduleUpdate,
+} from "../../engine/schedule-client.ts"
+import type { ScheduleMethod } from "./schedule-object.ts"
+
+/** How schedules are reached. */
+export interface ScheduleCalls {
+  callSchedule(id: string, method: ScheduleMethod, args: readonly unknown[]): Promise<unknown>
+  listSchedules(filter: ScheduleFilter): Promise<SchedulePage>
+  get(id: string): Handle
+}
+
+/** The schedules behind a binding, each in an object of its own. */
+export class ObjectSchedules implements ScheduleClient {
+  readonly #calls: ScheduleCalls
+
+  constructor(calls: ScheduleCalls) {
+    this.#calls = calls
+  }
+
+  create<In, Out, Events, Sent>(
+    id: string,
+    options: ScheduleOptions<NoInfer<In>> & { readonly workflow: Workflow<In, Out, Events, Sent> },
+  ): Promise<ScheduleHandle<In, Out, Sent>>
+  create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
+  async create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: AnyWorkflow | string }): Promise<ScheduleHandle> {
+    const { workflow } = options
+    await this.#calls.callSchedule(id, "create", [{ ...options, workflow: typeof workflow === "object" ? workflow.name : workflow }])
+    return this.get(id)
+  }
+
+  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): ScheduleHandle<In, Out, Sent>
+  get(id: string): ScheduleHandle
+  get(first: AnyWorkflow | string, second?: string): ScheduleHandle {
+    return new ObjectScheduleHandle(this.#calls, typeof first === "string" ? first : (second ?? ""))
+  }
+
+  list(filter: ScheduleFilter = {}): Promise<SchedulePage> {
+    return this.#calls.listSchedules(filter)
+  }
+}
+
+class ObjectScheduleHandle implements ScheduleHandle {
+  readonly id: string
+  readonly #calls: ScheduleCalls
+
+  constructor(calls: ScheduleCalls, id: string) {
+    this.#calls = calls
+    this.id = id
+  }
+
+  async #call<T>(method: ScheduleMethod, ...args: readonly unknown[]): Promise<T> {
+    return (await this.#calls.callSchedule(this.id, method, args)) as T
+  }
+
+  describe(): Promise<ScheduleDescription> {
+    return this.#call("describe")
+  }
+
+  update(changes: ScheduleUpdate): Promise<void> {
+    return this.#call("update", changes)
+  }
+
+  pause(reason?: string): Promise<ScheduleControlResult> {
+    return this.#call("pause", reason)
+  }
+
+  resume(): Promise<ScheduleControlResult> {
+    return this.#call("resume")
+  }
+
+  async trigger(options: { readonly input?: unknown } = {}): Promise<Handle> {
+    return this.#calls.get(await this.#call<string>("trigger", options))
+  }
+
+  backfill(options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
+    return this.#call("backfill", options)
+  }
+
+  delete(): Promise<void> {
+    return this.#call("delete")
+  }
+}

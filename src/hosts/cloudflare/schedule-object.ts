@@ -1,0 +1,153 @@
+import { decodeValue } from "../../core/codec.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { Engine } from "../../engine/engine.ts"
+import type { BackfillOptions, ScheduleOptions, ScheduleUpdate } from "../../engine/schedule-client.ts"
+import type { EngineOptions } from "../../engine/settings.ts"
+import { scheduleNotFound } from "../../engine/schedule-writer.ts"
+import type { Logger } from "../../ports/host.ts"
+import type { ObjectSchedule } from "../../ports/object-schedule.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import type { EngineSpec } from "../../engine/engine-parts.ts"
+import { quiet, type Teller } from "./instance-object.ts"
+import { encodeAnswer, encodeFailure } from "./object-answers.ts"
+import { ObjectHost } from "./object-host.ts"
+import type { ObjectStorage } from "./platform.ts"
+
+/** What waits for an instance is told when that ends. Should it be lost, it looks by itself. */
+const awaitMs = 60_000
+/** A time that is fired late by something that failed. */
+const overdueMs = 1_000
+
+const answers = {
+  create: async (engine: Engine, id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }) =>
+    (await engine.schedules.create(id, options)).id,
+  describe: (engine: Engine, id: string) => engine.schedules.get(id).describe(),
+  update: (engine: Engine, id: string, changes: ScheduleUpdate) => engine.schedules.get(id).update(changes),
+  pause: (engine: Engine, id: string, reason?: string) => engine.schedules.get(id).pause(reason),
+  resume: (engine: Engine, id: string) => engine.schedules.get(id).resume(),
+  trigger: async (engine: Engine, id: string, options?: { readonly input?: unknown }) => (await engine.schedules.get(id).trigger(options)).id,
+  backfill: (engine: Engine, id: string, options: BackfillOptions) => engine.schedules.get(id).backfill(options),
+  delete: (engine: Engine, id: string) => engine.schedules.get(id).delete(),
+} as const
+
+export type ScheduleMethod = keyof typeof answers
+
+export interface ScheduleSpec {
+  readonly storage: ObjectStorage
+  readonly tables: ObjectSchedule
+  readonly orders: Teller & { settled(): Promise<void> }
+  readonly workflows: EngineSpec["workflows"]
+  readonly options: EngineOptions
+  readonly log: Logger
+  readonly now: () => number
+  openStore(onWritten: () => void): StoreProvider
+}
+
+/** One schedule in one Durable Object: an engine that has no instance, and fires by the object's alarm. */
+export class ScheduleObject {
+  readonly #spec: ScheduleSpec
+  readonly #host: ObjectHost
+  #opening: Promise<Engine> | undefined
+  #calls = 0
+
+  constructor(spec: ScheduleSpec) {
+    this.#spec = spec
+    this.#host = new ObjectHost(spec.storage, spec.log, spec.now)
+  }
+
+  async ask(id: string, method: string, args: string): Promise<string> {
+    this.#calls++
+    try {
+      const answer = Object.hasOwn(answers, method)
+        ? (answers[method as ScheduleMethod] as (engine: Engine, id: string, ...args: unknown[]) => unknown)
+        : undefined
+      if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `a schedule's object has no method ${JSON.stringify(method)}`)
+      const { tables } = this.#spec
+      if (method === "create") tables.prepare()
+      if (!tables.isThere()) throw scheduleNotFound(id)
+      const value = await answer(await this.#open(), id, ...(decodeValue(args) as readonly unknown[]))
+      // Whoever is told of an instance finds it.
+      await this.#spec.orders.settled()
+      return encodeAnswer(value)
+    } catch (error) {
+      return encodeFailure(error)
+    } finally {
+      this.#calls--
+      await this.#leaveIfEmpty()
+    }
+  }
+
+  /** An instance of the schedule is over. */
+  async hint(): Promise<void> {
+    if (this.#spec.tables.isThere() && this.#spec.tables.row()) await this.#fire()
+  }
+
+  /** Never throws: an alarm that fails a few times is not set again. */
+  async alarm(): Promise<void> {
+    try {
+      if (!this.#spec.tables.isThere()) return
+      await this.#fire()
+      this.#spec.orders.send(() => this.#onSent(), true)
+      await this.#leaveIfEmpty()
+      this.#rearm()
+    } catch (error) {
+      this.#host.log.error("the alarm of a schedule failed; it is set again", { error })
+      await this.#spec.storage.setAlarm(this.#spec.now() + overdueMs)
+    }
+  }
+
+  async #fire(): Promise<void> {
+    const { scheduler } = (await this.#open()).parts
+    scheduler.wake()
+    await scheduler.settled()
+    this.#rearm()
+  }
+
+  #open(): Promise<Engine> {
+    this.#opening ??= Engine.open({
+      host: this.#host,
+      store: this.#spec.openStore(() => this.#afterWrite()),
+      workflows: this.#spec.workflows,
+      options: { ...this.#spec.options, ...quiet },
+    }).catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  #afterWrite(): void {
+    this.#spec.orders.send(() => this.#onSent())
+    this.#rearm()
+  }
+
+  #onSent(): void {
+    this.#rearm()
+    void this.#leaveIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
+  }
+
+  #rearm(): void {
+    const { storage, tables, orders, now } = this.#spec
+    if (!tables.isThere()) return
+    const row = tables.row()
+    const dueAt = row?.dueAt === undefined ? undefined : row.dueAt > now() ? row.dueAt : now() + overdueMs
+    const times = [dueAt, orders.nextTryAt, row?.awaits === undefined ? undefined : now() + awaitMs]
+    const at = Math.min(...times.map((time) => time ?? Infinity))
+    if (at === Infinity) void storage.deleteAlarm()
+    else void storage.setAlarm(at)
+  }
+
+  /** An object without a schedule, that has nothing to tell anybody, takes no room. */
+  async #leaveIfEmpty(): Promise<void> {
+    const { tables, storage } = this.#spec
+    if (this.#calls > 0 || !tables.isThere() || tables.row() || tables.orders(1).length > 0 || tables.indexed().removed) return
+    const opening = this.#opening
+    this.#opening = undefined
+    tables.forget()
+    const emptied = Promise.all([storage.deleteAll(), storage.deleteAlarm()])
+    const engine = await opening
+    engine?.kill()
+    await engine?.parts.store.close()
+    await emptied
+  }
+}

@@ -1,0 +1,102 @@
+import type { Logger } from "../../ports/host.ts"
+import type { ScheduleIndex } from "../../ports/index-shard.ts"
+import type { ObjectNetwork } from "../../ports/object-network.ts"
+import type { ObjectSchedule, ScheduleOrder } from "../../ports/object-schedule.ts"
+import type { ShardLayout } from "./shard-layout.ts"
+
+const retryMs = 500
+const retryMsMax = 60_000
+const netMs = 10_000
+const batchMax = 20
+
+export type ScheduleShards = (name: string) => Pick<ScheduleIndex, "scheduleWrite" | "scheduleRemove">
+
+/** Carries out what a schedule has ordered, and tells the index how the schedule is now; both until it is done. */
+export class OrderSender {
+  readonly #tables: ObjectSchedule
+  readonly #network: ObjectNetwork
+  readonly #layout: ShardLayout
+  readonly #shard: ScheduleShards
+  readonly #now: () => number
+  readonly #log: Logger
+  #sending: Promise<void> | undefined
+  #failures = 0
+  #nextTryAt: number | undefined
+
+  constructor(tables: ObjectSchedule, network: ObjectNetwork, layout: ShardLayout, shard: ScheduleShards, now: () => number, log: Logger) {
+    this.#tables = tables
+    this.#network = network
+    this.#layout = layout
+    this.#shard = shard
+    this.#now = now
+    this.#log = log
+  }
+
+  get nextTryAt(): number | undefined {
+    return this.#nextTryAt
+  }
+
+  send(onDone: () => void, isRetry = false): void {
+    if (this.#sending || (!isRetry && this.#failures > 0) || !this.#tables.isThere()) return
+    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) {
+      this.#nextTryAt = undefined
+      return
+    }
+    this.#nextTryAt = this.#now() + netMs
+    this.#sending = this.#sendAll().finally(() => {
+      this.#sending = undefined
+      onDone()
+    })
+  }
+
+  /** Resolves when what is ordered is carried out, or has to be tried again. */
+  async settled(): Promise<void> {
+    await this.#sending
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      for (;;) {
+        const orders = this.#tables.orders(batchMax)
+        for (const { seq, order } of orders) {
+          await this.#carryOut(order)
+          this.#tables.done(seq)
+        }
+        if (orders.length > 0) continue
+        if (!this.#hasNews()) break
+        await this.#index()
+      }
+      this.#failures = 0
+      this.#nextTryAt = undefined
+    } catch (error) {
+      const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
+      this.#nextTryAt = this.#now() + waitMs
+      this.#log.warn("what a schedule ordered could not be carried out; trying again", { error, inMs: waitMs })
+    }
+  }
+
+  /** Lost: another instance has the id, or a key. Either way nothing is left to be done. */
+  async #carryOut({ create, message }: ScheduleOrder): Promise<void> {
+    if (create) await this.#network.peer(create.instance).create(create)
+    else await this.#network.peer(message.instance).deliver([message])
+  }
+
+  #hasNews(): boolean {
+    const { revision, incarnation, removed } = this.#tables.indexed()
+    const row = this.#tables.row()
+    return removed !== undefined || (row !== undefined && (row.incarnation !== incarnation || row.revision > revision))
+  }
+
+  async #index(): Promise<void> {
+    const { removed } = this.#tables.indexed()
+    if (removed) {
+      // In every layout: where the number of shards has changed, old ones may have it still.
+      for (const name of this.#layout.names(removed.id).flat()) await this.#shard(name).scheduleRemove(removed)
+      if (this.#tables.indexed().removed?.incarnation === removed.incarnation) this.#tables.removed(undefined)
+    }
+    const row = this.#tables.row()
+    if (row === undefined) return
+    await this.#shard(this.#layout.shardOf(row.id)).scheduleWrite(row)
+    this.#tables.setIndexed(row)
+  }
+}

@@ -4,7 +4,7 @@ import type { ObjectPermits, PermitAsk, PermitWork } from "../../ports/object-pe
 import type { SqlDriver, SqlRow, SqlValue } from "../../ports/sql-driver.ts"
 import { toText } from "../odd-text.ts"
 import { uniquePermit } from "../unique-permit.ts"
-import { toUniques, toUses } from "./instance-row.ts"
+import { toUniques, toUses } from "../instance-rows.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
 
 /** What makes the table, which only instances with limits or keys of their own have. */

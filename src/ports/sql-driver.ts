@@ -4,6 +4,8 @@ export type { SqlRow, SqlValue }
 
 /** A synchronous SQL database: `node:sqlite`, or a Durable Object's own. Statements bind at most 100 parameters. */
 export interface SqlDriver {
+  /** It holds so few instances that to look at all of them costs less than to look for some. */
+  readonly isSmall?: boolean
   prepare(sql: string): SqlStatement
   /** For many rows at once: each is its values in the order of the columns, which costs less than half of an object. */
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][]

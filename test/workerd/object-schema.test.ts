@@ -21,3 +21,18 @@ it("a table that is not there is made when a statement names it, also where that
     ["perdure_instance", "perdure_journal", "perdure_meta", "perdure_slot", "perdure_unique"],
   ])
 })
+
+it("to read, or to delete from, a table that is not there makes none, and finds nothing until somebody writes to it", async () => {
+  const found = await inBareObject((state) => {
+    const driver = new ObjectSqlDriver(state.storage, objectParts)
+    const other = new ObjectSqlDriver(state.storage, objectParts)
+    migrate(driver, objectMigrations)
+    const read = driver.prepare("SELECT instance FROM perdure_slot WHERE limit_key = ?")
+    const seen = [read.all("k"), driver.prepare("DELETE FROM perdure_slot").write(), driver.prepareReader("SELECT instance FROM perdure_slot")()]
+    expect(driver.prepare("SELECT name FROM sqlite_master WHERE name = 'perdure_slot'").get()).toBeUndefined()
+    const counted = driver.prepare("SELECT count(*) AS n FROM perdure_unique").get()
+    other.prepare("INSERT INTO perdure_slot VALUES ('k', 7)").run()
+    return [...seen, counted, read.all("k")]
+  })
+  expect(found).toEqual([[], false, [], { n: 0 }, [{ instance: 7 }]])
+})

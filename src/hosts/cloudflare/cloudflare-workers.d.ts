@@ -6,6 +6,10 @@ declare module "cloudflare:workers" {
     protected readonly env: Env
   }
 
+  export abstract class WorkflowEntrypoint<Env = unknown> {
+    protected readonly env: Env
+  }
+
   export interface DurableObjectState {
     readonly id: DurableObjectId
     readonly storage: DurableObjectStorage

@@ -1,7 +1,8 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { inClaimOrder, toClaimable } from "../claim-order.ts"
-import { DueTable } from "./due-table.ts"
+import { type DueSearch, DueTable } from "./due-table.ts"
+import { SmallDueTable } from "./small-due-table.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
@@ -11,7 +12,7 @@ const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
 
 /** Who owns which instance, who may have it, and until when: the statements on owners and leases. */
 export class ClaimTable {
-  readonly #due: DueTable
+  readonly #due: DueSearch
   readonly #take: SqlStatement
   readonly #owned: SqlStatement
   readonly #unread: SqlStatement
@@ -24,7 +25,7 @@ export class ClaimTable {
   readonly #release: SqlStatement
 
   constructor(driver: SqlDriver) {
-    this.#due = new DueTable(driver)
+    this.#due = driver.isSmall === true ? new SmallDueTable(driver) : new DueTable(driver)
     this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
     this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)
     this.#unread = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ? AND mail_at IS NOT NULL LIMIT ?`)

@@ -6,7 +6,15 @@ import { instanceColumns, toQueue } from "./instance-row.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
-const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
+/** Finds what wants to be claimed. */
+export interface DueSearch {
+  /** At least the first `limit` of them, in no order. */
+  of(offers: readonly Offer[], limit: number, now: number): SqlRow[]
+  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
+  nextAt(offers: readonly Offer[]): number | undefined
+}
+
+export const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
 const offered = `i.workflow = ? AND i.version = ? AND i.queue = ?`
 /** Most instances have no priority: theirs is an index of its own, and any other priority is rare. */
 const plain = `i.priority = 0`
@@ -16,8 +24,8 @@ const highest = Number.MAX_SAFE_INTEGER
 /** What is looked for at a time: workflow, version and task queue. */
 type Lot = readonly [workflow: string, version: string, queue: string]
 
-/** Finds what wants to be claimed. Each look goes by an index, whatever the number of instances. */
-export class DueTable {
+/** Each look goes by an index, whatever the number of instances. */
+export class DueTable implements DueSearch {
   readonly #plain: SqlStatement
   readonly #prioritised: SqlStatement
   readonly #byId: SqlStatement
@@ -57,17 +65,13 @@ export class DueTable {
     )
   }
 
-  /** At least the first `limit` of them, in no order. */
   of(offers: readonly Offer[], limit: number, now: number): SqlRow[] {
     return this.#lots(offers).flatMap((lot) => this.#ofLot(lot, limit, now))
   }
 
   among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
     const rows = ids.flatMap((id) => this.#byId.all(toText(id), now))
-    return rows.filter((row) => {
-      const instance = { workflow: text(row, "workflow"), version: text(row, "version"), queue: text(row, "queue") || defaultQueue }
-      return offers.some((offer) => isOffered(instance, offer))
-    })
+    return rows.filter((row) => isRowOffered(row, offers))
   }
 
   nextAt(offers: readonly Offer[]): number | undefined {
@@ -140,4 +144,9 @@ export class DueTable {
     const share = Math.ceil(room / Math.max(1, lanes.length))
     return lanes.flatMap((lane) => this.#ofLane.all(...lot, priority, toText(lane), now, share))
   }
+}
+
+export function isRowOffered(row: SqlRow, offers: readonly Offer[]): boolean {
+  const instance = { workflow: text(row, "workflow"), version: text(row, "version"), queue: text(row, "queue") || defaultQueue }
+  return offers.some((offer) => isOffered(instance, offer))
 }

@@ -51,8 +51,10 @@ export const objectMigrations: readonly Migration[] = [
 
 /** What makes a table or an index that is not there from the beginning. */
 export function objectParts(name: string): readonly string[] {
-  return statementsOf(name)
+  return fromTheBeginning.has(name) ? [] : statementsOf(name)
 }
+
+const fromTheBeginning = new Set(["perdure_instance", "perdure_journal"])
 
 function all(): readonly string[] {
   return migrations.flatMap(({ statements }) => statements)

@@ -15,6 +15,7 @@ export class ObjectSqlDriver implements SqlDriver {
   readonly #storage: ObjectStorage
   readonly #writers: Writers
   readonly #parts: (name: string) => readonly string[]
+  readonly isSmall = true
   #own = 0
   #closed = false
 
@@ -90,20 +91,26 @@ export class ObjectSqlDriver implements SqlDriver {
 
   readonly execute = (sql: string, values: readonly SqlValue[]): ObjectSqlCursor => {
     this.#requireOpen()
+    const { missing } = this.#writers
+    if (missing.size > 0 && missing.has(readTable(sql))) return noRows
     const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
     try {
-      return this.#storage.sql.exec(sql, ...bindings)
+      const cursor = this.#storage.sql.exec(sql, ...bindings)
+      if (missing.size > 0 && cursor.rowsWritten > 0 && /^\s*CREATE\b/i.test(sql)) missing.clear()
+      return cursor
     } catch (error) {
-      if (!this.#makePart(error)) throw objectSqlFailure(error)
+      const name = /^no such (?:table|index): (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1] ?? ""
+      const statements = this.#parts(name)
+      if (statements.length === 0) throw objectSqlFailure(error)
+      // What is only read need not be there for that, unless it begins with something in it.
+      if (readTable(sql) === name && statements.length === 1) {
+        missing.add(name)
+        return noRows
+      }
+      missing.delete(name)
+      for (const statement of statements) this.#storage.sql.exec(statement)
       return this.execute(sql, values)
     }
-  }
-
-  #makePart(error: unknown): boolean {
-    const name = /^no such (?:table|index): (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1]
-    const statements = name === undefined ? [] : this.#parts(name)
-    for (const statement of statements) this.#storage.sql.exec(statement)
-    return statements.length > 0
   }
 
   #requireOpen(): void {
@@ -168,6 +175,8 @@ class ObjectSqlChanges implements SqlChanges {
 interface Writers {
   count: number
   worker: ObjectSqlDriver | undefined
+  /** Tables of ours that are not there yet, as far as somebody has looked. */
+  readonly missing: Set<string>
   readonly listeners: Set<(writer: ObjectSqlDriver) => void>
 }
 
@@ -176,9 +185,24 @@ const writersByStorage = new WeakMap<ObjectStorage, Writers>()
 function writersOf(storage: ObjectStorage): Writers {
   const known = writersByStorage.get(storage)
   if (known) return known
-  const writers: Writers = { count: 0, worker: undefined, listeners: new Set() }
+  const writers: Writers = { count: 0, worker: undefined, missing: new Set(), listeners: new Set() }
   writersByStorage.set(storage, writers)
   return writers
+}
+
+const noRows: ObjectSqlCursor = { toArray: () => [], raw: () => ({ toArray: () => [] }), rowsWritten: 0 }
+
+const readTables = new Map<string, string>()
+
+/** The table without which a statement finds nothing and does nothing; empty where that cannot be told, as with functions and subqueries before FROM. */
+function readTable(sql: string): string {
+  let name = readTables.get(sql)
+  if (name === undefined) {
+    name = /\bUNION\b/.test(sql) ? "" : (/^\s*(?:SELECT [^()]*? FROM|DELETE FROM) (perdure_\w+)/.exec(sql)?.[1] ?? "")
+    // Those of the store; a user's are any number.
+    if (readTables.size < 500) readTables.set(sql, name)
+  }
+  return name
 }
 
 function refuseRollback(sql: string): void {

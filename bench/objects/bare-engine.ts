@@ -1,0 +1,77 @@
+import type { DurableObjectNamespace } from "cloudflare:workers"
+import { workflowClient } from "perdure/cloudflare"
+import type { JournalRow } from "../../src/ports/journal-store.ts"
+import { fan, listener, sequence } from "../bench-workflows.ts"
+import type { BareObject } from "./bare-object.ts"
+import { type ObjectEngine, wait, type WorkerEnv } from "./object-engine.ts"
+
+type Rows = readonly JournalRow[]
+
+/** The bare object, given the rows that the engine has written for the same. */
+export class BareEngine implements ObjectEngine {
+  readonly #env: WorkerEnv
+  readonly #captured = new Map<string, Rows>()
+  #afterEvent: Rows = []
+
+  constructor(env: WorkerEnv) {
+    this.#env = env
+  }
+
+  async prepare(): Promise<void> {
+    const client = workflowClient(this.#env.WORKFLOW_RUNNER)
+    const kinds = [
+      [sequence, 1],
+      [sequence, 10],
+      [sequence, 1_000],
+      [fan, 100],
+    ] as const
+    for (const [workflow, steps] of kinds) {
+      const handle = await client.start(workflow, { input: steps })
+      await handle.result()
+      this.#captured.set(`${workflow.name} ${steps}`, await this.#rowsOf(handle.id))
+    }
+    const handle = await client.start(listener, { input: 0 })
+    while ((await handle.status()) !== "waiting") await wait(1)
+    const before = (await this.#rowsOf(handle.id)).length
+    await handle.sendEvent("go", 1)
+    await handle.result()
+    this.#afterEvent = (await this.#rowsOf(handle.id)).slice(before)
+  }
+
+  async run(steps: number, isParallel = false): Promise<void> {
+    await this.#object().create(this.#rows(isParallel ? fan.name : sequence.name, steps), true)
+  }
+
+  async runCoalesced(steps: number): Promise<void> {
+    await this.#object().create(this.#rows(sequence.name, steps), false)
+  }
+
+  async awaiting(): Promise<() => Promise<void>> {
+    const object = this.#object()
+    await object.create([], true)
+    return () => object.append(this.#afterEvent, true)
+  }
+
+  sleep(ms: number): Promise<number> {
+    return this.#object().sleep(ms)
+  }
+
+  #rows(workflow: string, steps: number): Rows {
+    const rows = this.#captured.get(`${workflow} ${steps}`)
+    if (rows === undefined) throw new Error(`no rows were captured of ${workflow} with ${steps} steps`)
+    return rows
+  }
+
+  #object(): BareObject {
+    return stubOf(this.#env.BARE, crypto.randomUUID()) as BareObject
+  }
+
+  async #rowsOf(id: string): Promise<Rows> {
+    const object = stubOf(this.#env.WORKFLOW_RUNNER, id) as { peerReadJournal(id: string, from: number): Promise<Rows> }
+    return object.peerReadJournal(id, 1)
+  }
+}
+
+function stubOf(namespace: DurableObjectNamespace, name: string): unknown {
+  return namespace.get(namespace.idFromName(name))
+}

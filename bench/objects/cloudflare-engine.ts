@@ -1,0 +1,40 @@
+import { type NativeInstance, type ObjectEngine, wait, type WorkerEnv } from "./object-engine.ts"
+
+/** Cloudflare's own engine as miniflare runs it. Nobody is told of an end there: it is asked every millisecond. */
+export class CloudflareEngine implements ObjectEngine {
+  readonly #env: WorkerEnv
+
+  constructor(env: WorkerEnv) {
+    this.#env = env
+  }
+
+  async run(steps: number, isParallel = false): Promise<void> {
+    const instance = await this.#env.NATIVE.create({ params: { steps, isParallel } })
+    if ((await this.#end(instance)) !== steps) throw new Error("an instance has another result than it should")
+  }
+
+  async awaiting(): Promise<() => Promise<void>> {
+    const instance = await this.#env.NATIVE.create({ params: { steps: 0, event: true } })
+    // Its local engine says "running" of some that wait; by then they do.
+    for (let tries = 0; tries < 50 && (await instance.status()).status !== "waiting"; tries++) await wait(1)
+    return async () => {
+      await instance.sendEvent({ type: "go", payload: 1 })
+      await this.#end(instance)
+    }
+  }
+
+  async sleep(ms: number): Promise<number> {
+    const startedAt = Date.now()
+    const instance = await this.#env.NATIVE.create({ params: { steps: 0, sleepMs: ms } })
+    return Number(await this.#end(instance)) - startedAt - ms
+  }
+
+  async #end(instance: NativeInstance): Promise<unknown> {
+    for (;;) {
+      const { status, output, error } = await instance.status()
+      if (status === "complete") return output
+      if (status === "errored" || status === "terminated") throw new Error(`an instance is ${status}: ${JSON.stringify(error)}`)
+      await wait(1)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { DurableObjectNamespace } from "cloudflare:workers"
+
+/** What every engine in the Worker is asked to do. */
+export interface ObjectEngine {
+  /** Before the clock runs. */
+  prepare?(): Promise<void>
+  /** From the start to the result, so many steps, one after another or at once. */
+  run(steps: number, isParallel?: boolean): Promise<void>
+  /** Starts one that waits for an event; what it gives sends that event and resolves when the instance has ended. */
+  awaiting(): Promise<() => Promise<void>>
+  /** How many milliseconds late a sleep ended. */
+  sleep(ms: number): Promise<number>
+  /** The same writes without waiting for the disk after each. Only of the floor. */
+  runCoalesced?(steps: number): Promise<void>
+}
+
+export interface WorkerEnv {
+  readonly WORKFLOW_RUNNER: DurableObjectNamespace
+  readonly BARE: DurableObjectNamespace
+  readonly NATIVE: NativeBinding
+}
+
+export interface NativeBinding {
+  create(options: { readonly params: object }): Promise<NativeInstance>
+}
+
+export interface NativeInstance {
+  status(): Promise<{ readonly status: string; readonly output?: unknown; readonly error?: unknown }>
+  sendEvent(event: { readonly type: string; readonly payload?: unknown }): Promise<void>
+}
+
+export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

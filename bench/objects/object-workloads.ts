@@ -1,0 +1,65 @@
+import { type ObjectEngine, wait } from "./object-engine.ts"
+
+export type Measure = (engine: ObjectEngine) => Promise<Readonly<Record<string, number>>>
+
+const times = <T>(count: number, fn: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, index) => fn(index)))
+
+/** The clock of a Worker moves with its requests only. */
+async function timed(fn: () => Promise<unknown>): Promise<number> {
+  await wait(1)
+  const startedAt = Date.now()
+  await fn()
+  await wait(1)
+  return Math.max(1, Date.now() - startedAt - 1)
+}
+
+async function repeated(count: number, fn: () => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < count; i++) await fn()
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
+}
+
+export const workloads: Readonly<Record<string, Measure>> = {
+  /** 500 instances of 10 steps, all at once. */
+  async W1(engine) {
+    await engine.prepare?.()
+    const ms = await timed(() => times(500, () => engine.run(10)))
+    return { perSecond: 500_000 / ms }
+  },
+  /** One after another, of one step. */
+  async W2(engine) {
+    await engine.prepare?.()
+    return { meanMs: (await timed(() => repeated(100, () => engine.run(1)))) / 100 }
+  },
+  /** One of 1,000 steps. */
+  async W3(engine) {
+    await engine.prepare?.()
+    const stepMs = (await timed(() => engine.run(1_000))) / 1_000
+    if (engine.runCoalesced === undefined) return { stepMs }
+    return { stepMs, coalescedMs: (await timed(async () => engine.runCoalesced?.(1_000))) / 1_000 }
+  },
+  /** 100 steps at once, five times. */
+  async W4(engine) {
+    await engine.prepare?.()
+    return { ms: (await timed(() => repeated(5, () => engine.run(100, true)))) / 5 }
+  },
+  /** From the event to the end, 40 times, at moments that do not align with anybody's polling. */
+  async W5(engine) {
+    await engine.prepare?.()
+    const durations: number[] = []
+    for (let i = 0; i < 40; i++) {
+      const send = await engine.awaiting()
+      await wait(Math.random() * 20)
+      durations.push(await timed(send))
+    }
+    return { p50Ms: quantile(durations, 0.5) }
+  },
+  /** 100 that sleep for a second. */
+  async W7(engine) {
+    const late = await times(100, () => engine.sleep(1_000))
+    return { p99Ms: Math.max(1, quantile(late, 0.99)), p50Ms: Math.max(1, quantile(late, 0.5)) }
+  },
+}

@@ -1,0 +1,56 @@
+// The Worker that is measured: Perdure, Cloudflare's own Workflows and a bare object, each asked to do the same, from inside the Worker.
+
+import { WorkflowEntrypoint } from "cloudflare:workers"
+import { createWorkflowRunner } from "perdure/cloudflare"
+import { workflows } from "../bench-workflows.ts"
+import { BareEngine } from "./bare-engine.ts"
+import { CloudflareEngine } from "./cloudflare-engine.ts"
+import type { ObjectEngine, WorkerEnv } from "./object-engine.ts"
+import { PerdureEngine } from "./perdure-engine.ts"
+import { workloads } from "./object-workloads.ts"
+
+export { BareObject } from "./bare-object.ts"
+
+// Nobody reads the index here, and a shard is an object: one is as good as eight.
+export const WorkflowRunner = createWorkflowRunner({ workflows })
+
+interface Parameters {
+  readonly steps: number
+  readonly isParallel?: boolean
+  readonly event?: boolean
+  readonly sleepMs?: number
+}
+
+interface NativeStep {
+  do<T>(name: string, fn: () => Promise<T>): Promise<T>
+  sleep(name: string, ms: number): Promise<void>
+  waitForEvent(name: string, options: { readonly type: string }): Promise<unknown>
+}
+
+export class Native extends WorkflowEntrypoint {
+  async run({ payload }: { readonly payload: Parameters }, step: NativeStep): Promise<number> {
+    const { steps, isParallel, event, sleepMs } = payload
+    const numbers = Array.from({ length: steps }, (_, i) => i)
+    if (isParallel) await Promise.all(numbers.map((i) => step.do(`step ${i}`, async () => ({ i }))))
+    else for (const i of numbers) await step.do(`step ${i}`, async () => ({ i }))
+    if (event) await step.waitForEvent("go", { type: "go" })
+    if (sleepMs === undefined) return steps
+    await step.sleep("nap", sleepMs)
+    return Date.now()
+  }
+}
+
+export default {
+  async fetch(request: Request, env: WorkerEnv): Promise<Response> {
+    const [, engine = "", workload = ""] = new URL(request.url).pathname.split("/")
+    const make: Record<string, () => ObjectEngine> = {
+      perdure: () => new PerdureEngine(env),
+      bare: () => new BareEngine(env),
+      cloudflare: () => new CloudflareEngine(env),
+    }
+    const measure = workloads[workload]
+    const made = make[engine]
+    if (measure === undefined || made === undefined) return new Response("no such engine or workload", { status: 404 })
+    return Response.json(await measure(made()))
+  },
+}

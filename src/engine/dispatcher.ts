@@ -1,3 +1,4 @@
+import { PerdureError } from "../core/errors.ts"
 import type { Host } from "../ports/host.ts"
 import type { ClaimedInstance, JournalStore, Offer } from "../ports/journal-store.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
@@ -52,9 +53,15 @@ export class Dispatcher {
 
   /** Gives back all that the worker owns, and its lease: it is not missed. */
   async leave(): Promise<void> {
-    const { journal, worker } = this.#spec
-    await journal.release(worker, await journal.owned(worker))
-    await journal.renew(worker, 0)
+    const { journal, worker, host } = this.#spec
+    try {
+      await journal.release(worker, await journal.owned(worker))
+      await journal.renew(worker, 0)
+    } catch (error) {
+      // A store that is away is no reason not to close.
+      if (!PerdureError.is(error, "STORE_UNREACHABLE")) throw error
+      host.log.warn("instances could not be given back; others go on with them when the lease is over", { error })
+    }
   }
 
   /** These instances, or any, may be there to be claimed. */

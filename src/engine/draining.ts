@@ -22,3 +22,10 @@ export async function drained(worker: Worker): Promise<void> {
   const isOver = () => isLate || (residency.attempts === (stepLine?.waiting ?? 0) && pulse.idle && committer.idle && mailroom.idle)
   while (!isOver()) await Promise.race([late, whenQuieter()])
 }
+
+/** What was handed to the store when the last attempt was over is written, unless the store does not answer. */
+export async function written({ host, timers, settings, committer }: Worker): Promise<void> {
+  if (committer.idle) return
+  const late = new Promise<void>((resolve) => timers.set(host.now() + settings.drainMs, resolve))
+  await Promise.race([late, committer.whenIdle()])
+}

@@ -8,7 +8,7 @@ import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
 import type { Beginning } from "./beginning.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
-import { drained } from "./draining.ts"
+import { drained, written } from "./draining.ts"
 import { InstanceRunner } from "./instance-runner.ts"
 import { loadInstance } from "./kept-children.ts"
 import { LimitDesk } from "./limit-desk.ts"
@@ -163,7 +163,7 @@ export class Worker implements Runtime {
       if (wasActive) await drained(this)
       this.#active = false
       this.#dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
-      await this.committer.whenIdle()
+      await written(this)
       // Not only what was in memory: also what waits to be given back.
       if (wasActive) await this.#dispatcher.leave()
     } finally {

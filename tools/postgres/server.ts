@@ -9,6 +9,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
+import { copyAsStandby } from "./base-backup.ts"
 
 export const nobody = { uid: 65534, gid: 65534 }
 
@@ -52,18 +53,31 @@ export class PostgresServer {
     return server
   }
 
+  /** Another server that follows this one, until it is promoted. */
+  async standby(name: string): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-postgres-"))
+    chmodSync(folder, 0o755)
+    const owner = process.getuid?.() === 0 ? nobody : undefined
+    await copyAsStandby({ url: this.url, from: join(this.#folder, "data"), to: join(folder, "data"), name, owner })
+    if (owner) chownSync(folder, owner.uid, owner.gid)
+    const { password } = new URL(this.url)
+    const standby = new PostgresServer(this.#binaries, folder, await freePort(), password, this.#settings, { ...this.#options, cwd: folder })
+    await standby.resume()
+    return standby
+  }
+
   /** After `kill`: the same database on the same port. */
   async resume(): Promise<void> {
     const settings = ["listen_addresses=127.0.0.1", ...this.#settings].flatMap((setting) => ["-c", setting])
     const args = ["-D", join(this.#folder, "data"), "-p", String(this.#port), "-k", this.#folder, ...settings]
     this.#process = spawn(join(this.#binaries, "postgres"), args, this.#options)
-    await says(this.#process, "ready to accept connections")
+    await says(this.#process, "ready to accept")
   }
 
   /** As the loss of power would, but for what the operating system still writes. */
   async kill(): Promise<void> {
     const server = this.#process
-    if (!server) return
+    if (!server || server.exitCode !== null || server.signalCode !== null) return
     const ended = once(server, "exit")
     server.kill("SIGKILL")
     await ended

@@ -9,6 +9,9 @@ export interface ClusterWorkerOptions {
   readonly lease: Duration
   readonly stepMs: number
   readonly answerTimeout?: Duration
+  readonly drain?: Duration
+  /** It is loaded, and opens its engine only when it is told to go on, which takes less time then. */
+  readonly isPaused?: boolean
 }
 
 export type ClusterReport = { readonly type: "ready" } | { readonly type: "step"; readonly instance: string; readonly step: number }
@@ -55,6 +58,11 @@ export class ClusterProcess {
 
   ready(): Promise<void> {
     return this.reported((reports) => reports.some(({ type }) => type === "ready"))
+  }
+
+  async goOn(): Promise<void> {
+    this.#child.send("go on")
+    await this.reported((reports) => reports.filter(({ type }) => type === "ready").length === 2)
   }
 
   /** It calls so many more steps. */

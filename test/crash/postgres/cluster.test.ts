@@ -1,14 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { Perdure } from "../../../src/index.ts"
-import { postgres } from "../../../src/postgres.ts"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
-import { ClusterProcess, type ClusterWorkerOptions } from "./cluster-process.ts"
+import { all, ClusterBed, ids } from "./cluster-bed.ts"
 
 let server: PostgresServer
 let schemas = 0
-let schema: string
-let client: Awaited<ReturnType<typeof Perdure.open>>
-const processes: ClusterProcess[] = []
+let bed: ClusterBed
 
 beforeAll(async () => {
   server = await PostgresServer.start()
@@ -16,97 +12,105 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 beforeEach(async () => {
-  schema = `crash_${++schemas}`
-  client = await Perdure.open({
-    store: postgres({ connectionString: server.url, schema }),
-    role: "client",
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-  })
+  bed = await ClusterBed.open(server.url, `crash_${++schemas}`)
 })
-afterEach(async () => {
-  for (const one of processes.splice(0)) await one.end("SIGKILL")
-  await client.close()
-})
+afterEach(() => bed.close())
 
-async function spawnWorker(options: Partial<ClusterWorkerOptions> = {}): Promise<ClusterProcess> {
-  const one = new ClusterProcess({ url: server.url, schema, lease: "1s", stepMs: 20, ...options })
-  processes.push(one)
-  await one.ready()
-  return one
-}
-
-const steps = 10
-const all = Array.from({ length: steps }, (_, n) => n)
-const ids = (count: number) => Array.from({ length: count }, (_, n) => `i${n}`)
-
-const start = (names: readonly string[]) => client.startBatch(names.map((id) => ({ workflow: "count", version: "1", id, input: steps })))
-const results = (names: readonly string[]) => Promise.all(names.map((id) => client.get(id).result({ timeout: "40s" })))
-
-async function typesOf(id: string): Promise<readonly string[]> {
-  const { entries } = await client.get(id).history({ limit: 1_000 })
-  return entries.map(({ type }) => type)
-}
-
-/** Nothing recorded twice, and nothing recorded after the end. */
-async function expectSound(names: readonly string[]): Promise<void> {
-  for (const id of names) {
-    const types = await typesOf(id)
-    expect(types.filter((type) => type === "step.completed")).toHaveLength(steps)
-    expect(types.filter((type) => type === "run.completed")).toHaveLength(1)
-    expect(types.at(-1)).toBe("run.completed")
-  }
-}
+/** Two leases of the workers here, and how long a step of theirs may take to be noticed. */
+const twoLeasesMs = 2_000 + 500
 
 describe("workers on PostgreSQL", () => {
   it("one that is killed is replaced within two leases, and all its work goes on where it stopped", async () => {
-    const first = await spawnWorker({ stepMs: 500 })
-    await start(ids(8))
+    const second = await bed.worker({ isPaused: true })
+    const first = await bed.worker({ stepMs: 500 })
+    await bed.start(ids(8))
     await first.works(8)
-    const second = await spawnWorker()
+    await second.goOn()
     await first.end("SIGKILL")
     const killedAt = performance.now()
     await second.works()
-    expect(performance.now() - killedAt).toBeLessThan(2_000 + 500)
-    expect(await results(ids(8))).toEqual(ids(8).map(() => all))
-    await expectSound(ids(8))
+    expect(performance.now() - killedAt).toBeLessThan(twoLeasesMs)
+    expect(await bed.results(ids(8))).toEqual(ids(8).map(() => all))
+    expect(await bed.flaws(ids(8))).toEqual([])
   })
 
   it("one that is frozen beyond its lease and wakes up writes nothing, gives up what is another's, and goes on with new work", async () => {
-    const first = await spawnWorker({ stepMs: 100 })
-    await start(ids(4))
+    const second = await bed.worker({ isPaused: true })
+    const first = await bed.worker({ stepMs: 100 })
+    await bed.start(ids(4))
     await first.works(4)
-    const second = await spawnWorker()
+    await second.goOn()
     first.signal("SIGSTOP")
-    expect(await results(ids(4))).toEqual(ids(4).map(() => all))
+    expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
     first.signal("SIGCONT")
     await second.end("SIGTERM")
-    await start(["later"])
-    expect(await results(["later"])).toEqual([all])
-    await expectSound([...ids(4), "later"])
+    await bed.start(["later"])
+    expect(await bed.results(["later"])).toEqual([all])
+    expect(await bed.flaws([...ids(4), "later"])).toEqual([])
+  })
+
+  it("one that wakes up while another works on its instances ends no step for it, and lets them go", async () => {
+    const second = await bed.worker({ stepMs: 300, isPaused: true })
+    const first = await bed.worker({ stepMs: 300 })
+    await bed.start(ids(4))
+    await first.works(4)
+    await second.goOn()
+    first.signal("SIGSTOP")
+    const stoppedAt = performance.now()
+    await second.works()
+    expect(performance.now() - stoppedAt).toBeLessThan(twoLeasesMs)
+    const before = first.steps
+    // Its functions end now, and what they give is not recorded: each is in an attempt of the other.
+    first.signal("SIGCONT")
+    expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
+    // A commit that was under way when it was stopped may let it begin one more step of each.
+    expect(first.steps).toBeLessThanOrEqual(before + 4)
+    expect(await bed.flaws(ids(4))).toEqual([])
+    for (const id of ids(4)) expect((await bed.types(id)).filter((type) => type === "recovered")).toHaveLength(1)
+    await second.end("SIGTERM")
+    await bed.start(["later"])
+    expect(await bed.results(["later"])).toEqual([all])
   })
 
   it("one that is told to end gives back what it has: another goes on at once, and it is no crash", async () => {
     const lease = "60s"
-    const first = await spawnWorker({ lease })
-    await start(ids(4))
+    const second = await bed.worker({ lease, isPaused: true })
+    const first = await bed.worker({ lease, stepMs: 100 })
+    await bed.start(ids(4))
     await first.works(4)
-    await spawnWorker({ lease })
+    await second.goOn()
     await first.end("SIGTERM")
-    expect(await results(ids(4))).toEqual(ids(4).map(() => all))
-    for (const id of ids(4)) expect(await typesOf(id)).not.toContain("recovered")
+    const endedAt = performance.now()
+    await second.works()
+    expect(performance.now() - endedAt).toBeLessThan(2_000)
+    expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
+    for (const id of ids(4)) expect(await bed.types(id)).not.toContain("recovered")
+  })
+
+  it("one that is told to end while the server is away ends all the same, and loses nothing", async () => {
+    const first = await bed.worker({ drain: "500ms" })
+    await bed.start(ids(4))
+    await first.works(4)
+    await server.kill()
+    first.signal("SIGTERM")
+    await Promise.race([first.exited, new Promise((_, reject) => setTimeout(() => reject(new Error("it does not end")), 20_000).unref())])
+    await server.resume()
+    await bed.worker()
+    expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
+    expect(await bed.flaws(ids(4))).toEqual([])
   })
 
   it("the death of the server holds them up until it is there again; nothing fails and nothing is lost", async () => {
-    const workers = [await spawnWorker({ lease: "10s" }), await spawnWorker({ lease: "10s" })]
-    await start(ids(12))
+    const workers = [await bed.worker({ lease: "10s" }), await bed.worker({ lease: "10s" })]
+    await bed.start(ids(12))
     await Promise.race(workers.map((worker) => worker.works(6)))
     await server.kill()
     await server.resume()
-    expect(await results(ids(12))).toEqual(ids(12).map(() => all))
-    await expectSound(ids(12))
-    expect(await client.count({}, "status")).toEqual({ completed: 12 })
+    expect(await bed.results(ids(12))).toEqual(ids(12).map(() => all))
+    expect(await bed.flaws(ids(12))).toEqual([])
+    expect(await bed.client.count({}, "status")).toEqual({ completed: 12 })
     // Each acknowledged step is on disk, so it is called again only where its answer was on the way.
-    await start(["later"])
-    expect(await results(["later"])).toEqual([all])
+    await bed.start(["later"])
+    expect(await bed.results(["later"])).toEqual([all])
   })
 })

@@ -99,10 +99,11 @@ describe("workers", () => {
   })
 
   it("one that is cut off for longer than its lease is replaced; when it is back it writes nothing that is another's, and goes on as a worker", async () => {
+    const second = await bed.worker({ stepMs: 150, isPaused: true })
     const first = await bed.worker({ url, stepMs: 150, answerTimeout: "1s" })
     await bed.start(ids(4))
     await first.works(4)
-    const second = await bed.worker({ stepMs: 150 })
+    await second.goOn()
     proxy.silence()
     const silentAt = performance.now()
     await second.works()

@@ -4,7 +4,7 @@ import { type Context, Perdure, workflow } from "../../../src/index.ts"
 import { postgres } from "../../../src/postgres.ts"
 import type { ClusterReport, ClusterWorkerOptions } from "./cluster-process.ts"
 
-const { url, schema, lease, stepMs, answerTimeout = "30s" } = JSON.parse(process.argv[2] ?? "{}") as ClusterWorkerOptions
+const { url, schema, lease, stepMs, answerTimeout = "30s", drain = "10s", isPaused = false } = JSON.parse(process.argv[2] ?? "{}") as ClusterWorkerOptions
 const report = (message: ClusterReport) => process.send?.(message)
 
 async function counted(ctx: Context, steps: number): Promise<readonly number[]> {
@@ -33,12 +33,17 @@ const workflows = [
   }),
 ]
 
+if (isPaused) {
+  report({ type: "ready" })
+  await new Promise((resolve) => process.once("message", resolve))
+}
 const engine = await Perdure.open({
   store: postgres({ connectionString: url, schema, answerTimeout }),
   workflows,
   lease,
+  drain,
   log: { debug() {}, info() {}, warn() {}, error() {} },
 })
 report({ type: "ready" })
 process.on("disconnect", () => process.exit(1))
-process.once("SIGTERM", () => void engine.close().then(() => process.exit(0)))
+process.once("SIGTERM", () => void engine.close().finally(() => process.exit(0)))

@@ -150,7 +150,11 @@ export class Dispatcher {
       if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
       host.log.error("the store did not answer a claim; trying again", { error })
-      timers.set(host.now() + retryMs, () => this.wake())
+      timers.set(host.now() + retryMs, () => {
+        // It may have been answered all the same: then there are instances that are ours, and nobody has them.
+        this.#spec.onSweep()
+        this.wake()
+      })
     }
   }
 

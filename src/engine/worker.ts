@@ -243,6 +243,7 @@ export class Worker implements Runtime {
       await this.#compareOwned()
     } catch (error) {
       this.host.log.error("unread messages could not be looked up; trying again", { error })
+      this.#nextLook.setTo(this.host.now() + storeRetryMs)
     }
   }
 
@@ -372,6 +373,7 @@ export class Worker implements Runtime {
     const orphans = absent.filter((id) => this.#absent.has(id))
     this.#absent = new Set(absent)
     if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
+    if (absent.length > orphans.length) this.#nextLook.setTo(now + compareMs)
   }
 }
 

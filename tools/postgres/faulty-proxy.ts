@@ -2,7 +2,7 @@
 
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
-import { MessageReader, messageTypes, refusal, rollback, statementOf } from "./wire-messages.ts"
+import { MessageReader, messageTypes, farewell, refusal, rollback, statementOf } from "./wire-messages.ts"
 
 export type Harm =
   /** The connection is cut before the server hears of the statement, */
@@ -30,6 +30,7 @@ export class FaultyProxy {
   hits = 0
   #silent = false
   #refusing = false
+  #farewells = 0
 
   private constructor(server: Server, target: number) {
     this.#server = server
@@ -85,6 +86,15 @@ export class FaultyProxy {
     this.cut()
   }
 
+  /** So many connections end right behind the server's greeting, in one packet with it. */
+  greetAndEnd(times: number): void {
+    this.#farewells = times
+  }
+
+  takeFarewell(): boolean {
+    return this.#farewells-- > 0
+  }
+
   /** Connections stay, and nothing comes through in either direction. */
   silence(): void {
     this.#silent = true
@@ -128,6 +138,7 @@ class Link {
   #unheard = 0
   #afterwards: () => void = () => {}
   #isInTransaction = false
+  #isGreeted = false
   #delayed: Promise<void> = Promise.resolve()
 
   constructor(client: Socket, server: Socket, proxy: FaultyProxy) {
@@ -186,7 +197,15 @@ class Link {
 
   #toClient(message: Buffer): void {
     const type = message[0]
-    if (type === messageTypes.readyForQuery) this.#isInTransaction = message[5] !== "I".charCodeAt(0)
+    if (type === messageTypes.readyForQuery) {
+      this.#isInTransaction = message[5] !== "I".charCodeAt(0)
+      const isGreeting = !this.#isGreeted
+      this.#isGreeted = true
+      if (isGreeting && this.#proxy.takeFarewell()) {
+        this.#pass(this.#client, Buffer.concat([message, farewell()]))
+        return void setTimeout(() => this.cut(), 50)
+      }
+    }
     if (this.#unheard === 0 || type === messageTypes.parseComplete) return this.#pass(this.#client, message)
     if (type === messageTypes.readyForQuery && --this.#unheard === 0) this.#afterwards()
   }

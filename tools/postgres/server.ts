@@ -70,8 +70,16 @@ export class PostgresServer {
   async resume(): Promise<void> {
     const settings = ["listen_addresses=127.0.0.1", ...this.#settings].flatMap((setting) => ["-c", setting])
     const args = ["-D", join(this.#folder, "data"), "-p", String(this.#port), "-k", this.#folder, ...settings]
-    this.#process = spawn(join(this.#binaries, "postgres"), args, this.#options)
-    await says(this.#process, "ready to accept")
+    for (let tries = 1; ; tries++) {
+      this.#process = spawn(join(this.#binaries, "postgres"), args, this.#options)
+      try {
+        return await says(this.#process, "ready to accept")
+      } catch (error) {
+        // Processes that served connections of one that was killed are not gone yet.
+        if (tries === 20 || !(error instanceof Error && error.message.includes("shared memory"))) throw error
+        await delay(250)
+      }
+    }
   }
 
   /** As the loss of power would, but for what the operating system still writes. */

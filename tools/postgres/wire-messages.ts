@@ -53,6 +53,12 @@ export function refusal(sqlState: string): Buffer {
   return Buffer.concat([typed("E", Buffer.from(`${fields.join("\0")}\0\0`)), typed("Z", Buffer.from("I"))])
 }
 
+/** What a server says that is about to go. */
+export function farewell(): Buffer {
+  const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection due to administrator command"]
+  return typed("E", Buffer.from(`${fields.join("\0")}\0\0`))
+}
+
 function typed(letter: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5)
   head[0] = codeOf(letter)

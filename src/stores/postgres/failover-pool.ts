@@ -1,6 +1,6 @@
 import type { PostgresClient, PostgresPool } from "./pg.ts"
 
-type ErrorListener = (error: Error) => void
+type Listener = ((error: Error) => void) & ((client: PostgresClient) => void)
 
 /**
  * One pool for each of the servers that may have the database, of which one at a time can be written to. Connections come from the one
@@ -40,12 +40,12 @@ export class FailoverPool implements PostgresPool {
     await Promise.all(this.#pools.map((pool) => pool.end()))
   }
 
-  on(event: "error", listener: ErrorListener): void {
-    for (const pool of this.#pools) pool.on(event, listener)
+  on(event: "error" | "connect", listener: Listener): void {
+    for (const pool of this.#pools) pool.on(event as "error", listener)
   }
 
-  off(event: "error", listener: ErrorListener): void {
-    for (const pool of this.#pools) pool.off?.(event, listener)
+  off(event: "error" | "connect", listener: Listener): void {
+    for (const pool of this.#pools) pool.off?.(event as "error", listener)
   }
 }
 

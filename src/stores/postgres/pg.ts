@@ -5,7 +5,10 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>
   end(): Promise<void>
   on(event: "error", listener: (error: Error) => void): unknown
+  /** A connection was made. */
+  on(event: "connect", listener: (client: PostgresClient) => void): unknown
   off?(event: "error", listener: (error: Error) => void): unknown
+  off?(event: "connect", listener: (client: PostgresClient) => void): unknown
 }
 
 export interface PostgresClient {

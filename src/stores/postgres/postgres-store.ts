@@ -3,7 +3,7 @@ import { adoptStream } from "./change-origin.ts"
 import { Database } from "./database.ts"
 import { Hints } from "./hints.ts"
 import { migrate } from "./migrate.ts"
-import type { PgModule, PostgresPool } from "./pg.ts"
+import type { PgModule, PostgresClient, PostgresPool } from "./pg.ts"
 import { PostgresCallerTransactions } from "./postgres-caller-transactions.ts"
 import { PostgresDirectory } from "./postgres-directory.ts"
 import { PostgresFlowControl } from "./postgres-flow-control.ts"
@@ -40,15 +40,22 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
   pool.on("error", onError)
-  if (ears !== pool) ears?.on("error", onError)
+  // Between the greeting of a server and whoever waits for the connection nobody listens: an error in the same packet would end the process.
+  const onConnect = (client: PostgresClient) => client.on("error", () => {})
+  pool.on("connect", onConnect)
+  if (ears !== pool) {
+    ears?.on("error", onError)
+    ears?.on("connect", onConnect)
+  }
   const hints = new Hints(pool, ears, schema, context.log)
   const end = async () => {
     await hints.close()
     await database.close()
     if (ears !== pool) await ears?.end()
     // An own pool ends before its connections are gone: one that breaks meanwhile still has to be heard, or it would end the process.
-    if (opening.isGiven) pool.off?.("error", onError)
-    else await pool.end()
+    if (!opening.isGiven) return pool.end()
+    pool.off?.("error", onError)
+    pool.off?.("connect", onConnect)
   }
   try {
     await migrate(database, undefined, opening.partitions)

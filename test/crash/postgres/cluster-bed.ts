@@ -1,4 +1,4 @@
-import { Perdure } from "../../../src/index.ts"
+import { type Duration, Perdure } from "../../../src/index.ts"
 import { postgres, type PostgresOptions } from "../../../src/postgres.ts"
 import { ClusterProcess, type ClusterWorkerOptions } from "./cluster-process.ts"
 
@@ -43,8 +43,8 @@ export class ClusterBed {
     return this.client.startBatch(names.map((id) => ({ workflow, version: "1", id, input: steps })))
   }
 
-  results(names: readonly string[]): Promise<unknown[]> {
-    return Promise.all(names.map((id) => this.client.get(id).result({ timeout: "60s" })))
+  results(names: readonly string[], timeout: Duration = "60s"): Promise<unknown[]> {
+    return Promise.all(names.map((id) => this.client.get(id).result({ timeout })))
   }
 
   async types(id: string): Promise<readonly string[]> {

@@ -66,6 +66,17 @@ describe("workers", () => {
     expect(calls(worker).toSorted()).toEqual(ids(6).flatMap((id) => all.map((n) => `${id} ${n}`)))
   })
 
+  it("a claim whose answer was lost is noticed: what it took is executed long before the next sweep", async () => {
+    await bed.worker({ url, lease: "30s" })
+    proxy.inject(/\.claim$/, "cut after", 1)
+    await bed.start(ids(3))
+    proxy.inject(/^COMMIT$/, "cut after", 1)
+    await bed.start(["limited"], "limited")
+    const names = [...ids(3), "limited"]
+    expect(await bed.results(names, "20s")).toEqual(names.map(() => all))
+    expect(proxy.hits).toBe(2)
+  })
+
   it("deadlocks and failures to serialise are rolled back by the server, and tried again", async () => {
     const worker = await bed.worker({ url, lease: "30s" })
     for (const sqlState of ["40001", "40P01"]) {
@@ -181,6 +192,22 @@ describe("clients", () => {
     expect(String(failure)).toContain(`127.0.0.1:${port()}, database "postgres"`)
     await start()
     expect((await client.describe("i")).status).toBe("queued")
+  })
+
+  it("a server that greets and goes in one breath takes nobody down, and another connection is made", async () => {
+    const uncaught: unknown[] = []
+    const listener = (error: unknown) => uncaught.push(error)
+    process.on("uncaughtException", listener)
+    try {
+      const client = await bed.anotherClient({ connectionString: url })
+      proxy.cut()
+      proxy.greetAndEnd(3)
+      for (let n = 0; n < 3; n++) await client.describe("i").catch(() => undefined)
+      await expect(client.describe("i")).rejects.toMatchObject({ code: "NOT_FOUND" })
+    } finally {
+      process.off("uncaughtException", listener)
+    }
+    expect(uncaught).toEqual([])
   })
 
   it("whoever waits for a result goes on waiting over cut connections", async () => {

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from "node:timers/promises"
+import { PerdureError } from "../../../../src/index.ts"
+import type { SeededRandom } from "../../../../src/core/seeded-random.ts"
+import type { Engine } from "../../../../src/index.ts"
+import { type Kind, kinds } from "./chaos-workflows.ts"
+
+const callers = 6
+
+/** Errors that say: try again. Anything else is a fault of ours. */
+const passing = new Set(["STORE_UNREACHABLE", "DISK_FULL", "STORE_FAILED"])
+
+/** The client: starts instances and sends events, each until it is acknowledged. */
+export class ChaosLoad {
+  /** Starts that were acknowledged, and what they are of. */
+  readonly started = new Map<string, Kind>()
+  /** Events that were acknowledged: the payload, by instance. */
+  readonly sent = new Map<string, string>()
+  /** Calls that failed and were made again, by their code. */
+  readonly failures = new Map<string, number>()
+  readonly #engine: Engine
+  readonly #random: SeededRandom
+
+  constructor(engine: Engine, random: SeededRandom) {
+    this.#engine = engine
+    this.#random = random
+  }
+
+  /** So many, spread over that time; several callers at once. */
+  async run(instances: number, overMs: number): Promise<void> {
+    const beganAt = performance.now()
+    let next = 0
+    const caller = async () => {
+      for (let n = next++; n < instances; n = next++) {
+        await delay(Math.max(0, beganAt + (n / instances) * overMs - performance.now()))
+        await this.#start(n)
+      }
+    }
+    await Promise.all(Array.from({ length: callers }, caller))
+  }
+
+  async #start(n: number): Promise<void> {
+    const kind = kinds[n % kinds.length]!
+    const id = `${kind}-${n}`
+    const input = kind === "sleeper" ? Math.floor(this.#random.next() * 400) : undefined
+    await this.#again(() => this.#engine.start(kind, { id, input, ifExists: "return" }))
+    this.started.set(id, kind)
+    if (kind === "listener") {
+      const word = `word for ${id}`
+      await this.#again(() => this.#engine.get(id).sendEvent("word", word, { eventId: `event-${id}` }))
+      this.sent.set(id, word)
+    }
+  }
+
+  async #again(call: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await call()
+        return
+      } catch (error) {
+        if (!PerdureError.is(error) || !passing.has(error.code)) throw error
+        this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1)
+        await delay(50)
+      }
+    }
+  }
+}

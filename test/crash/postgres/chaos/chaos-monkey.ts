@@ -1,0 +1,124 @@
+import { setTimeout as delay } from "node:timers/promises"
+import type { SeededRandom } from "../../../../src/core/seeded-random.ts"
+import type { FaultyProxy, Harm } from "../../../../tools/postgres/faulty-proxy.ts"
+import type { PostgresServer } from "../../../../tools/postgres/server.ts"
+import type { ChaosProcess } from "./chaos-process.ts"
+
+const write = /\.write$/
+const commit = /^COMMIT$/
+
+/** What the proxy does to so many statements. */
+const harms: readonly { readonly name: string; readonly at: RegExp; readonly harm: Harm; readonly times: number }[] = [
+  { name: "answer to a commit of turns lost", at: write, harm: "cut after", times: 2 },
+  { name: "commit of turns lost", at: write, harm: "cut before", times: 2 },
+  { name: "answer to a COMMIT lost", at: commit, harm: "cut after", times: 2 },
+  { name: "COMMIT lost", at: commit, harm: "cut before", times: 2 },
+  { name: "disk full", at: write, harm: { sqlState: "53100" }, times: 4 },
+  { name: "not serialisable", at: commit, harm: { sqlState: "40001" }, times: 3 },
+  { name: "deadlock", at: write, harm: { sqlState: "40P01" }, times: 3 },
+  { name: "slow answer", at: write, harm: { delayMs: 150 }, times: 3 },
+]
+
+const signals = ["killed", "frozen", "frozen beyond its lease", "told to end"] as const
+
+export const faultNames: readonly string[] = [...signals, "server killed", "all connections cut", ...harms.map(({ name }) => name)]
+
+export interface Victims {
+  readonly workers: readonly ChaosProcess[]
+  readonly server: PostgresServer
+  readonly proxy: FaultyProxy
+  readonly random: SeededRandom
+}
+
+/** Does harm until it is told to stop, and counts what hit. */
+export class ChaosMonkey {
+  readonly hits = new Map<string, number>(faultNames.map((name) => [name, 0]))
+  readonly #victims: Victims
+  readonly #thawing = new Set<Promise<void>>()
+  readonly #frozen = new Set<ChaosProcess>()
+  #isOver = false
+  #turns = 0
+
+  constructor(victims: Victims) {
+    this.#victims = victims
+  }
+
+  /** Every kind of fault in turn, in an order that the seed decides anew in each round. */
+  async run(pauseMs: number): Promise<void> {
+    const { random } = this.#victims
+    while (!this.#isOver) {
+      const round = faultNames.map((name) => ({ name, at: random.next() })).toSorted((a, b) => a.at - b.at)
+      for (const { name } of round) {
+        if (this.#isOver) break
+        await this.#strike(name)
+        await delay(pauseMs * (0.5 + random.next()))
+        // Every few seconds, whatever else there is.
+        if (++this.#turns % 8 === 0 && !this.#isOver) await this.#strike("server killed")
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#thawing)
+  }
+
+  async #strike(name: string): Promise<void> {
+    const { server, proxy } = this.#victims
+    const harm = harms.find((one) => one.name === name)
+    if (harm) return this.#inject(name, harm)
+    if (name === "server killed") {
+      await server.kill()
+      await server.resume()
+      return this.#hit(name)
+    }
+    if (name === "all connections cut") {
+      proxy.cut()
+      return this.#hit(name)
+    }
+    this.#signal(name as (typeof signals)[number])
+  }
+
+  #inject(name: string, { at, harm, times }: (typeof harms)[number]): void {
+    const { proxy } = this.#victims
+    const fault = proxy.inject(at, harm, times)
+    // What is left of it at the end of the turn may still hit: it is counted when it is asked for.
+    this.#pending.push({ name, fault, times })
+  }
+
+  readonly #pending: { readonly name: string; readonly fault: { times: number }; readonly times: number }[] = []
+
+  /** To be asked for when all is over. */
+  histogram(): ReadonlyMap<string, number> {
+    for (const { name, fault, times } of this.#pending.splice(0)) this.#hit(name, times - Math.max(0, fault.times))
+    return this.hits
+  }
+
+  #signal(kind: (typeof signals)[number]): void {
+    const { workers, random } = this.#victims
+    const awake = workers.filter((worker) => worker.isReady && !this.#frozen.has(worker))
+    const victim = awake[Math.floor(random.next() * awake.length)]
+    if (!victim) return
+    this.#hit(kind)
+    if (kind === "killed") {
+      victim.isReady = false
+      return victim.signal("SIGKILL")
+    }
+    if (kind === "told to end") {
+      victim.isReady = false
+      return victim.signal("SIGTERM")
+    }
+    this.#frozen.add(victim)
+    victim.signal("SIGSTOP")
+    const thawing = delay(kind === "frozen" ? 300 : 1_500 + random.next() * 1_500).then(() => {
+      victim.signal("SIGCONT")
+      this.#frozen.delete(victim)
+      this.#thawing.delete(thawing)
+    })
+    this.#thawing.add(thawing)
+  }
+
+  #hit(name: string, times = 1): void {
+    this.hits.set(name, (this.hits.get(name) ?? 0) + times)
+  }
+}

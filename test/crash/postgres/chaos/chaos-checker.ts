@@ -42,7 +42,8 @@ function checkHistory(history: readonly HistoryEntry[]): string[] {
     const { position, type, data } = entry
     const id = String(data["id"])
     if (position !== index + 1) problems.push(`position ${position} stands at place ${index + 1}`)
-    if (end) problems.push(`${type} at ${position} follows the end`)
+    // Whoever takes over from a worker that ends it at that very moment notes that there is no hook to call.
+    if (end && type !== "hook.completed") problems.push(`${type} at ${position} follows the end`)
     if (endings.has(type)) end = entry
     if (type === "stalled") problems.push(`it stalled: ${String(data["message"])}`)
     if (type === "step.failed" && data["retryAt"] === undefined) problems.push(`step ${id} failed for good`)

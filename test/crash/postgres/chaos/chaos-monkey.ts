@@ -19,9 +19,15 @@ const harms: readonly { readonly name: string; readonly at: RegExp; readonly har
   { name: "slow answer", at: write, harm: { delayMs: 150 }, times: 3 },
 ]
 
+/** At least so long a server is left alone. */
+const upMs = 2_500
+
 const signals = ["killed", "frozen", "frozen beyond its lease", "told to end"] as const
 
 export const faultNames: readonly string[] = [...signals, "server killed", "all connections cut", ...harms.map(({ name }) => name)]
+
+/** More often than the others: the server dies every few seconds. */
+const schedule = [...faultNames, "server killed"]
 
 export interface Victims {
   readonly workers: readonly ChaosProcess[]
@@ -37,7 +43,7 @@ export class ChaosMonkey {
   readonly #thawing = new Set<Promise<void>>()
   readonly #frozen = new Set<ChaosProcess>()
   #isOver = false
-  #turns = 0
+  #upSince = performance.now()
 
   constructor(victims: Victims) {
     this.#victims = victims
@@ -47,13 +53,11 @@ export class ChaosMonkey {
   async run(pauseMs: number): Promise<void> {
     const { random } = this.#victims
     while (!this.#isOver) {
-      const round = faultNames.map((name) => ({ name, at: random.next() })).toSorted((a, b) => a.at - b.at)
+      const round = schedule.map((name) => ({ name, at: random.next() })).toSorted((a, b) => a.at - b.at)
       for (const { name } of round) {
         if (this.#isOver) break
         await this.#strike(name)
         await delay(pauseMs * (0.5 + random.next()))
-        // Every few seconds, whatever else there is.
-        if (++this.#turns % 8 === 0 && !this.#isOver) await this.#strike("server killed")
       }
     }
   }
@@ -68,8 +72,11 @@ export class ChaosMonkey {
     const harm = harms.find((one) => one.name === name)
     if (harm) return this.#inject(name, harm)
     if (name === "server killed") {
+      // One that is never up for long enough to do anything proves nothing.
+      await delay(Math.max(0, this.#upSince + upMs - performance.now()))
       await server.kill()
       await server.resume()
+      this.#upSince = performance.now()
       return this.#hit(name)
     }
     if (name === "all connections cut") {
@@ -98,7 +105,8 @@ export class ChaosMonkey {
     const { workers, random } = this.#victims
     const awake = workers.filter((worker) => worker.isReady && !this.#frozen.has(worker))
     const victim = awake[Math.floor(random.next() * awake.length)]
-    if (!victim) return
+    // Somebody has to be left who can take over.
+    if (!victim || awake.length < 2) return
     this.#hit(kind)
     if (kind === "killed") {
       victim.isReady = false

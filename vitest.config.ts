@@ -19,6 +19,8 @@ const alias = [
 /** These share one server. */
 const onPostgres = "src/stores/postgres/**/*.test.ts"
 
+const chaos = "test/crash/postgres/chaos/*.test.ts"
+
 const long = process.env["LONG"] === "1"
 
 interface ProjectTests {
@@ -45,7 +47,8 @@ export default defineConfig({
       project("postgres", { include: [onPostgres, "test/postgres/**/*.test.ts"], testTimeout: 300_000, globalSetup: "tools/postgres/vitest-setup.ts" }),
       project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 300_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
-      project("crash", { include: ["test/crash/**/*.test.ts"], testTimeout: long ? 3_600_000 : 120_000 }),
+      project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 120_000 }),
+      project("chaos", { include: [chaos] }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
       project("worker", { include: ["test/worker/**/*.test.ts"], testTimeout: 120_000 }),
       project("package", { include: ["test/package.test.ts"], testTimeout: 240_000 }),

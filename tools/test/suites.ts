@@ -22,6 +22,7 @@ export const suites: readonly Suite[] = [
   { name: "journals", commands: [vitest("journals")] },
   { name: "cli", commands: [vitest("cli")] },
   { name: "crash", commands: [vitest("crash", "--no-file-parallelism")], long: true },
+  { name: "chaos", commands: [vitest("chaos", "--no-file-parallelism")], long: true },
   {
     name: "package",
     commands: ["npm run --silent package", vitest("package")],

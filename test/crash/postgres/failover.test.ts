@@ -38,7 +38,7 @@ async function query(server: PostgresServer, text: string): Promise<readonly unk
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
   try {
-    return (await client.query(text)).rows
+    return (await client.query<Record<string, unknown>>(text)).rows
   } finally {
     await client.end()
   }

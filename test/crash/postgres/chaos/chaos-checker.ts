@@ -64,9 +64,9 @@ function checkHistory(history: readonly HistoryEntry[]): string[] {
     if (type === "child.ended") known.push(...(data["value"] as unknown[]))
   }
   if (end?.type !== "run.completed") return [...problems, `it did not complete, but ${end?.type ?? "has not ended"}`]
-  const result = (end.data["value"] as unknown[]).toSorted()
-  if (JSON.stringify(result) !== JSON.stringify(known.toSorted()))
-    problems.push(`its result is ${JSON.stringify(result)}, but its journal has ${JSON.stringify(known)}`)
+  const result = end.data["value"] as unknown[]
+  const sorted = (values: readonly unknown[]) => JSON.stringify(values.map(String).toSorted((a, b) => (a < b ? -1 : 1)))
+  if (sorted(result) !== sorted(known)) problems.push(`its result is ${JSON.stringify(result)}, but its journal has ${JSON.stringify(known)}`)
   return problems
 }
 

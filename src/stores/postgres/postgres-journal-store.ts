@@ -9,6 +9,8 @@ import type { PostgresTables } from "./postgres-tables.ts"
 import { readJournal } from "./queries-of-one.ts"
 import type { TurnCommitter } from "./turn-committer.ts"
 
+const staleMs = 3_600_000
+
 export class PostgresJournalStore implements JournalStore {
   readonly #tables: PostgresTables
   readonly #database: Database
@@ -55,7 +57,8 @@ export class PostgresJournalStore implements JournalStore {
     }
     const row = await this.#database.get(
       "give-up",
-      `WITH over AS (DELETE FROM ${s}.lease WHERE worker = $1)
+      // With it go those of workers that died long ago and owned nothing: nobody else would look at them.
+      `WITH over AS (DELETE FROM ${s}.lease WHERE worker = $1 OR until < ${s}.now_ms() - ${staleMs})
       SELECT ${s}.disown(ARRAY[$1::text], true, NULL, '{}', ${s}.now_ms()) AS resting, ${s}.limited_workflows(ARRAY[$1::text], NULL) AS workflows`,
       toText(worker),
     )

@@ -6,7 +6,7 @@ import type { Effects } from "./effects.ts"
 
 export const kinds = ["plain", "retried", "sleeper", "listener", "parent", "limited"] as const
 export type Kind = (typeof kinds)[number]
-export const concurrency = 3
+export const concurrency = 5
 
 /** `effects`: none where nothing is executed. */
 export function chaosWorkflows(effects: Effects | undefined, process: string): readonly AnyWorkflow[] {

@@ -66,7 +66,7 @@ it(
     const load = new ChaosLoad(engine, new SeededRandom(`load ${seed}`))
     const monkey = new ChaosMonkey({ workers, server, proxy, random: new SeededRandom(`chaos ${seed}`) })
     const chaos = monkey.run(long ? 400 : 200)
-    await load.run(instances, long ? 480_000 : 12_000)
+    await load.run(instances, long ? 360_000 : 12_000)
     // Each kind of fault has had its turn.
     const isStruck = () => [...monkey.histogram().values()].every((hits) => hits > 0)
     await until(isStruck, long ? 120_000 : 25_000)
@@ -76,7 +76,7 @@ it(
 
     const open = async () => (await engine.count({ status: ["queued", "running", "sleeping", "waiting"] }, "status").catch(() => undefined)) ?? { unknown: 1 }
     const quietAt = performance.now()
-    await until(async () => Object.keys(await open()).length === 0, long ? 600_000 : 60_000)
+    await until(async () => Object.keys(await open()).length === 0, long ? 1_200_000 : 60_000)
     if (Object.keys(await open()).length > 0) {
       const { instances: left } = await engine.list({ status: ["queued", "running", "sleeping", "waiting"], limit: 10 })
       for (const { id } of left) console.log(id, JSON.stringify(await engine.why(id)))
@@ -115,5 +115,5 @@ it(
     expect(await effects.leftOver(schema)).toEqual({ slots: 0, messages: 0, parked: 0, owned: 0 })
     expect(workers.map(({ complaints }) => complaints)).toEqual(workers.map(() => ""))
   },
-  long ? 1_800_000 : 240_000,
+  long ? 3_000_000 : 240_000,
 )

@@ -8,13 +8,13 @@ let bed: ClusterBed
 
 beforeAll(async () => {
   server = await PostgresServer.start()
-})
-afterAll(() => server.stop())
+}, 60_000)
+afterAll(() => server.stop(), 60_000)
 
 beforeEach(async () => {
   bed = await ClusterBed.open(server.url, `crash_${++schemas}`)
 })
-afterEach(() => bed.close())
+afterEach(() => bed.close(), 60_000)
 
 /** Two leases of the workers here, and how long a step of theirs may take to be noticed. */
 const twoLeasesMs = 2_000 + 500

@@ -16,7 +16,7 @@ afterEach(async () => {
     await server.kill()
     await server.stop()
   }
-})
+}, 60_000)
 
 /** A primary whose commits wait for its standby, and a connection string that names both. */
 async function pair(): Promise<{ readonly primary: PostgresServer; readonly standby: PostgresServer; readonly url: string }> {

@@ -15,8 +15,8 @@ let url: string
 
 beforeAll(async () => {
   server = await PostgresServer.start()
-})
-afterAll(() => server.stop())
+}, 60_000)
+afterAll(() => server.stop(), 60_000)
 
 beforeEach(async () => {
   bed = await ClusterBed.open(server.url, `faults_${++schemas}`)
@@ -27,7 +27,7 @@ afterEach(async () => {
   proxy.heal()
   await bed.close()
   await proxy.close()
-})
+}, 60_000)
 
 const write = /\.write$/
 const calls = (worker: ClusterProcess) => worker.reports.flatMap((report) => (report.type === "step" ? [`${report.instance} ${report.step}`] : []))

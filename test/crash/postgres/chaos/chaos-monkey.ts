@@ -21,6 +21,7 @@ const harms: readonly { readonly name: string; readonly at: RegExp; readonly har
 
 /** At least so long a server is left alone. */
 const upMs = 2_500
+const patienceMs = 20_000
 
 const signals = ["killed", "frozen", "frozen beyond its lease", "told to end"] as const
 
@@ -34,6 +35,8 @@ export interface Victims {
   readonly server: PostgresServer
   readonly proxy: FaultyProxy
   readonly random: SeededRandom
+  /** How many starts are acknowledged. */
+  readonly progress: (() => number) & { readonly most: number }
 }
 
 /** Does harm until it is told to stop, and counts what hit. */
@@ -72,8 +75,7 @@ export class ChaosMonkey {
     const harm = harms.find((one) => one.name === name)
     if (harm) return this.#inject(name, harm)
     if (name === "server killed") {
-      // One that is never up for long enough to do anything proves nothing.
-      await delay(Math.max(0, this.#upSince + upMs - performance.now()))
+      await this.#letWork()
       await server.kill()
       await server.resume()
       this.#upSince = performance.now()
@@ -84,6 +86,15 @@ export class ChaosMonkey {
       return this.#hit(name)
     }
     this.#signal(name as (typeof signals)[number])
+  }
+
+  /** A server that is never up for long enough to do anything proves nothing; on a busy machine that takes longer. */
+  async #letWork(): Promise<void> {
+    const { progress } = this.#victims
+    await delay(Math.max(0, this.#upSince + upMs - performance.now()))
+    const enough = Math.min(progress() + 5, progress.most)
+    const until = performance.now() + patienceMs
+    while (progress() < enough && performance.now() < until && !this.#isOver) await delay(50)
   }
 
   #inject(name: string, { at, harm, times }: (typeof harms)[number]): void {

@@ -64,7 +64,8 @@ it(
     expect(await until(() => workers.every(({ isReady }) => isReady), 60_000)).toBe(true)
 
     const load = new ChaosLoad(engine, new SeededRandom(`load ${seed}`))
-    const monkey = new ChaosMonkey({ workers, server, proxy, random: new SeededRandom(`chaos ${seed}`) })
+    const progress = Object.assign(() => load.started.size, { most: instances })
+    const monkey = new ChaosMonkey({ workers, server, proxy, random: new SeededRandom(`chaos ${seed}`), progress })
     const chaos = monkey.run(long ? 400 : 200)
     await load.run(instances, long ? 360_000 : 12_000)
     // Each kind of fault has had its turn.

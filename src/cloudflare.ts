@@ -6,7 +6,8 @@ import type { Client } from "./engine/client.ts"
 import { scheduleIdOf } from "./core/schedule.ts"
 import { StoredLimits } from "./engine/limit-control.ts"
 import { declaredNumbers } from "./engine/flow-control.ts"
-import type { EngineOptions } from "./engine/settings.ts"
+import { WorkflowRegistry } from "./engine/registry.ts"
+import { type EngineOptions, engineSettings } from "./engine/settings.ts"
 import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
 import { InstanceObject } from "./hosts/cloudflare/instance-object.ts"
 import { ObjectSchedules } from "./hosts/cloudflare/object-schedules.ts"
@@ -61,6 +62,8 @@ export function createWorkflowRunner({
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
   const layout = new ShardLayout(shards)
   const numbersOf = declaredNumbers(workflows)
+  // What is wrong with them is said when the Worker is loaded, and not by each object.
+  void new WorkflowRegistry(workflows, engineSettings(options).limits)
   return workflowRunnerClass((state, env) => {
     const storage = state.storage as typeof state.storage & ObjectStorage
     const now = () => Date.now()

@@ -1,4 +1,4 @@
-import { workflow } from "perdure"
+import { NonRetryableError, workflow } from "perdure"
 import { createWorkflowRunner } from "perdure/cloudflare"
 
 /** How often a step's function was called, by instance and step: the objects of one file share this memory, whatever is evicted. */
@@ -41,6 +41,42 @@ const guardian = workflow("guardian", async (ctx) => {
   await ctx.waitForEvent("leave")
 })
 
+/** Every way to wait. */
+const ladder = workflow("ladder", async (ctx) => {
+  const { id } = ctx.instance
+  const note = (step: string) => () => called(id, step)
+  await ctx.do("first", note("first"))
+  await ctx.sleep("short", 30)
+  const [a, b] = await Promise.all([ctx.do("left", note("left")), ctx.do("right", note("right"))])
+  const child = await ctx.runChild(greet, { id: `${id}-child`, input: { name: "Eve" } })
+  const word = await ctx.waitForEvent("word")
+  const once = async () => {
+    if (called(id, "flaky") === 1) throw new Error("not yet")
+  }
+  await ctx.do("flaky", once, { retry: { initialInterval: 30, jitter: 0 } })
+  await ctx.sleep("again", 30)
+  await ctx.do("last", note("last"))
+  return [a, b, child.length, word]
+})
+
+const bulky = workflow("bulky", async (ctx, text: string) => {
+  const seen = await ctx.do("copy", () => text)
+  return ctx.do("back", () => seen)
+})
+
+const ledger = workflow("ledger", async (ctx, amount: number) => {
+  await ctx.transaction("book", (sql) => {
+    sql.run("CREATE TABLE IF NOT EXISTS account (amount INTEGER NOT NULL)")
+    sql.run("INSERT INTO account (amount) VALUES (?)", amount)
+  })
+  const refuse = ctx.transaction("refuse", (sql) => {
+    sql.run("INSERT INTO account (amount) VALUES (?)", 1_000)
+    throw new NonRetryableError("no")
+  })
+  await refuse.catch(() => undefined)
+  return ctx.transaction("sum", (sql) => sql.get<{ sum: number }>("SELECT sum(amount) AS sum FROM account")?.sum)
+})
+
 const failing = workflow("failing", async (ctx) => {
   const fail = () => {
     throw new RangeError(`broken ${called(ctx.instance.id, "break")}`)
@@ -48,4 +84,4 @@ const failing = workflow("failing", async (ctx) => {
   await ctx.do("break", fail, { retry: { maxAttempts: 2, initialInterval: 1 } })
 })
 
-export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, failing] })
+export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, ladder, bulky, ledger, failing] })

@@ -12,6 +12,8 @@ const suitesInObjects: Plugin = {
   resolveId: (specifier, importer) => (specifier === "vitest" && importer?.startsWith(here("../../src/")) ? here("./vitest-in-object.ts") : undefined),
 }
 
+const long = process.env["LONG"] === "1"
+
 export default defineConfig({
   plugins: [
     suitesInObjects,
@@ -22,6 +24,9 @@ export default defineConfig({
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: {
           BARE: { className: "BareObject", useSQLite: true },
+          APART: { className: "ApartRunner", useSQLite: true },
+          FAULTY: { className: "FaultyRunner", useSQLite: true },
+          BED: { className: "BedRunner", useSQLite: true },
           WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },
           FLOW_RUNNER: { className: "FlowRunner", useSQLite: true },
           SHARD_RUNNER: { className: "ShardRunner", useSQLite: true },
@@ -36,5 +41,5 @@ export default defineConfig({
       { find: /^perdure\/(\w+)$/, replacement: here("../../src/$1.ts") },
     ],
   },
-  test: { include: ["**/*.test.ts"], testTimeout: 60_000 },
+  test: { include: ["**/*.test.ts"], exclude: ["**/node_modules/**", ...(long ? [] : ["long/**"])], testTimeout: 120_000 },
 })

@@ -1,5 +1,8 @@
 import { DurableObject } from "cloudflare:workers"
 
+export { ApartRunner } from "./apart-runner.ts"
+export { FaultyRunner } from "./faulty-runner.ts"
+export { BedRunner } from "./object-bed.ts"
 export { WorkflowRunner } from "./sample-runner.ts"
 export { FlowRunner } from "./flow-runner.ts"
 export { ShardRunner } from "./shard-runner.ts"

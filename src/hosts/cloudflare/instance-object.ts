@@ -134,7 +134,7 @@ export class InstanceObject {
       length += row.entries.length + (row.blobs ?? []).reduce((sum, blob) => sum + blob.length, 0)
       return length > answerLengthMax
     })
-    return isOver < 0 ? rows : rows.slice(0, isOver + 1)
+    return (isOver < 0 ? rows : rows.slice(0, isOver + 1)).map(plainRow)
   }
 
   async readInbox(id: string): Promise<readonly Message[]> {
@@ -180,6 +180,7 @@ export class InstanceObject {
     this.#afterWrite()
     const standing = this.#tables.standing()
     if (standing && deliveries.includes("delivered")) (await this.#open()).parts.worker.hint([standing.id])
+    if (!standing) await this.#leaveIfEmpty()
     return deliveries
   }
 
@@ -279,4 +280,9 @@ export class InstanceObject {
 function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((at) => at !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
+}
+
+/** What goes to another object is data only; that one has the codecs of values itself. */
+function plainRow({ turn, position, count, run, at, entries, blobs }: JournalRow): JournalRow {
+  return { turn, position, count, run, at, entries, blobs }
 }

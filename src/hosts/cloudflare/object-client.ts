@@ -1,3 +1,4 @@
+import { messageOf } from "../../core/error-text.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { checkId } from "../../core/limits.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../../core/workflow.ts"
@@ -115,7 +116,7 @@ export class ObjectClient implements Client, ObjectCalls {
     try {
       return { id: await this.#start(workflow, options), created: true }
     } catch (error) {
-      const cause = PerdureError.is(error) ? error : new PerdureError("INTERNAL_ERROR", "it could not be started", { cause: error })
+      const cause = PerdureError.is(error) ? error : new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(error)}`, { cause: error })
       return { id: options.id ?? "", created: false, error: cause }
     }
   }

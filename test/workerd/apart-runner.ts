@@ -1,0 +1,21 @@
+import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
+import { sampleWorkflows } from "../../src/testing/client-conformance/sample-workflows.ts"
+
+const mark = "~"
+
+/** The same binding for any number of worlds that know nothing of each other: the names of a world's objects begin with its own. */
+export function worldOf(real: ObjectNamespace, world: string): ObjectNamespace {
+  return { idFromName: (name) => real.idFromName(world + mark + name), get: (id, options) => real.get(id, options) }
+}
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const Runner = createWorkflowRunner({ workflows: sampleWorkflows, binding: "APART", indexShards: 2, log: silent })
+
+/** Runs the workflows of the client suite, in whatever world its name says. */
+export class ApartRunner extends Runner {
+  constructor(state: { readonly id: { readonly name?: string } }, env: { readonly APART: ObjectNamespace }) {
+    const [world = "", name = ""] = (state.id.name ?? "").split(mark)
+    Object.defineProperty(state, "id", { value: { name }, configurable: true })
+    super(state as never, { APART: worldOf(env.APART, world) } as never)
+  }
+}

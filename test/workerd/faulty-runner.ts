@@ -1,0 +1,71 @@
+import { workflow } from "perdure"
+import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
+
+/** What happens to a call between two objects: `before` it is made, or `after` it was and before its answer is heard. */
+export interface CallPlan {
+  readonly method: string
+  readonly target: string
+  readonly moment: "before" | "after"
+  /** Called once; what it gives is waited for, so one that never ends is an object that dies there. */
+  strike(): Promise<never>
+}
+
+/** The objects of one file share this memory with its tests. */
+export const network: { plan: CallPlan | undefined; calls: string[] } = { plan: undefined, calls: [] }
+
+export const runs = new Map<string, number>()
+
+function noted<T>(key: string, value: T): T {
+  runs.set(key, (runs.get(key) ?? 0) + 1)
+  return value
+}
+
+const child = workflow("child", async (ctx, { waits }: { waits: boolean }) => {
+  const { id } = ctx.instance
+  await ctx.do("work", () => noted(`${id}/work`, 1))
+  if (waits) await ctx.waitForEvent("go")
+  return `result of ${id}`
+})
+
+const parent = workflow("parent", async (ctx, { waits }: { waits: boolean }) => {
+  const { id } = ctx.instance
+  const started = await ctx.startChild(child, { id: `${id}-child`, input: { waits } })
+  const result = await started.result()
+  return ctx.do("after", () => noted(`${id}/after`, result))
+})
+
+const Runner = createWorkflowRunner({ workflows: [child, parent], binding: "FAULTY", indexShards: 1 })
+
+export class FaultyRunner extends Runner {
+  constructor(state: never, env: never) {
+    super(state, { FAULTY: faulty((env as { readonly FAULTY: ObjectNamespace }).FAULTY) } as never)
+  }
+}
+
+function faulty(real: ObjectNamespace): ObjectNamespace {
+  const names = new Map<unknown, string>()
+  return {
+    idFromName: (name) => {
+      const id = real.idFromName(name)
+      names.set(id, name)
+      return id
+    },
+    get: (id) => {
+      const stub = real.get(id) as Record<string, (...args: unknown[]) => Promise<unknown>>
+      return new Proxy(stub, {
+        get:
+          (_, method: string) =>
+          async (...args: unknown[]) => {
+            const target = names.get(id) ?? ""
+            network.calls.push(`${method} ${target}`)
+            const plan = network.plan?.method === method && network.plan.target === target ? network.plan : undefined
+            if (plan) network.plan = undefined
+            if (plan?.moment === "before") await plan.strike()
+            const answer = await stub[method]!(...args)
+            if (plan) await plan.strike()
+            return answer
+          },
+      })
+    },
+  }
+}

@@ -1,0 +1,3 @@
+import { otherStories, tellStories } from "../object-stories.ts"
+
+tellStories(otherStories)

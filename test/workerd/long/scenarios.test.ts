@@ -1,0 +1,22 @@
+import { createTestEngine, type TestEngine } from "perdure/testing"
+import { objectStore } from "../../../src/stores/sqlite/object-store.ts"
+import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
+import { currentState } from "../vitest-in-object.ts"
+
+// The one that workerd has takes a millisecond, and virtual time passes through a great many of them.
+Object.assign(globalThis, { setImmediate: (then: () => void) => void currentState().storage.sync().then(then) })
+
+/** By object: the engines that a story has opened in it. */
+const opened = new WeakMap<object, TestEngine[]>()
+
+describeScenarios("a Durable Object's database", async ({ wrap = (store) => store, ...options }) => {
+  const { storage } = currentState()
+  const before = opened.get(storage) ?? []
+  opened.set(storage, before)
+  // An object has one database: whoever wants an empty one does away with what is there.
+  for (const engine of before.splice(0)) await engine.close()
+  await storage.deleteAll()
+  const engine = await createTestEngine({ ...options, store: wrap(objectStore(storage)) })
+  before.push(engine)
+  return engine
+})

@@ -1,0 +1,150 @@
+import type { TestEngine } from "perdure/testing"
+import { afterEach, describe } from "vitest"
+import { annotationStories } from "../../src/testing/scenarios/annotation-stories.ts"
+import { cancelStories } from "../../src/testing/scenarios/cancel-stories.ts"
+import { childBondStories } from "../../src/testing/scenarios/child-bond-stories.ts"
+import { childRecoveryStories } from "../../src/testing/scenarios/child-recovery-stories.ts"
+import { childStories } from "../../src/testing/scenarios/child-stories.ts"
+import { codeQueryStories } from "../../src/testing/scenarios/code-query-stories.ts"
+import { codecStories } from "../../src/testing/scenarios/codec-stories.ts"
+import { concurrencyStories } from "../../src/testing/scenarios/concurrency-stories.ts"
+import { conditionStories } from "../../src/testing/scenarios/condition-stories.ts"
+import { continueStories } from "../../src/testing/scenarios/continue-stories.ts"
+import { determinismStories } from "../../src/testing/scenarios/determinism-stories.ts"
+import { disagreementStories } from "../../src/testing/scenarios/disagreement-stories.ts"
+import { eventStories } from "../../src/testing/scenarios/event-stories.ts"
+import { forkStories } from "../../src/testing/scenarios/fork-stories.ts"
+import { handlerStories } from "../../src/testing/scenarios/handler-stories.ts"
+import { hookStories } from "../../src/testing/scenarios/hook-stories.ts"
+import { keptChildStories } from "../../src/testing/scenarios/kept-child-stories.ts"
+import { nestedStepStories } from "../../src/testing/scenarios/nested-step-stories.ts"
+import { pauseStories } from "../../src/testing/scenarios/pause-stories.ts"
+import { queryStories } from "../../src/testing/scenarios/query-stories.ts"
+import { recoveryStories } from "../../src/testing/scenarios/recovery-stories.ts"
+import { restartStories } from "../../src/testing/scenarios/restart-stories.ts"
+import { retryStories } from "../../src/testing/scenarios/retry-stories.ts"
+import { rollbackControlStories } from "../../src/testing/scenarios/rollback-control-stories.ts"
+import { rollbackStories } from "../../src/testing/scenarios/rollback-stories.ts"
+import type { OpenBed } from "../../src/testing/scenarios/scenario-bed.ts"
+import { sensitiveStories } from "../../src/testing/scenarios/sensitive-stories.ts"
+import { sleepStories } from "../../src/testing/scenarios/sleep-stories.ts"
+import { startStories } from "../../src/testing/scenarios/start-stories.ts"
+import { stepContextStories } from "../../src/testing/scenarios/step-context-stories.ts"
+import { stepStories } from "../../src/testing/scenarios/step-stories.ts"
+import { terminateStories } from "../../src/testing/scenarios/terminate-stories.ts"
+import { updateStories } from "../../src/testing/scenarios/update-stories.ts"
+import { valueStories } from "../../src/testing/scenarios/value-stories.ts"
+import { versionStories } from "../../src/testing/scenarios/version-stories.ts"
+import { whyStories } from "../../src/testing/scenarios/why-stories.ts"
+import { ObjectBed } from "./object-bed.ts"
+import { outside } from "./vitest-in-object.ts"
+
+/** Told with every run of the tests. */
+export const shortStories = [stepStories, stepContextStories, sleepStories, pauseStories, terminateStories, recoveryStories, childStories, childBondStories]
+
+/** Told where there is time. */
+export const otherStories = [
+  concurrencyStories,
+  eventStories,
+  retryStories,
+  nestedStepStories,
+  cancelStories,
+  restartStories,
+  rollbackStories,
+  rollbackControlStories,
+  continueStories,
+  versionStories,
+  forkStories,
+  disagreementStories,
+  startStories,
+  queryStories,
+  whyStories,
+  determinismStories,
+  annotationStories,
+  sensitiveStories,
+  codecStories,
+  hookStories,
+  valueStories,
+  childRecoveryStories,
+  keptChildStories,
+  handlerStories,
+  conditionStories,
+  codeQueryStories,
+  updateStories,
+]
+
+/** What is not told of objects, by the names of the stories, and why. */
+export const leftOut: Readonly<Record<string, readonly string[]>> = {
+  "it makes hundreds of objects": [
+    "many instances do not mix up",
+    "are started and joined in some tens of transactions, and crashes in between lose none",
+    "many sleepers wake each at its time and in order, over a crash, and none is kept in memory",
+    "a large batch is started, and all of it completes",
+  ],
+  "it looks into the one engine, or its store, that other stores have": [
+    "an event that was acknowledged before the timeout wins, though the worker had not heard of it",
+    "those still unread when the instance ends are dropped without harm",
+    "one that finds the instance at rest costs a single commit, and goes behind those that were acknowledged before",
+    "a paused instance costs no memory and no work",
+    "%s: each step is undone, none again once that is recorded",
+    "gives its result to whoever waited since the first run, also over a crash at every write",
+    "keeps events that nobody took, in order: those in the journal, then those in the inbox",
+    "receives an event once that is sent again, with its id, to a later run",
+    "a thousand times does not slow it down: only the last run is read, also where an event waits since the first",
+    "deployed with a crash at every write of the old code, each instance comes to its end on one path or the other",
+    "gives the same for the whole run, with a crash at every write, also where it is asked again and again in a loop",
+    "a step runs",
+    "whatever write goes wrong, each event is handled once and in order",
+    "whatever crashes, the code goes on once, in the same order",
+    "see the state as it is committed: not what a turn that is being written has changed",
+    "are answered in any process that has the code, and NO_WORKER in one that has not",
+    "code that does not fit the journal gives no answer; one that takes its time does",
+    "is heard of by the new run of a parent that was %s",
+    "a restart, a restart from a step and a fork go on with what was noted until then",
+    "the result of a step is the code's alone, and is the same after a crash",
+    "what a step fails with is hidden while it is tried again, and when the workflow fails of it",
+    "an outer step that fails of a sensitive one inside it hides that, too",
+    "a workflow says it of its input, result, events and updates",
+    "the mark is in the journal: a reader without the code does not show the value either",
+    "a child's is hidden in its parent, and so is what its next runs begin with",
+    "a schedule does not show the input of its instances",
+    "an input that a schedule gets when its workflow has come to say so is not shown either",
+    "what undoes a sensitive step, and what it fails with, is hidden as well",
+    "what is wrong with the input of a child, of a next run, or with an event to a child, is hidden in the journal",
+    "nothing of a value reaches the store as it is, and all goes on as without it, also after a crash",
+    "after a change of keys, what the old one encoded is read, and what is new is encoded by the new one",
+    "who lacks the codec still lists and controls, is shown which codec it is, and gets an error where a value is wanted",
+    "a worker that lacks it, or whose key is another, stalls the instance, which goes on when it is resumed by one that has it",
+    "one that cannot encode refuses starts and events; nothing is stored as it is",
+    "whatever write goes wrong, each child is started once and each result arrives",
+    "whatever write goes wrong, a parent's end reaches all of its children",
+    "few places in memory are enough for many parents and children, without waiting for anything",
+    "a parent that waits is evicted without loss",
+    "closing the engine while a child is being started loses neither",
+    "clients in another process start parents, send to children, and get results",
+  ],
+  "a function cannot be sent to an object at all": [
+    "an engine that closes before the attempt ends leaves the instance to be paused by the next",
+    "checks the input by the schema of the workflow",
+    "closing the engine is not a crash: attempts may finish, and what does not is begun again",
+  ],
+  "its time moves while a call that waits is on its way": ["result() gives up after its timeout, and the instance goes on"],
+}
+
+export function tellStories(stories: readonly ((open: OpenBed) => void)[]): void {
+  outside.isOn = true
+  for (const [reason, names] of Object.entries(leftOut)) for (const name of names) outside.left.set(name, reason)
+  describe("scenarios on objects of their own", () => {
+    const beds: ObjectBed[] = []
+    afterEach(async () => {
+      for (const bed of beds.splice(0)) await bed.close()
+    })
+    for (const story of stories) {
+      story(async (options) => {
+        const bed = new ObjectBed(options)
+        beds.push(bed)
+        return bed as unknown as TestEngine
+      })
+    }
+  })
+}

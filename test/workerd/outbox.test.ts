@@ -1,0 +1,122 @@
+// What goes from one instance's object to another's is there once, whatever dies between the write and the send, or before the answer is heard.
+
+import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test"
+import { type DurableObjectNamespace, env } from "cloudflare:workers"
+import { type Handle, PerdureError } from "perdure"
+import { workflowClient } from "perdure/cloudflare"
+import { describe, expect, it } from "vitest"
+import { type CallPlan, network, runs } from "./faulty-runner.ts"
+
+const { FAULTY } = env as { readonly FAULTY: DurableObjectNamespace }
+const client = workflowClient(FAULTY)
+const stubOf = (id: string) => FAULTY.get(FAULTY.idFromName(id))
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+const moments = ["before", "after"] as const
+
+/** Lets every object die at that moment of that call; to be waited for once something leads to it. */
+function deathAt(call: Pick<CallPlan, "method" | "target" | "moment">): () => Promise<void> {
+  let isReached = false
+  const strike = () => {
+    isReached = true
+    return new Promise<never>(() => undefined)
+  }
+  network.plan = { ...call, strike }
+  return async () => {
+    // Looked at, and not told: what is resolved in an object goes on in its context, where others cannot be aborted.
+    for (let tries = 0; tries < 1_000 && !isReached; tries++) await pause(5)
+    expect(isReached).toBe(true)
+    await abortAllDurableObjects()
+  }
+}
+
+/** As time would: alarms go off until it is over. */
+async function settled(handle: Handle, ids: readonly string[]): Promise<string> {
+  for (let tries = 0; tries < 200; tries++) {
+    for (const id of ids) await runDurableObjectAlarm(stubOf(id))
+    const status = await handle.status().catch((error: unknown) => {
+      if (PerdureError.is(error, "UNREACHABLE") || PerdureError.is(error, "NOT_FOUND")) return "unknown"
+      throw error
+    })
+    if (["completed", "failed", "cancelled", "terminated"].includes(status)) return status
+    await pause(10)
+  }
+  throw new Error(`${handle.id} is ${await handle.status()}`)
+}
+
+async function entries(id: string, type: string): Promise<number> {
+  const { entries: all } = await client.get(id).history({ limit: 1_000 })
+  return all.filter((entry) => entry.type === type).length
+}
+
+describe.each(moments)("objects that die %s a call", (moment) => {
+  it("start a child once", async () => {
+    const id = `start-${moment}`
+    const die = deathAt({ method: "peerCreate", target: `${id}-child`, moment })
+    await client.start("parent", { id, input: { waits: false } })
+    await die()
+    expect(await settled(client.get(id), [id, `${id}-child`])).toBe("completed")
+    expect(await client.get(id).result()).toBe(`result of ${id}-child`)
+    expect(await entries(`${id}-child`, "run.started")).toBe(1)
+    expect(await entries(id, "child.ended")).toBe(1)
+    expect([runs.get(`${id}-child/work`), runs.get(`${id}/after`)]).toEqual([1, 1])
+  })
+
+  it("give a child's result to its parent once", async () => {
+    const id = `result-${moment}`
+    const die = deathAt({ method: "peerTake", target: id, moment })
+    await client.start("parent", { id, input: { waits: false } })
+    await die()
+    expect(await settled(client.get(id), [`${id}-child`, id])).toBe("completed")
+    expect(await client.get(id).result()).toBe(`result of ${id}-child`)
+    expect([await entries(id, "child.ended"), await entries(id, "message.ignored")]).toEqual([1, 0])
+    expect([runs.get(`${id}-child/work`), runs.get(`${id}/after`)]).toEqual([1, 1])
+  })
+
+  it("cancel a child whose parent was terminated, once", async () => {
+    const id = `cancel-${moment}`
+    const handle = await client.start("parent", { id, input: { waits: true } })
+    for (
+      let tries = 0;
+      tries < 200 &&
+      (await client
+        .get(`${id}-child`)
+        .status()
+        .catch(() => "")) !== "waiting";
+      tries++
+    )
+      await pause(10)
+    const die = deathAt({ method: "peerTake", target: `${id}-child`, moment })
+    const ending = handle.terminate("enough").catch(() => undefined)
+    await die()
+    await ending
+    expect(await settled(client.get(`${id}-child`), [id, `${id}-child`])).toBe("cancelled")
+    expect([await entries(`${id}-child`, "cancel.requested"), await entries(`${id}-child`, "message.ignored")]).toEqual([1, 0])
+    expect(await client.get(id).status()).toBe("terminated")
+  })
+})
+
+it("a child whose end was ordered before its start came never begins", async () => {
+  const id = "overtaken"
+  let isReached = false
+  let isHeld = true
+  network.plan = {
+    method: "peerCreate",
+    target: `${id}-child`,
+    moment: "before",
+    strike: async () => {
+      isReached = true
+      while (isHeld) await pause(5)
+      return undefined as never
+    },
+  }
+  const handle = await client.start("parent", { id, input: { waits: true } })
+  while (!isReached) await pause(5)
+  await handle.terminate("enough")
+  for (let tries = 0; tries < 200 && !network.calls.includes(`peerTake ${id}-child`); tries++) await pause(10)
+  await pause(50)
+  isHeld = false
+  await pause(100)
+  await expect(client.get(`${id}-child`).status()).rejects.toMatchObject({ code: "NOT_FOUND" })
+  expect(runs.get(`${id}-child/work`)).toBe(undefined)
+})

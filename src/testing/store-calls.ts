@@ -3,14 +3,21 @@ import type { Store, StoreProvider } from "../ports/store.ts"
 /** How many calls of the stores of a provider are not answered yet: some stores answer in real time, which virtual time has to wait for. */
 export class StoreCalls {
   #open = { count: 0 }
+  #waiters: (() => void)[] = []
 
   get idle(): boolean {
     return this.#open.count === 0
   }
 
+  /** Resolves when all are answered. Whoever waits so leaves the processor to a store that is another process. */
+  whenIdle(): Promise<void> {
+    return this.idle ? Promise.resolve() : new Promise((resolve) => this.#waiters.push(resolve))
+  }
+
   /** Whoever asked is gone, and waits no longer. */
   forget(): void {
     this.#open = { count: 0 }
+    this.#wake()
   }
 
   watch(provider: StoreProvider): StoreProvider {
@@ -43,6 +50,13 @@ export class StoreCalls {
     if (!(answer instanceof Promise)) return answer
     const open = this.#open
     open.count++
-    return answer.finally(() => open.count--)
+    return answer.finally(() => {
+      open.count--
+      if (this.idle) this.#wake()
+    })
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiters.splice(0)) wake()
   }
 }

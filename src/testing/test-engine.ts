@@ -39,6 +39,8 @@ export async function createTestEngine(options: TestEngineOptions): Promise<Test
 }
 
 const quietMacrotasks = 3
+/** In real time: how long to leave a store to itself that has not answered. */
+const unhurriedMs = 5
 /** In macrotasks: about a second. */
 const unansweredMax = 100_000
 
@@ -150,6 +152,8 @@ export class TestEngine implements AsyncDisposable {
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < quietMacrotasks;) {
       await new Promise<void>((resolve) => macrotask(resolve))
+      // An engine that dies meanwhile waits for nothing any more.
+      if (!this.#calls.idle) await Promise.race([this.#calls.whenIdle(), new Promise((resolve) => setTimeout(resolve, unhurriedMs))])
       quiet = this.#isIdle ? quiet + 1 : 0
     }
   }

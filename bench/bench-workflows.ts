@@ -8,6 +8,12 @@ export const sequence = workflow("sequence", async (ctx, steps: number) => {
   return steps
 })
 
+/** The same with steps that wait. */
+export const slowSequence = workflow("slow", async (ctx, steps: number) => {
+  for (let i = 0; i < steps; i++) await ctx.do("step", () => new Promise((resolve) => setTimeout(() => resolve({ i }), 5)))
+  return steps
+})
+
 /** So many steps at once. */
 export const fan = workflow("fan", async (ctx, steps: number) => {
   await Promise.all(Array.from({ length: steps }, (_, i) => ctx.do("step", async () => ({ i }))))
@@ -26,4 +32,4 @@ export const sleeper = workflow("sleeper", async (ctx, ms: number) => {
   return Date.now()
 })
 
-export const workflows = [sequence, fan, listener, sleeper]
+export const workflows = [sequence, slowSequence, fan, listener, sleeper]

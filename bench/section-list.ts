@@ -4,6 +4,7 @@ import { growthByRows } from "./workloads/growth-rows.ts"
 import { growthBySteps } from "./workloads/growth-steps.ts"
 import { httpLoad } from "./workloads/http-load.ts"
 import { throughput } from "./workloads/w1-throughput.ts"
+import { workers } from "./workloads/w1-workers.ts"
 import { latency } from "./workloads/w2-latency.ts"
 import { replay } from "./workloads/w3-replay.ts"
 import { sequentialSteps } from "./workloads/w3-sequence.ts"
@@ -14,7 +15,7 @@ import { sleep } from "./workloads/w7-sleep.ts"
 import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
 
 export const sections = {
-  workloads: { name: "workloads", workloads: [throughput, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
+  workloads: { name: "workloads", workloads: [throughput, workers, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
   http: { name: "http", workloads: [httpLoad] },
   growth: { name: "growth", workloads: [growthBySteps, growthByRows, growthBySleeping, growthByResident] },
 } as const satisfies Readonly<Record<string, Section>>

@@ -94,6 +94,11 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     "deployed with a crash at every write of the old code, each instance comes to its end on one path or the other",
     "gives the same for the whole run, with a crash at every write, also where it is asked again and again in a loop",
     "a step runs",
+    "a very long journal is read in passing",
+    "a crash between acceptance and answer: it goes on, what is recorded does not repeat, and a caller elsewhere is answered",
+    "are durable before the handler runs: one that was delivered is done, also when the process dies before it is read",
+    "of a client in another process are answered, refused, and fail there",
+    "an engine that is closed says so to those who wait",
     "whatever write goes wrong, each event is handled once and in order",
     "whatever crashes, the code goes on once, in the same order",
     "see the state as it is committed: not what a turn that is being written has changed",
@@ -128,7 +133,11 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     "checks the input by the schema of the workflow",
     "closing the engine is not a crash: attempts may finish, and what does not is begun again",
   ],
-  "its time moves while a call that waits is on its way": ["result() gives up after its timeout, and the instance goes on"],
+  "a call through the binding does not tell whose code made it": ["an instance that updates itself and waits for the answer is told that it never comes"],
+  "its time moves while a call that waits is on its way": [
+    "result() gives up after its timeout, and the instance goes on",
+    "several at once are done in the order in which they were delivered, each answered with its own",
+  ],
 }
 
 export function tellStories(stories: readonly ((open: OpenBed) => void)[]): void {

@@ -18,14 +18,15 @@ const patient = workflow("patient", async (ctx: Context) => {
   return ctx.waitForEvent("go")
 })
 
-/** Counts the looks at single instances. */
+/** Counts the looks at single instances, once they are answered. */
 const counting = (looks: string[]) => (provider: StoreProvider) => ({
   name: provider.name,
   open: async (context: Parameters<StoreProvider["open"]>[0]) => {
     const store = await provider.open(context)
-    const get: Store["directory"]["get"] = (id) => {
+    const get: Store["directory"]["get"] = async (id) => {
+      const row = await store.directory.get(id)
       looks.push(id)
-      return store.directory.get(id)
+      return row
     }
     return overriding<Store>(store, { directory: overriding(store.directory, { get }) })
   },

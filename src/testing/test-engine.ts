@@ -152,9 +152,12 @@ export class TestEngine implements AsyncDisposable {
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < quietMacrotasks;) {
       await new Promise<void>((resolve) => macrotask(resolve))
+      const isAsking = !this.#calls.idle
       // An engine that dies meanwhile waits for nothing any more.
-      if (!this.#calls.idle) await Promise.race([this.#calls.whenIdle(), new Promise((resolve) => setTimeout(resolve, unhurriedMs))])
-      quiet = this.#isIdle ? quiet + 1 : 0
+      if (isAsking) await Promise.race([this.#calls.whenIdle(), new Promise((resolve) => setTimeout(resolve, unhurriedMs))])
+      // Whoever has just got an answer has not made anything of it yet.
+      const isAnswered = isAsking && this.#calls.idle
+      quiet = this.#isIdle && !isAnswered ? quiet + 1 : 0
     }
   }
 

@@ -27,6 +27,8 @@ interface ProjectTests {
   include: string[]
   exclude?: string[]
   testTimeout?: number
+  /** Where hooks start and stop servers. */
+  hookTimeout?: number
   globalSetup?: string
 }
 
@@ -44,10 +46,15 @@ export default defineConfig({
         exclude: ["test/package.test.ts", onPostgres],
         testTimeout: 30_000,
       }),
-      project("postgres", { include: [onPostgres, "test/postgres/**/*.test.ts"], testTimeout: 300_000, globalSetup: "tools/postgres/vitest-setup.ts" }),
+      project("postgres", {
+        include: [onPostgres, "test/postgres/**/*.test.ts"],
+        testTimeout: 300_000,
+        hookTimeout: 60_000,
+        globalSetup: "tools/postgres/vitest-setup.ts",
+      }),
       project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 300_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
-      project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 120_000 }),
+      project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 120_000, hookTimeout: 60_000 }),
       project("chaos", { include: [chaos] }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
       project("worker", { include: ["test/worker/**/*.test.ts"], testTimeout: 120_000 }),

@@ -50,16 +50,19 @@ export function afterEach(fn: Body): void {
   vitest.afterEach(inside(fn))
 }
 
-const isLeft = (name: string) => {
-  if (!outside.left.has(name)) return false
+/** Left out in the open: it is told with its reason. */
+const leftOut = (name: string) => {
+  const why = outside.left.get(name)
+  if (why === undefined) return false
   outside.seen.add(name)
+  vitest.it.skip(`${name} (${why})`)
   return true
 }
 
-export const it = Object.assign((name: string, fn: Body, timeoutMs?: number) => isLeft(name) || vitest.it(name, inside(fn), timeoutMs), {
+export const it = Object.assign((name: string, fn: Body, timeoutMs?: number) => leftOut(name) || vitest.it(name, inside(fn), timeoutMs), {
   each:
     (rows: readonly unknown[]) =>
     (name: string, fn: (...row: unknown[]) => unknown, timeoutMs?: number): void => {
-      if (!isLeft(name)) vitest.it.each(rows)(name, (...row: unknown[]) => inside(() => fn(...row))(), timeoutMs)
+      if (!leftOut(name)) vitest.it.each(rows)(name, (...row: unknown[]) => inside(() => fn(...row))(), timeoutMs)
     },
 })

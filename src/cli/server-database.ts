@@ -37,7 +37,7 @@ export async function inspect<T>(db: string, work: (database: Database) => Promi
   try {
     return await inspectDatabase(connectionString, schema, work)
   } catch (cause) {
-    if (PerdureError.is(cause, "DATABASE_TOO_NEW")) throw cause
+    if (PerdureError.is(cause, "DATABASE_TOO_NEW") || PerdureError.is(cause, "BAD_OPTION")) throw cause
     const why = cause instanceof Error ? cause.message || "nobody answers" : String(cause)
     throw new CommandError("NO_DATABASE", exitCodes.unreachable, `PostgreSQL at "${serverName(db)}" cannot be used: ${why}`, { cause })
   }

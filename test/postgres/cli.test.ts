@@ -32,6 +32,12 @@ it("makes no tables where there are none", async () => {
   expect(await database.query("SELECT 1 FROM pg_namespace WHERE nspname = 'perdure'")).toEqual([])
 })
 
+it("refuses to make tables in a schema that no engine could open", async () => {
+  const { code, stderr } = await bed.perdure(["migrate", "--db", `${db}?schema=pg_mine`])
+  expect(code).not.toBe(0)
+  expect(stderr).toMatch(/BAD_OPTION: schema is a name of at most 40 letters/)
+})
+
 it("says that nobody is there, and nothing of the password", async () => {
   for (const command of [["list"], ["doctor"], ["migrate"], ["export", "--all"]]) {
     const { code, stdout, stderr } = await bed.perdure([...command, "--db", "postgresql://ada:secret@127.0.0.1:1/app"])

@@ -1,6 +1,9 @@
 import { text } from "./columns.ts"
 import type { Database } from "./database.ts"
 
+/** As long as a migration: all rows of a large database are written. */
+const patienceMs = 3_600_000
+
 /** SQL for a token of eight characters. */
 export const newToken = `left(md5(gen_random_uuid()::text), 8)`
 
@@ -19,15 +22,16 @@ export async function adoptStream(database: Database): Promise<boolean> {
   const { schema } = database
   if (!(await hasForeignRows(database))) return false
   return database.transaction(async (queries, client) => {
-    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`perdure migrations of ${schema}`])
+    const send = (text: string, values: unknown[] = []) => client.query({ text, values, query_timeout: patienceMs })
+    await send(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`perdure migrations of ${schema}`])
     // Another process may have been first.
     const again = await queries.get("foreign-changes", foreignRows(schema))
     if (again?.["found"] !== true) return false
-    await client.query(`LOCK TABLE ${schema}.journal IN SHARE ROW EXCLUSIVE MODE`)
-    await client.query(`UPDATE ${schema}.journal j SET xid = pg_current_xact_id(), seq = n.number
+    await send(`LOCK TABLE ${schema}.journal IN SHARE ROW EXCLUSIVE MODE`)
+    await send(`UPDATE ${schema}.journal j SET xid = pg_current_xact_id(), seq = n.number
       FROM (SELECT k.instance, k.position, row_number() OVER (ORDER BY k.xid, k.seq) AS number FROM ${schema}.journal k) n
       WHERE j.instance = n.instance AND j.position = n.position`)
-    await client.query(`UPDATE ${schema}.origin SET token = ${newToken}`)
+    await send(`UPDATE ${schema}.origin SET token = ${newToken}`)
     return true
   })
 }

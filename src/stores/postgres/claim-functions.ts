@@ -13,33 +13,7 @@ export function claimFunctions(s: string): readonly string[] {
       SELECT array_agg(o.owner) FROM owners o
       WHERE o.owner IS NOT NULL AND o.owner <> claimer AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.owner AND l.until > now)
     $$`,
-    // What was running when its owner went must go on somewhere: it is due at once.
-    `CREATE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql ${byIndex} AS $$
-    DECLARE
-      gone text[];
-      resting bigint[];
-    BEGIN
-      -- Few of many: by their ids.
-      IF only_ids IS NULL THEN
-        gone := ARRAY(
-          SELECT i.id FROM ${s}.instance i WHERE i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
-          ORDER BY i.id FOR NO KEY UPDATE
-        );
-      ELSE
-        gone := ARRAY(
-          SELECT i.id FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
-          ORDER BY i.id FOR NO KEY UPDATE
-        );
-      END IF;
-      WITH changed AS (
-        UPDATE ${s}.instance i SET owner = NULL, crashed = as_crashed,
-          due_at = CASE WHEN i.status = 'running' THEN least(coalesce(i.due_at, now), now) ELSE i.due_at END
-        WHERE i.id = ANY (gone)
-        RETURNING i.key, i.limits, i.status
-      )
-      SELECT array_agg(key ORDER BY key) FILTER (WHERE limits IS NOT NULL AND status IN ('sleeping', 'waiting')) INTO resting FROM changed;
-      RETURN coalesce(resting, '{}');
-    END $$`,
+    disownFunction(s),
     // Workflows of instances with limits that these owners have.
     `CREATE FUNCTION ${s}.limited_workflows(owners text[], only_ids text[]) RETURNS text[] LANGUAGE plpgsql STABLE ${byIndex} AS $$
     BEGIN
@@ -182,4 +156,35 @@ export function claimFunctions(s: string): readonly string[] {
       RETURN coalesce(removed, '{}');
     END $$`,
   ]
+}
+
+/** What was running when its owner went must go on somewhere: it is due at once. */
+export function disownFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql ${byIndex} AS $$
+  DECLARE
+    gone text[];
+    resting bigint[];
+  BEGIN
+    IF only_ids IS NULL THEN
+      -- One that somebody has in an open transaction comes another time: nobody could claim anything while this waited for it.
+      gone := ARRAY(
+        SELECT i.id FROM ${s}.instance i WHERE i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+        ORDER BY i.id FOR NO KEY UPDATE SKIP LOCKED
+      );
+    ELSE
+      -- Few of many: by their ids.
+      gone := ARRAY(
+        SELECT i.id FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND (i.limits IS NULL OR i.workflow = ANY (with_limits))
+        ORDER BY i.id FOR NO KEY UPDATE
+      );
+    END IF;
+    WITH changed AS (
+      UPDATE ${s}.instance i SET owner = NULL, crashed = as_crashed,
+        due_at = CASE WHEN i.status = 'running' THEN least(coalesce(i.due_at, now), now) ELSE i.due_at END
+      WHERE i.id = ANY (gone)
+      RETURNING i.key, i.limits, i.status
+    )
+    SELECT array_agg(key ORDER BY key) FILTER (WHERE limits IS NOT NULL AND status IN ('sleeping', 'waiting')) INTO resting FROM changed;
+    RETURN coalesce(resting, '{}');
+  END $$`
 }

@@ -52,13 +52,16 @@ export class Claimer {
 
   async #claimUnderLocks({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const s = this.#database.schema
-    let dead: readonly string[] = []
+    const deadNow = async (queries: Queries) =>
+      list<string>(await queries.get("dead", `SELECT ${s}.dead_owners($1, ${s}.now_ms()) AS dead`, toText(worker)), "dead")
     const concerned = async (queries: Queries) => {
-      dead = list<string>(await queries.get("dead", `SELECT ${s}.dead_owners($1, ${s}.now_ms()) AS dead`, toText(worker)), "dead")
+      const dead = await deadNow(queries)
       const ofDead = dead.length === 0 ? [] : await limitedWorkflows(queries, s, dead, null)
       return [...new Set([...ofDead, ...offers.map(({ workflow }) => workflow)])]
     }
     return this.#flow.transaction(concerned, async (session, queries, locked) => {
+      // While we waited for the locks, one of them may have renewed its lease.
+      const dead = await deadNow(queries)
       if (dead.length > 0) await this.abandon(session, queries, dead, locked)
       const claimed: ClaimedInstance[] = []
       // One that is passed over is parked; it comes no second time, whatever the rows say.
@@ -81,7 +84,7 @@ export class Claimer {
   /** Instances of workers that are gone: what sleeps or waits gives its slots back. */
   async abandon(session: FlowSession, queries: Queries, dead: readonly string[], locked: ReadonlySet<string>): Promise<void> {
     await this.disown(session, queries, dead, true, null, locked)
-    await queries.all("end-leases", `DELETE FROM ${this.#database.schema}.lease WHERE worker = ANY ($1::text[])`, dead.map(toText))
+    await queries.all("end-leases", `DELETE FROM ${this.#database.schema}.lease WHERE worker = ANY ($1::text[]) AND until <= $2`, dead.map(toText), session.now)
   }
 
   async disown(

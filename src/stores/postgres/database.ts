@@ -9,6 +9,8 @@ const collisionsMax = 10
 const outageMs = 60_000
 /** Lists and counts may look at much. */
 const searchMs = 600_000
+/** A process that is frozen or without power inside a transaction would keep its locks until the server misses it, hours later. */
+export const boundedIdleness = "SET LOCAL idle_in_transaction_session_timeout = 10000"
 
 export type PgRow = Record<string, unknown>
 
@@ -91,7 +93,7 @@ export class Database implements Queries {
   async transaction<T>(fn: (queries: Queries, client: PostgresClient) => Promise<T>): Promise<T> {
     return this.#use(async (client, sent) => {
       const queries = this.#on(client, sent)
-      await client.query("BEGIN ISOLATION LEVEL READ COMMITTED")
+      await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; ${boundedIdleness}`)
       try {
         const result = await fn(queries, client)
         sent.statement = commitStatement

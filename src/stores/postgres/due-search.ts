@@ -29,7 +29,7 @@ export class DueSearch {
     this.#schema = schema
   }
 
-  /** Rows that may be claimed now, in the order in which they are. Nothing is locked. */
+  /** Rows that may be claimed now, in the order in which they are. They are locked; one that another has locked is passed over, as all would wait with us. */
   async find(queries: Queries, offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): Promise<PgRow[]> {
     const found = ids === undefined ? await this.#ofOffers(queries, offers, limit, now) : await this.#among(queries, ids, offers, now)
     const rows = new Map(found.map((row) => [integer(row, "key"), row]))
@@ -41,7 +41,7 @@ export class DueSearch {
   async #among(queries: Queries, ids: readonly string[], offers: readonly Offer[], now: number): Promise<PgRow[]> {
     const rows = await queries.all(
       "due-ids",
-      `SELECT ${dueColumns} FROM ${this.#schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.claimable_at <= $2`,
+      `SELECT ${dueColumns} FROM ${this.#schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.claimable_at <= $2 FOR NO KEY UPDATE SKIP LOCKED`,
       ids.map(toText),
       now,
     )
@@ -71,7 +71,8 @@ export class DueSearch {
     const rows = await queries.all(
       "due",
       `SELECT ${dueColumns} FROM ${this.#schema}.instance i
-      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.claimable_at <= $5 ORDER BY i.claimable_at, i.key LIMIT $6`,
+      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.claimable_at <= $5 ORDER BY i.claimable_at, i.key LIMIT $6
+      FOR NO KEY UPDATE SKIP LOCKED`,
       ...lot,
       now,
       room,
@@ -95,7 +96,7 @@ export class DueSearch {
       `SELECT d.* FROM unnest($5::text[]) AS l (lane) CROSS JOIN LATERAL (
         SELECT ${dueColumns} FROM ${this.#schema}.instance i
         WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.lane = l.lane AND i.claimable_at <= $6
-        ORDER BY i.claimable_at, i.key LIMIT $7
+        ORDER BY i.claimable_at, i.key LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED
       ) d`,
       ...lot,
       lanes,

@@ -159,6 +159,7 @@ export class Hints {
   }
 
   #awaitEcho(): void {
+    if (this.#closed) return
     this.#out.add("p")
     clearTimeout(this.#echo)
     this.#echo = setTimeout(() => {

@@ -6,12 +6,14 @@ import { Database } from "./database.ts"
 import { migrate, type SchemaVersion, versionOf } from "./migrate.ts"
 import { loadPg, ownPool } from "./postgres.ts"
 import { migrations } from "./schema.ts"
+import { checkSchemaName } from "./schema-name.ts"
 import { serversOf } from "./server-address.ts"
 
 export const newestSchema: number = migrations.at(-1)?.version ?? 0
 
 /** Calls `work` with a database that is closed afterwards. Nothing is made in it. */
 export async function inspectDatabase<T>(connectionString: string, schema: string, work: (database: Database) => Promise<T>): Promise<T> {
+  checkSchemaName(schema)
   const pg = await loadPg()
   const servers = serversOf(connectionString)
   const pool = ownPool(pg, servers, { max: 2, connectionTimeoutMillis: durationMs("10s") })

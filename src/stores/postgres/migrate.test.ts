@@ -37,6 +37,16 @@ describe("migrations", () => {
     expect(await versionOf(schema)).toEqual([migrations.at(-1)?.version])
   })
 
+  it("of two that want other numbers of partitions at once, the one who comes second is refused", async () => {
+    const schema = newSchema()
+    const opened = await Promise.allSettled(
+      [2, 4].map((partitions) => postgres({ connectionString: url, schema, partitions, maxConnections: 3 }).open(context)),
+    )
+    for (const one of opened) if (one.status === "fulfilled") await one.value.close()
+    expect(opened.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"])
+    expect(opened.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "BAD_OPTION" } })
+  })
+
   it("steps that were taken are not taken again, and one that fails leaves nothing behind", async () => {
     const schema = newSchema()
     const step = (version: number, statement: string): Migration => ({ version, compatible: 1, statements: () => [statement] })

@@ -14,7 +14,7 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
   const before = await versionOf(database, database.schema)
   refuseTooNew(before, newest)
   const { schema } = database
-  if (before.version > 0) await refuseOtherPartitions(database, partitions)
+  if (before.version > 0) await refuseOtherPartitions(database, schema, partitions)
   if (before.version >= newest) return
   await database.transaction(async (queries, client) => {
     await client.query({
@@ -23,8 +23,11 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
       query_timeout: patienceMs,
     })
     // Another process may have been first.
-    const { version } = await versionOf(queries, schema)
-    if (version === 0) {
+    const current = await versionOf(queries, schema)
+    refuseTooNew(current, newest)
+    const { version } = current
+    if (version > 0) await refuseOtherPartitions(queries, schema, partitions)
+    else {
       // Where the schema was made for us, the role need not be allowed to make any.
       const known = await client.query(`SELECT 1 FROM pg_namespace WHERE nspname = $1`, [nameOf(schema)])
       if (known.rows.length === 0) await client.query(`CREATE SCHEMA ${schema}`)
@@ -40,19 +43,19 @@ export async function migrate(database: Database, steps: readonly Migration[] = 
 }
 
 /** Tables are partitioned when they are made, or never. */
-async function refuseOtherPartitions(database: Database, wanted: number | undefined): Promise<void> {
+async function refuseOtherPartitions(queries: Queries, schema: string, wanted: number | undefined): Promise<void> {
   if (wanted === undefined) return
-  const row = await database.get(
+  const row = await queries.get(
     "partitions",
     `SELECT count(*) AS count FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhparent JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = 'instance'`,
-    nameOf(database.schema),
+    nameOf(schema),
   )
   const count = Number(row?.["count"] ?? 0)
   if (count === wanted) return
   throw new PerdureError(
     "BAD_OPTION",
-    `schema ${database.schema} was made with ${count === 0 ? "no" : count} partitions, not ${wanted}; leave partitions out, or export the instances and import them into another schema`,
+    `schema ${schema} was made with ${count === 0 ? "no" : count} partitions, not ${wanted}; leave partitions out, or export the instances and import them into another schema`,
     { details: { partitions: count } },
   )
 }

@@ -23,10 +23,12 @@ export class PostgresCallerTransactions implements CallerTransactions {
   readonly #known = new WeakSet<object>()
   /** What is under way on a client: savepoints of two calls must not cross. */
   readonly #underWay = new WeakMap<object, Promise<unknown>>()
-  #identity: Promise<string> | undefined
+  #identity: string | undefined
 
-  constructor(tables: PostgresTables) {
+  /** `identity`: of the database, if its role may know. */
+  constructor(tables: PostgresTables, identity: string | undefined) {
     this.#tables = tables
+    this.#identity = identity
   }
 
   async within<T>(client: unknown, work: (store: StoreWithin) => Promise<T>): Promise<T> {
@@ -68,9 +70,8 @@ export class PostgresCallerTransactions implements CallerTransactions {
 
   /** A start in another database would be found by nobody. */
   async #recognise(queries: Queries): Promise<void> {
-    const { database } = this.#tables
-    this.#identity ??= identityOf(database)
-    const [ours, theirs] = [await this.#identity, await identityOf(queries)]
+    const theirs = await identityOf(queries)
+    const ours = (this.#identity ??= await identityOf(this.#tables.database))
     if (ours !== theirs)
       throw bad("the client of that transaction is connected to another database than this engine's; give one of the same database", {
         engine: ours,
@@ -114,7 +115,7 @@ function isClient(client: unknown): client is TransactionClient {
 }
 
 /** Names the server and the database, whatever way leads there. */
-async function identityOf(queries: Queries): Promise<string> {
+export async function identityOf(queries: Queries): Promise<string> {
   const row = await queries.get("identity", `SELECT current_database()::text || '@' || (SELECT system_identifier::text FROM pg_control_system()) AS name`)
   return String(row?.["name"])
 }

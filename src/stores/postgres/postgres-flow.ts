@@ -20,17 +20,21 @@ export class PostgresFlow {
     fn: (session: FlowSession, queries: Queries, locked: ReadonlySet<string>) => Promise<T>,
   ): Promise<T> {
     let letIn: readonly string[] = []
-    const result = await this.#database.transaction(async (queries) => {
-      const locked = await workflows(queries)
-      const session = await FlowSession.begin(queries, this.#database.schema, locked)
-      const answer = await fn(session, queries, new Set(locked))
-      letIn = session.letIn
-      return answer
-    })
-    if (letIn.length > 0) {
-      this.#hints.work()
-      this.news.tell(letIn)
+    try {
+      return await this.#database.transaction(async (queries) => {
+        letIn = []
+        const locked = await workflows(queries)
+        const session = await FlowSession.begin(queries, this.#database.schema, locked)
+        const answer = await fn(session, queries, new Set(locked))
+        letIn = session.letIn
+        return answer
+      })
+    } finally {
+      // Also where the answer to the commit was lost: they may be let in.
+      if (letIn.length > 0) {
+        this.#hints.work()
+        this.news.tell(letIn)
+      }
     }
-    return result
   }
 }

@@ -45,6 +45,8 @@ export class PostgresScheduleStore implements ScheduleStore {
       })
     } catch (error) {
       if (error instanceof Lost) return "lost"
+      // The answer to the commit may be what was lost.
+      this.#tables.hints.work()
       throw error
     }
     this.#tables.hints.work()

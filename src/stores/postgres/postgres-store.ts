@@ -4,14 +4,14 @@ import { Database } from "./database.ts"
 import { Hints } from "./hints.ts"
 import { migrate } from "./migrate.ts"
 import type { PgModule, PostgresClient, PostgresPool } from "./pg.ts"
-import { PostgresCallerTransactions } from "./postgres-caller-transactions.ts"
+import { identityOf, PostgresCallerTransactions } from "./postgres-caller-transactions.ts"
 import { PostgresDirectory } from "./postgres-directory.ts"
 import { PostgresFlowControl } from "./postgres-flow-control.ts"
 import { PostgresJournalStore } from "./postgres-journal-store.ts"
 import { PostgresScheduleStore } from "./postgres-schedule-store.ts"
 import { PostgresTransactions } from "./postgres-transactions.ts"
 import { type PostgresTables, postgresTables } from "./postgres-tables.ts"
-import { postgresFailure } from "./postgres-failure.ts"
+import { isUnreachable, postgresFailure } from "./postgres-failure.ts"
 import { StoreClock } from "./store-clock.ts"
 
 interface Opening {
@@ -62,12 +62,25 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
     const clock = new StoreClock(database, context.now)
     await clock.compare()
+    // Now: later callers may hold all connections of the pool while they wait for the answer.
+    const identity = await identityOf(database).catch((error: unknown) => {
+      if (isUnreachable(error)) throw error
+      return undefined
+    })
     await hints.open()
-    return new PostgresStore(postgresTables(database, hints, clock), pool.options?.max ?? connectionsUsual, context.role, end)
+    const tables = postgresTables(database, hints, clock)
+    return new PostgresStore(tables, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()
     throw postgresFailure(error, { server, statement: undefined })
   }
+}
+
+interface StoreParts {
+  readonly connections: number
+  readonly role: StoreRole
+  readonly identity: string | undefined
+  end(this: void): Promise<void>
 }
 
 class PostgresStore implements Store {
@@ -87,14 +100,14 @@ class PostgresStore implements Store {
   readonly #end: () => Promise<void>
   #ending: Promise<void> | undefined
 
-  constructor(tables: PostgresTables, connections: number, role: StoreRole, end: () => Promise<void>) {
+  constructor(tables: PostgresTables, { connections, role, identity, end }: StoreParts) {
     this.journal = new PostgresJournalStore(tables)
     this.directory = new PostgresDirectory(tables)
     this.schedules = new PostgresScheduleStore(tables)
     this.flow = new PostgresFlowControl(tables)
     this.role = role
     this.clientTransactions = new PostgresTransactions(tables, connections)
-    this.callerTransactions = new PostgresCallerTransactions(tables)
+    this.callerTransactions = new PostgresCallerTransactions(tables, identity)
     this.now = () => tables.clock.now()
     this.#hints = tables.hints
     this.#end = end

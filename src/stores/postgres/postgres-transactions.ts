@@ -3,11 +3,11 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { ClientTransaction, ClientTransactions, Undone } from "../../ports/transactions.ts"
 import { integer } from "./columns.ts"
-import type { Connection } from "./database.ts"
+import { boundedIdleness, type Connection } from "./database.ts"
 import { FlowSession } from "./flow-session.ts"
 import type { PostgresClient, PostgresResult } from "./pg.ts"
 import { Places } from "./places.ts"
-import { isMisprepared, isUnreachable, sqlStateOf } from "./postgres-failure.ts"
+import { isCollision, isMisprepared, isUnreachable, sqlStateOf } from "./postgres-failure.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { StepClient } from "./step-client.ts"
 import { outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
@@ -84,11 +84,18 @@ class PostgresTransaction implements ClientTransaction {
     const { client } = this.#connection
     let outcome: TurnOutcome
     try {
-      await client.query("RELEASE SAVEPOINT perdure_step")
-      outcome = outcomeOf(await this.#write(turn))
+      // The user's function may take its time between two statements; what follows is ours.
+      await client.query(`RELEASE SAVEPOINT perdure_step; ${boundedIdleness}`)
     } catch (error) {
       await this.rollBack()
       return undone(error)
+    }
+    try {
+      outcome = outcomeOf(await this.#write(turn))
+    } catch (error) {
+      await this.rollBack()
+      // The turn gave way to others: nothing is wrong with what the user's function did.
+      return isCollision(error) ? { undoneBy: error, isOutage: true } : undone(error)
     }
     if (outcome === "lost") {
       await this.rollBack()
@@ -101,16 +108,22 @@ class PostgresTransaction implements ClientTransaction {
       const isKnown = PerdureError.is(error) || (sqlStateOf(error) !== undefined && !isUnreachable(error))
       this.#release(isKnown ? undefined : (error as Error))
       if (isKnown) return undone(error)
+      // It may be written.
+      this.#tell(turn)
       throw error
     }
     this.#release()
+    this.#tell(turn)
+    return outcome
+  }
+
+  #tell(turn: Turn): void {
     const { hints, flow } = this.#tables
     hints.turns([turn])
     if (this.#letIn.length > 0) {
       hints.work()
       flow.news.tell(this.#letIn)
     }
-    return outcome
   }
 
   async rollBack(): Promise<void> {

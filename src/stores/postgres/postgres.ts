@@ -4,6 +4,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import { FailoverPool, requireWritable } from "./failover-pool.ts"
 import type { PgModule, PostgresPool } from "./pg.ts"
 import { openPostgresStore } from "./postgres-store.ts"
+import { checkSchemaName } from "./schema-name.ts"
 import { type ServerAddress, serverOfPool, serversOf } from "./server-address.ts"
 
 export interface PostgresOptions {
@@ -39,10 +40,12 @@ export function postgres(options: PostgresOptions): StoreProvider {
   const { connectionString, pool, schema = "perdure", partitions, maxConnections = 10, answerTimeout = "30s", listen, prepare = true } = options
   if ((typeof connectionString === "string") === (pool !== undefined) || connectionString === "")
     throw new PerdureError("BAD_OPTION", `postgres() needs a connectionString, such as "postgresql://user:password@host/database", or a pool of pg`)
-  if (typeof schema !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,39}$/.test(schema) || /^pg_/i.test(schema))
-    throw new PerdureError("BAD_OPTION", `schema is a name of at most 40 letters, digits and underscores, not ${JSON.stringify(schema)}`)
+  checkSchemaName(schema)
   if (!Number.isSafeInteger(maxConnections) || maxConnections < 3)
     throw new PerdureError("BAD_OPTION", `maxConnections is a whole number of at least 3, not ${String(maxConnections)}`)
+  const ofPool = pool?.options?.max
+  if (ofPool !== undefined && ofPool < 3)
+    throw new PerdureError("BAD_OPTION", `a pool for perdure has at least 3 connections; the max of this one is ${ofPool}`)
   checkListen(listen)
   if (typeof prepare !== "boolean") throw new PerdureError("BAD_OPTION", `prepare is true or false, not ${String(prepare)}`)
   if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions >= 2 && partitions <= 256))

@@ -1,12 +1,13 @@
 import { batchFunctions } from "./batch-functions.ts"
-import { claimFunctions } from "./claim-functions.ts"
+import { claimFunctions, disownFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
-import { turnFunctions } from "./turn-functions.ts"
+import { takeUniqueFunction, turnFunctions } from "./turn-functions.ts"
 
 /**
  * The tables, as numbered, additive migrations, in a schema of our own. Functions are part of them: code of an older version goes on
- * calling the functions that it knows, so one that must change gets another name.
+ * calling the functions that it knows, so one that must change what it takes or gives gets another name. One that only does the same
+ * better is replaced by a further migration.
  *
  *   instance  one row per instance; changes only with status, wake-up, owner, or the first unread message. Its key stands for one
  *             incarnation for ever.
@@ -180,6 +181,12 @@ export const migrations: readonly Migration[] = [
       ...batchFunctions(s),
       ...claimFunctions(s),
     ],
+  },
+  {
+    // As they are now, for databases that have them as they were.
+    version: 2,
+    compatible: 1,
+    statements: (s) => [disownFunction(s), takeUniqueFunction(s)],
   },
 ]
 

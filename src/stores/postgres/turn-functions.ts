@@ -16,15 +16,7 @@ export function turnFunctions(s: string): readonly string[] {
         WHERE i.id = of_id AND i.incarnation = of_incarnation AND j.position = of_position AND j.turn = of_turn
       )
     $$`,
-    // Waits for whoever has one of them in an open transaction. False: somebody else has one; what it took is to be rolled back.
-    `CREATE FUNCTION ${s}.take_unique(uniques jsonb, of_key bigint) RETURNS boolean LANGUAGE plpgsql AS $$
-    BEGIN
-      INSERT INTO ${s}.unique_key (kind, key, instance)
-      SELECT u->>'kind', u->>'key', of_key FROM jsonb_array_elements(uniques) u ORDER BY 1, 2 ON CONFLICT DO NOTHING;
-      RETURN NOT EXISTS (
-        SELECT 1 FROM jsonb_array_elements(uniques) u JOIN ${s}.unique_key k ON k.kind = u->>'kind' AND k.key = u->>'key' WHERE k.instance <> of_key
-      );
-    END $$`,
+    takeUniqueFunction(s),
     `CREATE FUNCTION ${s}.create_instance(new_key bigint, of_id text, of_incarnation text, turn_at bigint, c jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO ${s}.instance (
@@ -159,4 +151,24 @@ export function turnFunctions(s: string): readonly string[] {
       WHERE u->>'kind' = 'debounce' AND k.kind = 'debounce' AND k.key = u->>'key' AND k.instance = of_key
     $$`,
   ]
+}
+
+/** Waits for whoever has one of them in an open transaction. False: somebody else has one; what it took is to be rolled back. */
+export function takeUniqueFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.take_unique(uniques jsonb, of_key bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+  BEGIN
+    -- One that was in the way of the insertion may be gone before it is looked at: then nobody has that key, and we do not either.
+    FOR attempt IN 1..100 LOOP
+      INSERT INTO ${s}.unique_key (kind, key, instance)
+      SELECT u->>'kind', u->>'key', of_key FROM jsonb_array_elements(uniques) u ORDER BY 1, 2 ON CONFLICT DO NOTHING;
+      IF NOT EXISTS (
+        SELECT 1 FROM jsonb_array_elements(uniques) u
+        WHERE NOT EXISTS (SELECT 1 FROM ${s}.unique_key k WHERE k.kind = u->>'kind' AND k.key = u->>'key' AND k.instance = of_key)
+      ) THEN RETURN true; END IF;
+      IF EXISTS (
+        SELECT 1 FROM jsonb_array_elements(uniques) u JOIN ${s}.unique_key k ON k.kind = u->>'kind' AND k.key = u->>'key' WHERE k.instance <> of_key
+      ) THEN RETURN false; END IF;
+    END LOOP;
+    RETURN false;
+  END $$`
 }

@@ -1,0 +1,166 @@
+// Locks that somebody keeps for long: a caller in an open transaction, a process that is frozen, others who come first.
+
+import { setTimeout as delay } from "node:timers/promises"
+import { Perdure, workflow } from "perdure"
+import { postgres } from "perdure/postgres"
+import pg, { type PoolClient } from "pg"
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
+import type { Store } from "../../src/ports/store.ts"
+import { Database } from "../../src/stores/postgres/database.ts"
+import { claimBy, creation, limited, slots } from "../../src/testing/store-conformance/sample.ts"
+import { TestDatabase } from "../../tools/postgres/test-database.ts"
+
+const database = new TestDatabase(20)
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+let schema: string
+let store: Store
+
+beforeEach(async () => {
+  schema = database.newSchema()
+  store = await postgres({ connectionString: database.url, schema, maxConnections: 4 }).open({ now: Date.now, log, role: "worker" })
+})
+afterEach(() => store.close())
+afterAll(() => database.drop())
+
+/** Calls `fn` while a transaction of somebody's is open in which `statement` was sent. */
+async function whileOpen<T>(statement: string, fn: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await database.pool.connect()
+  try {
+    await client.query(`BEGIN; ${statement}`)
+    return await fn(client)
+  } finally {
+    await client.query("ROLLBACK")
+    client.release()
+  }
+}
+
+const claimed = async (worker: string, leaseMs = 30_000) => (await store.journal.claim(claimBy({ worker, leaseMs }))).map(({ instance }) => instance.id)
+const lockOf = (id: string) => `SELECT 1 FROM ${schema}.instance WHERE id = '${id}' FOR UPDATE`
+const ownerOf = async (id: string) => (await database.pool.query<{ owner: string }>(`SELECT owner FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.owner
+
+describe("an instance that a caller has in an open transaction", () => {
+  const kinds = {
+    "without limits": (id: string) => creation(id, { state: { status: "queued", dueAt: 1_000_000 } }),
+    "with limits": (id: string) => limited(id, [slots(5)]),
+  }
+  for (const [kind, create] of Object.entries(kinds)) {
+    it(`is no hindrance to claims of others, ${kind}`, async () => {
+      await store.journal.commit([create("held"), create("free")])
+      await whileOpen(lockOf("held"), async () => expect(await claimed("a")).toEqual(["free"]))
+      expect(await claimed("a")).toEqual(["held"])
+    })
+
+    it(`is no hindrance to taking over what a dead worker had, ${kind}`, async () => {
+      await store.journal.commit([create("held"), create("free")])
+      expect(await claimed("dead", 1)).toHaveLength(2)
+      await delay(20)
+      await whileOpen(lockOf("held"), async () => expect(await claimed("a")).toEqual(["free"]))
+      expect(await claimed("a")).toEqual(["held"])
+    })
+  }
+})
+
+it("a worker that renews its lease while another waits to take over from it keeps what it has", async () => {
+  await store.journal.commit([limited("i", [slots(5)])])
+  expect(await claimed("slow", 1)).toEqual(["i"])
+  await delay(20)
+  const claim = await whileOpen(`SELECT pg_advisory_xact_lock(hashtextextended('"${schema}"/order', 1))`, async () => {
+    const waiting = claimed("a")
+    const isWaiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND ((classid::bigint << 32) | objid::bigint) = hashtextextended('"${schema}"/order', 1)`
+    while ((await database.pool.query(isWaiting)).rows.length === 0) await delay(5)
+    await store.journal.renew("slow", 30_000)
+    return { waiting }
+  })
+  expect(await claim.waiting).toEqual([])
+  expect(await ownerOf("i")).toBe("slow")
+  const { rows } = await database.pool.query(`SELECT worker FROM ${schema}.lease`)
+  expect(rows).toEqual([{ worker: "slow" }])
+})
+
+describe("a process that is frozen inside a transaction", () => {
+  const setting = "SELECT current_setting('idle_in_transaction_session_timeout') AS value"
+
+  it("keeps its locks for ten seconds at most, and the connection is as it was afterwards", async () => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 1 })
+    const before = (await pool.query(setting)).rows
+    const inside = await new Database(pool, pg.types, `"${schema}"`).transaction((queries) => queries.all("setting", setting))
+    expect(inside).toEqual([{ value: "10s" }])
+    expect((await pool.query(setting)).rows).toEqual(before)
+    await pool.end()
+  })
+
+  it("the user's function of a transaction may pause, and the turn after it may not", async () => {
+    await database.pool.query(`CREATE TABLE ${schema}.seen (turn text, value text)`)
+    await database.pool.query(`CREATE FUNCTION ${schema}.see() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO ${schema}.seen VALUES (NEW.entries, current_setting('idle_in_transaction_session_timeout'));
+        RETURN NEW;
+      END $$`)
+    await database.pool.query(`CREATE TRIGGER see AFTER INSERT ON ${schema}.journal FOR EACH ROW EXECUTE FUNCTION ${schema}.see()`)
+    const ask = workflow("ask", async (ctx) =>
+      ctx.transaction("look", async (client: PoolClient) => (await client.query<{ value: string }>(setting)).rows[0]!.value),
+    )
+    const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [ask], log })
+    expect(await (await engine.start(ask)).result({ timeout: "10s" })).toBe("0")
+    await engine.close()
+    const { rows } = await database.pool.query<{ value: string }>(`SELECT value FROM ${schema}.seen WHERE turn LIKE '%"step.completed"%'`)
+    expect(rows).toEqual([{ value: "10s" }])
+  })
+})
+
+it("a deadlock of the turn itself is no failed attempt of a transaction: the same one is made again", async () => {
+  await database.pool.query(`CREATE SEQUENCE ${schema}.times`)
+  await database.pool.query(`CREATE FUNCTION ${schema}.collide() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF current_setting('application_name') = 'in step' AND nextval('${schema}.times') = 1 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'; END IF;
+      RETURN NEW;
+    END $$`)
+  await database.pool.query(`CREATE TRIGGER collide BEFORE INSERT ON ${schema}.journal FOR EACH ROW EXECUTE FUNCTION ${schema}.collide()`)
+  const attempts: number[] = []
+  const pay = workflow("pay", async (ctx) =>
+    ctx.transaction("pay", async (client: PoolClient, { attempt }) => {
+      attempts.push(attempt)
+      await client.query("SELECT set_config('application_name', 'in step', true)")
+      return "paid"
+    }),
+  )
+  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [pay], log })
+  expect(await (await engine.start(pay)).result({ timeout: "20s" })).toBe("paid")
+  await engine.close()
+  expect(attempts).toEqual([1, 1])
+})
+
+it("callers who have all connections of the engine's own pool can start in their transactions, also as the first thing", async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 3 })
+  const nap = workflow("nap", async () => "slept")
+  const engine = await Perdure.open({ store: postgres({ pool, schema }), workflows: [nap], role: "client", log })
+  const clients = [await pool.connect(), await pool.connect()]
+  for (const client of clients) await client.query("BEGIN")
+  const started = Promise.all(clients.map((transaction) => engine.start(nap, { transaction })))
+  const first = await Promise.race([started.then(() => "started"), delay(5_000, "nobody has a connection")])
+  for (const client of clients) {
+    await client.query("COMMIT")
+    client.release()
+  }
+  await engine.close()
+  await pool.end()
+  expect(first).toBe("started")
+})
+
+it("a pool that is too small is refused", async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 })
+  expect(() => postgres({ pool })).toThrow(expect.objectContaining({ code: "BAD_OPTION", message: expect.stringContaining("at least 3") as string }))
+  await pool.end()
+})
+
+it("a unique key is had by whoever has its row", async () => {
+  const take = async (key: number, ...names: string[]) => {
+    const uniques = JSON.stringify(names.map((name) => ({ kind: "singleton", key: name })))
+    return (await database.pool.query<{ taken: boolean }>(`SELECT ${schema}.take_unique($1, $2) AS taken`, [uniques, key])).rows[0]?.taken
+  }
+  expect(await take(1, "a", "b")).toBe(true)
+  expect(await take(1, "a", "b")).toBe(true)
+  expect(await take(2, "b")).toBe(false)
+  expect(await take(2, "c")).toBe(true)
+})

@@ -121,6 +121,18 @@ describe("what is safe to send again", () => {
     await expect(other.delete()).rejects.toMatchObject({ code: "NOT_FOUND" })
   })
 
+  it.each(["DATABASE_BUSY", "ENGINE_CLOSED", "SHARD_FAILED", "STORE_UNREACHABLE"])(
+    "is sent again where the server's store is away for a moment: %s",
+    async (code) => {
+      network.faults = times({ code }, 3)
+      const handle = await client.start(echo, { id: "mine", input: 1 })
+      network.faults = times({ code }, 2)
+      expect(await handle.result()).toBe(1)
+      network.faults = times({ code }, 2)
+      expect((await client.list()).instances.map(({ id }) => id)).toEqual(["mine"])
+    },
+  )
+
   it("goes on after an answer that does not come", async () => {
     network.faults = ["silent"]
     const started = client.start(echo, { id: "slow", input: 1 })

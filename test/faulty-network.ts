@@ -8,9 +8,10 @@ import type { Pace } from "../src/client/pace.ts"
  *   refused     nobody listens                      reset     it is carried out, and the answer is lost
  *   unavailable somebody on the way answers 503     broken    it is carried out, and the answer breaks off
  *   html        somebody on the way answers 200     silent    it is carried out, and no answer comes
+ *   code        the server answers with this error, and has done nothing
  *   cut         a stream ends after so many bytes, in the midst of an event
  */
-export type Fault = "refused" | "reset" | "unavailable" | "broken" | "html" | "silent" | { readonly cut: number }
+export type Fault = "refused" | "reset" | "unavailable" | "broken" | "html" | "silent" | { readonly cut: number } | { readonly code: string }
 
 const failed = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) })
 
@@ -32,6 +33,7 @@ export class FaultyNetwork {
     if (fault === "refused") throw failed("ECONNREFUSED")
     if (fault === "unavailable") return new Response("<html>busy</html>", { status: 503, headers: { "content-type": "text/html", "retry-after": "2" } })
     if (fault === "html") return new Response("<html>welcome</html>", { headers: { "content-type": "text/html" } })
+    if (typeof fault === "object" && "code" in fault) return Response.json({ error: { code: fault.code, message: "not now" } }, { status: 503 })
     const response = await this.#app.fetch(request)
     if (fault === "reset") throw failed("ECONNRESET")
     if (fault === "silent") return new Promise((_, reject) => request.signal.addEventListener("abort", () => reject(request.signal.reason as Error)))

@@ -1,4 +1,5 @@
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
+import { storeTroubles } from "../core/store-trouble.ts"
 
 /** What the CLI's exit codes mean; docs/guides/cli.md has the same table. */
 export const exitCodes = {
@@ -36,19 +37,12 @@ const byCode = new Map<ErrorCode, number>([
   ...kind(exitCodes.notFound, "NOT_FOUND", "SCHEDULE_NOT_FOUND", "UNKNOWN_LIMIT", "UNKNOWN_QUERY", "UNKNOWN_STEP", "UNKNOWN_UPDATE", "UNKNOWN_WORKFLOW"),
   ...kind(
     exitCodes.unreachable,
-    "DATABASE_BUSY",
-    "DATABASE_CORRUPT",
+    ...storeTroubles,
     "DATABASE_TOO_NEW",
-    "DATABASE_UNREADABLE",
-    "DISK_FULL",
     "ENGINE_CLOSED",
     "FORBIDDEN",
     "METHOD_NOT_ALLOWED",
     "NO_WORKER",
-    "READ_ONLY",
-    "SHARD_FAILED",
-    "STORE_FAILED",
-    "STORE_UNREACHABLE",
     "UNAUTHORIZED",
     "UNKNOWN_ROUTE",
     "UNREACHABLE",

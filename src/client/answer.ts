@@ -1,4 +1,5 @@
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
+import { passingTroubles } from "../core/store-trouble.ts"
 import { decodeRich, isRichType, parseJson } from "../http/wire.ts"
 
 /** What a server said to a request. */
@@ -26,8 +27,8 @@ export class TransientError extends Error {
 }
 
 const passingStatuses = new Set([429, 502, 503, 504])
-/** The server is being closed, or its store is busy for a moment. */
-const passingCodes = new Set(["ENGINE_CLOSED", "DATABASE_BUSY"])
+/** The server is being closed, or its store does not answer for a moment. */
+const passingCodes = new Set<ErrorCode>(["ENGINE_CLOSED", ...passingTroubles])
 
 /** Throws a TransientError where asking again may help. */
 export async function readAnswer(response: Response): Promise<Omit<Answer, "isRepeat">> {

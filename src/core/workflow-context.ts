@@ -15,12 +15,13 @@ import type {
   WorkflowLog,
 } from "./context.ts"
 import { durationMs } from "./duration.ts"
-import { type ErrorCode, PerdureError } from "./errors.ts"
+import { PerdureError } from "./errors.ts"
 import type { ChildReach } from "./execution-spec.ts"
 import type { Handlers } from "./handlers.ts"
 import { checkEventType, checkId, type Limits } from "./limits.ts"
 import { SeededRandom } from "./seeded-random.ts"
 import { childId } from "./child-id.ts"
+import { isStoreTrouble } from "./store-trouble.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
 /** What the context of workflow code needs of its execution. */
@@ -230,20 +231,12 @@ function handled<T>(promise: Promise<T>): Promise<T> {
 
 /** What is wrong with the request itself stays wrong; a store that does not answer may answer later. */
 const ownRetry = {
-  retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !transient.has(error.code) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
+  retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !isTransient(error) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
 }
 
-/** Of the store, none of the workflow's doing: somebody may mend it. */
-const transient = new Set<ErrorCode>([
-  "DATABASE_BUSY",
-  "DATABASE_CORRUPT",
-  "DATABASE_UNREADABLE",
-  "DISK_FULL",
-  "ENGINE_CLOSED",
-  "READ_ONLY",
-  "STORE_FAILED",
-  "STORE_UNREACHABLE",
-])
+function isTransient(error: unknown): boolean {
+  return isStoreTrouble(error) || PerdureError.is(error, "ENGINE_CLOSED")
+}
 
 function checkFunction(what: string, value: unknown): void {
   if (typeof value !== "function") throw new PerdureError("BAD_OPTION", `${what} is no function`)

@@ -12,29 +12,28 @@ interface BatchStarter {
   startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string>
 }
 
-interface Prepared {
+type Prepared = Ready | { readonly item: BatchItem; readonly error: PerdureError }
+
+interface Ready {
   readonly item: BatchItem
-  readonly birth: Birth | undefined
+  readonly birth: Birth
   /** Nothing but its id can be in its way: all such are written in one go. */
   readonly isPlain: boolean
-  readonly error: PerdureError | undefined
 }
 
 /** Starts many in one transaction of the caller's. One that cannot be started does not hinder the others. */
 export async function startWithin(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly BatchResult[]> {
   const prepared = await prepareAll(items, starter)
   return starter.within(async (desk) => {
-    const plain = prepared.filter(({ isPlain }) => isPlain)
-    const turns = plain.map(({ birth }) => starter.turnOf(birth!))
+    const plain = prepared.filter((one): one is Ready => "birth" in one && one.isPlain)
+    const turns = plain.map(({ birth }) => starter.turnOf(birth))
     const outcomes = turns.length === 0 ? [] : await desk.store.journal.commit(turns)
-    const written = new Set(plain.filter((_, at) => outcomes[at] === "committed"))
+    const written = new Set<Prepared>(plain.filter((_, at) => outcomes[at] === "committed"))
     const results: BatchResult[] = []
     for (const one of prepared) {
-      const { item, birth, error } = one
-      const id = birth?.instance.id ?? item.id ?? ""
-      if (birth === undefined || error !== undefined) results.push({ id, created: false, error: error ?? notStarted(undefined) })
-      else if (written.has(one)) results.push({ id, created: true })
-      else results.push(await startOne(item, birth, (options) => starter.startAt(desk, birth, options)))
+      if ("error" in one) results.push({ id: one.item.id ?? "", created: false, error: one.error })
+      else if (written.has(one)) results.push({ id: one.birth.instance.id, created: true })
+      else results.push(await startOne(one.item, one.birth, (options) => starter.startAt(desk, one.birth, options)))
     }
     return results
   })
@@ -57,10 +56,10 @@ async function prepareAll(items: readonly BatchItem[], starter: BatchStarter): P
     try {
       const birth = await starter.prepare(item)
       const { id, flow } = birth.instance
-      prepared.push({ item, birth, isPlain: !ids.has(id) && birth.debounce === undefined && flow?.unique === undefined, error: undefined })
+      prepared.push({ item, birth, isPlain: !ids.has(id) && birth.debounce === undefined && flow?.unique === undefined })
       ids.add(id)
     } catch (error) {
-      prepared.push({ item, birth: undefined, isPlain: false, error: PerdureError.is(error) ? error : notStarted(error) })
+      prepared.push({ item, error: PerdureError.is(error) ? error : notStarted(error) })
     }
   }
   return prepared

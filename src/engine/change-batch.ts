@@ -31,7 +31,8 @@ function placeOf(cursor: string): ChangePlace | undefined {
   return { after: after === "" ? undefined : after, passed: { incarnation, position: Number(position) } }
 }
 
-const pageRows = 100
+/** So many are read at a time. */
+export const pageRows = 100
 
 /** One page of the changes of an instance, for whoever follows them from elsewhere. */
 export async function readChanges(directory: Directory, instance: string, cursor: string | undefined): Promise<Pick<ChangeBatch, "changes" | "cursor">> {

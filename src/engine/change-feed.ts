@@ -1,11 +1,10 @@
 import { PerdureError } from "../core/errors.ts"
 import type { Directory } from "../ports/directory.ts"
 import type { Host } from "../ports/host.ts"
-import { type ChangeBatch, ChangeReading } from "./change-batch.ts"
+import { type ChangeBatch, ChangeReading, pageRows } from "./change-batch.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 import type { Timers } from "./timers.ts"
 
-const pageRows = 100
 const storeRetryMs = 1_000
 
 /** Somebody who has read all there was and waits for more. */

@@ -21,6 +21,7 @@ export class Dispatcher {
   #due: TimerHandle | undefined
   /** How often something was said to be due. */
   #told = 0
+  #retry: TimerHandle | undefined
   #sweep: TimerHandle | undefined
   #lease: TimerHandle | undefined
   readonly #unreturned = new Set<string>()
@@ -46,6 +47,7 @@ export class Dispatcher {
     this.#running = false
     const { timers } = this.#spec
     timers.clear(this.#due)
+    timers.clear(this.#retry)
     timers.clear(this.#sweep)
     timers.clear(this.#lease)
     await this.#claiming
@@ -150,12 +152,21 @@ export class Dispatcher {
       if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
       host.log.error("the store did not answer a claim; trying again", { error })
-      timers.set(host.now() + retryMs, () => {
-        // It may have been answered all the same: then there are instances that are ours, and nobody has them.
-        this.#spec.onSweep()
-        this.wake()
-      })
+      this.#claimLater()
     }
+  }
+
+  /** There is one such timer, however many claims fail meanwhile; it asks for all that they asked for. */
+  #claimLater(): void {
+    this.#ids.clear()
+    this.#all = false
+    if (!this.#running || this.#retry?.fire) return
+    const { host, timers } = this.#spec
+    this.#retry = timers.set(host.now() + retryMs, () => {
+      // It may have been answered all the same: then there are instances that are ours, and nobody has them.
+      this.#spec.onSweep()
+      this.wake()
+    })
   }
 
   async #renew(): Promise<void> {

@@ -3,35 +3,58 @@ import type { EngineParts } from "./engine-parts.ts"
 
 const anything: Hint = { work: true, ends: true, answers: true, changed: true }
 
-/** Looks at what somebody else may have changed: what is run here, and what somebody here waits for. Whatever is told during a look is one more look. */
+/**
+ * Looks at what somebody else may have changed: what is run here, and what somebody here waits for. Neither waits for the other.
+ * Whatever is told during a look is one more look.
+ */
 export class Lookout {
   readonly #parts: () => EngineParts
-  #told: Hint | undefined
-  #looking: Promise<void> | undefined
+  readonly #work: Lane
+  readonly #waiters: Lane
 
   constructor(parts: () => EngineParts) {
     this.#parts = parts
+    this.#work = new Lane(async () => parts().worker.look())
+    this.#waiters = new Lane(async ({ ends, answers }) => {
+      if (ends !== false) await parts().endings.check(ends === true ? undefined : ends)
+      if (answers) await parts().answers.check()
+    })
   }
 
-  look(hint: Hint = anything): Promise<void> {
+  async look(hint: Hint = anything): Promise<void> {
     const { changes, scheduler } = this.#parts()
     if (hint.changed) changes.signal()
     // A schedule that waits for an instance is looked at where that one ends.
     if (hint.work) scheduler.wake()
+    await Promise.all([hint.work ? this.#work.tell(hint) : undefined, this.#waiters.tell(hint)])
+  }
+}
+
+/** One look at a time. */
+class Lane {
+  readonly #look: (hint: Hint) => Promise<void>
+  #told: Hint | undefined
+  #looking: Promise<void> | undefined
+
+  constructor(look: (hint: Hint) => Promise<void>) {
+    this.#look = look
+  }
+
+  tell(hint: Hint): Promise<void> {
     this.#told = this.#told ? both(this.#told, hint) : hint
-    this.#looking ??= this.#lookAround().finally(() => {
-      this.#looking = undefined
-    })
+    this.#looking ??= this.#lookAround()
     return this.#looking
   }
 
   async #lookAround(): Promise<void> {
-    const { worker, endings, answers } = this.#parts()
-    for (let hint = this.#told; hint !== undefined; hint = this.#told) {
-      this.#told = undefined
-      if (hint.work) await worker.look()
-      if (hint.ends !== false) await endings.check(hint.ends === true ? undefined : hint.ends)
-      if (hint.answers) await answers.check()
+    try {
+      for (let hint = this.#told; hint !== undefined; hint = this.#told) {
+        this.#told = undefined
+        await this.#look(hint)
+      }
+    } finally {
+      // At once, and not when the promise is settled: what is told in between would wait for a look that is over.
+      this.#looking = undefined
     }
   }
 }

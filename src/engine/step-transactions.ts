@@ -1,7 +1,8 @@
 import { encodeValue, Payload } from "../core/codec.ts"
-import { PerdureError, type ErrorCode } from "../core/errors.ts"
+import { PerdureError } from "../core/errors.ts"
 import type { EntryOf } from "../core/journal.ts"
 import type { Sql } from "../core/sql.ts"
+import { isStoreTrouble } from "../core/store-trouble.ts"
 import type { Runtime } from "./runtime.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -92,21 +93,6 @@ const retryMs = 100
 const retryMsMax = 5_000
 /** Some minutes, as for any other turn. Then the attempt has failed. */
 const retriesMax = 40
-
-/** What is no fault of the function: the next moment, or a person, may mend it. */
-const troubles: readonly ErrorCode[] = [
-  "DATABASE_BUSY",
-  "DATABASE_CORRUPT",
-  "DATABASE_UNREADABLE",
-  "DISK_FULL",
-  "READ_ONLY",
-  "STORE_FAILED",
-  "STORE_UNREACHABLE",
-]
-
-function isStoreTrouble(error: unknown): boolean {
-  return PerdureError.is(error) && troubles.includes(error.code)
-}
 
 /** Not within what made it possible: that has things of its own to finish first. */
 function later(then: () => void): void {

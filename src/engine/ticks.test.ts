@@ -1,8 +1,11 @@
-import { type Context, workflow } from "perdure"
+import { type Context, type TransactionClient, workflow } from "perdure"
 import { createHttpApp } from "perdure/http"
 import { createTestEngine, memory } from "perdure/testing"
 import { beforeEach, describe, expect, it } from "vitest"
 import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import type { Turn } from "../ports/journal-store.ts"
+import type { StoreProvider } from "../ports/store.ts"
+import { overriding } from "../testing/overriding.ts"
 import { Gate } from "../testing/scenarios/gate.ts"
 import { Engine } from "./engine.ts"
 
@@ -125,6 +128,30 @@ describe("an engine that executes in ticks", () => {
       isWaiting = await Promise.race([isOver.then(() => false), new Promise<boolean>((resolve) => setImmediate(() => resolve(true)))])
     }
     await expect(engine.describe("a")).rejects.toThrow(expect.objectContaining({ code: "ENGINE_CLOSED" }))
+  })
+
+  it("has all that its store offers, transactions of steps too", async () => {
+    const moving = workflow("moving", async (ctx: Context) => ctx.transaction("move", async (_: TransactionClient) => Promise.resolve("moved")))
+    const commits: unknown[] = []
+    const client = { query: () => Promise.resolve({ rows: [], rowCount: 0 }) }
+    const store: StoreProvider = {
+      name: "with transactions",
+      open: async (context) => {
+        const opened = await memory().open(context)
+        const commit = async (turn: Turn) => {
+          const [outcome = "lost"] = await opened.journal.commit([turn])
+          commits.push(outcome)
+          return outcome === "committed" ? outcome : "lost"
+        }
+        const begin = () => Promise.resolve({ client, lostBy: undefined, commit, rollBack: () => Promise.resolve() })
+        return overriding(opened, { clientTransactions: { begin } })
+      },
+    }
+    await using engine = await createTestEngine({ workflows: [moving], store, execute: "ticks" })
+    const handle = await engine.start(moving, { id: "a" })
+    await engine.current.tick()
+    expect(await handle.result()).toBe("moved")
+    expect(commits).toEqual(["committed"])
   })
 
   it("takes only limits that are whole numbers, and only such an engine takes ticks", async () => {

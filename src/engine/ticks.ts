@@ -2,6 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import { InTurn } from "../core/in-turn.ts"
 import type { Store } from "../ports/store.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
+import { overriding } from "./overriding.ts"
 
 export interface TickOptions {
   /** How many instances it may work on; default: all that are due. */
@@ -97,20 +98,7 @@ function isQuiet({ worker, scheduler }: EngineParts): boolean {
 
 /** It is whoever opened it who closes it. */
 function keptOpen(store: Store): Store {
-  const { sweepMs } = store
-  return {
-    journal: store.journal,
-    directory: store.directory,
-    schedules: store.schedules,
-    transactions: store.transactions,
-    flow: store.flow,
-    role: store.role,
-    ...(store.now === undefined ? undefined : { now: () => store.now?.() ?? 0 }),
-    ...(sweepMs === undefined ? undefined : { sweepMs }),
-    standBy: () => store.standBy(),
-    onHint: (listener) => store.onHint(listener),
-    close: async () => Promise.resolve(),
-  }
+  return overriding(store, { close: async () => Promise.resolve() })
 }
 
 function checkCount(name: string, value: number | undefined): void {

@@ -100,10 +100,6 @@ export class Alarm {
     this.#fire = fire
   }
 
-  get isSet(): boolean {
-    return this.#handle !== undefined
-  }
-
   /** Undefined: not at all. */
   setTo(at: number | undefined): void {
     if (this.#handle?.at === at) return

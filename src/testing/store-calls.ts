@@ -1,4 +1,5 @@
 import type { Store, StoreProvider } from "../ports/store.ts"
+import type { ClientTransactions } from "../ports/transactions.ts"
 
 /** How many calls of the stores of a provider are not answered yet: some stores answer in real time, which virtual time has to wait for. */
 export class StoreCalls {
@@ -26,7 +27,12 @@ export class StoreCalls {
 
   #watched(store: Store): Store {
     const ports = new Map<unknown, unknown>()
-    for (const port of [store.journal, store.directory, store.schedules, store.flow, store.transactions]) if (port) ports.set(port, this.#counted(port))
+    const { journal, directory, schedules, flow, transactions, clientTransactions, callerTransactions } = store
+    for (const port of [journal, directory, schedules, flow, transactions, callerTransactions]) if (port) ports.set(port, this.#counted(port))
+    if (clientTransactions) {
+      const begin = async () => this.#counted(await clientTransactions.begin())
+      ports.set(clientTransactions, this.#counted<ClientTransactions>({ begin }))
+    }
     const counted = this.#counted(store)
     return new Proxy(counted, {
       get: (target, name) => {

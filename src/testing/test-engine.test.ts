@@ -29,6 +29,14 @@ describe("the test engine", () => {
     await expect(engine.skipToEnd("i")).rejects.toThrow(/does not end by the passing of time: it is paused/)
   })
 
+  it("hands a transaction of the caller's on to the engine, of a batch too", async () => {
+    await using engine = await createTestEngine({ workflows: [order] })
+    await expect(
+      engine.startBatch([{ workflow: order, id: "i", input: 1 }], { transaction: { query: () => Promise.resolve({ rows: [], rowCount: 0 }) } }),
+    ).rejects.toMatchObject({ code: "NO_TRANSACTIONS" })
+    expect((await engine.list()).instances).toEqual([])
+  })
+
   it("begins at the time that it is given", async () => {
     await using engine = await createTestEngine({ workflows: [order], startAt: new Date("2030-01-01T00:00:00Z") })
     expect(new Date(engine.now()).toISOString()).toBe("2030-01-01T00:00:00.000Z")

@@ -100,7 +100,7 @@ export class TestEngine implements AsyncDisposable {
   }
 
   get startBatch(): Client["startBatch"] {
-    return (items) => this.current.startBatch(items)
+    return (items, options) => this.current.startBatch(items, options)
   }
 
   get list(): Client["list"] {

@@ -184,29 +184,3 @@ it("a logger that throws holds up nobody", async () => {
   const second = await engine.start(flow, { id: "j" })
   expect([await first.result(), await second.result()]).toEqual([1, 1])
 })
-
-it("claims do not multiply while the store does not answer them, and what came meanwhile is found when it does", async () => {
-  const flow = workflow("flow", async (ctx: Context) => ctx.do("a", () => 1))
-  let isAway = false
-  let claims = 0
-  const store = troubled((name) => {
-    if (name === "claim") claims++
-    return isAway && ["claim", "unread"].includes(name) ? Promise.reject(new PerdureError("STORE_UNREACHABLE", "it is away")) : undefined
-  })
-  await using engine = await createTestEngine({ workflows: [flow], store, sweep: "1s" })
-  await engine.settle()
-  isAway = true
-  const inSeconds = async (seconds: number) => {
-    const before = claims
-    await engine.skip(`${seconds}s`)
-    return claims - before
-  }
-  await inSeconds(2)
-  const [early, late] = [await inSeconds(3), await inSeconds(3)]
-  expect(late).toBeGreaterThan(0)
-  expect(late).toBeLessThanOrEqual(early)
-  isAway = false
-  const handle = await engine.start(flow, { id: "i" })
-  await engine.skip("2s")
-  expect(await handle.result()).toBe(1)
-})

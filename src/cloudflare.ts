@@ -30,6 +30,7 @@ import { PermitSender } from "./stores/cloudflare/permit-sender.ts"
 import { ShardedChanges } from "./stores/cloudflare/sharded-changes.ts"
 import { ShardedIndex } from "./stores/cloudflare/sharded-index.ts"
 import { ShardLayout, type ShardOptions } from "./stores/cloudflare/shard-layout.ts"
+import { writtenKind } from "./stores/sqlite/object-kind.ts"
 import { ObjectSqlDriver } from "./stores/sqlite/object-sql-driver.ts"
 import type { ObjectStorage } from "./stores/sqlite/object-storage.ts"
 import { objectStore } from "./stores/sqlite/object-store.ts"
@@ -116,7 +117,7 @@ export function createWorkflowRunner({
       })
     }
     return {
-      kind: () => (name === undefined ? "instance" : roleOf(name).kind),
+      kind: () => (name === undefined ? writtenKind(driver) : roleOf(name).kind),
       instance: partOf(name, "instance", instance),
       schedule: partOf(name, "schedule", schedule),
       shard: partOf(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(storage), now)),

@@ -24,7 +24,7 @@ export interface LimitTables extends LimitKey {
   untold(limit: number): readonly SlotMember[]
   told(member: SlotMember): void
   isWaitedFor(): boolean
-  /** Somebody waits, and these have slots but were not heard of since a time. */
+  /** These have slots, and were not heard of since a time. */
   suspects(since: number, limit: number): readonly SlotMember[]
   seen(member: SlotMember): void
 }

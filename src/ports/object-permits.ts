@@ -15,9 +15,9 @@ export interface ObjectPermits {
   granted(key: string): void
   /** What was returned is known to be. */
   returned(key: string): void
-  /** To be had before the instance begins to be; until `settled`, nobody gives them back. */
-  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[]
-  settled(uses: readonly UniqueUse[]): void
+  /** To be had before the instance begins to be; until `settled`, nobody gives them back. Undefined: the object has, or is about to have, another. */
+  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[] | undefined
+  settled(member: SlotMember, uses: readonly UniqueUse[]): void
   /** Whether the slot of the member is its own, or will be. */
   holds(member: SlotMember, key: string): boolean
   isEmpty(): boolean

@@ -1,12 +1,11 @@
 import { isTerminal } from "../../core/status.ts"
 import type { ObjectTables, Standing } from "../../ports/object-tables.ts"
+import { lookAgainAt, setAlarm, withinReach } from "./alarm-setting.ts"
 import type { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "./platform.ts"
 
 /** An object that goes while code of its instance runs is woken after so long; an alarm that finds it at work only keeps it alive. */
 const watchdogMs = 10_000
-const overdueMs = 1_000
-const overdueMsMax = 5 * 60_000
 
 /**
  * Sets the object's one alarm to the first of all times at which it has to be awake, as the tables tell it: so nothing that was set
@@ -21,9 +20,6 @@ export class AlarmClock {
   /** Undefined: none, or not known. */
   #armedAt: number | undefined
   #isKnown = false
-  /** How often in a row what was due did not move. */
-  #stuck = 0
-  #stuckAt = 0
 
   constructor(storage: ObjectStorage, tables: ObjectTables, host: ObjectHost, nextTryAt: () => number | undefined) {
     this.#storage = storage
@@ -53,13 +49,14 @@ export class AlarmClock {
     if (isSet) return
     this.#armedAt = at
     this.#isKnown = true
-    void this.#storage.setAlarm(at)
+    setAlarm(this.#storage, at, now, this.#host.log)
   }
 
   /** Whatever else is wrong, the object looks again. */
   rearmSoon(): void {
-    this.#armedAt = this.#host.now() + watchdogMs
-    void this.#storage.setAlarm(this.#armedAt)
+    const now = this.#host.now()
+    this.#armedAt = now + watchdogMs
+    setAlarm(this.#storage, this.#armedAt, now, this.#host.log)
   }
 
   /** Not exact: an earlier one does no harm, and to move it would cost a write. */
@@ -69,24 +66,19 @@ export class AlarmClock {
     const work = standing && this.#workAt(standing, now)
     const others = [this.#nextTryAt(), this.#tables.keptUntil(), this.#host.nextFarAt].filter((at) => at !== undefined)
     const at = Math.min(work?.at ?? Infinity, ...others)
-    return at === Infinity ? { isExact: true } : { at: Math.max(at, now), isExact: work?.isExact !== false }
+    if (at === Infinity) return { isExact: true }
+    const near = withinReach(at, now)
+    return { at: Math.max(near, now), isExact: near === at && work?.isExact !== false }
   }
 
   #workAt(standing: Standing, now: number): { readonly at: number; readonly isExact: boolean } | undefined {
-    const { status, isOwned, hasMail, dueAt, claimableAt, position } = standing
+    const { status, isOwned, hasMail, dueAt, claimableAt } = standing
     const isAtWork = isOwned && !isTerminal(status) && (status === "running" || status === "queued" || hasMail)
     if (isAtWork) return { at: now + watchdogMs, isExact: false }
     const at = isOwned ? dueAt : claimableAt
     if (at === undefined) return undefined
     if (at > now) return { at, isExact: true }
     // It is being claimed, or nobody here has the code of its version: then it is not to be tried in a hot loop.
-    if (position !== this.#stuckAt) this.#stuck = 0
-    this.#stuckAt = position
-    return { at: now + Math.min(overdueMs * 2 ** this.#stuck, overdueMsMax), isExact: false }
-  }
-
-  /** The alarm found what it was set for, and it may not move. */
-  noteTry(): void {
-    this.#stuck = Math.min(this.#stuck + 1, 20)
+    return { at: lookAgainAt(at, now), isExact: false }
   }
 }

@@ -98,6 +98,7 @@ export class InstanceObject {
     const answer = Object.hasOwn(objectAnswers, method) ? (objectAnswers[method] as (engine: Engine, id: string, ...args: unknown[]) => unknown) : undefined
     if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
     const isBirth = method === "start" || method === "sendOrStart"
+    if (isBirth) this.#requireOwn(id)
     if (isBirth) this.#tables.prepare()
     if (!this.#adopt(id, isBirth)) throw notFound(id)
     if (isBirth) this.#births++
@@ -144,6 +145,7 @@ export class InstanceObject {
 
   /** An instance that another one starts. */
   async create(turn: Turn): Promise<TurnOutcome> {
+    this.#requireOwn(turn.instance)
     this.#tables.prepare()
     if (!this.#adopt(turn.instance, true)) return "lost"
     this.#births++
@@ -205,7 +207,6 @@ export class InstanceObject {
       if (standing) {
         const { worker } = (await this.#open()).parts
         this.#host.fireFar()
-        this.#clock.noteTry()
         worker.hint([standing.id])
       }
       this.#sender.send(() => this.#onSent(), true)
@@ -222,8 +223,18 @@ export class InstanceObject {
   /** False: the object has another instance, or none and `isBirth` does not say that there will be one. */
   #adopt(id: string, isBirth = false): boolean {
     if (!this.#tables.isThere()) return false
-    this.#id = this.#tables.standing()?.id ?? (isBirth ? id : undefined)
+    const unborn = this.#births > 0 ? this.#id : undefined
+    this.#id = this.#tables.standing()?.id ?? (isBirth ? id : unborn)
     return this.#id === id
+  }
+
+  /** Nobody would find an instance that is not in the object of its name. */
+  #requireOwn(id: string): void {
+    const { name } = this.#spec
+    if (name === undefined || name === id) return
+    throw new PerdureError("BAD_ID", `the object of instance "${name}" cannot have an instance "${id}"; take the object by idFromName("${id}")`, {
+      details: { id, object: name },
+    })
   }
 
   #open(): Promise<Engine> {

@@ -1,8 +1,9 @@
 import type { Logger } from "../../ports/host.ts"
 import type { LimitKey, LimitTables, SlotAnswer, SlotAsk, SlotMember } from "../../ports/limit-key.ts"
+import { setAlarm } from "./alarm-setting.ts"
 import type { ObjectStorage } from "./platform.ts"
 
-/** Somebody waits, and whoever has a slot was not heard of for so long: it is asked whether it has it still. */
+/** Somebody waits, or was refused, and whoever has a slot was not heard of for so long: it is asked whether it has it still. */
 const quietMs = 30_000
 const retryMs = 1_000
 const batchMax = 100
@@ -28,6 +29,7 @@ export class LimitObject implements LimitKey {
   readonly #log: Logger
   #telling: Promise<void> | undefined
   #tellAgainAt: number | undefined
+  #checking: Promise<void> | undefined
 
   constructor(key: string, tables: LimitTables, storage: ObjectStorage, network: MemberNetwork, now: () => number, log: Logger) {
     this.#key = key
@@ -43,6 +45,8 @@ export class LimitObject implements LimitKey {
   async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
     const answer = await this.#tables.slotAsk(ask)
     this.#afterWrite()
+    // One that wants a key to itself does not stay in line: nobody would look for the holder when it is gone.
+    if (answer.state === "waiting") void this.#checkMembers().then(() => this.#afterWrite(), this.#checkFailed)
     return answer
   }
 
@@ -59,7 +63,7 @@ export class LimitObject implements LimitKey {
   async alarm(): Promise<void> {
     try {
       this.#tables.wake()
-      await this.#checkMembers()
+      if (this.#tables.isWaitedFor()) await this.#checkMembers()
       this.#tellAgainAt = undefined
       this.#afterWrite()
     } catch (error) {
@@ -70,10 +74,12 @@ export class LimitObject implements LimitKey {
 
   #afterWrite(): void {
     if (this.#tellAgainAt === undefined && this.#tables.untold(1).length > 0) {
-      this.#telling ??= this.#tell().finally(() => {
-        this.#telling = undefined
-        this.#rearm()
-      })
+      this.#telling ??= this.#tell()
+        .catch(this.#tellFailed)
+        .finally(() => {
+          this.#telling = undefined
+          this.#rearm()
+        })
     }
     this.#rearm()
   }
@@ -90,14 +96,31 @@ export class LimitObject implements LimitKey {
       )
       const failed = told.find((result) => result.status === "rejected")
       if (failed === undefined) continue
-      this.#tellAgainAt = this.#now() + retryMs
-      this.#log.warn("an instance could not be told of its slot; trying again", { error: failed.reason })
+      this.#tellFailed(failed.reason)
       return
     }
   }
 
+  readonly #tellFailed = (error: unknown): void => {
+    this.#tellAgainAt = this.#now() + retryMs
+    this.#log.warn("an instance could not be told of its slot; trying again", { error })
+  }
+
+  readonly #checkFailed = (error: unknown): void => {
+    this.#log.warn("members of a limit could not be looked at; they are at the next occasion", { error })
+  }
+
   /** One whose object was emptied, or that asked once more after it gave back, would hold its slot for ever. */
-  async #checkMembers(): Promise<void> {
+  #checkMembers(): Promise<void> {
+    // Where the platform does not tell the key, nobody can be asked about it.
+    if (this.#key === "") return Promise.resolve()
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  async #check(): Promise<void> {
     const since = this.#now() - quietMs
     for (const member of this.#tables.suspects(since, batchMax)) {
       try {
@@ -120,6 +143,6 @@ export class LimitObject implements LimitKey {
     ]
     const at = Math.min(...times.map((time) => time ?? Infinity))
     if (at === Infinity) void this.#storage.deleteAlarm()
-    else void this.#storage.setAlarm(Math.max(at, now))
+    else setAlarm(this.#storage, Math.max(at, now), now, this.#log)
   }
 }

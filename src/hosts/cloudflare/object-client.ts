@@ -4,6 +4,7 @@ import { checkId } from "../../core/limits.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../../core/workflow.ts"
 import type {
   BatchItem,
+  BatchOptions,
   BatchResult,
   Changes,
   Client,
@@ -24,7 +25,7 @@ import type {
 import type { LimitControl } from "../../engine/limit-control.ts"
 import type { ScheduleClient } from "../../engine/schedule-client.ts"
 import { decodeAnswer, encodeCall, type ObjectMethod } from "./object-answers.ts"
-import { type ObjectCalls, ObjectHandle } from "./object-handle.ts"
+import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
 import type { LimitState } from "../../ports/flow-control.ts"
 import type { ScheduleMethod } from "./schedule-object.ts"
 import type { ObjectNamespace } from "./platform.ts"
@@ -94,12 +95,14 @@ export class ObjectClient implements Client, ObjectCalls {
     return this.get(await this.#start(workflow, options))
   }
 
-  async #start(workflow: AnyWorkflow | string, { locationHint, ...options }: EdgeStartOptions<unknown>): Promise<string> {
+  async #start(workflow: AnyWorkflow | string, { locationHint, transaction, ...options }: EdgeStartOptions<unknown>): Promise<string> {
+    refuseTransaction(transaction)
     const { id = crypto.randomUUID() } = options
     return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }], locationHint)) as string
   }
 
-  startBatch(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
+  async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
+    refuseTransaction(transaction)
     const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
       items.map((item) => {
@@ -127,6 +130,7 @@ export class ObjectClient implements Client, ObjectCalls {
   ): Promise<Handle<Out, Sent>>
   sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
+    refuseTransaction(options.transaction)
     await this.call(options.id, "sendOrStart", [nameOf(workflow), { ...options, ...versionOf(workflow) }])
     return this.get(options.id)
   }

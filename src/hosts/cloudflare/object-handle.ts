@@ -73,7 +73,8 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#call("why")
   }
 
-  sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+  async sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+    refuseTransaction(options.transaction)
     return this.#call("sendEvent", type, payload, options)
   }
 
@@ -130,4 +131,10 @@ export interface ObjectCalls {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }))
+}
+
+/** It belongs to a connection of the caller's, which no object can write on. */
+export function refuseTransaction(transaction: unknown): void {
+  if (transaction === undefined) return
+  throw new PerdureError("NO_TRANSACTIONS", "a transaction of yours does not reach a Durable Object; start the instance without it")
 }

@@ -47,10 +47,12 @@ export class OutboxSender {
       return
     }
     this.#nextTryAt = this.#now() + netMs
-    this.#sending = this.#sendAll().finally(() => {
-      this.#sending = undefined
-      onDone()
-    })
+    this.#sending = this.#sendAll()
+      .catch(this.#failed)
+      .finally(() => {
+        this.#sending = undefined
+        onDone()
+      })
   }
 
   async #sendAll(): Promise<void> {
@@ -60,14 +62,18 @@ export class OutboxSender {
       const results = await Promise.allSettled([...byTarget(messages)].map(([target, batch]) => this.#sendTo(target, batch)))
       const failed = results.find((result) => result.status === "rejected")
       if (failed) {
-        const waitMs = Math.min(retryMs * 2 ** this.#failures++, retryMsMax)
-        this.#nextTryAt = this.#now() + waitMs
-        this.#log.warn("messages to other instances could not be sent; trying again", { error: failed.reason, inMs: waitMs })
+        this.#failed(failed.reason)
         return
       }
     }
     this.#failures = 0
     this.#nextTryAt = undefined
+  }
+
+  readonly #failed = (error: unknown): void => {
+    const waitMs = Math.min(retryMs * 2 ** this.#failures++, retryMsMax)
+    this.#nextTryAt = this.#now() + waitMs
+    this.#log.warn("messages to other instances could not be sent; trying again", { error, inMs: waitMs })
   }
 
   async #sendTo(target: string, batch: readonly OutgoingMessage[]): Promise<void> {

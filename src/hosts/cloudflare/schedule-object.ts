@@ -8,6 +8,7 @@ import type { Logger } from "../../ports/host.ts"
 import type { ObjectSchedule } from "../../ports/object-schedule.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import type { EngineSpec } from "../../engine/engine-parts.ts"
+import { lookAgainAt, setAlarm } from "./alarm-setting.ts"
 import { quiet, type Teller } from "./instance-object.ts"
 import { encodeAnswer, encodeFailure } from "./object-answers.ts"
 import { ObjectHost } from "./object-host.ts"
@@ -15,8 +16,8 @@ import type { ObjectStorage } from "./platform.ts"
 
 /** What waits for an instance is told when that ends. Should it be lost, it looks by itself. */
 const awaitMs = 60_000
-/** A time that is fired late by something that failed. */
-const overdueMs = 1_000
+/** After an alarm that failed. */
+const retryMs = 1_000
 
 const answers = {
   create: async (engine: Engine, id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }) =>
@@ -92,7 +93,7 @@ export class ScheduleObject {
       this.#rearm()
     } catch (error) {
       this.#host.log.error("the alarm of a schedule failed; it is set again", { error })
-      await this.#spec.storage.setAlarm(this.#spec.now() + overdueMs)
+      await this.#spec.storage.setAlarm(this.#spec.now() + retryMs)
     }
   }
 
@@ -130,11 +131,11 @@ export class ScheduleObject {
     const { storage, tables, orders, now } = this.#spec
     if (!tables.isThere()) return
     const row = tables.row()
-    const dueAt = row?.dueAt === undefined ? undefined : row.dueAt > now() ? row.dueAt : now() + overdueMs
+    const dueAt = row?.dueAt === undefined ? undefined : row.dueAt > now() ? row.dueAt : lookAgainAt(row.dueAt, now())
     const times = [dueAt, orders.nextTryAt, row?.awaits === undefined ? undefined : now() + awaitMs]
     const at = Math.min(...times.map((time) => time ?? Infinity))
     if (at === Infinity) void storage.deleteAlarm()
-    else void storage.setAlarm(at)
+    else setAlarm(storage, at, now(), this.#host.log)
   }
 
   /** An object without a schedule, that has nothing to tell anybody, takes no room. */

@@ -218,7 +218,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       const kind = this.#parts.kind()
       if (kind === "limit") return this.#parts.limit().alarm()
       if (kind === "schedule") return this.#parts.schedule().alarm()
-      return this.#object.alarm()
+      if (kind === "instance") return this.#object.alarm()
     }
   }
   return WorkflowRunner

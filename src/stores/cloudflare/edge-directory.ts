@@ -41,8 +41,19 @@ export class EdgeDirectory implements Directory {
   }
 
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
-    const delivery = await this.#local.deliverOrCreate(message, create)
-    this.#parts.onWritten()
+    const { permits, onWritten } = this.#parts
+    const { instance: id, incarnation } = create
+    const unique = create.create?.flow?.unique ?? []
+    const deliver = () => this.#local.deliverOrCreate(message, create)
+    const isThere = async () => (await this.#local.get(id)) !== undefined
+    if (unique.length > 0 && !(await isThere())) {
+      const delivery = await permits.withKeys({ id, incarnation }, unique, deliver, onWritten)
+      if (delivery !== undefined) return delivery
+      // Another has a key, or another call was first and the instance is there now.
+      if (!(await isThere())) return "absent"
+    }
+    const delivery = await deliver()
+    onWritten()
     return delivery
   }
 

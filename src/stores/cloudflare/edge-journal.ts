@@ -62,14 +62,9 @@ export class EdgeJournal implements JournalStore {
   }
 
   async #commitWithKeys({ instance, incarnation }: Turn, turns: readonly Turn[], unique: readonly UniqueUse[]): Promise<readonly TurnOutcome[]> {
-    const { permits } = this.#parts
-    try {
-      if (!(await permits.reserve({ id: instance, incarnation }, unique))) return turns.map(() => "lost" as const)
-      return await this.#local.commit(turns)
-    } finally {
-      permits.settled(unique)
-      this.#parts.onWritten()
-    }
+    const { permits, onWritten } = this.#parts
+    const outcomes = await permits.withKeys({ id: instance, incarnation }, unique, () => this.#local.commit(turns), onWritten)
+    return outcomes ?? turns.map(() => "lost" as const)
   }
 
   /** An instance that begins in another object. */

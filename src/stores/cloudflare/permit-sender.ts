@@ -27,6 +27,8 @@ export class PermitSender {
   #isWanted = false
   #failures = 0
   #nextTryAt: number | undefined
+  /** Calls under way that take keys for an instance that is about to be. */
+  #reserving = 0
 
   constructor(permits: ObjectPermits, key: LimitAccess, now: () => number, log: Logger) {
     this.#permits = permits
@@ -47,7 +49,8 @@ export class PermitSender {
     }
     const { asks, gives } = this.#permits.work()
     if (gives.length === 0 && (asks.length === 0 || (!isRetry && this.#nextTryAt !== undefined))) {
-      if (asks.length === 0) this.#nextTryAt = undefined
+      if (this.#reserving > 0) this.#nextTryAt = this.#now() + netMs
+      else if (asks.length === 0) this.#nextTryAt = undefined
       return
     }
     if (!isRetry && this.#failures > 0) return
@@ -59,24 +62,36 @@ export class PermitSender {
     })
   }
 
-  /** Takes keys for an instance that is about to be. False: another has one of them. What is taken and not used goes back by itself. */
-  async reserve(member: SlotMember, uses: readonly UniqueUse[]): Promise<boolean> {
-    this.#nextTryAt ??= this.#now() + netMs
-    return this.#inTurn(async () => {
-      await this.#giveBack()
-      const asks = this.#permits.reserve(member, uses)
-      for (const { key, ask } of asks) {
-        const { state } = await this.#key(key).slotAsk(ask)
-        if (state !== "taken") return false
-        this.#permits.granted(key)
-      }
-      return true
-    })
-  }
-
-  /** The instance is there, or will not be. */
-  settled(uses: readonly UniqueUse[]): void {
-    this.#permits.settled(uses)
+  /**
+   * Takes keys for an instance that is about to be, and makes it. Undefined: another has one of them, or the object has another
+   * instance. What is taken and not used goes back by itself, if need be by the alarm, which `onWritten` sets before anybody is asked.
+   */
+  async withKeys<T>({ id, incarnation }: SlotMember, uses: readonly UniqueUse[], make: () => Promise<T>, onWritten: () => void): Promise<T | undefined> {
+    const member = { id, incarnation }
+    this.#reserving++
+    try {
+      return await this.#inTurn(async () => {
+        // What is there then is wanted: a row of another incarnation is never written over.
+        while (this.#permits.work().gives.length > 0) await this.#giveBack()
+        const asks = this.#permits.reserve(member, uses)
+        if (asks === undefined) return undefined
+        this.#nextTryAt = this.#now() + netMs
+        onWritten()
+        try {
+          for (const { key, ask } of asks) {
+            const { state } = await this.#key(key).slotAsk(ask)
+            if (state !== "taken") return undefined
+            this.#permits.granted(key)
+          }
+          return await make()
+        } finally {
+          this.#permits.settled(member, uses)
+        }
+      })
+    } finally {
+      this.#reserving--
+      onWritten()
+    }
   }
 
   /** What the instance waits for, as the key says now. */
@@ -100,16 +115,22 @@ export class PermitSender {
         for (const ask of this.#permits.work().asks) answers.push(await this.#ask(ask))
         this.#failures = 0
         const isWaiting = answers.some(({ state }) => state === "waiting")
-        this.#nextTryAt = isWaiting ? this.#now() + askAgainMs : undefined
         // Who got one slot may wait for the next; who gave one back may want another.
         const more = this.#permits.work()
-        if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#isWanted))) return
+        const isDone = more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#isWanted))
+        this.#nextTryAt = isDone ? this.#restAt(isWaiting) : this.#now() + netMs
+        if (isDone) return
       }
     } catch (error) {
       const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
       this.#nextTryAt = this.#now() + waitMs
       this.#log.warn("a limit could not be asked; trying again", { error, inMs: waitMs })
     }
+  }
+
+  #restAt(isWaiting: boolean): number | undefined {
+    if (this.#reserving > 0) return this.#now() + netMs
+    return isWaiting ? this.#now() + askAgainMs : undefined
   }
 
   async #giveBack(): Promise<void> {

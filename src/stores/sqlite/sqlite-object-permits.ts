@@ -24,8 +24,8 @@ type State = "asked" | "held" | "returning"
 
 export class SqliteObjectPermits implements ObjectPermits {
   readonly #driver: SqlDriver
-  /** Keys of an instance that is about to be. */
-  readonly #reserved = new Set<string>()
+  /** Keys of an instance that is about to be, and its incarnation. */
+  readonly #reserved = new Map<string, string>()
   /** Lets the instance in that waits for this key; set by the store. */
   admit: (keys: readonly string[]) => void = () => undefined
 
@@ -47,7 +47,7 @@ export class SqliteObjectPermits implements ObjectPermits {
     for (const row of rows) {
       const key = text(row, "key")
       const member = { id: text(row, "id"), incarnation: text(row, "incarnation") }
-      const isWanted = this.#reserved.has(key) || (wanted.has(key) && member.incarnation === instance?.incarnation)
+      const isWanted = this.#reserved.get(key) === member.incarnation || (wanted.has(key) && member.incarnation === instance?.incarnation)
       if (!isWanted && row["state"] !== "returning") this.#setState(key, "returning")
       if (!isWanted || row["state"] === "returning") gives.push({ key, member })
     }
@@ -75,18 +75,25 @@ export class SqliteObjectPermits implements ObjectPermits {
     this.#driver.prepare(`DELETE FROM perdure_permit WHERE key = ? AND state = 'returning'`).run(toText(key))
   }
 
-  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[] {
-    return this.#driver.transaction(() =>
-      uses.map(uniquePermit).map((use) => {
-        this.#reserved.add(use.key)
+  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[] | undefined {
+    return this.#driver.transaction(() => {
+      if (this.#hasOther(member)) return undefined
+      return uses.map(uniquePermit).map((use) => {
+        this.#reserved.set(use.key, member.incarnation)
         this.#add(member, use)
         return { key: use.key, ask: { ...member, use, priority: 0 } }
-      }),
-    )
+      })
+    })
   }
 
-  settled(uses: readonly UniqueUse[]): void {
-    for (const use of uses) this.#reserved.delete(uniquePermit(use).key)
+  settled({ incarnation }: SlotMember, uses: readonly UniqueUse[]): void {
+    for (const { key } of uses.map(uniquePermit)) if (this.#reserved.get(key) === incarnation) this.#reserved.delete(key)
+  }
+
+  /** Whose keys would be written over, and so never given back. */
+  #hasOther({ incarnation }: SlotMember): boolean {
+    const others = ["perdure_instance", "perdure_permit"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
+    return others.some((sql) => this.#one(sql, toText(incarnation)) !== undefined)
   }
 
   holds({ id, incarnation }: SlotMember, key: string): boolean {

@@ -45,6 +45,8 @@ export class SqliteObjectSchedule implements ObjectSchedule {
 
   prepare(): void {
     migrate(this.#driver, objectMigrations)
+    // Makes the table by which the object is known to be a schedule's.
+    this.indexed()
     this.#isThere = true
   }
 

@@ -121,12 +121,14 @@ describe("one key of a limit", () => {
     expect(await state(ask("e", two))).toBe("waiting")
   })
 
-  it("names those that have slots and were not heard of, while somebody waits", async () => {
+  it("names those that have slots and were not heard of, and says whether somebody waits", async () => {
     const one = slots(1, "k")
     await ask("a", one)
     now += 60_000
-    expect(key.suspects(now - 30_000, 10)).toEqual([])
+    expect(key.suspects(now - 30_000, 10)).toEqual([member("a")])
+    expect(key.isWaitedFor()).toBe(false)
     await ask("b", one)
+    expect(key.isWaitedFor()).toBe(true)
     expect(key.suspects(now - 30_000, 10)).toEqual([member("a")])
     await ask("a", one)
     expect(key.suspects(now - 30_000, 10)).toEqual([])

@@ -78,7 +78,7 @@ export class SqliteLimitKey implements LimitTables {
   }
 
   suspects(since: number, limit: number): readonly SlotMember[] {
-    return this.#members.next() === undefined ? [] : this.#members.quietSince(since, limit)
+    return this.#members.quietSince(since, limit)
   }
 
   isWaitedFor(): boolean {

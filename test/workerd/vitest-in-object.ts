@@ -55,6 +55,7 @@ const leftOut = (name: string) => {
   const why = outside.left.get(name)
   if (why === undefined) return false
   outside.seen.add(name)
+  // oxlint-disable-next-line vitest/no-disabled-tests -- the reason is in its name, and where it is listed
   vitest.it.skip(`${name} (${why})`)
   return true
 }

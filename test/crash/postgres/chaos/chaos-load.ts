@@ -11,6 +11,8 @@ const passing = new Set(["STORE_UNREACHABLE", "DISK_FULL", "STORE_FAILED"])
 
 /** The client: starts instances and sends events, each until it is acknowledged. */
 export class ChaosLoad {
+  /** How many it was told to start. */
+  asked = 0
   /** Starts that were acknowledged, and what they are of. */
   readonly started = new Map<string, Kind>()
   /** Events that were acknowledged: the payload, by instance. */
@@ -25,24 +27,35 @@ export class ChaosLoad {
     this.#random = random
   }
 
-  /** So many, spread over that time; several callers at once. */
+  /** So many more, spread over that time; several callers at once. */
   async run(instances: number, overMs: number): Promise<void> {
     const beganAt = performance.now()
+    const first = this.asked
+    this.asked += instances
     let next = 0
     const caller = async () => {
       for (let n = next++; n < instances; n = next++) {
         await delay(Math.max(0, beganAt + (n / instances) * overMs - performance.now()))
-        await this.#start(n)
+        await this.#startNext(first + n)
       }
     }
     await Promise.all(Array.from({ length: callers }, caller))
   }
 
-  async #start(n: number): Promise<void> {
+  /** So many at once that stand in line for each other: more than are let in. */
+  async rush(instances: number): Promise<void> {
+    this.asked += instances
+    await Promise.all(Array.from({ length: instances }, (_, n) => this.#start("limited", `limited-rush-${n}`)))
+  }
+
+  async #startNext(n: number): Promise<void> {
     // Fewer of those that stand in line for each other: at the end nobody should wait for them only.
     const next = kinds[n % kinds.length]!
     const kind = next === "limited" && n % (2 * kinds.length) >= kinds.length ? "plain" : next
-    const id = `${kind}-${n}`
+    await this.#start(kind, `${kind}-${n}`)
+  }
+
+  async #start(kind: Kind, id: string): Promise<void> {
     const input = kind === "sleeper" ? Math.floor(this.#random.next() * 400) : undefined
     await this.#again(() => this.#engine.start(kind, { id, input, ifExists: "return" }))
     this.started.set(id, kind)

@@ -41,7 +41,7 @@ export interface Victims {
 
 /** Does harm until it is told to stop, and counts what hit. */
 export class ChaosMonkey {
-  readonly hits = new Map<string, number>(faultNames.map((name) => [name, 0]))
+  readonly #hits = new Map<string, number>(faultNames.map((name) => [name, 0]))
   readonly #victims: Victims
   readonly #thawing = new Set<Promise<void>>()
   readonly #frozen = new Set<ChaosProcess>()
@@ -100,16 +100,17 @@ export class ChaosMonkey {
   #inject(name: string, { at, harm, times }: (typeof harms)[number]): void {
     const { proxy } = this.#victims
     const fault = proxy.inject(at, harm, times)
-    // What is left of it at the end of the turn may still hit: it is counted when it is asked for.
-    this.#pending.push({ name, fault, times })
+    this.#injected.push({ name, fault, times })
   }
 
-  readonly #pending: { readonly name: string; readonly fault: { times: number }; readonly times: number }[] = []
+  /** They hit when such a statement comes. */
+  readonly #injected: { readonly name: string; readonly fault: { times: number }; readonly times: number }[] = []
 
-  /** To be asked for when all is over. */
+  /** What has hit by now. */
   histogram(): ReadonlyMap<string, number> {
-    for (const { name, fault, times } of this.#pending.splice(0)) this.#hit(name, times - Math.max(0, fault.times))
-    return this.hits
+    const all = new Map(this.#hits)
+    for (const { name, fault, times } of this.#injected) all.set(name, (all.get(name) ?? 0) + times - Math.max(0, fault.times))
+    return all
   }
 
   #signal(kind: (typeof signals)[number]): void {
@@ -138,6 +139,6 @@ export class ChaosMonkey {
   }
 
   #hit(name: string, times = 1): void {
-    this.hits.set(name, (this.hits.get(name) ?? 0) + times)
+    this.#hits.set(name, (this.#hits.get(name) ?? 0) + times)
   }
 }

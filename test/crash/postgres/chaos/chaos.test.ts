@@ -67,10 +67,11 @@ it(
     const progress = Object.assign(() => load.started.size, { most: instances })
     const monkey = new ChaosMonkey({ workers, server, proxy, random: new SeededRandom(`chaos ${seed}`), progress })
     const chaos = monkey.run(long ? 400 : 200)
-    await load.run(instances, long ? 360_000 : 12_000)
-    // Each kind of fault has had its turn.
+    await Promise.all([load.run(instances, long ? 360_000 : 12_000), load.rush(4 * concurrency)])
+    // Each kind of fault has its turn, and something to hit.
     const isStruck = () => [...monkey.histogram().values()].every((hits) => hits > 0)
-    await until(isStruck, long ? 120_000 : 25_000)
+    const strikeUntil = performance.now() + (long ? 120_000 : 40_000)
+    while (!isStruck() && performance.now() < strikeUntil) await load.run(10, 500)
     await monkey.stop()
     await chaos
     proxy.heal()
@@ -109,9 +110,9 @@ it(
     expect(check(evidence).slice(0, 20)).toEqual([])
     expect([...faults].filter(([, hits]) => hits === 0)).toEqual([])
     expect(counted("recovered")).toBeGreaterThan(0)
-    expect(load.started.size).toBe(instances)
+    expect(load.started.size).toBe(load.asked)
     // Children are instances, too.
-    expect(found.size).toBe(instances + 2 * [...load.started.values()].filter((kind) => kind === "parent").length)
+    expect(found.size).toBe(load.asked + 2 * [...load.started.values()].filter((kind) => kind === "parent").length)
     expect(new Set(load.started.values()).size).toBe(kinds.length)
     expect(await effects.leftOver(schema)).toEqual({ slots: 0, messages: 0, parked: 0, owned: 0 })
     expect(workers.map(({ complaints }) => complaints)).toEqual(workers.map(() => ""))

@@ -135,26 +135,7 @@ export function claimFunctions(s: string): readonly string[] {
       INSERT INTO ${s}.lease (worker, until) VALUES (of_worker, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until;
       RETURN ${s}.dead_owners(of_worker, now) IS NOT NULL;
     END $$`,
-    `CREATE FUNCTION ${s}.remove_instances(ids text[]) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
-    DECLARE
-      gone bigint[];
-      removed text[];
-      tagged record;
-    BEGIN
-      WITH ended AS (
-        SELECT i.key, i.id FROM ${s}.instance i
-        WHERE i.id = ANY (ids) AND i.status IN ('completed', 'failed', 'cancelled', 'terminated') ORDER BY i.id FOR UPDATE
-      )
-      SELECT array_agg(key), array_agg(id) INTO gone, removed FROM ended;
-      FOR tagged IN SELECT i.key, i.created_at, i.tags FROM ${s}.instance i WHERE i.id = ANY (removed) AND i.tags IS NOT NULL LOOP
-        DELETE FROM ${s}.tag t
-        WHERE t.tag = ANY (ARRAY(SELECT jsonb_array_elements_text(tagged.tags::jsonb))) AND t.created_at = tagged.created_at AND t.instance = tagged.key;
-      END LOOP;
-      DELETE FROM ${s}.inbox WHERE instance = ANY (gone);
-      DELETE FROM ${s}.journal WHERE instance = ANY (gone);
-      DELETE FROM ${s}.instance WHERE id = ANY (removed);
-      RETURN coalesce(removed, '{}');
-    END $$`,
+    removeFunction(s),
   ]
 }
 
@@ -186,5 +167,29 @@ export function disownFunction(s: string): string {
     )
     SELECT array_agg(key ORDER BY key) FILTER (WHERE limits IS NOT NULL AND status IN ('sleeping', 'waiting')) INTO resting FROM changed;
     RETURN coalesce(resting, '{}');
+  END $$`
+}
+
+/** IS TRUE: by their ids, and not by an index of what their status is. */
+export function removeFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.remove_instances(ids text[]) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
+  DECLARE
+    gone bigint[];
+    removed text[];
+    tagged record;
+  BEGIN
+    WITH ended AS (
+      SELECT i.key, i.id FROM ${s}.instance i
+      WHERE i.id = ANY (ids) AND (i.status IN ('completed', 'failed', 'cancelled', 'terminated')) IS TRUE ORDER BY i.id FOR UPDATE
+    )
+    SELECT array_agg(key), array_agg(id) INTO gone, removed FROM ended;
+    FOR tagged IN SELECT i.key, i.created_at, i.tags FROM ${s}.instance i WHERE i.id = ANY (removed) AND i.tags IS NOT NULL LOOP
+      DELETE FROM ${s}.tag t
+      WHERE t.tag = ANY (ARRAY(SELECT jsonb_array_elements_text(tagged.tags::jsonb))) AND t.created_at = tagged.created_at AND t.instance = tagged.key;
+    END LOOP;
+    DELETE FROM ${s}.inbox WHERE instance = ANY (gone);
+    DELETE FROM ${s}.journal WHERE instance = ANY (gone);
+    DELETE FROM ${s}.instance WHERE id = ANY (removed);
+    RETURN coalesce(removed, '{}');
   END $$`
 }

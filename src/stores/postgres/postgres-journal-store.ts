@@ -107,8 +107,9 @@ export class PostgresJournalStore implements JournalStore {
     const s = this.#database.schema
     const rows = await this.#database.all(
       "inbox",
-      `SELECT m.seq, i.id, m.kind, m.at, m.topic, m.event_id, m.payload FROM ${s}.instance i JOIN ${s}.inbox m ON m.instance = i.key
-      WHERE i.id = ANY ($1::text[]) ORDER BY m.seq`,
+      // A plan that was made when the tables were small must not join them as wholes.
+      `SELECT m.seq, i.id, m.kind, m.at, m.topic, m.event_id, m.payload FROM (SELECT n.key, n.id FROM ${s}.instance n WHERE n.id = ANY ($1::text[]) OFFSET 0) i
+      CROSS JOIN LATERAL (SELECT u.* FROM ${s}.inbox u WHERE u.instance = i.key OFFSET 0) m ORDER BY m.seq`,
       ids.map(toText),
     )
     return rows.map(toMessage)

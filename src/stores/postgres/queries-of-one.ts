@@ -18,9 +18,11 @@ export async function readInstance(queries: Queries, s: string, id: string): Pro
 export async function readJournal(queries: Queries, s: string, id: string, from: number): Promise<readonly JournalRow[]> {
   const rows = await queries.all(
     "journal",
-    `SELECT ${journalColumns} FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
-      WHERE i.id = $1 AND j.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0)
-      ORDER BY j.position`,
+    // A plan that was made when the tables were small must not join them as wholes.
+    `SELECT ${journalColumns} FROM (SELECT n.key FROM ${s}.instance n WHERE n.id = $1 OFFSET 0) i CROSS JOIN LATERAL (
+        SELECT e.* FROM ${s}.journal e
+        WHERE e.instance = i.key AND e.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0) OFFSET 0
+      ) j ORDER BY j.position`,
     toText(id),
     from,
   )

@@ -1,5 +1,5 @@
 import { batchFunctions } from "./batch-functions.ts"
-import { claimFunctions, disownFunction } from "./claim-functions.ts"
+import { claimFunctions, disownFunction, removeFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
 import { takeUniqueFunction, turnFunctions } from "./turn-functions.ts"
@@ -186,7 +186,7 @@ export const migrations: readonly Migration[] = [
     // As they are now, for databases that have them as they were.
     version: 2,
     compatible: 1,
-    statements: (s) => [disownFunction(s), takeUniqueFunction(s)],
+    statements: (s) => [disownFunction(s), removeFunction(s), takeUniqueFunction(s)],
   },
 ]
 

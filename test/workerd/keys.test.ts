@@ -114,6 +114,20 @@ describe("an object", () => {
     expect(await membersOf("early")).toEqual([{ id: "early", slot: 1 }])
   })
 
+  it("does not begin an instance of a schedule once more that was deleted", async () => {
+    const created = vi.spyOn(methods, "peerCreate")
+    await client.schedules.create("once", { workflow: "plain", every: "1h", input: "x" })
+    const triggered = await client.schedules.get("once").trigger()
+    await triggered.result()
+    const turn = created.mock.calls.map(([order]) => order).find(({ instance }) => instance === triggered.id)
+    created.mockRestore()
+    if (turn === undefined) throw new Error("nothing was ordered")
+    await triggered.delete()
+    expect(await (stubOf(triggered.id) as unknown as WorkflowRunnerObject).peerCreate(structuredClone(turn))).toBe("lost")
+    await expect(triggered.status()).rejects.toMatchObject({ code: "NOT_FOUND" })
+    await vi.waitFor(async () => expect((await client.list({ idPrefix: triggered.id })).instances).toEqual([]))
+  })
+
   it("sets its alarm also for what is centuries away", async () => {
     await client.start("plain", { id: "far", input: "x", startAt: new Date(8.64e15) })
     const at = await runInDurableObject(stubOf("far"), (_, { storage }) => storage.getAlarm())

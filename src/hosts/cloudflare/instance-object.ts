@@ -106,7 +106,10 @@ export class InstanceObject {
       const engine = await this.#open()
       const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
       const value = await answer(engine, id, ...args)
-      if (incarnation !== undefined) this.#tables.removed({ id, incarnation })
+      if (incarnation !== undefined) {
+        this.#tables.removed({ id, incarnation })
+        this.#afterWrite()
+      }
       return value
     } finally {
       if (isBirth) this.#births--

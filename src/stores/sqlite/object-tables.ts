@@ -1,4 +1,5 @@
 import { isControl } from "../../core/control.ts"
+import { scheduleIdOf } from "../../core/schedule.ts"
 import type { Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { NewMessage, Turn } from "../../ports/journal-store.ts"
@@ -20,7 +21,7 @@ import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
  *   object    one row: how far the index has heard, and what it is still to hear
  *   outbox    messages to other objects
  *   received  how far this object has heard each other one
- *   refused   incarnations that must not begin: the order to end them came before them. Kept for a while.
+ *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
  */
 const parts: Readonly<Record<string, readonly string[]>> = {
   perdure_object: [
@@ -230,6 +231,8 @@ export class SqliteObjectTables implements ObjectTables {
 
   removed({ id, incarnation }: { readonly id: string; readonly incarnation: string }): void {
     this.#shown = undefined
+    // The order of a schedule may come once more, and must not begin it anew.
+    if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
     this.#driver
       .prepare(`UPDATE perdure_object SET index_wanted = 0, index_known = 0, removed_id = ?, removed_incarnation = ?`)
       .run(toText(id), toText(incarnation))

@@ -29,18 +29,12 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async owned(worker: string): Promise<readonly string[]> {
-    const rows = await this.#database.all("owned", `SELECT i.id FROM ${this.#database.schema}.instance i WHERE i.owner = $1`, toText(worker))
+    const rows = await this.#database.all("owned", `SELECT id FROM ${this.#database.schema}.owned($1) AS id`, toText(worker))
     return rows.map((row) => text(row, "id"))
   }
 
   async unread(worker: string, limit: number): Promise<readonly string[]> {
-    const s = this.#database.schema
-    const rows = await this.#database.all(
-      "unread",
-      `SELECT i.id FROM ${s}.instance i WHERE i.owner = $1 AND i.mail_at IS NOT NULL LIMIT $2`,
-      toText(worker),
-      limit,
-    )
+    const rows = await this.#database.all("unread", `SELECT id FROM ${this.#database.schema}.unread($1, $2) AS id`, toText(worker), limit)
     return rows.map((row) => text(row, "id"))
   }
 
@@ -104,14 +98,7 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
-    const s = this.#database.schema
-    const rows = await this.#database.all(
-      "inbox",
-      // A plan that was made when the tables were small must not join them as wholes.
-      `SELECT m.seq, i.id, m.kind, m.at, m.topic, m.event_id, m.payload FROM (SELECT n.key, n.id FROM ${s}.instance n WHERE n.id = ANY ($1::text[]) OFFSET 0) i
-      CROSS JOIN LATERAL (SELECT u.* FROM ${s}.inbox u WHERE u.instance = i.key OFFSET 0) m ORDER BY m.seq`,
-      ids.map(toText),
-    )
+    const rows = await this.#database.all("inbox", `SELECT * FROM ${this.#database.schema}.read_inbox($1)`, ids.map(toText))
     return rows.map(toMessage)
   }
 

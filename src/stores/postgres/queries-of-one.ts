@@ -16,16 +16,7 @@ export async function readInstance(queries: Queries, s: string, id: string): Pro
 }
 
 export async function readJournal(queries: Queries, s: string, id: string, from: number): Promise<readonly JournalRow[]> {
-  const rows = await queries.all(
-    "journal",
-    // A plan that was made when the tables were small must not join them as wholes.
-    `SELECT ${journalColumns} FROM (SELECT n.key FROM ${s}.instance n WHERE n.id = $1 OFFSET 0) i CROSS JOIN LATERAL (
-        SELECT e.* FROM ${s}.journal e
-        WHERE e.instance = i.key AND e.position >= coalesce((SELECT max(b.position) FROM ${s}.journal b WHERE b.instance = i.key AND b.position <= $2), 0) OFFSET 0
-      ) j ORDER BY j.position`,
-    toText(id),
-    from,
-  )
+  const rows = await queries.all("journal", `SELECT ${journalColumns} FROM ${s}.read_journal($1, $2) j`, toText(id), from)
   const [first] = rows
   const journal = rows.map(toJournalRow)
   return first !== undefined && integer(first, "position") + integer(first, "count") - 1 < from ? journal.slice(1) : journal

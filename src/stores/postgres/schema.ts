@@ -1,8 +1,9 @@
 import { batchFunctions } from "./batch-functions.ts"
-import { claimFunctions, disownFunction, removeFunction } from "./claim-functions.ts"
+import { claimFunctions, claimFunction, disownFunction, removeFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
 import { takeUniqueFunction, turnFunctions } from "./turn-functions.ts"
+import { readFunctions } from "./read-functions.ts"
 
 /**
  * The tables, as numbered, additive migrations, in a schema of our own. Functions are part of them: code of an older version goes on
@@ -183,10 +184,10 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
-    // As they are now, for databases that have them as they were.
+    // Some as they are now, for databases that have them as they were.
     version: 2,
     compatible: 1,
-    statements: (s) => [disownFunction(s), removeFunction(s), takeUniqueFunction(s)],
+    statements: (s) => [claimFunction(s), disownFunction(s), removeFunction(s), takeUniqueFunction(s), ...readFunctions(s)],
   },
 ]
 

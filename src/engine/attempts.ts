@@ -193,11 +193,9 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const wasWorking = this.#state.working
     this.#held ??= []
     this.#held.push(request)
-    // It may be open itself: begun before a crash, or due to be tried again.
-    for (const id of [request.id, parentOf(request.id) ?? ""]) {
-      const step = this.#state.steps.get(id)
-      if (step) step.isHeld = true
-    }
+    // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
+    const [outer, inside] = [parentOf(request.id), `${request.id}/`]
+    for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
     // That all is at rest is worth an entry: the row changes with it.
     if (wasWorking && !this.#state.working) this.#driver.record({ type: "paused", reason: "the steps under way wait for steps inside them" })
   }

@@ -239,5 +239,30 @@ export function pauseStories(open: OpenBed): void {
       await engine.settle()
       expect(await handle.result()).toBe(1)
     })
+
+    it("is paused when all that a crash cut off inside a step waits to be begun again", async () => {
+      const gates = [new Gate(), new Gate()]
+      let entered = 0
+      const flow = workflow("flow", (ctx) =>
+        ctx.do("outer", async ({ step }) => {
+          if (entered++ > 0) await gates[0]?.passed
+          return step.do("middle", async ({ step: inside }) => inside.do("inner", () => gates[1]?.passed))
+        }),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      await engine.crash()
+      await handle.pause()
+      await engine.settle()
+      expect(await handle.describe()).toMatchObject({ status: "running", phase: "pausing" })
+      gates[0]?.open()
+      await engine.settle()
+      expect(await handle.status()).toBe("paused")
+      gates[1]?.open()
+      await handle.resume()
+      await engine.settle()
+      expect(await handle.status()).toBe("completed")
+    })
   })
 }

@@ -69,9 +69,9 @@ it(
     const chaos = monkey.run(long ? 400 : 200)
     await Promise.all([load.run(instances, long ? 360_000 : 12_000), load.rush(4 * concurrency)])
     // Each kind of fault has its turn, and something to hit.
-    const isStruck = () => [...monkey.histogram().values()].every((hits) => hits > 0)
+    const isStruck = async () => [...monkey.histogram().values()].every((hits) => hits > 0) && (await effects.hasRecoveries(schema))
     const strikeUntil = performance.now() + (long ? 120_000 : 40_000)
-    while (!isStruck() && performance.now() < strikeUntil) await load.run(10, 500)
+    while (!(await isStruck()) && performance.now() < strikeUntil) await load.run(10, 500)
     await monkey.stop()
     await chaos
     proxy.heal()

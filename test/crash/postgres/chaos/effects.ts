@@ -81,6 +81,12 @@ export class Effects {
     return rows.map(({ id, position, count }) => ({ id, position: Number(position), count }))
   }
 
+  /** Some instance was taken over from a worker that was gone. */
+  async hasRecoveries(schema: string): Promise<boolean> {
+    const text = `SELECT EXISTS (SELECT 1 FROM ${schema}.journal WHERE entries LIKE '%"recovered"%') AS found`
+    return (await this.#patiently((client) => client.query<{ found: boolean }>(text))).rows[0]!.found
+  }
+
   /** What flow control and leases still hold. */
   async leftOver(schema: string): Promise<Readonly<Record<string, number>>> {
     const count = (from: string) => `(SELECT count(*)::int FROM ${schema}.${from})`

@@ -26,7 +26,7 @@ export class TestDatabase {
     this.url = url
     this.#poolerUrl = url === inject("databaseUrl") ? inject("poolerUrl") : undefined
     this.#partitions = partitions
-    this.pool = new pg.Pool({ connectionString: this.url, max: connections })
+    this.pool = new pg.Pool({ connectionString: this.url, max: connections, application_name: this.#name })
     // A test that kills connections does so on purpose.
     this.pool.on("error", () => {})
     this.callers = this.#poolerUrl === undefined ? this.pool : new pg.Pool({ connectionString: this.#poolerUrl, max: connections })
@@ -82,10 +82,15 @@ export class TestDatabase {
     this.#used = 0
   }
 
+  /** Engines that a test killed do not give their connections back: they are ended, and not waited for. */
   async drop(): Promise<void> {
-    for (const schema of this.#schemas) await this.pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+    const client = new pg.Client({ connectionString: this.url })
+    await client.connect()
+    await client.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1`, [this.#name])
+    for (const schema of this.#schemas) await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+    await client.end()
     if (this.callers !== this.pool) await this.callers.end()
-    await this.pool.end()
+    void this.pool.end()
   }
 
   async #empty(schema: string): Promise<void> {

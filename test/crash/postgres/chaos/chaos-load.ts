@@ -44,8 +44,9 @@ export class ChaosLoad {
 
   /** So many at once that stand in line for each other: more than are let in. */
   async rush(instances: number): Promise<void> {
+    const first = this.asked
     this.asked += instances
-    await Promise.all(Array.from({ length: instances }, (_, n) => this.#start("limited", `limited-rush-${n}`)))
+    await Promise.all(Array.from({ length: instances }, (_, n) => this.#start("limited", `limited-rush-${first + n}`)))
   }
 
   async #startNext(n: number): Promise<void> {

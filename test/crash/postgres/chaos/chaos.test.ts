@@ -68,10 +68,12 @@ it(
     const monkey = new ChaosMonkey({ workers, server, proxy, random: new SeededRandom(`chaos ${seed}`), progress })
     const chaos = monkey.run(long ? 400 : 200)
     await Promise.all([load.run(instances, long ? 360_000 : 12_000), load.rush(4 * concurrency)])
-    // Each kind of fault has its turn, and something to hit.
+    // Each kind of fault has its turn and something to hit, and there was a moment when the limit was all that held others back.
     const isStruck = async () => [...monkey.histogram().values()].every((hits) => hits > 0) && (await effects.hasRecoveries(schema))
+    const isFull = async () => (await effects.peak()) >= concurrency
     const strikeUntil = performance.now() + (long ? 120_000 : 40_000)
-    while (!(await isStruck()) && performance.now() < strikeUntil) await load.run(10, 500)
+    while (!((await isStruck()) && (await isFull())) && performance.now() < strikeUntil)
+      await Promise.all([load.run(10, 500), (await isFull()) ? undefined : load.rush(2 * concurrency)])
     await monkey.stop()
     await chaos
     proxy.heal()

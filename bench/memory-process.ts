@@ -6,6 +6,7 @@ import { listener, sequence, sleeper } from "./bench-workflows.ts"
 import type { Scene } from "./memory-scene.ts"
 import { residentSet } from "./resident-set.ts"
 import { openOn, targetCalled } from "./target.ts"
+import { runThroughput } from "./throughput.ts"
 import type { Sample } from "./workload.ts"
 
 const batch = 1_000
@@ -23,6 +24,12 @@ async function startAll(engine: Engine, item: Parameters<Engine["startBatch"]>[0
 }
 
 const scenes: Readonly<Record<Scene, (engine: Engine, count: number, openedAt: number) => Promise<Sample>>> = {
+  async worked(engine, count) {
+    // Twice, as W1 warms up as well.
+    await runThroughput(engine, count)
+    await runThroughput(engine, count)
+    return {}
+  },
   async asleep(engine, count) {
     return { asleepMs: await startAll(engine, { workflow: sleeper, input: sleepMs }, "sleeping", count) }
   },

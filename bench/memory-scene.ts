@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url"
 import type { Target } from "./target.ts"
 import type { Sample } from "./workload.ts"
 
-/** So many instances asleep; opened again on what another left; so many instances in memory that wait for an event. */
-export type Scene = "asleep" | "restarted" | "resident"
+/** So many instances done, twice; so many asleep; opened again on what another left; so many in memory that wait for an event. */
+export type Scene = "worked" | "asleep" | "restarted" | "resident"
 
 /** This runs as JavaScript, and so does that. */
 const script = fileURLToPath(new URL("./memory-process.js", import.meta.url))

@@ -1,16 +1,12 @@
 // What the workloads run on. A store or a host that comes later is one more of these: it says how to open an engine, and
-// every workload that names it among its targets gives figures for it, beside those of the others.
+// every workload that names it among its targets gives figures for it, beside those of the others. What only one of them needs is loaded
+// when it is needed: the memory of processes that do without is measured as well.
 
 import { type Engine, Perdure, type StoreProvider } from "perdure"
-import { memory } from "perdure/testing"
 import { workflows } from "./bench-workflows.ts"
-import { crowd } from "./crowd.ts"
 import { storeOnDisk } from "./engine-on-disk.ts"
 import type { Floor } from "./floor.ts"
-import { crowdPostgres } from "./postgres-crowd.ts"
-import { PostgresFloor } from "./postgres-floor.ts"
 import { storeOnPostgres } from "./postgres-place.ts"
-import { SqliteFloor } from "./sqlite-floor.ts"
 import type { Folders } from "./workload.ts"
 
 export interface Target {
@@ -29,9 +25,22 @@ export interface Target {
 }
 
 export const targets = [
-  { id: "sqlite", title: "SQLite", store: storeOnDisk, floor: (...of) => SqliteFloor.capture(...of), crowd },
-  { id: "postgres", title: "PostgreSQL", needs: "postgres", store: storeOnPostgres, floor: (...of) => PostgresFloor.capture(...of), crowd: crowdPostgres },
-  { id: "memory", title: "memory", hasNoGoals: true, store: () => memory() },
+  {
+    id: "sqlite",
+    title: "SQLite",
+    store: storeOnDisk,
+    floor: async (...of) => (await import("./sqlite-floor.ts")).SqliteFloor.capture(...of),
+    crowd: async (...of) => (await import("./crowd.ts")).crowd(...of),
+  },
+  {
+    id: "postgres",
+    title: "PostgreSQL",
+    needs: "postgres",
+    store: storeOnPostgres,
+    floor: async (...of) => (await import("./postgres-floor.ts")).PostgresFloor.capture(...of),
+    crowd: async (...of) => (await import("./postgres-crowd.ts")).crowdPostgres(...of),
+  },
+  { id: "memory", title: "memory", hasNoGoals: true, store: storeInMemory },
 ] as const satisfies readonly Target[]
 
 export type TargetId = (typeof targets)[number]["id"]
@@ -66,4 +75,8 @@ export function countingStore(inner: StoreProvider, onCommit: (turns: number) =>
       return store
     },
   }
+}
+
+function storeInMemory(): StoreProvider {
+  return { name: "memory", open: async (context) => (await import("perdure/testing")).memory().open(context) }
 }

@@ -1,30 +1,14 @@
-import type { Engine } from "perdure"
-import { sequence } from "../bench-workflows.ts"
 import { groupsOf } from "../floor.ts"
 import { median } from "../statistics.ts"
 import { countingStore, floorOn, openOn } from "../target.ts"
+import { runThroughput, steps } from "../throughput.ts"
 import type { Workload } from "../workload.ts"
 
-const instances = 1_000
-const steps = 10
+export const instances = 1_000
 /** Rows in a transaction of the grouped floor; the engine's own have about a thousand. */
 const groupSize = 100
 /** The floor is over in a moment; several take about as long as the engine, and so meet as much of what else the machine does. */
 const floorRepeats = 5
-
-/** Milliseconds from the first start to the last result. */
-export async function runThroughput(engine: Engine): Promise<number> {
-  const startedAt = performance.now()
-  const results = await Promise.all(
-    Array.from({ length: instances }, async () => {
-      const handle = await engine.start(sequence, { input: steps })
-      return handle.result()
-    }),
-  )
-  const ms = performance.now() - startedAt
-  if (results.some((result) => result !== steps)) throw new Error("an instance has another result than it should")
-  return ms
-}
 
 export const throughput: Workload = {
   id: "W1",
@@ -65,7 +49,7 @@ export const throughput: Workload = {
       captured,
       countingStore(target.store(captured), (turns) => sizes.push(turns)),
     )
-    await runThroughput(engine)
+    await runThroughput(engine, instances)
     await engine.close()
     const floor = await floorOn(target, folders, captured)
     const groups = groupsOf(
@@ -82,7 +66,7 @@ export const throughput: Workload = {
       const folder = folders.create()
       const measured = await openOn(target, folder)
       const usage = process.cpuUsage()
-      const ms = await runThroughput(measured)
+      const ms = await runThroughput(measured, instances)
       const cpuMs = cpuMsSince(usage)
       const { commits } = measured.parts.worker.committer
       await measured.close()

@@ -1,7 +1,6 @@
-import { residentSet } from "../resident-set.ts"
-import { openOn } from "../target.ts"
+import { playScene } from "../memory-scene.ts"
 import type { Workload } from "../workload.ts"
-import { runThroughput } from "./w1-throughput.ts"
+import { instances } from "./w1-throughput.ts"
 
 export const memory: Workload = {
   id: "W6",
@@ -13,14 +12,6 @@ export const memory: Workload = {
     { key: "neededMb", label: "the same without what V8 holds in reserve", unit: "MB" },
   ],
   async prepare(folders, { target }) {
-    return async () => {
-      const engine = await openOn(target, folders.create())
-      // Twice, as W1 warms up as well.
-      await runThroughput(engine)
-      await runThroughput(engine)
-      const memory = residentSet()
-      await engine.close()
-      return { ...memory }
-    }
+    return () => playScene("worked", target, folders.create(), instances)
   },
 }

@@ -3,14 +3,15 @@ import type { EntryOf, Kept } from "../core/journal.ts"
 import { isTerminal } from "../core/status.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
-import type { Store } from "../ports/store.ts"
+import type { Hint, Store } from "../ports/store.ts"
+import type { Companion } from "./companion.ts"
 import { notFound } from "./endings.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 
 type Answer = EntryOf<"update.completed" | "update.failed">
 
 /** Everybody who waits for the answer to an update. Told by the runner where the instance is ours, else found in its journal. */
-export class Answers {
+export class Answers implements Companion {
   readonly #store: Store
   readonly #host: Host
   readonly #waiters = new Map<string, Waiter>()
@@ -42,12 +43,20 @@ export class Answers {
     for (const [update, waiter] of this.#waiters) if (waiter.instance === instance) void this.#lookSafely(update, waiter)
   }
 
-  tell(entry: Answer): void {
+  ended(instance: string): void {
+    this.runOver(instance)
+  }
+
+  answered(entry: Answer): void {
     const waiter = this.#waiters.get(entry.update)
     if (waiter === undefined) return
     this.#waiters.delete(entry.update)
     if (entry.type === "update.completed") waiter.resolve(entry.value.decode())
     else waiter.reject(entry.value.decode())
+  }
+
+  async look({ answers }: Hint): Promise<void> {
+    if (answers) await this.check()
   }
 
   /** Something may have changed in the store. */
@@ -80,7 +89,7 @@ export class Answers {
     const isUnread = isSent && (await journal.readInbox([instance])).some(({ eventId }) => eventId === update)
     for (const { entry, position } of (await journal.readJournal(instance, waiter.from)).flatMap((journalRow) => decodeRow(journalRow))) {
       waiter.from = Math.max(waiter.from, position + 1)
-      if ((entry.type === "update.completed" || entry.type === "update.failed") && entry.update === update) return this.tell(entry)
+      if ((entry.type === "update.completed" || entry.type === "update.failed") && entry.update === update) return this.answered(entry)
       if (entry.type === "update.accepted" && entry.update === update) waiter.acceptedAt = position
       if (entry.type === "run.started" && isLeftBehind(waiter.acceptedAt, position, entry.kept)) throw endedBefore(instance)
     }

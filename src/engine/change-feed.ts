@@ -1,7 +1,9 @@
 import { PerdureError } from "../core/errors.ts"
 import type { Directory } from "../ports/directory.ts"
 import type { Host } from "../ports/host.ts"
+import type { Hint } from "../ports/store.ts"
 import { type ChangeBatch, ChangeReading, pageRows } from "./change-batch.ts"
+import type { Companion } from "./companion.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 import type { Timers } from "./timers.ts"
 
@@ -20,7 +22,7 @@ export interface ChangeWaiter {
  * Hands changes to whoever follows them. Those who are behind read pages for themselves, and hold nothing but the page they are in. Those
  * who wait cost nothing: one look at what came after the tail, for all of them together, follows each signal that something was written.
  */
-export class ChangeFeed {
+export class ChangeFeed implements Companion {
   readonly #directory: Directory
   readonly #host: Host
   readonly #timers: Timers
@@ -48,6 +50,14 @@ export class ChangeFeed {
   signal(): void {
     this.#signals++
     if (this.#waiting.size > 0 && !this.#looking) void this.#look()
+  }
+
+  written(): void {
+    this.signal()
+  }
+
+  told({ changed }: Hint): void {
+    if (changed) this.signal()
   }
 
   get isClosed(): boolean {

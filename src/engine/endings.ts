@@ -5,7 +5,8 @@ import { isTerminal } from "../core/status.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
-import type { Store } from "../ports/store.ts"
+import type { Hint, Store } from "../ports/store.ts"
+import type { Companion } from "./companion.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
 
@@ -13,7 +14,7 @@ import type { TimerHandle, Timers } from "./timers.ts"
 const looksMax = 8
 
 /** Everybody who waits for an instance to end. Told by the runner where it is ours, else found out by asking the store. */
-export class Endings {
+export class Endings implements Companion {
   readonly #store: Store
   readonly #host: Host
   readonly #timers: Timers
@@ -45,8 +46,7 @@ export class Endings {
     })
   }
 
-  /** The instance has ended. */
-  tell(id: string, entry: Entry): void {
+  ended(id: string, entry: Entry): void {
     for (const waiter of this.#take(id)) waiter.resolve(entry)
   }
 
@@ -79,6 +79,10 @@ export class Endings {
     stopListening?.()
   }
 
+  async look({ ends }: Hint): Promise<void> {
+    if (ends !== false) await this.check(ends === true ? undefined : ends)
+  }
+
   /** Something may have changed in the store: asks for all of these, or of all, that somebody waits for and that is not ours. */
   async check(ids: Iterable<string> = this.#waiters.keys()): Promise<void> {
     const wanted = [...new Set(ids)].filter((id) => this.#waiters.has(id) && !this.#ours.holds(id))
@@ -103,7 +107,7 @@ export class Endings {
   async #look(id: string): Promise<void> {
     const row = await this.#store.directory.get(id)
     if (row === undefined) throw notFound(id)
-    if (isTerminal(row.status)) this.tell(id, await readEnding(this.#store, row))
+    if (isTerminal(row.status)) this.ended(id, await readEnding(this.#store, row))
   }
 }
 

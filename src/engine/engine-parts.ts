@@ -26,20 +26,28 @@ export interface EngineSpec {
   readonly budget?: WorkBudget
 }
 
-/** What it is made of. */
-export interface EngineParts {
+/** What every engine is made of. */
+export interface CoreParts {
   readonly host: Host
   readonly store: Store
   readonly settings: EngineSettings
   readonly registry: WorkflowRegistry
   readonly worker: Worker
   readonly endings: Endings
-  readonly answers: Answers
-  readonly changes: ChangeFeed
   readonly reader: Reader
-  readonly asker: CodeAsker
   readonly starter: Starter
   readonly controls: Controls
+}
+
+/** What one that has schedules is made of. */
+export interface ScheduleParts extends CoreParts {
   readonly scheduleWriter: ScheduleWriter
   readonly scheduler: Scheduler
+}
+
+/** What one with the API of a client is made of. */
+export interface EngineParts extends ScheduleParts {
+  readonly answers: Answers
+  readonly asker: CodeAsker
+  readonly changes: ChangeFeed
 }

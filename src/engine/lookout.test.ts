@@ -1,7 +1,6 @@
 import { expect, it } from "vitest"
 import type { Hint } from "../ports/store.ts"
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
-import type { EngineParts } from "./engine-parts.ts"
 import { Lookout } from "./lookout.ts"
 
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
@@ -11,19 +10,16 @@ const answers: Hint = { work: false, ends: false, answers: true, changed: false 
 /** A lookout that notes what it looks at, and the look at answers as the test has it. */
 function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
   const seen: string[] = []
-  const parts = {
-    changes: { signal: () => undefined },
-    scheduler: { wake: () => undefined },
-    worker: { look: async () => void seen.push("work") },
-    endings: { check: async () => void seen.push("ends") },
-    answers: {
-      check: () => {
-        seen.push("answers")
-        return checkAnswers()
-      },
+  const note = (what: string) => async () => void seen.push(what)
+  const waiters = {
+    look: ({ ends, answers: isAnswer }: Hint) => {
+      if (ends !== false) seen.push("ends")
+      if (!isAnswer) return Promise.resolve()
+      seen.push("answers")
+      return checkAnswers()
     },
   }
-  return { lookout: new Lookout(() => parts as unknown as EngineParts), seen }
+  return { lookout: new Lookout({ look: note("work") }, [waiters]), seen }
 }
 
 it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told %i microtasks after a look began is looked at", async (microtasks) => {

@@ -1,5 +1,5 @@
 import type { Hint } from "../ports/store.ts"
-import type { EngineParts } from "./engine-parts.ts"
+import type { Companion } from "./companion.ts"
 
 const anything: Hint = { work: true, ends: true, answers: true, changed: true }
 
@@ -8,24 +8,20 @@ const anything: Hint = { work: true, ends: true, answers: true, changed: true }
  * Whatever is told during a look is one more look.
  */
 export class Lookout {
-  readonly #parts: () => EngineParts
+  readonly #companions: readonly Companion[]
   readonly #work: Lane
   readonly #waiters: Lane
 
-  constructor(parts: () => EngineParts) {
-    this.#parts = parts
-    this.#work = new Lane(async () => parts().worker.look())
-    this.#waiters = new Lane(async ({ ends, answers }) => {
-      if (ends !== false) await parts().endings.check(ends === true ? undefined : ends)
-      if (answers) await parts().answers.check()
+  constructor(worker: { look(): Promise<void> }, companions: readonly Companion[]) {
+    this.#companions = companions
+    this.#work = new Lane(() => worker.look())
+    this.#waiters = new Lane(async (hint) => {
+      for (const companion of companions) await companion.look?.(hint)
     })
   }
 
   async look(hint: Hint = anything): Promise<void> {
-    const { changes, scheduler } = this.#parts()
-    if (hint.changed) changes.signal()
-    // A schedule that waits for an instance is looked at where that one ends.
-    if (hint.work) scheduler.wake()
+    for (const companion of this.#companions) companion.told?.(hint)
     await Promise.all([hint.work ? this.#work.tell(hint) : undefined, this.#waiters.tell(hint)])
   }
 }

@@ -3,7 +3,7 @@ import { dueAfterChange, dueTimes, instanceIdOf, nextDue, type Schedule, schedul
 import { awaited } from "../core/schedule-decision.ts"
 import { checkText } from "./controls.ts"
 import type { Handle } from "./client.ts"
-import type { EngineParts } from "./engine-parts.ts"
+import type { ScheduleParts } from "./engine-parts.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
 import { singletonExists } from "./flow-control.ts"
@@ -20,16 +20,16 @@ const startTextMax = 8 * 1024 * 1024
 /** One schedule, as the engine that knows it. */
 export class StoredScheduleHandle implements ScheduleHandle {
   readonly id: string
-  readonly #current: () => EngineParts
+  readonly #current: () => ScheduleParts
   readonly #handle: (id: string) => Handle
 
-  constructor(current: () => EngineParts, handle: (id: string) => Handle, id: string) {
+  constructor(current: () => ScheduleParts, handle: (id: string) => Handle, id: string) {
     this.id = id
     this.#current = current
     this.#handle = handle
   }
 
-  get #parts(): EngineParts {
+  get #parts(): ScheduleParts {
     return this.#current()
   }
 

@@ -4,7 +4,8 @@ import { isTerminal } from "../core/status.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { ScheduleRow } from "../ports/schedule-store.ts"
-import type { Store } from "../ports/store.ts"
+import type { Hint, Store } from "../ports/store.ts"
+import type { Companion } from "./companion.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import type { ScheduleWriter } from "./schedule-writer.ts"
 import { Alarm, type Timers } from "./timers.ts"
@@ -18,7 +19,7 @@ const retryMsMax = 60_000
  * an instance of a schedule ends here, when another process may have changed something, and from time to time. Whoever looks, and
  * however often: a decision counts only if nobody else has made one since the schedule was read.
  */
-export class Scheduler {
+export class Scheduler implements Companion {
   readonly #store: Store
   readonly #host: Host
   readonly #workflows: readonly string[]
@@ -62,6 +63,11 @@ export class Scheduler {
       this.#looking = undefined
       if (this.#wanted) this.wake()
     })
+  }
+
+  /** A schedule that waits for an instance is looked at where that one ends. */
+  told({ work }: Hint): void {
+    if (work) this.wake()
   }
 
   /** Resolves when all that is due now is fired, or has to be tried again. */

@@ -5,9 +5,8 @@ import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
 import type { ScheduleRow } from "../ports/schedule-store.ts"
 import type { Handle } from "./client.ts"
 import { checkText } from "./controls.ts"
-import type { Engine } from "./engine.ts"
-import type { EngineParts } from "./engine-parts.ts"
-import { pageLimit } from "./reader.ts"
+import type { ScheduleParts } from "./engine-parts.ts"
+import { pageLimit } from "./instance-summary.ts"
 import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleOptions, SchedulePage } from "./schedule-client.ts"
 import { StoredScheduleHandle } from "./schedule-handle.ts"
 import { checkScheduleId, definitionOf, type GivenOptions } from "./schedule-options.ts"
@@ -18,11 +17,11 @@ const fresh = { waiting: [], running: [], counts: { started: 0, skipped: 0, miss
 
 /** The schedules of an engine. */
 export class Schedules implements ScheduleClient {
-  readonly #current: () => Pick<Engine, "parts">
+  readonly #current: () => { readonly parts: ScheduleParts }
   readonly #handle: (id: string) => Handle
 
   /** The engine may be another one at each call: in tests it is, after a crash. */
-  constructor(current: () => Pick<Engine, "parts">, handle: (id: string) => Handle) {
+  constructor(current: () => { readonly parts: ScheduleParts }, handle: (id: string) => Handle) {
     this.#current = current
     this.#handle = handle
   }
@@ -88,7 +87,7 @@ export class Schedules implements ScheduleClient {
     return { schedules: page.items.map(summaryOf), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
   }
 
-  get #parts(): EngineParts {
+  get #parts(): ScheduleParts {
     return this.#current().parts
   }
 

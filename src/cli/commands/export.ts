@@ -3,7 +3,7 @@ import { resolve } from "node:path"
 import type { Command } from "commander"
 import { exportInstance, exportLines } from "../../engine/instance-export.ts"
 import type { ListFilter } from "../../engine/client.ts"
-import { Reader } from "../../engine/reader.ts"
+import { listInstances } from "../../engine/instance-list.ts"
 import type { Store } from "../../ports/store.ts"
 import { presentDatabaseOf } from "../database-target.ts"
 import { CommandError, exitCodes, usageError } from "../exit-code.ts"
@@ -54,9 +54,8 @@ interface ExportOptions extends FilterOptions {
 }
 
 async function* idsOf(store: Store, filter: ListFilter): AsyncGenerator<string> {
-  const reader = new Reader(store)
   for (let cursor: string | undefined; ;) {
-    const page = await reader.list({ ...filter, limit: 200, order: "oldest", ...(cursor === undefined ? undefined : { cursor }) })
+    const page = await listInstances(store.directory, { ...filter, limit: 200, order: "oldest", ...(cursor === undefined ? undefined : { cursor }) })
     for (const { id } of page.instances) yield id
     cursor = page.cursor
     if (cursor === undefined) return

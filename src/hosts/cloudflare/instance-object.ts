@@ -2,9 +2,8 @@ import { decodeValue } from "../../core/codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { defaultLimits } from "../../core/limits.ts"
 import type { WorkflowSource } from "../../core/workflow-source.ts"
-import { Engine } from "../../engine/engine.ts"
 import { declaredLimits } from "../../engine/flow-control.ts"
-import { notFound } from "../../engine/endings.ts"
+import { engineClosed, notFound } from "../../engine/endings.ts"
 import { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
@@ -18,12 +17,10 @@ import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts
 import type { StoreProvider } from "../../ports/store.ts"
 import { AlarmClock } from "./alarm-clock.ts"
 import { encodeAnswer, encodeFailure, objectAnswers, type ObjectMethod } from "./object-answers.ts"
+import { type ObjectEngine, openObjectEngine } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import { OutboxSender } from "./outbox-sender.ts"
 import type { ObjectStorage } from "./platform.ts"
-
-/** In an object nobody else can take the instance, and nothing is written past its engine: there is nothing to look for. */
-export const quiet = { lease: "36500d", sweep: "36500d" } as const
 
 const answerLengthMax = 4 * 1024 * 1024
 
@@ -59,7 +56,7 @@ export class InstanceObject {
   readonly #host: ObjectHost
   readonly #clock: AlarmClock
   readonly #sender: OutboxSender
-  #opening: Promise<Engine> | undefined
+  #opening: Promise<ObjectEngine> | undefined
   #id: string | undefined
   /** Calls under way that may give the object an instance. */
   #births = 0
@@ -95,7 +92,9 @@ export class InstanceObject {
   }
 
   async call(id: string, method: ObjectMethod, args: readonly unknown[]): Promise<unknown> {
-    const answer = Object.hasOwn(objectAnswers, method) ? (objectAnswers[method] as (engine: Engine, id: string, ...args: unknown[]) => unknown) : undefined
+    const answer = Object.hasOwn(objectAnswers, method)
+      ? (objectAnswers[method] as (engine: ObjectEngine, id: string, ...args: unknown[]) => unknown)
+      : undefined
     if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
     const isBirth = method === "start" || method === "sendOrStart"
     if (isBirth) this.#requireOwn(id)
@@ -104,6 +103,7 @@ export class InstanceObject {
     if (isBirth) this.#births++
     try {
       const engine = await this.#open()
+      if (engine.core.isClosing) throw engineClosed()
       const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
       const value = await answer(engine, id, ...args)
       if (incarnation !== undefined) {
@@ -126,13 +126,13 @@ export class InstanceObject {
 
   async get(id: string): Promise<InstanceRow | undefined> {
     if (!this.#adopt(id)) return undefined
-    return (await this.#open()).parts.store.directory.get(id)
+    return (await this.#open()).core.parts.store.directory.get(id)
   }
 
   /** As many turns as fit into one answer. */
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
     if (!this.#adopt(id)) return []
-    const rows = await (await this.#open()).parts.store.journal.readJournal(id, from)
+    const rows = await (await this.#open()).core.parts.store.journal.readJournal(id, from)
     let length = 0
     const isOver = rows.findIndex((row) => {
       length += row.entries.length + (row.blobs ?? []).reduce((sum, blob) => sum + blob.length, 0)
@@ -143,7 +143,7 @@ export class InstanceObject {
 
   async readInbox(id: string): Promise<readonly Message[]> {
     if (!this.#adopt(id)) return []
-    return (await this.#open()).parts.store.journal.readInbox([id])
+    return (await this.#open()).core.parts.store.journal.readInbox([id])
   }
 
   /** An instance that another one starts. */
@@ -160,7 +160,7 @@ export class InstanceObject {
   }
 
   async #create(turn: Turn): Promise<TurnOutcome> {
-    const { store, worker } = (await this.#open()).parts
+    const { store, worker } = (await this.#open()).core.parts
     // From here to the write nothing can come between.
     if (this.#tables.isRefused(turn.incarnation)) return "lost"
     const [outcome = "lost"] = await store.journal.commit([turn])
@@ -172,7 +172,7 @@ export class InstanceObject {
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     const id = messages[0]?.instance ?? ""
     if (!this.#adopt(id)) return messages.map(() => "absent" as const)
-    const { store, worker } = (await this.#open()).parts
+    const { store, worker } = (await this.#open()).core.parts
     const deliveries = await store.directory.deliver(messages)
     worker.hint([id])
     return deliveries
@@ -184,7 +184,7 @@ export class InstanceObject {
     const deliveries = this.#tables.take(from, messages)
     this.#afterWrite()
     const standing = this.#tables.standing()
-    if (standing && deliveries.includes("delivered")) (await this.#open()).parts.worker.hint([standing.id])
+    if (standing && deliveries.includes("delivered")) (await this.#open()).core.parts.worker.hint([standing.id])
     if (!standing) await this.#leaveIfEmpty()
     return deliveries
   }
@@ -208,7 +208,7 @@ export class InstanceObject {
       this.#tables.dropOld()
       const standing = this.#tables.standing()
       if (standing) {
-        const { worker } = (await this.#open()).parts
+        const { worker } = (await this.#open()).core.parts
         this.#host.fireFar()
         worker.hint([standing.id])
       }
@@ -240,7 +240,7 @@ export class InstanceObject {
     })
   }
 
-  #open(): Promise<Engine> {
+  #open(): Promise<ObjectEngine> {
     this.#id ??= this.#tables.standing()?.id
     this.#opening ??= this.#openEngine().catch((error: unknown) => {
       this.#opening = undefined
@@ -249,13 +249,13 @@ export class InstanceObject {
     return this.#opening
   }
 
-  #openEngine(): Promise<Engine> {
+  #openEngine(): Promise<ObjectEngine> {
     const { workflows, options } = this.#spec
     const store = this.#spec.openStore(
       () => this.#id,
       () => this.#afterWrite(),
     )
-    return Engine.open({ host: this.#host, store, workflows, options: { ...options, ...quiet } })
+    return openObjectEngine({ host: this.#host, store, workflows, options })
   }
 
   /** In the same breath as the write, so that both are durable or neither is. */
@@ -285,8 +285,8 @@ export class InstanceObject {
     const emptied = this.#spec.storage.deleteAll()
     this.#clock.rearm()
     const engine = await opening
-    engine?.kill()
-    await engine?.parts.store.close()
+    engine?.core.kill()
+    await engine?.core.parts.store.close()
     await emptied
   }
 }

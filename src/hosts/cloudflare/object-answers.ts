@@ -2,31 +2,37 @@ import { decodeValue, encodeValue } from "../../core/codec.ts"
 import { storableError } from "../../core/storable-error.ts"
 import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
 import { readChanges } from "../../engine/change-batch.ts"
-import type { Engine } from "../../engine/engine.ts"
+import { result, sendOrStart } from "../../engine/instance-calls.ts"
+import { readWhy } from "../../engine/why-reader.ts"
 import type { EventMap } from "../../core/workflow.ts"
+import type { ObjectEngine } from "./object-engine.ts"
 
-/** What an instance's object answers to clients: each is a method of the engine in it. */
+/** What an instance's object answers to clients, of the instance that it is asked about. */
 export const objectAnswers = {
-  start: async (engine: Engine, id: string, workflow: string, options: StartOptions<unknown>) => (await engine.start(workflow, { ...options, id })).id,
-  sendOrStart: async (engine: Engine, id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) =>
-    (await engine.sendOrStart(workflow, { ...options, id })).id,
-  status: (engine: Engine, id: string) => engine.get(id).status(),
-  describe: (engine: Engine, id: string) => engine.describe(id),
-  why: (engine: Engine, id: string) => engine.why(id),
-  steps: (engine: Engine, id: string) => engine.get(id).steps(),
-  history: (engine: Engine, id: string, options?: HistoryOptions) => engine.get(id).history(options),
-  sendEvent: (engine: Engine, id: string, type: string, payload: unknown, options: SendOptions) => engine.get(id).sendEvent(type, payload, options),
-  pause: (engine: Engine, id: string, reason?: string) => engine.pause(id, reason),
-  resume: (engine: Engine, id: string) => engine.resume(id),
-  cancel: (engine: Engine, id: string, reason?: string) => engine.cancel(id, reason),
-  terminate: (engine: Engine, id: string, options?: string | TerminateOptions) => engine.terminate(id, options),
-  restart: (engine: Engine, id: string, options?: RestartOptions) => engine.restart(id, options),
-  fork: async (engine: Engine, id: string, options: ForkOptions) => (await engine.fork(id, options)).id,
-  query: (engine: Engine, id: string, name: string, args: readonly unknown[]) => engine.query(id, name, ...args),
-  update: (engine: Engine, id: string, name: string, args: readonly unknown[]) => engine.update(id, name, ...args),
-  result: (engine: Engine, id: string, timeoutMs: number) => engine.result(id, timeoutMs),
-  changes: async (engine: Engine, id: string, cursor: string | undefined) => readChanges(engine.parts.store.directory, id, cursor),
-  delete: (engine: Engine, id: string) => engine.delete(id),
+  start: ({ core }: ObjectEngine, id: string, workflow: string, options: StartOptions<unknown>) => core.parts.starter.start(workflow, { ...options, id }),
+  sendOrStart: async ({ core }: ObjectEngine, id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
+    await sendOrStart(core, workflow, { ...options, id })
+    return id
+  },
+  status: async ({ core }: ObjectEngine, id: string) => (await core.parts.reader.row(id)).status,
+  describe: ({ core }: ObjectEngine, id: string) => core.parts.reader.describe(id),
+  why: ({ core }: ObjectEngine, id: string) => readWhy(core, id),
+  steps: ({ core }: ObjectEngine, id: string) => core.parts.reader.steps(id),
+  history: ({ core }: ObjectEngine, id: string, options: HistoryOptions = {}) => core.parts.reader.history(id, options),
+  sendEvent: ({ core }: ObjectEngine, id: string, type: string, payload: unknown, options: SendOptions = {}) =>
+    core.parts.controls.sendEvent(id, type, payload, options),
+  pause: ({ core }: ObjectEngine, id: string, reason?: string) => core.parts.controls.control(id, "pause", reason),
+  resume: ({ core }: ObjectEngine, id: string) => core.parts.controls.control(id, "resume", undefined),
+  cancel: ({ core }: ObjectEngine, id: string, reason?: string) => core.parts.controls.control(id, "cancel", reason),
+  terminate: ({ core }: ObjectEngine, id: string, options: string | TerminateOptions = {}) =>
+    core.parts.controls.terminate(id, typeof options === "object" ? options : { reason: options }),
+  restart: ({ core }: ObjectEngine, id: string, options: RestartOptions = {}) => core.parts.controls.restart(id, options),
+  fork: ({ core }: ObjectEngine, id: string, options: ForkOptions) => core.parts.controls.fork(id, options),
+  query: ({ asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
+  update: ({ asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => asker.update(id, name, args),
+  result: ({ core }: ObjectEngine, id: string, timeoutMs: number) => result(core, id, timeoutMs),
+  changes: ({ core }: ObjectEngine, id: string, cursor: string | undefined) => readChanges(core.parts.store.directory, id, cursor),
+  delete: ({ core }: ObjectEngine, id: string) => core.parts.controls.delete(id),
 } as const
 
 export type ObjectMethod = keyof typeof objectAnswers

@@ -1,16 +1,20 @@
 import { decodeValue } from "../../core/codec.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { Engine } from "../../engine/engine.ts"
+import type { EngineCore } from "../../engine/engine-core.ts"
 import type { BackfillOptions, ScheduleOptions, ScheduleUpdate } from "../../engine/schedule-client.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
-import { scheduleNotFound } from "../../engine/schedule-writer.ts"
+import { scheduleNotFound, ScheduleWriter } from "../../engine/schedule-writer.ts"
+import { Scheduler } from "../../engine/scheduler.ts"
+import { Schedules } from "../../engine/schedules.ts"
+import type { Handle } from "../../engine/client.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { ObjectSchedule } from "../../ports/object-schedule.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import type { EngineSpec } from "../../engine/engine-parts.ts"
 import { lookAgainAt, setAlarm } from "./alarm-setting.ts"
-import { quiet, type Teller } from "./instance-object.ts"
+import type { Teller } from "./instance-object.ts"
 import { encodeAnswer, encodeFailure } from "./object-answers.ts"
+import { openQuietCore } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "./platform.ts"
 
@@ -20,15 +24,15 @@ const awaitMs = 60_000
 const retryMs = 1_000
 
 const answers = {
-  create: async (engine: Engine, id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }) =>
-    (await engine.schedules.create(id, options)).id,
-  describe: (engine: Engine, id: string) => engine.schedules.get(id).describe(),
-  update: (engine: Engine, id: string, changes: ScheduleUpdate) => engine.schedules.get(id).update(changes),
-  pause: (engine: Engine, id: string, reason?: string) => engine.schedules.get(id).pause(reason),
-  resume: (engine: Engine, id: string) => engine.schedules.get(id).resume(),
-  trigger: async (engine: Engine, id: string, options?: { readonly input?: unknown }) => (await engine.schedules.get(id).trigger(options)).id,
-  backfill: (engine: Engine, id: string, options: BackfillOptions) => engine.schedules.get(id).backfill(options),
-  delete: (engine: Engine, id: string) => engine.schedules.get(id).delete(),
+  create: async (schedules: Schedules, id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }) =>
+    (await schedules.create(id, options)).id,
+  describe: (schedules: Schedules, id: string) => schedules.get(id).describe(),
+  update: (schedules: Schedules, id: string, changes: ScheduleUpdate) => schedules.get(id).update(changes),
+  pause: (schedules: Schedules, id: string, reason?: string) => schedules.get(id).pause(reason),
+  resume: (schedules: Schedules, id: string) => schedules.get(id).resume(),
+  trigger: async (schedules: Schedules, id: string, options?: { readonly input?: unknown }) => (await schedules.get(id).trigger(options)).id,
+  backfill: (schedules: Schedules, id: string, options: BackfillOptions) => schedules.get(id).backfill(options),
+  delete: (schedules: Schedules, id: string) => schedules.get(id).delete(),
 } as const
 
 export type ScheduleMethod = keyof typeof answers
@@ -44,11 +48,18 @@ export interface ScheduleSpec {
   openStore(onWritten: () => void): StoreProvider
 }
 
+/** An engine that fires: its core, the scheduler, and what callers may do to the schedule. */
+interface ScheduleEngine {
+  readonly core: EngineCore
+  readonly scheduler: Scheduler
+  readonly schedules: Schedules
+}
+
 /** One schedule in one Durable Object: an engine that has no instance, and fires by the object's alarm. */
 export class ScheduleObject {
   readonly #spec: ScheduleSpec
   readonly #host: ObjectHost
-  #opening: Promise<Engine> | undefined
+  #opening: Promise<ScheduleEngine> | undefined
   #calls = 0
 
   constructor(spec: ScheduleSpec) {
@@ -60,13 +71,13 @@ export class ScheduleObject {
     this.#calls++
     try {
       const answer = Object.hasOwn(answers, method)
-        ? (answers[method as ScheduleMethod] as (engine: Engine, id: string, ...args: unknown[]) => unknown)
+        ? (answers[method as ScheduleMethod] as (schedules: Schedules, id: string, ...args: unknown[]) => unknown)
         : undefined
       if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `a schedule's object has no method ${JSON.stringify(method)}`)
       const { tables } = this.#spec
       if (method === "create") tables.prepare()
       if (!tables.isThere()) throw scheduleNotFound(id)
-      const value = await answer(await this.#open(), id, ...(decodeValue(args) as readonly unknown[]))
+      const value = await answer((await this.#open()).schedules, id, ...(decodeValue(args) as readonly unknown[]))
       // Whoever is told of an instance finds it.
       await this.#spec.orders.settled()
       return encodeAnswer(value)
@@ -98,23 +109,35 @@ export class ScheduleObject {
   }
 
   async #fire(): Promise<void> {
-    const { scheduler } = (await this.#open()).parts
+    const { scheduler } = await this.#open()
     scheduler.wake()
     await scheduler.settled()
     this.#rearm()
   }
 
-  #open(): Promise<Engine> {
-    this.#opening ??= Engine.open({
-      host: this.#host,
-      store: this.#spec.openStore(() => this.#afterWrite()),
-      workflows: this.#spec.workflows,
-      options: { ...this.#spec.options, ...quiet },
-    }).catch((error: unknown) => {
+  #open(): Promise<ScheduleEngine> {
+    this.#opening ??= this.#openEngine().catch((error: unknown) => {
       this.#opening = undefined
       throw error
     })
     return this.#opening
+  }
+
+  async #openEngine(): Promise<ScheduleEngine> {
+    const { workflows, options } = this.#spec
+    const store = this.#spec.openStore(() => this.#afterWrite())
+    const core = await openQuietCore({ host: this.#host, store, workflows, options })
+    const { host, registry, worker, starter } = core.parts
+    const scheduleWriter = new ScheduleWriter(core.parts.store, starter, worker)
+    const scheduler = core.attach(new Scheduler(core.parts.store, host, worker.timers, registry, scheduleWriter))
+    const parts = { ...core.parts, scheduleWriter, scheduler }
+    // Callers are told ids, and have handles of their own.
+    const schedules = new Schedules(
+      () => ({ parts }),
+      (id) => ({ id }) as Handle,
+    )
+    await core.begin()
+    return { core, scheduler, schedules }
   }
 
   #afterWrite(): void {
@@ -147,8 +170,8 @@ export class ScheduleObject {
     tables.forget()
     const emptied = Promise.all([storage.deleteAll(), storage.deleteAlarm()])
     const engine = await opening
-    engine?.kill()
-    await engine?.parts.store.close()
+    engine?.core.kill()
+    await engine?.core.parts.store.close()
     await emptied
   }
 }

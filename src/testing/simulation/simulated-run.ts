@@ -2,6 +2,7 @@ import { durationMs, type Duration } from "../../core/duration.ts"
 import { isTerminal } from "../../core/status.ts"
 import type { AnyWorkflow } from "../../core/workflow.ts"
 import type { Client, Handle, Why } from "../../engine/client.ts"
+import { countInstances } from "../../engine/instance-list.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { JournalExport } from "../../engine/replay.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
@@ -216,7 +217,7 @@ export class SimulatedRun {
     const row = await parts.store.directory.get(this.#subject.id)
     if (row?.status === "stalled") return true
     if (!row || !isTerminal(row.status)) return false
-    const counts = await parts.reader.count({ status: ["queued", "running", "sleeping", "waiting"] }, "status")
+    const counts = await countInstances(parts.store.directory, { status: ["queued", "running", "sleeping", "waiting"] }, "status")
     return Object.values(counts).every((count) => count === 0)
   }
 

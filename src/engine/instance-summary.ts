@@ -1,0 +1,20 @@
+import { PerdureError } from "../core/errors.ts"
+import { storedPayload, type PayloadCodecs } from "../core/payload-codecs.ts"
+import { defaultQueue } from "../core/task-queue.ts"
+import type { InstanceRow } from "../ports/journal-store.ts"
+import type { InstanceSummary } from "./client.ts"
+
+const limitDefault = 50
+const limitMax = 1_000
+
+export function summary(row: InstanceRow, codecs: PayloadCodecs | undefined): InstanceSummary {
+  const { id, workflow, version, run, status, phase, tags, queue = defaultQueue, createdAt, updatedAt } = row
+  const memo = row.memo === undefined ? undefined : (storedPayload(row.memo, codecs).shown() as InstanceSummary["memo"])
+  return { id, workflow, version, run, status, ...(phase ? { phase } : undefined), tags, queue, ...(memo ? { memo } : undefined), createdAt, updatedAt }
+}
+
+/** How many items a page is to have. */
+export function pageLimit(limit = limitDefault): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= limitMax) return limit
+  throw new PerdureError("BAD_OPTION", `limit is ${limit}; give a whole number from 1 to ${limitMax}`)
+}

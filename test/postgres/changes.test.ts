@@ -178,3 +178,34 @@ it("rows that came from another server, with numbers that are still to come here
   await after.journal.commit([creation("d")])
   expect(places((await after.directory.changes(again.cursor, 100)).rows)).toEqual(["d 1"])
 })
+
+it("what a caller's transaction adds to an instance that is younger than the transaction comes after what the instance has", async () => {
+  const settled = workflow("settled", { debounce: { quiet: "1h" } }, async (_, input: number) => input)
+  const {
+    opened: [store],
+    schema,
+  } = await processes(1)
+  const engine = await Perdure.open({ store: database.ownStore(schema), workflows: [settled], log, role: "client" })
+  const caller = await database.pool.connect()
+  try {
+    const follower = new Reader(store!)
+    await caller.query("BEGIN; SELECT pg_current_xact_id()")
+    const { id } = await engine.start(settled, { input: 1 })
+    await engine.start(settled, { input: 2 })
+    const ofOne = new Reader(store!, id)
+    await engine.start(settled, { input: 3, transaction: caller })
+    expect([await follower.read(), await ofOne.read()]).toEqual([[], []])
+    await caller.query("COMMIT")
+    await engine.start(settled, { input: 4 })
+    // Of one alone, row by row: whoever follows goes by the row that it has read last.
+    while ((await ofOne.read(1)).length > 0);
+    await follower.read()
+    const positions = follower.seen.map((place) => Number(place.split(" ")[1]))
+    expect(positions).toHaveLength(4)
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+    expect(ofOne.seen).toEqual(follower.seen)
+  } finally {
+    caller.release()
+    await engine.close()
+  }
+})

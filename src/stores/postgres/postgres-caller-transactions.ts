@@ -9,7 +9,8 @@ import { FlowSession } from "./flow-session.ts"
 import { isCollision, postgresFailure, sqlStateOf } from "./postgres-failure.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { deliver, deliverOrCreate, readInstance, readJournal, uniqueHolder } from "./queries-of-one.ts"
-import { outcomeOf, writeTurns } from "./turn-writer.ts"
+import { keepOrder } from "./change-order.ts"
+import { outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
 
 /**
  *   SAVEPOINT perdure_call      fails where no transaction is open
@@ -152,10 +153,16 @@ class WithinCaller implements StoreWithin {
     const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
     // Before any row is locked: whoever has the locks of flow control waits for rows.
     const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)
-    if (limited.length === 0) return (await this.#wrote(writeTurns(this.#queries, this.#schema, turns, false))).map(outcomeOf)
+    const written = limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#schema, turns, false)) : await this.#writeLimited(turns, limited)
+    const appended = turns.filter(({ position }, at) => position > 1 && written[at] === "written")
+    if (appended.length > 0) await keepOrder(this.#queries, this.#schema, appended)
+    return written.map(outcomeOf)
+  }
+
+  async #writeLimited(turns: readonly Turn[], limited: readonly string[]): Promise<readonly Written[]> {
     await this.#requireFreshReads()
     const session = await FlowSession.begin(this.#queries, this.#schema, limited)
-    return (await this.#wrote(committer.write(session, this.#queries, turns))).map(outcomeOf)
+    return this.#wrote(this.#tables.committer.write(session, this.#queries, turns))
   }
 
   /** Flow control reads under its locks what is there now, and not what was there when the transaction began. */

@@ -56,6 +56,8 @@ export default defineConfig({
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
       project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 120_000, hookTimeout: 60_000 }),
       project("chaos", { include: [chaos] }),
+      // Compares times: alone, and only in `npm run test:long`.
+      project("scale", { include: ["test/scale/*.test.ts"], testTimeout: 600_000 }),
       project("cli", { include: ["test/cli/**/*.test.ts"], testTimeout: 60_000 }),
       project("worker", { include: ["test/worker/**/*.test.ts"], testTimeout: 120_000 }),
       project("package", { include: ["test/package.test.ts"], testTimeout: 240_000 }),

@@ -4,8 +4,8 @@ export interface Suite {
   readonly name: string
   /** Run one after another; the suite fails with the first that fails. */
   readonly commands: readonly string[]
-  /** Part of `npm run test:long`, where LONG=1 asks for the whole form. */
-  readonly long?: true
+  /** Part of `npm run test:long`, where LONG=1 asks for the whole form; "only": of that alone. */
+  readonly long?: true | "only"
 }
 
 const vitest = (project: string, ...options: readonly string[]) => ["vitest run", `--project ${project}`, ...options].join(" ")
@@ -23,6 +23,8 @@ export const suites: readonly Suite[] = [
   { name: "cli", commands: [vitest("cli")] },
   { name: "crash", commands: [vitest("crash", "--no-file-parallelism")], long: true },
   { name: "chaos", commands: [vitest("chaos", "--no-file-parallelism")], long: true },
+  // A million of each: what is read, and how long it takes.
+  { name: "scale", commands: [vitest("postgres", "test/postgres/scale.test.ts"), vitest("scale")], long: "only" },
   {
     name: "package",
     commands: ["npm run --silent package", vitest("package")],

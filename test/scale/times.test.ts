@@ -1,0 +1,62 @@
+// With a million instances that sleep and a million that have ended, what workers and users do all day takes at most twice as long as with a
+// hundred of each. Both are on one server, and take turns: what is compared comes from the same moments. It wants a machine to itself, and
+// is part of `npm run test:long` alone.
+
+import pg from "pg"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { postgres } from "../../src/stores/postgres/postgres.ts"
+import { crowdSchema } from "../../tools/postgres/crowded-schema.ts"
+import { PostgresServer } from "../../tools/postgres/server.ts"
+import { operations, type Place } from "./operations.ts"
+
+const size = Number(process.env["SIZE"] ?? 1_000_000)
+/** So that a page is full also where there is nobody else. */
+const company = 100
+const warmUps = 20
+const times = 201
+const day = 24 * 3_600_000
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+const server = await PostgresServer.start(["fsync=off"])
+const pool = new pg.Pool({ connectionString: server.url, max: 10 })
+let empty: Place
+let crowded: Place
+
+async function open(schema: string, crowd: number): Promise<Place> {
+  const store = await postgres({ pool, schema }).open({ now: Date.now, log, role: "worker" })
+  await crowdSchema(pool, schema, crowd, { from: Date.now() - 10 * crowd - day, wakeAt: Date.now() + day })
+  await pool.query(`VACUUM (ANALYZE) ${schema}.instance, ${schema}.journal, ${schema}.tag`)
+  return Object.assign(store, { crowd, used: 0 })
+}
+
+beforeAll(async () => {
+  crowded = await open("crowded", size)
+  empty = await open("empty", company)
+  await pool.query("CHECKPOINT")
+}, 1_200_000)
+afterAll(async () => {
+  await empty.close()
+  await crowded.close()
+  await pool.end()
+  await server.stop()
+}, 120_000)
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+describe(`${size.toLocaleString("en-US")} instances that sleep and as many that have ended`, () => {
+  it.each(Object.entries(operations))("take no more than twice the time of an empty database from: %s", async (name, operation) => {
+    const ofEmpty: number[] = []
+    const ofCrowded: number[] = []
+    for (let n = -warmUps; n < times; n++) {
+      const ms = [await operation(empty), await operation(crowded)] as const
+      if (n < 0) continue
+      ofEmpty.push(ms[0])
+      ofCrowded.push(ms[1])
+    }
+    const ratio = median(ofCrowded) / median(ofEmpty)
+    console.log(`${name}: ${median(ofEmpty).toFixed(3)} ms, crowded ${median(ofCrowded).toFixed(3)} ms, ${ratio.toFixed(2)} ×`)
+    expect(ratio).toBeLessThanOrEqual(2)
+  })
+})

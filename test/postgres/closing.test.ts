@@ -1,9 +1,11 @@
 // What becomes of the connections of a store that is closed.
 
 import { randomBytes } from "node:crypto"
+import { setTimeout as delay } from "node:timers/promises"
 import { postgres } from "perdure/postgres"
 import pg from "pg"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { FaultyProxy } from "../../tools/postgres/faulty-proxy.ts"
 
 const name = `closing_${randomBytes(6).toString("hex")}`
 const url = new URL(inject("databaseUrl"))
@@ -32,4 +34,24 @@ it("connections that the server ends while a store is closed take nobody down", 
     process.off("uncaughtException", listener)
   }
   expect(uncaught).toEqual([])
+})
+
+it("a connection that breaks while it begins to listen is made again once, and a store that had such ends", async () => {
+  const proxy = await FaultyProxy.before(url.href)
+  try {
+    const store = await postgres({ connectionString: proxy.url(url.href), schema: name }).open({ now: Date.now, log: silent, role: "worker" })
+    const listening = async () => (await admin.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN%'`, [name])).rows.length
+    for (const harm of ["cut before", "cut after", "cut before"] as const) {
+      const fault = proxy.inject(/^LISTEN/, harm, 1)
+      proxy.cut()
+      while (fault.times > 0 || (await listening()) === 0) await delay(5)
+    }
+    // Somebody who tries a second time does so after half a second at the latest.
+    await delay(1_000)
+    expect(await listening()).toBe(1)
+    const ended = await Promise.race([store.close().then(() => "ended"), delay(10_000, "not ended")])
+    expect(ended).toBe("ended")
+  } finally {
+    await proxy.close()
+  }
 })

@@ -23,6 +23,7 @@ export class Ear {
   readonly #client: NotifyingClient
   readonly #channel: string
   readonly #listener: EarListener
+  #isGivenBack = false
 
   constructor(client: NotifyingClient, channel: string, listener: EarListener) {
     this.#client = client
@@ -41,7 +42,7 @@ export class Ear {
     try {
       await this.#client.query(`UNLISTEN "${this.#channel}"`)
       this.#forget()
-      this.#client.release()
+      this.#giveBack()
     } catch {
       this.drop()
     }
@@ -52,7 +53,13 @@ export class Ear {
     this.#forget()
     // It may say so more than once.
     this.#client.on("error", () => {})
-    this.#client.release(error ?? true)
+    this.#giveBack(error ?? true)
+  }
+
+  #giveBack(error?: Error | true): void {
+    if (this.#isGivenBack) return
+    this.#isGivenBack = true
+    this.#client.release(error)
   }
 
   #forget(): void {

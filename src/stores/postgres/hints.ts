@@ -183,11 +183,13 @@ export class Hints {
   }
 
   #reconnect(error: unknown): void {
-    if (this.#closed) return
+    // One that breaks while it begins to listen tells so twice: by its event, and as the answer to its statement.
+    if (this.#closed || this.#retry !== undefined) return
     this.#log.warn("the connection that listens for hints is lost; connecting again", { error })
     clearTimeout(this.#echo)
     this.#poll.start()
     this.#retry = setTimeout(() => {
+      this.#retry = undefined
       this.connect().then(
         // Whatever was told meanwhile was not heard.
         () => this.notice(),

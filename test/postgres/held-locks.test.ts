@@ -7,6 +7,7 @@ import pg, { type PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/database.ts"
+import { Gate } from "../../src/testing/scenarios/gate.ts"
 import { claimBy, creation, limited, slots } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
@@ -57,6 +58,58 @@ describe("an instance that a caller has in an open transaction", () => {
       await whileOpen(lockOf("held"), async () => expect(await claimed("a")).toEqual(["free"]))
       expect(await claimed("a")).toEqual(["held"])
     })
+  }
+})
+
+it("a caller's open transaction in which something was debounced again is no hindrance to others with the same limit", async () => {
+  const settled = workflow(
+    "settled",
+    { debounce: { key: (input: string) => input, quiet: "3s" }, concurrency: { limit: 1 } },
+    async (_, input: string) => input,
+  )
+  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log })
+  const caller = await database.pool.connect()
+  try {
+    const first = await engine.start(settled, { input: "mine" })
+    await caller.query("BEGIN")
+    expect((await engine.start(settled, { input: "mine", transaction: caller })).id).toBe(first.id)
+    expect(await (await engine.start(settled, { input: "other" })).result({ timeout: "20s" })).toBe("other")
+    await caller.query("COMMIT")
+    expect(await first.result({ timeout: "20s" })).toBe("mine")
+  } finally {
+    caller.release()
+    await engine.close()
+  }
+})
+
+it("what stands in line and is debounced again in a caller's transaction leaves the line, and comes back to it", async () => {
+  const gate = new Gate()
+  const settled = workflow("settled", { debounce: { key: (input: string) => input, quiet: "2s" }, concurrency: { limit: 1 } }, async (ctx, input: string) =>
+    ctx.do("work", async () => {
+      if (input === "holder") await gate.passed
+      return input
+    }),
+  )
+  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log })
+  const caller = await database.pool.connect()
+  const parkedOf = async (id: string) =>
+    (await database.pool.query<{ parked: boolean }>(`SELECT parked_on IS NOT NULL AS parked FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.parked
+  try {
+    const holder = await engine.start(settled, { input: "holder" })
+    while ((await holder.status()) !== "running") await delay(10)
+    const { id } = await engine.start(settled, { input: "mine" })
+    while ((await parkedOf(id)) !== true) await delay(10)
+    await caller.query("BEGIN")
+    expect((await engine.start(settled, { input: "mine", transaction: caller })).id).toBe(id)
+    await caller.query("COMMIT")
+    expect(await parkedOf(id)).toBe(false)
+    while ((await parkedOf(id)) !== true) await delay(10)
+    gate.open()
+    expect(await engine.get(id).result({ timeout: "20s" })).toBe("mine")
+  } finally {
+    gate.open()
+    caller.release()
+    await engine.close()
   }
 })
 

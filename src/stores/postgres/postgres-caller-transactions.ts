@@ -3,6 +3,7 @@ import type { TransactionClient } from "../../core/sql.ts"
 import type { CallerTransactions, StoreWithin } from "../../ports/caller-transactions.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { closedStore } from "../closed-store.ts"
+import { toText } from "../odd-text.ts"
 import { CallerQueries } from "./caller-queries.ts"
 import type { Queries } from "./database.ts"
 import { FlowSession } from "./flow-session.ts"
@@ -124,10 +125,10 @@ export async function identityOf(queries: Queries): Promise<string> {
 class WithinCaller implements StoreWithin {
   hasWritten = false
   readonly #tables: PostgresTables
-  readonly #queries: Queries
+  readonly #queries: CallerQueries
   readonly #schema: string
 
-  constructor(tables: PostgresTables, queries: Queries) {
+  constructor(tables: PostgresTables, queries: CallerQueries) {
     this.#tables = tables
     this.#queries = queries
     this.#schema = tables.database.schema
@@ -159,8 +160,24 @@ class WithinCaller implements StoreWithin {
     return written.map(outcomeOf)
   }
 
+  /**
+   * The locks of flow control would be the caller's until its transaction ends, and nobody could claim anything with these limits meanwhile.
+   * What has no slot and stands in no line has none to give back: it is written without them, and nobody else can change that once its row
+   * is locked. Only where it turns out to have one, all is done again under the locks.
+   */
   async #writeLimited(turns: readonly Turn[], limited: readonly string[]): Promise<readonly Written[]> {
     await this.#requireFreshReads()
+    await this.#queries.run("SAVEPOINT perdure_turns")
+    const written = await this.#wrote(writeTurns(this.#queries, this.#schema, turns, true))
+    const counts = await this.#queries.all(
+      "counts",
+      `SELECT 1 AS one FROM ${this.#schema}.instance i
+      WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL AND (i.held > 0 OR i.paid OR i.parked_on IS NOT NULL OR i.status <> 'queued')`,
+      turns.map(({ instance }) => toText(instance)),
+    )
+    if (counts.length > 0) await this.#queries.run("ROLLBACK TO SAVEPOINT perdure_turns")
+    await this.#queries.run("RELEASE SAVEPOINT perdure_turns")
+    if (counts.length === 0) return written
     const session = await FlowSession.begin(this.#queries, this.#schema, limited)
     return this.#wrote(this.#tables.committer.write(session, this.#queries, turns))
   }

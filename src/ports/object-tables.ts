@@ -16,8 +16,8 @@ export interface ObjectTables {
   prepare(): void
   /** The one instance of the object; undefined: there is none. */
   standing(): Standing | undefined
-  /** Messages to other objects, the oldest first. */
-  outgoing(limit: number): readonly OutgoingMessage[]
+  /** Messages to other objects but these, the oldest first. */
+  outgoing(limit: number, except?: readonly string[]): readonly OutgoingMessage[]
   /** Those have them. */
   sent(seqs: readonly number[]): void
   /** Names this object to others, in one life: after all was deleted, it counts anew. */

@@ -11,7 +11,7 @@ export interface CallPlan {
 }
 
 /** The objects of one file share this memory with its tests. */
-export const network: { plan: CallPlan | undefined; calls: string[] } = { plan: undefined, calls: [] }
+export const network: { plan: CallPlan | undefined; calls: string[]; down: Set<string> } = { plan: undefined, calls: [], down: new Set() }
 
 export const runs = new Map<string, number>()
 
@@ -58,6 +58,7 @@ function faulty(real: ObjectNamespace): ObjectNamespace {
           async (...args: unknown[]) => {
             const target = names.get(id) ?? ""
             network.calls.push(`${method} ${target}`)
+            if (network.down.has(target)) throw new Error("this object is out of order")
             const plan = network.plan?.method === method && network.plan.target === target ? network.plan : undefined
             if (plan) network.plan = undefined
             if (plan?.moment === "before") await plan.strike()

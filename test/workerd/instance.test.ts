@@ -5,8 +5,9 @@ import { workflowClient } from "perdure/cloudflare"
 import { describe, expect, it, vi } from "vitest"
 import { calls } from "./sample-runner.ts"
 
-const { WORKFLOW_RUNNER } = env as { readonly WORKFLOW_RUNNER: DurableObjectNamespace }
+const { WORKFLOW_RUNNER, TROUBLE_RUNNER } = env as { readonly WORKFLOW_RUNNER: DurableObjectNamespace; readonly TROUBLE_RUNNER: DurableObjectNamespace }
 const client = workflowClient(WORKFLOW_RUNNER)
+const troubled = workflowClient(TROUBLE_RUNNER)
 const stubOf = (id: string) => WORKFLOW_RUNNER.get(WORKFLOW_RUNNER.idFromName(id))
 
 const code = async (promise: Promise<unknown>) => {
@@ -146,5 +147,18 @@ describe("instances in other objects", () => {
     await fork.sendEvent("answer", { approved: true })
     expect(await fork.result()).toMatchObject({ amount: 4, approved: true })
     expect(await handle.status()).toBe("waiting")
+  })
+})
+
+describe("an instance whose code calls through the binding", () => {
+  it.each(["update", "result"] as const)("is told that its own %s never comes", async (what) => {
+    const handle = await troubled.start("self-asking", { id: `self-${what}`, input: { what } })
+    await expect(handle.result({ timeout: "20s" })).rejects.toMatchObject({ cause: { code: "SELF_CALL", details: { instance: `self-${what}`, step: "ask" } } })
+  })
+
+  it("may update another instance", async () => {
+    await troubled.start("asked", { id: "other" })
+    const handle = await troubled.start("self-asking", { id: "asks-other", input: { what: "update", of: "other" } })
+    expect(await handle.result({ timeout: "20s" })).toBe(2)
   })
 })

@@ -133,7 +133,6 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     "checks the input by the schema of the workflow",
     "closing the engine is not a crash: attempts may finish, and what does not is begun again",
   ],
-  "a call through the binding does not tell whose code made it": ["an instance that updates itself and waits for the answer is told that it never comes"],
   "its time moves while a call that waits is on its way": [
     "result() gives up after its timeout, and the instance goes on",
     "several at once are done in the order in which they were delivered, each answered with its own",

@@ -1,10 +1,11 @@
 // What goes from one instance's object to another's is there once, whatever dies between the write and the send, or before the answer is heard.
 
-import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test"
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { type Handle, PerdureError } from "perdure"
 import { workflowClient } from "perdure/cloudflare"
 import { describe, expect, it } from "vitest"
+import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
 import { type CallPlan, network, runs } from "./faulty-runner.ts"
 
 const { FAULTY } = env as { readonly FAULTY: DurableObjectNamespace }
@@ -95,6 +96,30 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     expect(await client.get(id).status()).toBe("terminated")
   })
 })
+
+it("messages to an object that is out of order hold up no others", async () => {
+  const id = "starved"
+  const handle = await client.start("parent", { id, input: { waits: true } })
+  for (let tries = 0; tries < 200 && !runs.has(`${id}-child/work`); tries++) await pause(10)
+  network.down.add("nobody")
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    // Made by the first message, which this one anticipates.
+    storage.sql.exec(OutboxTable.parts["perdure_outbox"]![0]!)
+    for (let at = 0; at < 150; at++) storage.sql.exec("INSERT INTO perdure_outbox (target, kind, at) VALUES ('nobody', 'cancel', 0)")
+  })
+  await handle.terminate("enough")
+  for (let tries = 0; tries < 200 && (await client.get(`${id}-child`).status()) !== "cancelled"; tries++) await pause(10)
+  expect(await client.get(`${id}-child`).status()).toBe("cancelled")
+  network.down.clear()
+  await settled(handle, [id])
+  for (let tries = 0; tries < 200 && (await outgoing(id)) > 0; tries++) await pause(10)
+  expect(await outgoing(id)).toBe(0)
+})
+
+async function outgoing(id: string): Promise<number> {
+  await runDurableObjectAlarm(stubOf(id))
+  return runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec("SELECT seq FROM perdure_outbox").toArray().length)
+}
 
 it("a child whose end was ordered before its start came never begins", async () => {
   const id = "overtaken"

@@ -1,5 +1,6 @@
+import { env } from "cloudflare:workers"
 import { workflow } from "perdure"
-import { BaseWorkflow, createWorkflowRunner, eventSchema, type Step } from "perdure/cloudflare"
+import { BaseWorkflow, createWorkflowRunner, eventSchema, type ObjectNamespace, type Step, workflowClient } from "perdure/cloudflare"
 
 /** What the code of instances did, and when: objects and tests share this memory, whatever is evicted. */
 export const marks = new Map<string, number[]>()
@@ -106,6 +107,25 @@ const consumer = workflow("consumer", async (ctx) => {
   })
 })
 
+/** Asks itself, through the binding, what only others may ask. */
+const selfAsking = workflow("self-asking", async (ctx, { what, of }: { what: "update" | "result"; of?: string }) => {
+  const { id } = ctx.instance
+  ctx.setUpdateHandler("add", (n: number) => n + 1)
+  const ask = () => {
+    const handle = workflowClient((env as { readonly TROUBLE_RUNNER: ObjectNamespace }).TROUBLE_RUNNER).get(of ?? id)
+    return what === "update" ? handle.update("add", 1) : handle.result({ timeout: "5s" })
+  }
+  const answer = await ctx.do("ask", ask, { retry: { maxAttempts: 1 } })
+  if (of === undefined) await ctx.waitForEvent("go")
+  return answer
+})
+
+/** Is asked by others. */
+const asked = workflow("asked", async (ctx) => {
+  ctx.setUpdateHandler("add", (n: number) => n + 1)
+  await ctx.waitForEvent("go")
+})
+
 interface Payload {
   readonly name: string
 }
@@ -131,7 +151,7 @@ export class OnboardingWorkflow extends BaseWorkflow<Payload, string, Events> {
 }
 
 export const TroubleRunner = createWorkflowRunner({
-  workflows: [flaky, exhausted, sleeper, gated, parallel, listener, occupied, consumer, OnboardingWorkflow],
+  workflows: [flaky, exhausted, sleeper, gated, parallel, listener, occupied, consumer, selfAsking, asked, OnboardingWorkflow],
   binding: "TROUBLE_RUNNER",
   maxRecoveries: 3,
 })

@@ -20,6 +20,7 @@ import { encodeAnswer, encodeFailure, objectAnswers, type ObjectMethod } from ".
 import { type ObjectEngine, openObjectEngine } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import { OutboxSender } from "./outbox-sender.ts"
+import { calledBy, type Caller } from "./own-code.ts"
 import type { ObjectStorage } from "./platform.ts"
 
 const answerLengthMax = 4 * 1024 * 1024
@@ -76,12 +77,12 @@ export class InstanceObject {
   }
 
   /** A method of the client. */
-  async ask(id: string, method: string, args: string): Promise<string> {
+  async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
     try {
       if (method === "limits") return encodeAnswer(this.#limitsOf((decodeValue(args) as readonly string[])[0]))
       if (method === "layout") return encodeAnswer(this.#spec.layout)
       if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
-      return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[]))
+      return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[], caller))
     } catch (error) {
       return encodeFailure(error)
     }
@@ -91,7 +92,7 @@ export class InstanceObject {
     return declaredLimits(new WorkflowRegistry(this.#spec.workflows, defaultLimits)).find((limits) => limits.workflow === workflow)?.limits ?? []
   }
 
-  async call(id: string, method: ObjectMethod, args: readonly unknown[]): Promise<unknown> {
+  async call(id: string, method: ObjectMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
     const answer = Object.hasOwn(objectAnswers, method)
       ? (objectAnswers[method] as (engine: ObjectEngine, id: string, ...args: unknown[]) => unknown)
       : undefined
@@ -105,7 +106,7 @@ export class InstanceObject {
       const engine = await this.#open()
       if (engine.core.isClosing) throw engineClosed()
       const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
-      const value = await answer(engine, id, ...args)
+      const value = await calledBy(caller, { host: this.#host, engine: engine.core.parts.worker, instance: id }, () => answer(engine, id, ...args))
       if (incarnation !== undefined) {
         this.#tables.removed({ id, incarnation })
         this.#afterWrite()

@@ -27,6 +27,7 @@ import type { ScheduleClient } from "../../engine/schedule-client.ts"
 import { decodeAnswer, encodeCall, type ObjectMethod } from "./object-answers.ts"
 import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
 import type { LimitState } from "../../ports/flow-control.ts"
+import { currentCaller } from "./own-code.ts"
 import type { ScheduleMethod } from "./schedule-object.ts"
 import type { ObjectNamespace } from "./platform.ts"
 import { stubOf } from "./stub-network.ts"
@@ -81,7 +82,7 @@ export class ObjectClient implements Client, ObjectCalls {
   async #ask(name: string, method: string, args: readonly unknown[], locationHint?: string): Promise<unknown> {
     let answer: string
     try {
-      answer = await stubOf(this.#namespace, name, { locationHint }).ask(name, method, encodeCall(args))
+      answer = await stubOf(this.#namespace, name, { locationHint }).ask(name, method, encodeCall(args), currentCaller())
     } catch (cause) {
       if (PerdureError.is(cause)) throw cause
       throw new PerdureError("UNREACHABLE", `the object of instance "${name}" did not answer; try again`, { details: { instance: name }, cause })

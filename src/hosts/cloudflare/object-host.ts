@@ -72,7 +72,7 @@ export class ObjectHost implements Host {
   }
 
   currentScope(): Scope | undefined {
-    return scopes.getStore()
+    return currentScope()
   }
 
   /** The platform writes them to its log, and lives on. */
@@ -82,6 +82,10 @@ export class ObjectHost implements Host {
 }
 
 const scopes = new AsyncLocalStorage<Scope>()
+
+export function currentScope(): Scope | undefined {
+  return scopes.getStore()
+}
 
 interface FarTimer {
   readonly at: number

@@ -3,22 +3,24 @@ import type { ObjectNetwork } from "../../ports/object-network.ts"
 import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts"
 
 const batchMax = 100
+const targetsMax = 100
 const retryMs = 1_000
 const retryMsMax = 60_000
 /** The alarm that stands by while a send is under way. */
 const netMs = 30_000
 
-/** Sends what the object has to tell others, until they have acknowledged it: those of one target in their order. */
+/** Sends what the object has to tell others, until they have acknowledged it: those of one target in their order, and no target waits for another. */
 export class OutboxSender {
-  readonly #tables: ObjectTables
+  readonly #tables: Pick<ObjectTables, "outgoing" | "sent" | "sender">
   readonly #network: ObjectNetwork
   readonly #now: () => number
   readonly #log: Logger
-  #sending: Promise<void> | undefined
-  #failures = 0
-  #nextTryAt: number | undefined
+  /** Targets that are being told, and since when. */
+  readonly #busy = new Map<string, number>()
+  /** Targets that did not answer, how often, and when they are told again. */
+  readonly #failed = new Map<string, { readonly failures: number; readonly at: number }>()
 
-  constructor(tables: ObjectTables, network: ObjectNetwork, now: () => number, log: Logger) {
+  constructor(tables: Pick<ObjectTables, "outgoing" | "sent" | "sender">, network: ObjectNetwork, now: () => number, log: Logger) {
     this.#tables = tables
     this.#network = network
     this.#now = now
@@ -27,58 +29,40 @@ export class OutboxSender {
 
   /** When the object has to be awake for it; undefined: all is sent. */
   get nextTryAt(): number | undefined {
-    return this.#nextTryAt
+    let next = Infinity
+    for (const since of this.#busy.values()) next = Math.min(next, since + netMs)
+    for (const [target, { at }] of this.#failed) if (!this.#busy.has(target)) next = Math.min(next, at)
+    return next === Infinity ? undefined : next
   }
 
-  get idle(): boolean {
-    return this.#sending === undefined && this.#nextTryAt === undefined
-  }
-
-  /** Resolves when what there was is sent, or could not be. */
-  async flush(): Promise<void> {
-    await this.#sending
-  }
-
-  /** Something may have been written. `onDone`: called when all is acknowledged, or has to be tried again later. */
+  /** Something may have been written. `isRetry`: those that did not answer are told again. `onDone`: called when a target has all, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
-    if (this.#sending !== undefined || (!isRetry && this.#failures > 0)) return
-    if (this.#tables.outgoing(1).length === 0) {
-      this.#nextTryAt = undefined
-      return
-    }
-    this.#nextTryAt = this.#now() + netMs
-    this.#sending = this.#sendAll()
-      .catch(this.#failed)
-      .finally(() => {
-        this.#sending = undefined
-        onDone()
-      })
-  }
-
-  async #sendAll(): Promise<void> {
-    for (;;) {
-      const messages = this.#tables.outgoing(batchMax)
-      if (messages.length === 0) break
-      const results = await Promise.allSettled([...byTarget(messages)].map(([target, batch]) => this.#sendTo(target, batch)))
-      const failed = results.find((result) => result.status === "rejected")
-      if (failed) {
-        this.#failed(failed.reason)
-        return
+    const now = this.#now()
+    const putOff = isRetry ? [] : [...this.#failed].filter(([, { at }]) => at > now).map(([target]) => target)
+    while (this.#busy.size < targetsMax) {
+      const messages = this.#tables.outgoing(batchMax, [...this.#busy.keys(), ...putOff])
+      if (messages.length === 0) return
+      for (const [target, batch] of byTarget(messages)) {
+        this.#busy.set(target, now)
+        void this.#sendTo(target, batch)
+          .finally(() => this.#busy.delete(target))
+          .then(() => this.send(onDone))
+          .then(onDone)
       }
     }
-    this.#failures = 0
-    this.#nextTryAt = undefined
-  }
-
-  readonly #failed = (error: unknown): void => {
-    const waitMs = Math.min(retryMs * 2 ** this.#failures++, retryMsMax)
-    this.#nextTryAt = this.#now() + waitMs
-    this.#log.warn("messages to other instances could not be sent; trying again", { error, inMs: waitMs })
   }
 
   async #sendTo(target: string, batch: readonly OutgoingMessage[]): Promise<void> {
-    await this.#network.peer(target).take(this.#tables.sender(), batch)
-    this.#tables.sent(batch.map(({ seq }) => seq))
+    try {
+      await this.#network.peer(target).take(this.#tables.sender(), batch)
+      this.#tables.sent(batch.map(({ seq }) => seq))
+      this.#failed.delete(target)
+    } catch (error) {
+      const { failures } = this.#failed.get(target) ?? { failures: 0 }
+      const waitMs = Math.min(retryMs * 2 ** Math.min(failures, 20), retryMsMax)
+      this.#failed.set(target, { failures: failures + 1, at: this.#now() + waitMs })
+      this.#log.warn("messages to another instance could not be sent; trying again", { error, instance: target, inMs: waitMs })
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } 
 import type { LimitKey, SlotMember } from "../../ports/limit-key.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
+import type { Caller } from "./own-code.ts"
 import type { ObjectNamespace } from "./platform.ts"
 
 /** The calls that objects of the class answer, as their stubs have them. */
@@ -14,7 +15,7 @@ export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey {
   slotHint(): Promise<void>
   holdsSlot(member: SlotMember, key: string): Promise<boolean>
   /** A method of the client, with its arguments and its answer encoded. */
-  ask(id: string, method: string, args: string): Promise<string>
+  ask(id: string, method: string, args: string, caller?: Caller): Promise<string>
   peerGet(id: string): Promise<InstanceRow | undefined>
   peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]>
   peerReadInbox(id: string): Promise<readonly Message[]>

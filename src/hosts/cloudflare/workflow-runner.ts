@@ -21,6 +21,7 @@ import type { InstanceObject } from "./instance-object.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { ScheduleObject } from "./schedule-object.ts"
 import type { LimitObject } from "./limit-object.ts"
+import type { Caller } from "./own-code.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
 
@@ -126,8 +127,8 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return (await this.#object.callOwn("history", [options])) as HistoryPage
     }
 
-    async ask(id: string, method: string, args: string): Promise<string> {
-      return this.#object.ask(id, method, args)
+    async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
+      return this.#object.ask(id, method, args, caller)
     }
 
     async peerGet(id: string): Promise<InstanceRow | undefined> {

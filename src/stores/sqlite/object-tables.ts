@@ -129,11 +129,11 @@ export class SqliteObjectTables implements ObjectTables {
     }
   }
 
-  outgoing(limit: number): readonly OutgoingMessage[] {
+  outgoing(limit: number, except: readonly string[] = []): readonly OutgoingMessage[] {
     // Asked after every turn: most have nothing to send.
     if (this.#hasOutgoing === false) return []
-    const outgoing = this.#outbox.read(limit)
-    this.#hasOutgoing = outgoing.length > 0
+    const outgoing = this.#outbox.read(limit, except)
+    if (outgoing.length > 0 || except.length === 0) this.#hasOutgoing = outgoing.length > 0
     return outgoing
   }
 

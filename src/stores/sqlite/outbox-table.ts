@@ -47,7 +47,8 @@ export class OutboxTable {
       `INSERT INTO perdure_outbox (target, incarnation, kind, at, topic, event_id, payload, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_outbox_chunk (message, part, bytes) SELECT max(seq), ?, ? FROM perdure_outbox`)
-    this.#read = driver.prepare(`SELECT seq, target, incarnation, kind, at, topic, event_id, payload, chunks FROM perdure_outbox ORDER BY seq LIMIT ?`)
+    this.#read = driver.prepare(`SELECT seq, target, incarnation, kind, at, topic, event_id, payload, chunks FROM perdure_outbox
+      WHERE target NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`)
     this.#readChunks = driver.prepare(`SELECT bytes FROM perdure_outbox_chunk WHERE message = ? ORDER BY part`)
     this.#isCut = driver.prepare(`SELECT 1 AS found FROM perdure_outbox WHERE seq = ? AND chunks IS NOT NULL`)
     this.#remove = driver.prepare(`DELETE FROM perdure_outbox WHERE seq = ?`)
@@ -70,11 +71,11 @@ export class OutboxTable {
     for (const [part, chunk] of chunks?.entries() ?? []) this.#insertChunk.run(part, chunk)
   }
 
-  /** At least one if there is any, and no more than fit into one call. */
-  read(limit: number): OutgoingMessage[] {
+  /** At least one if there is any but to these targets, and no more than fit into one call. */
+  read(limit: number, except: readonly string[]): OutgoingMessage[] {
     const messages: OutgoingMessage[] = []
     let length = 0
-    for (const row of this.#read.all(limit)) {
+    for (const row of this.#read.all(JSON.stringify(except.map(toText)), limit)) {
       const message = this.#message(row)
       messages.push({ seq: integer(row, "seq"), message })
       length += message.payload?.length ?? 0

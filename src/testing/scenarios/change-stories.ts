@@ -169,13 +169,13 @@ export function changeStories(open: OpenBed): void {
     })
 
     it("that are no cursors, or are of another store, are refused", async () => {
-      const engine = await open({ workflows: [double] })
       const other = await open({ workflows: [double], seed: "another" })
       await other.start(double, { id: "a", input: 1 })
-      await engine.start(double, { id: "b", input: 1 })
-      await engine.settle()
       await other.settle()
       const foreign = (await take(other.changes(), 4)).at(-1)?.cursor ?? ""
+      const engine = await open({ workflows: [double] })
+      await engine.start(double, { id: "b", input: 1 })
+      await engine.settle()
       for (const cursor of [foreign, "", "nonsense", "~", "a~b~c", 7 as unknown as string])
         await expect(take(engine.changes(cursor), 1)).rejects.toMatchObject({ code: "BAD_OPTION" })
       await expect(take(engine.get("b").changes(foreign), 1)).rejects.toMatchObject({ code: "BAD_OPTION" })

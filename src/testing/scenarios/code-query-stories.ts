@@ -236,14 +236,14 @@ export function codeQueryStories(open: OpenBed): void {
 
     it("are answered in any process that has the code, and NO_WORKER in one that has not", async () => {
       const { engine, client } = await openWithClient(open, { workflows: [worker] }, [worker])
-      const other = (await openWithClient(open, { workflows: [worker] }, [workflow("worker", { version: "2" }, async () => 1)])).client
       await client.start(worker, { id: "i", input: "wait" })
       await noticed(engine)
       expect(await client.query("i", "where")).toEqual(["begun, worked", "i", "go"])
+      await client.close()
+      const other = (await openWithClient(open, { workflows: [worker] }, [workflow("worker", { version: "2" }, async () => 1)])).client
       await other.start("worker", { id: "j", input: "wait", version: "1" })
       await expect(other.query("j", "where")).rejects.toMatchObject({ code: "NO_WORKER", details: { workflow: "worker", version: "1" } })
       await expect(other.query("j", "where")).rejects.toThrow('it has "2"')
-      await client.close()
       await other.close()
     })
 

@@ -5,14 +5,16 @@ import { BaseWorkflow as ClientWorkflow } from "./dialects/class/base-workflow.t
 import type { Client } from "./engine/client.ts"
 import { scheduleIdOf } from "./core/schedule.ts"
 import { StoredLimits } from "./engine/limit-control.ts"
-import { declaredNumbers } from "./engine/flow-control.ts"
+import { declaredLimits, declaredNumbers } from "./engine/flow-control.ts"
 import { WorkflowRegistry } from "./engine/registry.ts"
 import { type EngineOptions, engineSettings } from "./engine/settings.ts"
 import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
 import { InstanceObject } from "./hosts/cloudflare/instance-object.ts"
+import { objectLimits } from "./hosts/cloudflare/object-limits.ts"
 import { ObjectSchedules } from "./hosts/cloudflare/object-schedules.ts"
 import { ScheduleObject } from "./hosts/cloudflare/schedule-object.ts"
 import { LimitObject } from "./hosts/cloudflare/limit-object.ts"
+import { NumbersObject } from "./hosts/cloudflare/numbers-object.ts"
 import type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
 import { IndexOverview } from "./hosts/cloudflare/overviews.ts"
 import { StubNetwork } from "./hosts/cloudflare/stub-network.ts"
@@ -20,12 +22,11 @@ import { workflowRunnerClass, type WorkflowRunnerClass } from "./hosts/cloudflar
 import { workerApp, type WorkerApp, type WorkerAppOptions } from "./http/worker-app.ts"
 import type { Logger } from "./ports/host.ts"
 import { EdgeSchedules } from "./stores/cloudflare/edge-schedules.ts"
-import { refuseOverride } from "./stores/cloudflare/edge-flow.ts"
 import { OrderSender } from "./stores/cloudflare/order-sender.ts"
 import { listSchedules } from "./stores/cloudflare/sharded-schedules.ts"
 import { EdgeStore } from "./stores/cloudflare/edge-store.ts"
 import { IndexSender } from "./stores/cloudflare/index-sender.ts"
-import { limitKeyOf, limitName, partOf, roleOf, scheduleName } from "./stores/cloudflare/object-name.ts"
+import { limitKeyOf, limitName, numbersName, partOf, roleOf, scheduleName } from "./stores/cloudflare/object-name.ts"
 import { PermitSender } from "./stores/cloudflare/permit-sender.ts"
 import { ShardedChanges } from "./stores/cloudflare/sharded-changes.ts"
 import { ShardedIndex } from "./stores/cloudflare/sharded-index.ts"
@@ -35,7 +36,8 @@ import { ObjectSqlDriver } from "./stores/sqlite/object-sql-driver.ts"
 import type { ObjectStorage } from "./stores/sqlite/object-storage.ts"
 import { objectStore } from "./stores/sqlite/object-store.ts"
 import { objectTableParts, SqliteObjectTables } from "./stores/sqlite/object-tables.ts"
-import { SqliteLimitKey } from "./stores/sqlite/limits/sqlite-limit-key.ts"
+import { isLimitKey, SqliteLimitKey } from "./stores/sqlite/limits/sqlite-limit-key.ts"
+import { SqliteLimitNumbers } from "./stores/sqlite/limits/sqlite-limit-numbers.ts"
 import { SqliteObjectSchedule } from "./stores/sqlite/sqlite-object-schedule.ts"
 import { SqliteObjectPermits } from "./stores/sqlite/sqlite-object-permits.ts"
 import { SqliteIndexShard } from "./stores/sqlite/shards/sqlite-index-shard.ts"
@@ -51,6 +53,8 @@ export interface WorkflowRunnerOptions
 
 const changesMax = 100
 
+const objectNames = { limit: limitName, numbers: numbersName }
+
 /** The one class of Durable Objects that runs all workflows; an object for each instance. */
 export function createWorkflowRunner({
   workflows,
@@ -64,14 +68,14 @@ export function createWorkflowRunner({
   const layout = new ShardLayout(shards)
   const numbersOf = declaredNumbers(workflows)
   // What is wrong with them is said when the Worker is loaded, and not by each object.
-  void new WorkflowRegistry(workflows, engineSettings(options).limits)
+  const registry = new WorkflowRegistry(workflows, engineSettings(options).limits)
   return workflowRunnerClass((state, env) => {
     const storage = state.storage as typeof state.storage & ObjectStorage
     const now = () => Date.now()
     const driver = new ObjectSqlDriver(storage, objectTableParts)
     const tables = new SqliteObjectTables(driver, now)
     const permits = new SqliteObjectPermits(driver)
-    const network = new StubNetwork(() => namespaceOf(env, binding), limitName)
+    const network = new StubNetwork(() => namespaceOf(env, binding), objectNames)
     const slots = new PermitSender(permits, (key) => network.limit(key), now, log)
     const shardOf = (name: string) => network.shard(name)
     const overview = new ShardedIndex(layout, shardOf)
@@ -122,8 +126,13 @@ export function createWorkflowRunner({
       schedule: partOf(name, "schedule", schedule),
       shard: partOf(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(storage), now)),
       limit: partOf(name, "limit", () => {
-        const limit = new SqliteLimitKey(new ObjectSqlDriver(storage), now, numbersOf)
-        return new LimitObject(limitKeyOf(name), limit, storage, network, now, log)
+        const own = new ObjectSqlDriver(storage)
+        const open = () => new SqliteLimitKey(own, now, numbersOf)
+        return new LimitObject({ key: limitKeyOf(name), storage, network, now, log, isThere: () => isLimitKey(own), open })
+      }),
+      numbers: partOf(name, "numbers", () => {
+        const declared = (workflow: string) => declaredLimits(registry).find((limits) => limits.workflow === workflow)?.limits ?? []
+        return new NumbersObject(new SqliteLimitNumbers(new ObjectSqlDriver(storage)), declared, storage, network, now, log)
       }),
     }
   })
@@ -131,7 +140,7 @@ export function createWorkflowRunner({
 
 /** A client of the instances behind the binding. */
 export function workflowClient(binding: ObjectNamespace): Client {
-  const network = new StubNetwork(() => binding, limitName)
+  const network = new StubNetwork(() => binding, objectNames)
   const overview = new IndexOverview(async () => {
     const layout = new ShardLayout(await client.layout())
     const index = new ShardedIndex(layout, (name) => network.shard(name))
@@ -153,7 +162,10 @@ export function workflowClient(binding: ObjectNamespace): Client {
       listSchedules: (filter) => overview.listSchedules(filter),
       get: (id) => client.get(id),
     }),
-    limits: new StoredLimits({ limitsOf: (workflow) => client.limitsOf(workflow), override: refuseOverride }, () => undefined),
+    limits: new StoredLimits(
+      objectLimits((workflow) => network.numbers(workflow)),
+      () => undefined,
+    ),
   })
   return client
 }

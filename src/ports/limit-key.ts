@@ -1,4 +1,5 @@
 import type { LimitUse } from "./flow-control.ts"
+import type { KeyNumbers, SetNumbers } from "./limit-numbers.ts"
 
 /**
  * One key of one limit, where it lives in a place of its own: who has its slots, and who waits for them. Its members ask and give
@@ -13,6 +14,11 @@ export interface LimitKey {
   slotHolder(): Promise<string | undefined>
 }
 
+/** A key that is told what was set for its limit. False: it has not joined, or not by this token. */
+export interface ToldKey {
+  limitsChanged(token: string, news: SetNumbers): Promise<boolean>
+}
+
 /** What a key keeps, for whoever keeps it going. */
 export interface LimitTables extends LimitKey {
   /** The numbers of the limit may be others than before. */
@@ -24,6 +30,10 @@ export interface LimitTables extends LimitKey {
   untold(limit: number): readonly SlotMember[]
   told(member: SlotMember): void
   isWaitedFor(): boolean
+  /** From when on nothing is left that has to be remembered; undefined: somebody has a slot, or waits. */
+  emptyAt(): number | undefined
+  /** What was set for the limit. */
+  readonly set: KeyNumbers
   /** These have slots, and were not heard of since a time. */
   suspects(since: number, limit: number): readonly SlotMember[]
   seen(member: SlotMember): void

@@ -1,6 +1,7 @@
 import type { Delivery } from "./directory.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "./journal-store.ts"
 import type { LimitKey } from "./limit-key.ts"
+import type { LimitNumbersOf } from "./limit-numbers.ts"
 import type { OutgoingMessage } from "./object-tables.ts"
 
 /** What objects of the class answer to each other. */
@@ -19,4 +20,5 @@ export interface ObjectPeer {
 export interface ObjectNetwork {
   peer(name: string): ObjectPeer
   limit(key: string): LimitKey
+  numbers(workflow: string): LimitNumbersOf
 }

@@ -9,9 +9,6 @@ outside.isOn = true
 outside.left.set("come from the beginning, from a cursor and from now on, of all and of one", "steps are not in the stream over all instances")
 
 const { APART } = env as { readonly APART: ObjectNamespace }
-// Limits of objects are those of the code: to set others is refused, and so is what this one does.
-outside.left.set("are told, set and reset", "limits are changed by a deploy")
-outside.left.set("has been asked for all that a client can do", "that is all but limits.reset")
 
 let worlds = 0
 

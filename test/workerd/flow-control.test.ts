@@ -114,6 +114,142 @@ describe("limits of Durable Objects", () => {
   })
 })
 
+describe("limits changed while they run", () => {
+  const running = (key: string) => inside.now.get(key)?.size ?? 0
+  const soon = (look: () => void | Promise<void>) => vi.waitFor(look, { timeout: 50_000, interval: 20 })
+
+  it("are told as the code says and as they were set, and a limit that is not there cannot be set", async () => {
+    expect(await client.limits.get("paced")).toEqual({ concurrency: [], rateLimit: { limit: 2, perMs: 1_000 } })
+    await client.limits.set("paced", { rateLimit: { limit: 7, per: "1m" } })
+    const declared = { limit: 2, perMs: 1_000 }
+    expect(await client.limits.get("paced")).toEqual({ concurrency: [], rateLimit: { limit: 7, perMs: 60_000, declared } })
+    await client.limits.reset("paced")
+    expect(await client.limits.get("paced")).toEqual({ concurrency: [], rateLimit: declared })
+    await expect(client.limits.set("paced", { concurrency: 3 })).rejects.toMatchObject({ code: "UNKNOWN_LIMIT" })
+    await expect(client.limits.set("nobody", { concurrency: 3 })).rejects.toMatchObject({ code: "UNKNOWN_LIMIT" })
+  })
+
+  it("a higher one lets in at once in every key, a lower one lets those finish who are in, and both hold for keys that come later", async () => {
+    const all = [...ids("set-a", 12), ...ids("set-b", 8)]
+    await full("set-a", ids("set-a", 12))
+    await full("set-b", ids("set-b", 8))
+    await client.limits.set("five", { concurrency: 7 })
+    await soon(() => expect([running("set-a"), running("set-b")]).toEqual([7, 7]))
+    await client.limits.set("five", { concurrency: 1 })
+    inside.closed.add("set-c")
+    await Promise.all(ids("set-c", 3).map((id) => client.start("five", { id, input: { key: "set-c" } })))
+    await soon(async () => expect(await membersOf("five/concurrency/set-c")).toHaveLength(3))
+    await soon(() => expect(running("set-c")).toBe(1))
+    expect((await statuses(ids("set-c", 3))).toSorted()).toEqual(["queued", "queued", "running"])
+    // Also where nothing of it is in memory any more.
+    for (const key of ["set-a", "set-b", "set-c"]) await evictDurableObject(stubOf(`@limit:five/concurrency/${key}`))
+    await evictDurableObject(stubOf("@numbers:five"))
+    inside.most.clear()
+    inside.closed.delete("set-c")
+    await allAre(ids("set-c", 3), "completed")
+    expect(inside.most.get("set-c") ?? 1).toBe(1)
+    await client.limits.reset("five")
+    expect(await client.limits.get("five")).toEqual({ concurrency: [{ limit: 5 }] })
+    for (const key of ["set-a", "set-b"]) inside.closed.delete(key)
+    await allAre(all, "completed")
+  })
+
+  it("0 lets nobody begin, and says so", async () => {
+    await client.limits.set("sleepy", { concurrency: 0 })
+    await client.start("sleepy", { id: "barred", input: { key: "barred" } })
+    await soon(async () => expect(await membersOf("sleepy/concurrency")).toHaveLength(1))
+    expect((await client.why("barred")).because[0]).toContain("lets nobody in")
+    expect(await client.get("barred").status()).toBe("queued")
+    await client.limits.reset("sleepy")
+    await allAre(["barred"], "waiting")
+    await client.get("barred").sendEvent("go")
+    await allAre(["barred"], "completed")
+  })
+
+  it("a key that does not hear of it is told again, and holds up no other", async () => {
+    await full("deaf", ids("deaf", 6))
+    await full("hears", ids("hears", 6))
+    inside.deaf.add("@limit:five/concurrency/deaf")
+    await client.limits.set("five", { concurrency: 6 })
+    await soon(() => expect(running("hears")).toBe(6))
+    expect(running("deaf")).toBe(5)
+    inside.deaf.clear()
+    await soon(() => expect(running("deaf")).toBe(6))
+    await client.limits.reset("five")
+    for (const key of ["deaf", "hears"]) inside.closed.delete(key)
+    await allAre([...ids("deaf", 6), ...ids("hears", 6)], "completed")
+  })
+})
+
+describe("objects that nobody needs any more", () => {
+  const tablesOf = (name: string) =>
+    runInDurableObject(stubOf(name), (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_master WHERE name LIKE 'perdure%'").toArray())
+
+  it("a key is emptied when nobody has it or waits for it, and is as good as new then", async () => {
+    const key = "@limit:five/concurrency/emptied"
+    await full("emptied", ids("emptied", 6))
+    await runDurableObjectAlarm(stubOf(key))
+    expect(await membersOf("five/concurrency/emptied")).toHaveLength(6)
+    inside.closed.delete("emptied")
+    await allAre(ids("emptied", 6), "completed")
+    await vi.waitFor(async () => expect(await membersOf("five/concurrency/emptied")).toEqual([]))
+    expect(await runInDurableObject(stubOf(key), (_, { storage }) => storage.getAlarm())).toBeGreaterThan(Date.now() + 50_000)
+    await client.limits.set("five", { concurrency: 2 })
+    await runDurableObjectAlarm(stubOf(key))
+    expect(await tablesOf(key)).toEqual([])
+    expect(await runInDurableObject(stubOf(key), (_, { storage }) => storage.getAlarm())).toBe(null)
+    // What was set is known, although the key has forgotten it.
+    inside.most.delete("emptied")
+    await Promise.all(ids("again", 6).map((id) => client.start("five", { id, input: { key: "emptied" } })))
+    await allAre(ids("again", 6), "completed")
+    expect(inside.most.get("emptied")).toBe(2)
+    await client.limits.reset("five")
+  })
+
+  it("a key that is asked for while it is being emptied loses no slot and exceeds nothing", async () => {
+    const key = "@limit:five/concurrency/torn"
+    for (let round = 0; round < 3; round++) {
+      const all = ids(`torn-${round}`, 8)
+      const started = Promise.all(all.map((id) => client.start("five", { id, input: { key: "torn" } })))
+      await Promise.all([started, ...Array.from({ length: 5 }, () => runDurableObjectAlarm(stubOf(key)))])
+      await allAre(all, "completed")
+      await runDurableObjectAlarm(stubOf(key))
+    }
+    expect(inside.most.get("torn")).toBe(5)
+    await vi.waitFor(async () => {
+      await runDurableObjectAlarm(stubOf(key))
+      expect(await tablesOf(key)).toEqual([])
+    })
+  })
+
+  it("a rate is remembered until it has nothing to say any more", async () => {
+    await client.limits.set("paced", { rateLimit: { limit: 1, per: "3s" } })
+    await client.start("paced", { id: "rated" })
+    await allAre(["rated"], "completed")
+    await vi.waitFor(async () => expect(await membersOf("paced/rate")).toEqual([]))
+    await runDurableObjectAlarm(stubOf("@limit:paced/rate"))
+    expect(await tablesOf("@limit:paced/rate")).not.toEqual([])
+    await vi.waitFor(
+      async () => {
+        await runDurableObjectAlarm(stubOf("@limit:paced/rate"))
+        expect(await tablesOf("@limit:paced/rate")).toEqual([])
+      },
+      { timeout: 10_000, interval: 200 },
+    )
+    await client.limits.reset("paced")
+    await runDurableObjectAlarm(stubOf("@numbers:paced"))
+    expect(await tablesOf("@numbers:paced")).toEqual([])
+  })
+
+  it("asking for the limits of a workflow, or for the holder of a key, leaves nothing behind", async () => {
+    await client.limits.get("plain")
+    await client.limits.reset("plain")
+    expect(await tablesOf("@numbers:plain")).toEqual([])
+    expect(await (stubOf("@limit:nested/unused") as unknown as { slotHolder(): Promise<unknown> }).slotHolder()).toBeUndefined()
+    expect(await tablesOf("@limit:nested/unused")).toEqual([])
+  })
+})
+
 describe("keys that one instance has to itself", () => {
   it("a singleton is refused while another has not ended, and may be started then", async () => {
     await client.start("only", { id: "only-1", input: { key: "k" } })

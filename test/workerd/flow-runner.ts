@@ -7,6 +7,8 @@ export const inside = {
   most: new Map<string, number>(),
   started: [] as { id: string; input: unknown }[],
   closed: new Set<string>(),
+  /** Names of objects that do not hear what was set. */
+  deaf: new Set<string>(),
 }
 
 function enter(key: string, id: string): () => void {
@@ -69,8 +71,16 @@ const plain = workflow("plain", async (ctx, input: string) => ctx.do("echo", () 
 
 const calmList = workflow("calm-list", async (_ctx, input: string) => input)
 
-export const FlowRunner = createWorkflowRunner({
+const Runner = createWorkflowRunner({
   workflows: [five, nested, sleepy, paced, only, calm, plain, calmList],
   binding: "FLOW_RUNNER",
   indexShards: 1,
 })
+
+export class FlowRunner extends Runner {
+  override async limitsChanged(token: string, news: { readonly revision: number }): Promise<boolean> {
+    const { ctx } = this as unknown as { readonly ctx: { readonly id: { readonly name?: string } } }
+    if (inside.deaf.has(ctx.id.name ?? "")) throw new Error("this key is out of order")
+    return super.limitsChanged(token, news)
+  }
+}

@@ -14,7 +14,7 @@ const membersOf = (key: string) => runInDurableObject(limitOf(key), (_, { storag
 const start = (id: string, key: string) => client.start("only", { id, input: { key } })
 
 /** Where an object finds its methods. */
-const methods = FlowRunner.prototype as WorkflowRunnerObject
+const methods = FlowRunner.prototype
 
 /** The key gives its slot, and nobody hears of it. */
 async function lastWordsOf(id: string, key: string): Promise<void> {

@@ -147,11 +147,3 @@ describe("schedules of Durable Objects", () => {
     expect(tables).toEqual([])
   })
 })
-
-describe("limits", () => {
-  it("are those of the code", async () => {
-    expect(await client.limits.get("five")).toEqual({ concurrency: [{ limit: 5 }] })
-    expect(await client.limits.get("paced")).toEqual({ concurrency: [], rateLimit: { limit: 2, perMs: 1_000 } })
-    await expect(client.limits.set("five", { concurrency: 7 })).rejects.toMatchObject({ code: "BAD_OPTION" })
-  })
-})

@@ -2,12 +2,10 @@ import { decodeValue } from "../../core/codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { defaultLimits } from "../../core/limits.ts"
 import type { WorkflowSource } from "../../core/workflow-source.ts"
-import { declaredLimits } from "../../engine/flow-control.ts"
 import { engineClosed, notFound } from "../../engine/endings.ts"
 import { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
-import type { WorkflowLimits } from "../../ports/flow-control.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { SlotMember } from "../../ports/limit-key.ts"
@@ -79,17 +77,12 @@ export class InstanceObject {
   /** A method of the client. */
   async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
     try {
-      if (method === "limits") return encodeAnswer(this.#limitsOf((decodeValue(args) as readonly string[])[0]))
       if (method === "layout") return encodeAnswer(this.#spec.layout)
       if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
       return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[], caller))
     } catch (error) {
       return encodeFailure(error)
     }
-  }
-
-  #limitsOf(workflow: string | undefined): WorkflowLimits["limits"] {
-    return declaredLimits(new WorkflowRegistry(this.#spec.workflows, defaultLimits)).find((limits) => limits.workflow === workflow)?.limits ?? []
   }
 
   async call(id: string, method: ObjectMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {

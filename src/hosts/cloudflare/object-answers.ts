@@ -2,7 +2,7 @@ import { decodeValue, encodeValue } from "../../core/codec.ts"
 import { storableError } from "../../core/storable-error.ts"
 import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
 import { readChanges } from "../../engine/change-batch.ts"
-import { result, sendOrStart } from "../../engine/instance-calls.ts"
+import { refuseSelf, result, sendOrStart } from "../../engine/instance-calls.ts"
 import { readWhy } from "../../engine/why-reader.ts"
 import type { EventMap } from "../../core/workflow.ts"
 import type { ObjectEngine } from "./object-engine.ts"
@@ -29,7 +29,10 @@ export const objectAnswers = {
   restart: ({ core }: ObjectEngine, id: string, options: RestartOptions = {}) => core.parts.controls.restart(id, options),
   fork: ({ core }: ObjectEngine, id: string, options: ForkOptions) => core.parts.controls.fork(id, options),
   query: ({ asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
-  update: ({ asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => asker.update(id, name, args),
+  update: ({ core, asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => {
+    refuseSelf(core.parts, id, "updates itself and waits for its own answer")
+    return asker.update(id, name, args)
+  },
   result: ({ core }: ObjectEngine, id: string, timeoutMs: number) => result(core, id, timeoutMs),
   changes: ({ core }: ObjectEngine, id: string, cursor: string | undefined) => readChanges(core.parts.store.directory, id, cursor),
   delete: ({ core }: ObjectEngine, id: string) => core.parts.controls.delete(id),

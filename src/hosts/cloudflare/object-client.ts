@@ -26,7 +26,6 @@ import type { LimitControl } from "../../engine/limit-control.ts"
 import type { ScheduleClient } from "../../engine/schedule-client.ts"
 import { decodeAnswer, encodeCall, type ObjectMethod } from "./object-answers.ts"
 import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
-import type { LimitState } from "../../ports/flow-control.ts"
 import { currentCaller } from "./own-code.ts"
 import type { ScheduleMethod } from "./schedule-object.ts"
 import type { ObjectNamespace } from "./platform.ts"
@@ -168,11 +167,6 @@ export class ObjectClient implements Client, ObjectCalls {
       throw new PerdureError("UNREACHABLE", `the object of schedule "${id}" did not answer; try again`, { details: { schedule: id }, cause })
     }
     return decodeAnswer(answer)
-  }
-
-  /** What the code says. */
-  async limitsOf(workflow: string): Promise<readonly LimitState[]> {
-    return (await this.#ask(anyObject, "limits", [workflow])) as readonly LimitState[]
   }
 
   /** What the objects say their index shards are. */

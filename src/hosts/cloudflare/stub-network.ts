@@ -1,14 +1,15 @@
 import type { Delivery } from "../../ports/directory.ts"
 import type { IndexShard, ScheduleIndex } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { LimitKey, SlotMember } from "../../ports/limit-key.ts"
+import type { LimitKey, SlotMember, ToldKey } from "../../ports/limit-key.ts"
+import type { LimitNumbersOf } from "../../ports/limit-numbers.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { Caller } from "./own-code.ts"
 import type { ObjectNamespace } from "./platform.ts"
 
 /** The calls that objects of the class answer, as their stubs have them. */
-export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey {
+export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, ToldKey, LimitNumbersOf {
   /** A method of the client of a schedule. */
   askSchedule(id: string, method: string, args: string): Promise<string>
   scheduleHint(): Promise<void>
@@ -34,16 +35,20 @@ export function stubOf(namespace: ObjectNamespace, name: string, { locationHint 
   return (locationHint === undefined ? namespace.get(id) : namespace.get(id, { locationHint } as never)) as RunnerStub
 }
 
+/** What the object of a limit's key is called, and that of what was set for a workflow. */
+export interface ObjectNames {
+  limit(key: string): string
+  numbers(workflow: string): string
+}
+
 /** Other objects of the class, through its own binding. */
 export class StubNetwork implements ObjectNetwork {
   readonly #namespace: () => ObjectNamespace
+  readonly #names: ObjectNames
 
-  readonly #limitName: (key: string) => string
-
-  /** `limitName`: what the object of a key is called. */
-  constructor(namespace: () => ObjectNamespace, limitName: (key: string) => string) {
+  constructor(namespace: () => ObjectNamespace, names: ObjectNames) {
     this.#namespace = namespace
-    this.#limitName = limitName
+    this.#names = names
   }
 
   shard(name: string): IndexShard & ScheduleIndex {
@@ -51,7 +56,15 @@ export class StubNetwork implements ObjectNetwork {
   }
 
   limit(key: string): LimitKey {
-    return stubOf(this.#namespace(), this.#limitName(key))
+    return this.limitKey(key)
+  }
+
+  limitKey(key: string): LimitKey & ToldKey {
+    return stubOf(this.#namespace(), this.#names.limit(key))
+  }
+
+  numbers(workflow: string): LimitNumbersOf {
+    return stubOf(this.#namespace(), this.#names.numbers(workflow))
   }
 
   async scheduleEnded(name: string): Promise<void> {

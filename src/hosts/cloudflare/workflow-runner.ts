@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers"
 import type { HistoryOptions, HistoryPage, ControlResult, RestartOptions, TerminateOptions, InstanceDescription } from "../../engine/client.ts"
 import type { StepInfo } from "../../core/step-view.ts"
 import type { Delivery, Page } from "../../ports/directory.ts"
+import type { LimitOverride, LimitState } from "../../ports/flow-control.ts"
 import type {
   IndexChangePage,
   IndexChangeRequest,
@@ -16,11 +17,13 @@ import type {
 } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/limit-key.ts"
+import type { LimitKeyEntry, SetNumbers } from "../../ports/limit-numbers.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
 import type { InstanceObject } from "./instance-object.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { ScheduleObject } from "./schedule-object.ts"
 import type { LimitObject } from "./limit-object.ts"
+import type { NumbersObject } from "./numbers-object.ts"
 import type { Caller } from "./own-code.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
@@ -63,9 +66,10 @@ export interface RunnerParts {
   instance(): InstanceObject
   shard(): IndexShard & ScheduleIndex
   limit(): LimitObject
+  numbers(): NumbersObject
   schedule(): ScheduleObject
   /** What its alarm is for. */
-  kind(): "instance" | "limit" | "schedule" | "shard"
+  kind(): "instance" | "limit" | "numbers" | "schedule" | "shard"
 }
 
 /** `open`: what an object of the class is made of. */
@@ -207,6 +211,26 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#parts.limit().slotHolder()
     }
 
+    async limitsChanged(token: string, news: SetNumbers): Promise<boolean> {
+      return this.#parts.limit().limitsChanged(token, news)
+    }
+
+    async limitsGet(workflow: string): Promise<readonly LimitState[]> {
+      return this.#parts.numbers().limitsGet(workflow)
+    }
+
+    async limitsSet(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
+      return this.#parts.numbers().limitsSet(workflow, changes)
+    }
+
+    async limitsJoin(key: LimitKeyEntry): Promise<SetNumbers> {
+      return this.#parts.numbers().limitsJoin(key)
+    }
+
+    async limitsLeave(key: Pick<LimitKeyEntry, "key" | "token">): Promise<void> {
+      return this.#parts.numbers().limitsLeave(key)
+    }
+
     async slotHint(): Promise<void> {
       return this.#object.slotHint()
     }
@@ -218,6 +242,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     async alarm(): Promise<void> {
       const kind = this.#parts.kind()
       if (kind === "limit") return this.#parts.limit().alarm()
+      if (kind === "numbers") return this.#parts.numbers().alarm()
       if (kind === "schedule") return this.#parts.schedule().alarm()
       if (kind === "instance") return this.#object.alarm()
     }

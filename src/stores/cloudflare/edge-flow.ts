@@ -1,12 +1,6 @@
-import { PerdureError } from "../../core/errors.ts"
-import type { FlowControl, FlowTraits, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
+import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
 import { uniquePermit } from "../unique-permit.ts"
 import type { EdgeParts } from "./edge-store.ts"
-
-/** There is no place yet that all keys of a limit would look at. */
-export async function refuseOverride(): Promise<never> {
-  throw new PerdureError("BAD_OPTION", "the limits of workflows in Durable Objects are those of the code; change them there and deploy")
-}
 
 /** Flow control of an object's instance: it knows its own place, and its keys know theirs. */
 export class EdgeFlow implements FlowControl {
@@ -20,11 +14,11 @@ export class EdgeFlow implements FlowControl {
   async declare(): Promise<void> {}
 
   limitsOf(workflow: string): Promise<readonly LimitState[]> {
-    return this.#parts.local.flow.limitsOf(workflow)
+    return this.#parts.network.numbers(workflow).limitsGet(workflow)
   }
 
-  override(): Promise<never> {
-    return refuseOverride()
+  override(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
+    return this.#parts.network.numbers(workflow).limitsSet(workflow, changes)
   }
 
   holder(unique: UniqueUse): Promise<string | undefined> {

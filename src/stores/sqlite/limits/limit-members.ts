@@ -40,6 +40,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   readonly #nextDue: SqlStatement
   readonly #quiet: SqlStatement
   readonly #see: SqlStatement
+  readonly #any: SqlStatement
 
   constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf) {
     this.now = now
@@ -70,6 +71,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
     this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
     this.#see = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
+    this.#any = driver.prepare(`SELECT 1 AS found FROM perdure_limit_member LIMIT 1`)
     this.#quiet = select(`slot = 1 AND seen_at <= ? ORDER BY seen_at LIMIT ?`)
   }
 
@@ -162,6 +164,10 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   nextDueAt(): number | undefined {
     const row = this.#nextDue.get()
     return row && optionalInteger(row, "at")
+  }
+
+  isEmpty(): boolean {
+    return this.#any.get() === undefined
   }
 
   seen({ id, incarnation }: SlotMember): void {

@@ -6,6 +6,7 @@ import type { Migration } from "../schema.ts"
  *   limit_member  instances that have a slot or stand in line. `slot`: it counts; of a rate, it is the next to start. `tell`: it has its slot and
  *                 does not know of it yet. `seen_at`: when it last asked.
  *   limit_rate    when all that was started would have been due, had it been spread evenly
+ *   limit_number  what was set for the limit; `token`: by which the key has joined those that are told, `joined`: it is known to have
  */
 export const limitMigrations: readonly Migration[] = [
   {
@@ -34,6 +35,23 @@ export const limitMigrations: readonly Migration[] = [
       `CREATE INDEX perdure_limit_member_until ON perdure_limit_member (parked_until) WHERE parked_until IS NOT NULL`,
       `CREATE INDEX perdure_limit_member_tell ON perdure_limit_member (tell) WHERE tell = 1`,
       `CREATE TABLE perdure_limit_rate (id INTEGER PRIMARY KEY, tat REAL NOT NULL) STRICT`,
+    ],
+  },
+  {
+    version: 2,
+    compatible: 1,
+    statements: [
+      `CREATE TABLE perdure_limit_number (
+        id INTEGER PRIMARY KEY,
+        workflow TEXT NOT NULL,
+        name TEXT NOT NULL,
+        key TEXT NOT NULL,
+        token TEXT NOT NULL,
+        joined INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
+        max INTEGER,
+        per_ms INTEGER
+      ) STRICT`,
     ],
   },
 ]

@@ -1,23 +1,33 @@
 import type { LimitTables, SlotAnswer, SlotAsk, SlotMember } from "../../../ports/limit-key.ts"
 import type { SqlDriver } from "../../../ports/sql-driver.ts"
 import { Admission, slotsOf } from "../../admission.ts"
-import { migrate } from "../migrate.ts"
+import { migrate, versionOf } from "../migrate.ts"
 import { LimitMembers, type MemberRecord, type NumbersOf } from "./limit-members.ts"
 import { limitMigrations } from "./limit-schema.ts"
+import { SqliteKeyNumbers } from "./sqlite-key-numbers.ts"
 
 /** What gives everything back. */
 const over = { status: "completed", run: 1, runPosition: 1 } as const
 
+const limitVersions = "perdure_limit_meta"
+
+/** Whether the database is that of a key; to open it would make it one. */
+export function isLimitKey(driver: SqlDriver): boolean {
+  return versionOf(driver, limitVersions).version > 0
+}
+
 /** One key of a limit in a SQLite database of its own. */
 export class SqliteLimitKey implements LimitTables {
+  readonly set: SqliteKeyNumbers
   readonly #driver: SqlDriver
   readonly #members: LimitMembers
   readonly #admission: Admission<MemberRecord>
 
   constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf = () => undefined) {
-    migrate(driver, limitMigrations, "perdure_limit_meta")
+    migrate(driver, limitMigrations, limitVersions)
     this.#driver = driver
-    this.#members = new LimitMembers(driver, now, numbersOf)
+    this.set = new SqliteKeyNumbers(driver)
+    this.#members = new LimitMembers(driver, now, (use) => this.set.inForce ?? numbersOf(use))
     this.#admission = new Admission(this.#members)
   }
 
@@ -87,6 +97,10 @@ export class SqliteLimitKey implements LimitTables {
 
   nextDueAt(): number | undefined {
     return this.#members.nextDueAt()
+  }
+
+  emptyAt(): number | undefined {
+    return this.#members.isEmpty() ? (this.#members.tat() ?? 0) : undefined
   }
 
   #answer(ask: SlotAsk): SlotAnswer {

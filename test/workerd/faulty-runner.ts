@@ -4,6 +4,7 @@ import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 /** What happens to a call between two objects: `before` it is made, or `after` it was and before its answer is heard. */
 export interface CallPlan {
   readonly method: string
+  /** The name of an object, or what it begins with. */
   readonly target: string
   readonly moment: "before" | "after"
   /** Called once; what it gives is waited for, so one that never ends is an object that dies there. */
@@ -34,7 +35,29 @@ const parent = workflow("parent", async (ctx, { waits }: { waits: boolean }) => 
   return ctx.do("after", () => noted(`${id}/after`, result))
 })
 
-const Runner = createWorkflowRunner({ workflows: [child, parent], binding: "FAULTY", indexShards: 1 })
+interface Job {
+  readonly key: string
+}
+
+/** Who is at work now, and how many were at most; by key. Work on those that are closed does not end. */
+export const inside = { now: new Map<string, Set<string>>(), most: new Map<string, number>(), closed: new Set<string>() }
+
+const limited = (name: string, limit: number) =>
+  workflow(name, { concurrency: { limit, key: ({ key }: Job) => key } }, async (ctx, { key }: Job) => {
+    const { id } = ctx.instance
+    return ctx.do("work", async () => {
+      const here = inside.now.get(key) ?? new Set()
+      inside.now.set(key, here)
+      here.add(id)
+      inside.most.set(key, Math.max(inside.most.get(key) ?? 0, here.size))
+      do await new Promise((resolve) => setTimeout(resolve, 20))
+      while (inside.closed.has(key))
+      here.delete(id)
+      return noted(`${id}/work`, id)
+    })
+  })
+
+const Runner = createWorkflowRunner({ workflows: [child, parent, limited("single", 1), limited("five", 5)], binding: "FAULTY", indexShards: 1 })
 
 export class FaultyRunner extends Runner {
   constructor(state: never, env: never) {
@@ -59,7 +82,7 @@ function faulty(real: ObjectNamespace): ObjectNamespace {
             const target = names.get(id) ?? ""
             network.calls.push(`${method} ${target}`)
             if (network.down.has(target)) throw new Error("this object is out of order")
-            const plan = network.plan?.method === method && network.plan.target === target ? network.plan : undefined
+            const plan = network.plan?.method === method && target.startsWith(network.plan.target) ? network.plan : undefined
             if (plan) network.plan = undefined
             if (plan?.moment === "before") await plan.strike()
             const answer = await stub[method]!(...args)

@@ -1,54 +1,10 @@
 // What goes from one instance's object to another's is there once, whatever dies between the write and the send, or before the answer is heard.
 
-import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
-import { type DurableObjectNamespace, env } from "cloudflare:workers"
-import { type Handle, PerdureError } from "perdure"
-import { workflowClient } from "perdure/cloudflare"
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "vitest"
 import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
-import { type CallPlan, network, runs } from "./faulty-runner.ts"
-
-const { FAULTY } = env as { readonly FAULTY: DurableObjectNamespace }
-const client = workflowClient(FAULTY)
-const stubOf = (id: string) => FAULTY.get(FAULTY.idFromName(id))
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
-const moments = ["before", "after"] as const
-
-/** Lets every object die at that moment of that call; to be waited for once something leads to it. */
-function deathAt(call: Pick<CallPlan, "method" | "target" | "moment">): () => Promise<void> {
-  let isReached = false
-  const strike = () => {
-    isReached = true
-    return new Promise<never>(() => undefined)
-  }
-  network.plan = { ...call, strike }
-  return async () => {
-    // Looked at, and not told: what is resolved in an object goes on in its context, where others cannot be aborted.
-    for (let tries = 0; tries < 1_000 && !isReached; tries++) await pause(5)
-    expect(isReached).toBe(true)
-    await abortAllDurableObjects()
-  }
-}
-
-/** As time would: alarms go off until it is over. */
-async function settled(handle: Handle, ids: readonly string[]): Promise<string> {
-  for (let tries = 0; tries < 200; tries++) {
-    for (const id of ids) await runDurableObjectAlarm(stubOf(id))
-    const status = await handle.status().catch((error: unknown) => {
-      if (PerdureError.is(error, "UNREACHABLE") || PerdureError.is(error, "NOT_FOUND")) return "unknown"
-      throw error
-    })
-    if (["completed", "failed", "cancelled", "terminated"].includes(status)) return status
-    await pause(10)
-  }
-  throw new Error(`${handle.id} is ${await handle.status()}`)
-}
-
-async function entries(id: string, type: string): Promise<number> {
-  const { entries: all } = await client.get(id).history({ limit: 1_000 })
-  return all.filter((entry) => entry.type === type).length
-}
+import { client, deathAt, entries, moments, pause, settled, stubOf } from "./deaths.ts"
+import { network, runs } from "./faulty-runner.ts"
 
 describe.each(moments)("objects that die %s a call", (moment) => {
   it("start a child once", async () => {

@@ -72,12 +72,73 @@ describe("workerd killed at random moments while 100 instances run", () => {
     }
     let counts: unknown
     for (let tries = 0; tries < 100; tries++) {
-      counts = await workerd.get("/list")
-      if ((counts as { completed?: number }).completed === 2 * instances) break
+      counts = [await workerd.get("/list?workflow=chain"), await workerd.get("/list?workflow=leaf")]
+      if ((counts as { completed?: number }[]).every((one) => one.completed === instances)) break
       await pause(200)
     }
-    expect(counts).toEqual({ completed: 2 * instances })
+    expect(counts).toEqual([{ completed: instances }, { completed: instances }])
     const again = [...told.values()].filter((times) => times > 1).length
     console.log(`${kills} kills; ${again} steps of ${instances * 6} were cut off and done again`)
   })
+})
+
+describe("workerd killed at random moments while instances wait for slots and a schedule fires", () => {
+  // In short the same is told, without real processes, in test/workerd/deaths.test.ts.
+  it.runIf(long)(
+    "a key with limit 5 is never exceeded, each comes to its turn, and each due time starts one",
+    { timeout: long ? 900_000 : 240_000 },
+    async () => {
+      const inside = new Set<string>()
+      const fired = new Map<string, number>()
+      let most = 0
+      const onTold = (instance: string, step: string, isDead: boolean) => {
+        if (step === "fired") fired.set(instance, (fired.get(instance) ?? 0) + 1)
+        if (isDead) return
+        if (step === "enter") inside.add(instance)
+        if (step === "leave") inside.delete(instance)
+        most = Math.max(most, inside.size)
+      }
+      const workerd = new WorkerdProcess({ script, folder, onTold })
+      running = workerd
+      await workerd.start()
+      const insist = async <T>(path: string): Promise<T> => {
+        for (;;) {
+          const answer = await workerd.get(path)
+          if (answer !== undefined) return answer as T
+          await pause(20)
+        }
+      }
+      await insist("/schedule?id=ticking")
+      const ids = Array.from({ length: long ? 200 : 60 }, (_, n) => `l${n}`)
+      const starting = Promise.all(ids.map((id) => insist(`/start-limited?id=${id}`)))
+      for (let kill = 0; kill < kills; kill++) {
+        await pause(100 + Math.random() * 900)
+        const killed = workerd.kill()
+        inside.clear()
+        await killed
+        await workerd.start()
+      }
+      await starting
+      const { started, recent } = await insist<{ started: number; recent: readonly string[] }>("/pause-schedule?id=ticking")
+      expect(started).toBeGreaterThan(0)
+      let counts: unknown
+      let scheduled: Record<string, string> = {}
+      // Nobody asks for anything of theirs: what goes on is woken by alarms.
+      for (let tries = 0; tries < 600; tries++) {
+        counts = await insist("/list?workflow=limited")
+        scheduled = await insist("/scheduled")
+        const statuses = Object.values(scheduled)
+        const isOver = statuses.length === started && statuses.every((status) => status === "completed")
+        if (isOver && (counts as { completed?: number }).completed === ids.length) break
+        await pause(200)
+      }
+      expect(counts).toEqual({ completed: ids.length })
+      expect(most).toBeLessThanOrEqual(5)
+      expect(most).toBeGreaterThan(1)
+      expect(Object.keys(scheduled)).toHaveLength(started)
+      expect(new Set(Object.values(scheduled))).toEqual(new Set(["completed"]))
+      for (const id of recent) expect(scheduled[id]).toBe("completed")
+      expect(new Set(fired.keys())).toEqual(new Set(Object.keys(scheduled)))
+    },
+  )
 })

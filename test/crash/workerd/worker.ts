@@ -30,7 +30,19 @@ const chain = workflow("chain", async (ctx, { n, sleepMs }: { n: number; sleepMs
   return sum + child
 })
 
-export const WorkflowRunner = createWorkflowRunner({ workflows: [chain, leaf] })
+/** At most five of a key are inside at a time. */
+const limited = workflow("limited", { concurrency: { limit: 5, key: ({ key }: { key: string }) => key } }, async (ctx, _input: { key: string }) => {
+  const { id } = ctx.instance
+  await ctx.do("work", async () => {
+    await tell(id, "enter")
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await tell(id, "leave")
+  })
+})
+
+const scheduled = workflow("scheduled", async (ctx, _input: null) => ctx.do("work", () => tell(ctx.instance.id, "fired")))
+
+export const WorkflowRunner = createWorkflowRunner({ workflows: [chain, leaf, limited, scheduled] })
 
 interface Env {
   readonly WORKFLOW_RUNNER: ObjectNamespace
@@ -46,7 +58,24 @@ export default {
       await client.start("chain", { id, input, ifExists: "return" })
       return Response.json({ id })
     }
-    if (pathname === "/list") return Response.json(await client.count({}, "status"))
+    if (pathname === "/start-limited") {
+      await client.start("limited", { id, input: { key: "k" }, ifExists: "return" })
+      return Response.json({ id })
+    }
+    if (pathname === "/schedule") {
+      await client.schedules.create(id, { workflow: "scheduled", every: "400ms", overlap: "allow", input: null, ifExists: "update" })
+      return Response.json({ id })
+    }
+    if (pathname === "/pause-schedule") {
+      await client.schedules.get(id).pause()
+      const { counts, recent } = await client.schedules.get(id).describe()
+      return Response.json({ started: counts.started, recent: recent.map((firing) => firing.id) })
+    }
+    if (pathname === "/scheduled") {
+      const { instances } = await client.list({ workflow: "scheduled", limit: 1_000 })
+      return Response.json(Object.fromEntries(instances.map((instance) => [instance.id, instance.status])))
+    }
+    if (pathname === "/list") return Response.json(await client.count({ workflow: searchParams.get("workflow") ?? "chain" }, "status"))
     const handle = client.get(id)
     const [description, history] = await Promise.all([handle.describe(), handle.history({ limit: 1_000 })])
     return Response.json({ status: description.status, result: description.result, types: history.entries.map(({ type }) => type) })

@@ -20,19 +20,24 @@ export async function bundledWorker(): Promise<string> {
   return chunk.code
 }
 
+/** `isDead`: whoever told it is dead by now. */
+type OnTold = (instance: string, step: string, isDead: boolean) => void
+
 /** One workerd at a time, on one folder. */
 export class WorkerdProcess {
-  readonly #options: { readonly script: string; readonly folder: string; readonly onTold: (instance: string, step: string) => void }
+  readonly #options: { readonly script: string; readonly folder: string; readonly onTold: OnTold }
   #miniflare: Miniflare | undefined
   #pid = 0
+  #life = 0
 
-  constructor(options: { readonly script: string; readonly folder: string; readonly onTold: (instance: string, step: string) => void }) {
+  constructor(options: { readonly script: string; readonly folder: string; readonly onTold: OnTold }) {
     this.#options = options
   }
 
   async start(): Promise<void> {
     const { script, folder, onTold } = this.#options
     const before = childrenNamed("workerd")
+    const life = this.#life
     const miniflare = new Miniflare(
       convertV4MiniflareOptions({
         host: "127.0.0.1",
@@ -43,7 +48,7 @@ export class WorkerdProcess {
         resourcePersistencePath: folder,
         outboundService: (request: { readonly url: string }) => {
           const [, instance = "", step = ""] = new URL(request.url).pathname.split("/")
-          onTold(instance, step)
+          onTold(decodeURIComponent(instance), step, life !== this.#life)
           return new Response("noted")
         },
       }),
@@ -66,6 +71,7 @@ export class WorkerdProcess {
 
   /** At once, whatever it is doing. */
   async kill(): Promise<void> {
+    this.#life++
     process.kill(this.#pid, "SIGKILL")
     await this.#miniflare?.dispose().catch(() => undefined)
     this.#miniflare = undefined

@@ -3,6 +3,9 @@ import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import type { ListFilter } from "perdure"
 import { workflowClient } from "perdure/cloudflare"
 import { afterEach, describe, expect, it } from "vitest"
+import type { IndexShard, IndexUpdate } from "../../src/ports/index-shard.ts"
+import type { InstanceRow } from "../../src/ports/journal-store.ts"
+import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
 import { faults } from "./shard-runner.ts"
 
 const { SHARD_RUNNER } = env as { readonly SHARD_RUNNER: DurableObjectNamespace }
@@ -34,7 +37,45 @@ async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => bool
   }
 }
 
+/** How an instance would tell of itself; several in one call, as they are many. */
+async function tellShards(count: number): Promise<void> {
+  const layout = new ShardLayout({ indexShards: 8 })
+  const byShard = new Map<string, IndexUpdate[]>()
+  for (let at = 0; at < count; at++) {
+    const id = `row-${at}`
+    const row: InstanceRow = {
+      ...{ id, incarnation: `${id}~1`, workflow: "told", version: "1", tags: at % 2 === 0 ? ["even"] : [] },
+      // Some hundreds share a millisecond, and later ones are not always younger.
+      ...{ createdAt: 1_000 + ((at * 7_919) % 40), updatedAt: 2_000, status: at % 3 === 0 ? "completed" : "waiting", run: 1, runPosition: 1 },
+    }
+    const shard = layout.shardOf(id)
+    byShard.set(shard, [...(byShard.get(shard) ?? []), { row, revision: 1, changes: [] }])
+  }
+  expect(byShard.size).toBe(8)
+  await Promise.all(
+    [...byShard].map(async ([name, updates]) => {
+      const shard = stubOf(name) as unknown as IndexShard
+      for (let at = 0; at < updates.length; at += 500) await shard.indexWrite(updates.slice(at, at + 500))
+    }),
+  )
+}
+
 describe("the index of Durable Objects", () => {
+  it("lists 10,000 instances of 8 shards in order through one cursor, either way and by filters", async () => {
+    await tellShards(10_000)
+    const places = (rows: Awaited<ReturnType<typeof listed>>) => rows.map(({ createdAt, id }) => [createdAt, id] as const)
+    const inOrder = (all: ReturnType<typeof places>) => all.toSorted(([a, idA], [b, idB]) => a - b || (idA < idB ? -1 : 1))
+    const oldest = places(await listed({ workflow: "told", limit: 700 }))
+    expect(new Set(oldest.map(([, id]) => id)).size).toBe(10_000)
+    expect(oldest).toEqual(inOrder(oldest))
+    expect(places(await listed({ workflow: "told", limit: 1_000, order: "newest" }))).toEqual(oldest.toReversed())
+    expect(await listed({ workflow: "told", limit: 1_000, tag: "even", status: "completed" })).toHaveLength(1_667)
+    expect(await client().count({ workflow: "told" }, "status")).toEqual({ completed: 3_334, waiting: 6_666 })
+    for (let shard = 0; shard < 8; shard++) {
+      await runInDurableObject(stubOf(`@index:8:${shard}`), (_, { storage }) => void storage.sql.exec("DELETE FROM perdure_index_entry WHERE id LIKE 'row-%'"))
+    }
+  })
+
   it("lists instances with what became of them, and counts them", async () => {
     for (let at = 0; at < 30; at++) await client().start("quick", { id: `quick-${at}`, input: at, tags: [at % 2 === 0 ? "even" : "odd"] })
     await client().start("patient", { id: "patient-1", input: { name: "Ada" } })

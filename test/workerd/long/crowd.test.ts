@@ -1,0 +1,32 @@
+// Ten thousand real instances, each in an object of its own, through the index.
+
+import { type DurableObjectNamespace, env } from "cloudflare:workers"
+import { workflowClient } from "perdure/cloudflare"
+import { expect, it } from "vitest"
+
+const { SHARD_RUNNER } = env as { readonly SHARD_RUNNER: DurableObjectNamespace }
+const client = workflowClient(SHARD_RUNNER)
+const count = 10_000
+const together = 50
+
+it("lists 10,000 instances of 8 shards in order through one cursor", { timeout: 1_500_000 }, async () => {
+  for (let at = 0; at < count; at += together) {
+    await Promise.all(Array.from({ length: together }, (_, next) => client.start("quick", { id: `crowd-${at + next}`, input: at + next })))
+  }
+  for (let tries = 0; tries < 600 && (await client.count({}, "status"))["completed"] !== count; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(await client.count({}, "status")).toEqual({ completed: count })
+  const listed = async (order: "oldest" | "newest") => {
+    const places: [number, string][] = []
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      const page = await client.list({ limit: 500, order, ...(cursor === undefined ? {} : { cursor }) })
+      places.push(...page.instances.map(({ createdAt, id }): [number, string] => [createdAt, id]))
+      cursor = page.cursor
+    }
+    return places
+  }
+  const oldest = await listed("oldest")
+  expect(new Set(oldest.map(([, id]) => id)).size).toBe(count)
+  expect(oldest).toEqual(oldest.toSorted(([a, idA], [b, idB]) => a - b || (idA < idB ? -1 : 1)))
+  expect(await listed("newest")).toEqual(oldest.toReversed())
+})

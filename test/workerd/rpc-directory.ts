@@ -1,0 +1,133 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
+import type { DurableObjectStub } from "cloudflare:workers"
+import type { ObjectNamespace } from "perdure/cloudflare"
+import { decodeAnswer, encodeCall } from "../../src/hosts/cloudflare/object-answers.ts"
+import { type RunnerStub, StubNetwork } from "../../src/hosts/cloudflare/stub-network.ts"
+import type { Directory } from "../../src/ports/directory.ts"
+import type { JournalStore, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
+import type { Store, StoreProvider } from "../../src/ports/store.ts"
+import { EdgeStore } from "../../src/stores/cloudflare/edge-store.ts"
+import { limitName, numbersName } from "../../src/stores/cloudflare/object-name.ts"
+import { ShardedIndex } from "../../src/stores/cloudflare/sharded-index.ts"
+import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
+import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
+import { objectStore } from "../../src/stores/sqlite/object-store.ts"
+import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object-tables.ts"
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const nothing = (): never => {
+  throw new Error("it has no instance of its own")
+}
+
+/**
+ * The store of an object that has no instance itself: all that it is asked for is elsewhere, and goes over RPC. Only turns after the first, which
+ * nobody but the engine in an instance's object writes, are written there, as that engine would.
+ */
+export function rpcDirectory(binding: ObjectNamespace, indexShards: number): StoreProvider {
+  return {
+    name: "over RPC",
+    open: async (context) => {
+      const network = new StubNetwork(() => binding, { limit: limitName, numbers: numbersName })
+      const overview = new ShardedIndex(new ShardLayout({ indexShards }), (name) => network.shard(name))
+      const local = new Proxy({} as Store, { get: () => undefined })
+      const edge = new EdgeStore({ local, own: () => undefined, network, overview, permits: { waitOf: nothing } as never, onWritten: () => undefined })
+      const instances = new Instances(binding, context.now)
+      const journal: Pick<JournalStore, "commit" | "readJournal" | "readInbox"> = {
+        commit: async (turns) => {
+          const outcomes: TurnOutcome[] = []
+          for (const turn of turns) {
+            const [outcome = "lost"] = turn.create ? await edge.journal.commit([turn]) : [await instances.write(turn)]
+            outcomes.push(outcome)
+            instances.known.add(turn.instance)
+          }
+          return outcomes
+        },
+        readJournal: (id, from) => edge.journal.readJournal(id, from),
+        readInbox: (ids) => edge.journal.readInbox(ids),
+      }
+      const directory: Pick<Directory, "deliver" | "get" | "list" | "count" | "remove"> = {
+        deliver: (messages) => edge.directory.deliver(messages),
+        get: (id) => edge.directory.get(id),
+        list: async (filter, page) => {
+          await instances.indexed()
+          return edge.directory.list(filter, page)
+        },
+        count: async (filter, by) => {
+          await instances.indexed()
+          return edge.directory.count(filter, by)
+        },
+        remove: (ids) => instances.remove(ids),
+      }
+      return { journal, directory, close: async () => undefined } as unknown as Store
+    },
+  }
+}
+
+class Instances {
+  readonly known = new Set<string>()
+  readonly #binding: ObjectNamespace
+  readonly #now: () => number
+
+  constructor(binding: ObjectNamespace, now: () => number) {
+    this.#binding = binding
+    this.#now = now
+  }
+
+  #stub(id: string): DurableObjectStub {
+    return this.#binding.get(this.#binding.idFromName(id) as never) as DurableObjectStub
+  }
+
+  async write(turn: Turn): Promise<TurnOutcome> {
+    const stub = this.#stub(turn.instance)
+    const outcome = await runInDurableObject(stub, async (_, { storage }) => {
+      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), this.#now)
+      const store = await objectStore(storage, tables.outlet).open({ now: this.#now, log: silent, role: "client" })
+      return (await store.journal.commit([turn]))[0] ?? "lost"
+    })
+    // What its engine has in memory is of before.
+    await evictDurableObject(stub)
+    return outcome
+  }
+
+  /** The index is a moment behind. */
+  async indexed(): Promise<void> {
+    await Promise.all(
+      [...this.known].map(async (id) => {
+        for (let tries = 0; tries < 400 && (await this.#hasNews(id)); tries++) {
+          if (tries % 10 === 5) await runDurableObjectAlarm(this.#stub(id))
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      }),
+    )
+  }
+
+  #hasNews(id: string): Promise<boolean> {
+    return runInDurableObject(this.#stub(id), (_, { storage }) => {
+      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), this.#now)
+      if (!tables.isThere()) return false
+      const { wanted, removed } = tables.indexNews()
+      return wanted !== undefined || removed !== undefined
+    })
+  }
+
+  /** Those that have ended, as a client deletes them. */
+  async remove(ids: readonly string[]): Promise<readonly string[]> {
+    const removed: string[] = []
+    for (const id of ids) {
+      const isRemoved = await this.#delete(id).then(
+        () => true,
+        (error: { code?: string }) => {
+          if (error.code === "NOT_FOUND" || error.code === "NOT_ENDED") return false
+          throw error
+        },
+      )
+      if (isRemoved) removed.push(id)
+    }
+    return removed
+  }
+
+  /** Without the check of a client: the ids of cases are wilder than those of users. */
+  async #delete(id: string): Promise<void> {
+    decodeAnswer(await (this.#stub(id) as unknown as RunnerStub).ask(id, "delete", encodeCall([])))
+  }
+}

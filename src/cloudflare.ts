@@ -8,7 +8,7 @@ import { StoredLimits } from "./engine/limit-control.ts"
 import { declaredLimits, declaredNumbers } from "./engine/flow-control.ts"
 import { WorkflowRegistry } from "./engine/registry.ts"
 import { type EngineOptions, engineSettings } from "./engine/settings.ts"
-import { ObjectClient } from "./hosts/cloudflare/object-client.ts"
+import { type EdgeClient, ObjectClient } from "./hosts/cloudflare/object-client.ts"
 import { InstanceObject } from "./hosts/cloudflare/instance-object.ts"
 import { objectLimits } from "./hosts/cloudflare/object-limits.ts"
 import { ObjectSchedules } from "./hosts/cloudflare/object-schedules.ts"
@@ -139,7 +139,7 @@ export function createWorkflowRunner({
 }
 
 /** A client of the instances behind the binding. */
-export function workflowClient(binding: ObjectNamespace): Client {
+export function workflowClient(binding: ObjectNamespace): EdgeClient {
   const network = new StubNetwork(() => binding, objectNames)
   const overview = new IndexOverview(async () => {
     const layout = new ShardLayout(await client.layout())
@@ -198,5 +198,5 @@ export type { CreateOptions, WorkflowClass } from "./dialects/class/base-workflo
 export type { ClassStepOptions, Step, StepDefaults, StepFunction, StepRetries } from "./dialects/class/step.ts"
 export type { WorkerApp, WorkerAppOptions, WorkerHttpOptions } from "./http/worker-app.ts"
 export type { ObjectNamespace } from "./hosts/cloudflare/platform.ts"
-export type { EdgeStartOptions } from "./hosts/cloudflare/object-client.ts"
+export type { EdgeClient, EdgeStartOptions } from "./hosts/cloudflare/object-client.ts"
 export type { DeliverRequest, InitializeRequest, WorkflowRunnerClass, WorkflowRunnerObject } from "./hosts/cloudflare/workflow-runner.ts"

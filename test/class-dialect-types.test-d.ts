@@ -19,6 +19,8 @@ interface Events {
 class Onboarding extends BaseWorkflow<Payload, number, Events> {
   static readonly type = "onboarding" as const
   static readonly events = { approval: eventSchema<{ approved: boolean }>(), ping: eventSchema() }
+  // As people write it: without `as const`.
+  static defaults = { retries: { limit: 2, delay: "500ms", backoff: "exponential" as const }, timeout: "1m" }
 
   async run(step: Step<Events>, payload: Payload): Promise<number> {
     exactly<string>()(payload.name)

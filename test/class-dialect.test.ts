@@ -187,6 +187,19 @@ describe("what is wrong is told", () => {
     expect(() => None.definition()).toThrow(expect.objectContaining({ code: "BAD_OPTION", message: expect.stringContaining("all attempts") as string }))
   })
 
+  it("a duration of defaults that is none", () => {
+    class Sometime extends BaseWorkflow {
+      static readonly type = "sometime"
+      static defaults: { retries?: { delay: string }; timeout?: string } = { retries: { delay: "soon" } }
+      async run(): Promise<void> {}
+    }
+    class Whenever extends Sometime {
+      static override defaults = { timeout: "5 fortnights" }
+    }
+    expect(() => Sometime.definition()).toThrow(expect.objectContaining({ message: expect.stringContaining("soon") as string }))
+    expect(() => Whenever.definition()).toThrow(expect.objectContaining({ message: expect.stringContaining("5 fortnights") as string }))
+  })
+
   it("an option of retries that there is not", () => {
     class Misspelt extends BaseWorkflow {
       static readonly type = "misspelt"

@@ -165,6 +165,7 @@ const surfaces: Record<string, Surface> = {
       "ClassStepOptions",
       "CreateOptions",
       "DeliverRequest",
+      "EdgeClient",
       "EdgeStartOptions",
       "InitializeRequest",
       "ObjectNamespace",

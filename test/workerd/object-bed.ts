@@ -188,6 +188,14 @@ export class ObjectBed {
     return (cursor) => this.client.changes(cursor)
   }
 
+  get schedules(): Client["schedules"] {
+    return this.client.schedules
+  }
+
+  get limits(): Client["limits"] {
+    return this.client.limits
+  }
+
   async sendEvent(id: string, type: string, payload?: unknown, options?: { readonly eventId?: string }): Promise<void> {
     await this.#handle(id).sendEvent(type, payload, options)
     await this.settle()

@@ -136,7 +136,7 @@ interface Events {
 export class OnboardingWorkflow extends BaseWorkflow<Payload, string, Events> {
   static readonly type = "onboarding" as const
   static readonly events = { approval: eventSchema<{ approved: boolean }>() }
-  static readonly defaults = { retries: { limit: 2, delay: 1, backoff: "constant" } } as const
+  static defaults = { retries: { limit: 2, delay: "1ms", backoff: "constant" as const } }
 
   async run(step: Step<Events>, { name }: Payload): Promise<string> {
     const { id } = this.ctx.instance

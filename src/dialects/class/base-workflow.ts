@@ -1,10 +1,11 @@
 import type { Context } from "../../core/context.ts"
+import { durationMs } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { Status } from "../../core/status.ts"
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
 import { type AnyWorkflow, type EventMap, type Workflow, workflow } from "../../core/workflow.ts"
 import type { Client, ControlResult, EventArguments, Handle, StartOptions, TerminateOptions } from "../../engine/client.ts"
-import { ContextStep, type Step, type StepDefaults, toRetry } from "./step.ts"
+import { ContextStep, type Step, type StepDefaults, type StepRetries, toRetry } from "./step.ts"
 
 /**
  * A workflow as a class. `static type` is its name; `run` is its code, on an object of the class that is made anew whenever the code
@@ -28,7 +29,8 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     const known = definitions.get(this)
     if (known) return known as Workflow<P, R, E>
     if (typeof this.type !== "string") throw new PerdureError("BAD_OPTION", `class ${this.name} has no type; write static type = "…" as const`)
-    const { events, defaults = {}, version } = this
+    const { events, version } = this
+    const defaults = checked(this.defaults)
     const options = {
       ...(version === undefined ? undefined : { version }),
       ...(events === undefined ? undefined : { events: events as Record<string, StandardSchemaV1> }),
@@ -94,7 +96,13 @@ export interface WorkflowClass<Payload, Result, Events> extends Pick<typeof Base
   /** Default `"1"`. An instance keeps the version that it was started with. */
   readonly version?: string
   readonly events?: { readonly [K in keyof Events]: StandardSchemaV1<unknown, Events[K]> }
-  readonly defaults?: StepDefaults
+  readonly defaults?: WrittenDefaults
+}
+
+/** As a class writes them. Without `as const` a duration is any text to the compiler; what is none is refused when the class is first used. */
+interface WrittenDefaults {
+  readonly retries?: Omit<StepRetries, "delay"> & { readonly delay?: number | string }
+  readonly timeout?: number | string
 }
 
 export interface CreateOptions<Payload> extends Omit<StartOptions<Payload>, "input" | "version"> {
@@ -107,6 +115,14 @@ export type CreateArguments<Payload> = undefined extends Payload
   : [Payload] extends [void]
     ? [options?: CreateOptions<Payload>]
     : [options: CreateOptions<Payload> & { readonly payload: Payload }]
+
+function checked(written: WrittenDefaults = {}): StepDefaults {
+  const defaults = written as StepDefaults
+  const { retries, timeout } = defaults
+  if (retries?.delay !== undefined) durationMs(retries.delay, "defaults.retries.delay")
+  if (timeout !== undefined) durationMs(timeout, "defaults.timeout")
+  return defaults
+}
 
 const definitions = new WeakMap<object, AnyWorkflow>()
 

@@ -34,9 +34,20 @@ import { stubOf } from "./stub-network.ts"
 /** No instance can have this name; whatever object has it knows the code, and keeps nothing. */
 const anyObject = "$code"
 
-export interface EdgeStartOptions<In> extends StartOptions<In> {
+interface Where {
   /** Where the instance is to live, such as `"weur"`; the platform takes it as a wish. */
   readonly locationHint?: string
+}
+
+export interface EdgeStartOptions<In> extends StartOptions<In>, Where {}
+
+/** A client that can also say where an instance is to live. */
+export interface EdgeClient extends Client {
+  start<In, Out, Events, Sent>(
+    workflow: Workflow<In, Out, Events, Sent>,
+    ...options: StartArguments<NoInfer<In>> extends [infer Options] ? [options: Options & Where] : [options?: StartOptions<NoInfer<In>> & Where]
+  ): Promise<Handle<Out, Sent>>
+  start(workflow: string, options?: EdgeStartOptions<unknown>): Promise<Handle>
 }
 
 /** What is asked of all instances together, and of what is no instance. */

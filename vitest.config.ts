@@ -54,7 +54,7 @@ export default defineConfig({
       }),
       project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 300_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),
-      project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 120_000, hookTimeout: 60_000 }),
+      project("crash", { include: ["test/crash/**/*.test.ts"], exclude: [chaos], testTimeout: long ? 3_600_000 : 240_000, hookTimeout: 60_000 }),
       project("chaos", { include: [chaos] }),
       // Compares times: alone, and only in `npm run test:long`.
       project("scale", { include: ["test/scale/*.test.ts"], testTimeout: 600_000 }),

@@ -57,7 +57,8 @@ describe("a step that kills its process", () => {
 
   it("does not count crashes against an instance that gets on between them", async () => {
     const { engine } = bed.load
-    const ms = Array.from({ length: 24 }, () => 100)
+    // More than are done in all these lives, also where a kill comes late.
+    const ms = Array.from({ length: 40 }, () => 100)
     await engine.start("long", { id: "long", version: "1", input: { ms } })
     for (let kill = 0; kill < maxRecoveries + 3; kill++) {
       const before = await completedSteps("long")
@@ -67,7 +68,7 @@ describe("a step that kills its process", () => {
       await worker.kill()
     }
     bed.spawn({ maxRecoveries })
-    expect(await engine.get("long").result({ timeout: "10s" })).toBe(ms.length)
+    expect(await engine.get("long").result({ timeout: "30s" })).toBe(ms.length)
     const recoveries = (await wholeHistory(engine, "long")).filter(({ type }) => type === "recovered")
     expect(recoveries.length).toBe(maxRecoveries + 3)
   })

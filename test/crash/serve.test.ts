@@ -67,7 +67,7 @@ it("a second start on the same file goes on with what a killed one left", async 
   const first = new ServerProcess("again.db")
   const firstUrl = await first.url()
   await call(firstUrl, "/workflows", { type: "order", id: "mine", payload: { items: ["lamp"] } })
-  await becomes(firstUrl, "/workflows/mine", "waiting", 2_000)
+  await becomes(firstUrl, "/workflows/mine", "waiting", 15_000)
   first.kill("SIGKILL")
   expect(await first.exits()).toBe("SIGKILL")
   const second = new ServerProcess("again.db")

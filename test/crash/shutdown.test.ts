@@ -45,7 +45,8 @@ describe("a worker that is asked to end", () => {
     await delay(300)
     const askedAt = performance.now()
     expect(await worker.kill("SIGTERM")).toEqual({ code: 0, signal: null })
-    expect(performance.now() - askedAt).toBeLessThan(1_500)
+    expect(performance.now() - askedAt).toBeLessThan(5_000)
+    // Had it gone on with them, those of the shortest steps would be over.
     expect(await engine.count({}, "status")).toEqual({ running: works.length })
 
     bed.spawn()

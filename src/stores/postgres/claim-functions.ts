@@ -78,6 +78,20 @@ export function claimFunctions(s: string): readonly string[] {
   ]
 }
 
+/**
+ * The locks of flow control, in one order, and then what limits these workflows have: read behind the locks, as each statement of a function
+ * sees what was committed before it. One row at least, which has the time.
+ */
+export function lockFlowFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.lock_flow(of_workflows text[], place text)
+  RETURNS TABLE (now bigint, workflow text, name text, max bigint, per_ms bigint, set_max bigint, set_per_ms bigint) LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_advisory_xact_lock(l.hash) FROM (SELECT DISTINCT hashtextextended(place || '/' || w, 1) AS hash FROM unnest(of_workflows) w ORDER BY 1) l;
+    RETURN QUERY SELECT ${s}.now_ms(), l.workflow::text, l.name::text, l.max, l.per_ms, l.set_max, l.set_per_ms
+    FROM (SELECT 1) one LEFT JOIN ${s}.limits l ON l.workflow = ANY (of_workflows);
+  END $$`
+}
+
 /** What was running when its owner went must go on somewhere: it is due at once. */
 export function disownFunction(s: string): string {
   return `CREATE OR REPLACE FUNCTION ${s}.disown(owners text[], as_crashed boolean, only_ids text[], with_limits text[], now bigint) RETURNS bigint[] LANGUAGE plpgsql ${byIndex} AS $$
@@ -134,10 +148,12 @@ export function removeFunction(s: string): string {
 }
 
 /**
- * Undone where `undone` is true: something with limits is due, or was of a worker that is dead. The order in which these are looked for says by which
- * index: nothing else would, to a planner that takes all for few.
+ * Undone where `undone` is true: something with limits is due that has not all its slots, or was of a worker that is dead. What has them is let in
+ * already, and to claim it changes nothing about them. The order in which these are looked for says by which index: nothing else would, to a
+ * planner that takes all for few.
  */
 export function claimFunction(s: string): string {
+  const isIn = "(i.limits IS NULL OR (i.parked_on IS NULL AND i.held = json_array_length(i.limits::json)))"
   return `CREATE OR REPLACE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], queues text[], most integer, lease_ms bigint, only_ids text[])
   RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql ${byIndex} AS $$
   DECLARE
@@ -157,7 +173,7 @@ export function claimFunction(s: string): string {
     IF EXISTS (
       SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue) CROSS JOIN LATERAL (
         SELECT 1 FROM ${s}.instance i
-        WHERE i.workflow = f.workflow AND i.version = f.version AND i.limits IS NOT NULL AND i.claimable_at <= now
+        WHERE i.workflow = f.workflow AND i.version = f.version AND i.limits IS NOT NULL AND i.claimable_at <= now AND NOT ${isIn}
           AND (f.queue IS NULL OR i.queue = f.queue) AND (only_ids IS NULL OR i.id = ANY (only_ids)) ORDER BY i.claimable_at LIMIT 1
       ) l
     ) THEN
@@ -170,7 +186,7 @@ export function claimFunction(s: string): string {
         WHERE EXISTS (
           SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue)
           WHERE i.workflow = f.workflow AND i.version = f.version AND (f.queue IS NULL OR i.queue = f.queue) OFFSET 0
-        ) AND i.id = ANY (only_ids) AND i.claimable_at <= now AND i.limits IS NULL
+        ) AND i.id = ANY (only_ids) AND i.claimable_at <= now AND ${isIn}
         ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE OF i SKIP LOCKED
       );
     ELSE
@@ -178,7 +194,7 @@ export function claimFunction(s: string): string {
         found_ids := found_ids || ARRAY(
           SELECT i.id FROM ${s}.instance i
           WHERE i.workflow = lot.workflow AND i.version = lot.version AND i.queue = lot.queue AND i.priority = lot.priority
-            AND i.claimable_at <= now AND i.limits IS NULL
+            AND i.claimable_at <= now AND ${isIn}
           ORDER BY i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE SKIP LOCKED
         );
       END LOOP;

@@ -27,19 +27,7 @@ export class FlowSession {
   }
 
   static async begin(queries: Queries, schema: string, workflows: readonly string[]): Promise<FlowSession> {
-    const names = [...new Set(workflows)].map(toText).toSorted()
-    await queries.all(
-      "flow-lock",
-      `SELECT pg_advisory_xact_lock(l.hash) FROM (SELECT DISTINCT hashtextextended($2 || '/' || w, 1) AS hash FROM unnest($1::text[]) w ORDER BY 1) l`,
-      names,
-      schema,
-    )
-    const rows = await queries.all(
-      "flow-numbers",
-      `SELECT ${schema}.now_ms() AS now, l.workflow, l.name, l.max, l.per_ms, l.set_max, l.set_per_ms
-      FROM (SELECT 1) one LEFT JOIN ${schema}.limits l ON l.workflow = ANY ($1)`,
-      names,
-    )
+    const rows = await queries.all("flow-lock", `SELECT * FROM ${schema}.lock_flow($1, $2) l`, [...new Set(workflows)].map(toText), schema)
     const numbers = new Map<string, LimitNumbers>()
     for (const row of rows) if (row["name"] !== null) numbers.set(`${text(row, "workflow")}/${text(row, "name")}`, setNumbers(row) ?? declaredNumbers(row))
     return new FlowSession(queries, schema, integer(rows[0] ?? {}, "now"), numbers)
@@ -56,6 +44,17 @@ export class FlowSession {
       "flow-records",
       `SELECT ${recordColumns} FROM ${this.#schema}.instance i WHERE i.key = ANY ($1::bigint[]) AND i.limits IS NOT NULL`,
       keys,
+    )
+    return rows.map(toRecord)
+  }
+
+  /** Of these instances, those that have limits. */
+  async recordsOf(ids: readonly string[]): Promise<StoredFlowRecord[]> {
+    if (ids.length === 0) return []
+    const rows = await this.#queries.all(
+      "flow-records-of",
+      `SELECT ${recordColumns} FROM ${this.#schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL`,
+      ids.map(toText),
     )
     return rows.map(toRecord)
   }
@@ -91,32 +90,27 @@ export class FlowSession {
     const keys = [...limitKeys].map(toText)
     const states = await this.#queries.all(
       "flow-keys",
-      `SELECT k.key AS limit_key, u.used, u.holder, r.tat FROM unnest($1::text[]) AS k (key)
+      `SELECT k.key AS limit_key, u.used, r.tat, (SELECT row_to_json(h) FROM (SELECT ${recordColumns} FROM ${s}.instance i WHERE i.key = u.holder) h) AS holder, (
+        SELECT json_agg(l ORDER BY l.parked_priority DESC, l.parked_seq) FROM (
+          SELECT ${recordColumns} FROM ${s}.instance i WHERE i.parked_on = k.key ORDER BY i.parked_priority DESC, i.parked_seq LIMIT $2
+        ) l
+      ) AS line
+      FROM unnest($1::text[]) AS k (key)
       CROSS JOIN LATERAL (SELECT count(*) AS used, min(s.instance) AS holder FROM ${s}.slot s WHERE s.limit_key = k.key) u
       LEFT JOIN ${s}.rate r ON r.limit_key = k.key`,
       keys,
-    )
-    const lines = await this.#queries.all(
-      "flow-lines",
-      `SELECT l.* FROM unnest($1::text[]) AS k (key) CROSS JOIN LATERAL (
-        SELECT ${recordColumns} FROM ${s}.instance i WHERE i.parked_on = k.key ORDER BY i.parked_priority DESC, i.parked_seq LIMIT $2
-      ) l`,
-      keys,
       places,
     )
-    const holders = new Map((await this.records(states.flatMap((row) => optionalInteger(row, "holder") ?? []))).map((record) => [record.key, record]))
-    const records = lines.map(toRecord)
     for (const row of states) {
-      const limitKey = text(row, "limit_key")
-      const line = records.filter(({ parkedOn }) => parkedOn === limitKey)
+      const line = ((row["line"] ?? []) as PgRow[]).map(toRecord)
       const read: ReadKey = {
         used: integer(row, "used"),
-        holder: holders.get(optionalInteger(row, "holder") ?? -1),
+        holder: row["holder"] === null ? undefined : toRecord(row["holder"] as PgRow),
         tat: optionalInteger(row, "tat"),
         line,
         isWholeLine: line.length < places,
       }
-      this.#reading.keys.set(limitKey, read)
+      this.#reading.keys.set(text(row, "limit_key"), read)
     }
   }
 
@@ -125,25 +119,6 @@ export class FlowSession {
     this.letIn.push(...draft.letIn)
     this.#reading.seq = undefined
     this.#reading.keys.clear()
-    const pairs = (sets: ReadonlyMap<string, ReadonlySet<number>>) =>
-      [...sets].flatMap(([limitKey, keys]) => Array.from(keys, (key) => [toText(limitKey), key] as const))
-    const given = pairs(draft.given)
-    const taken = pairs(draft.taken)
-    const columns = (rows: readonly (readonly [string, number])[]) => [rows.map(([limitKey]) => limitKey), rows.map(([, key]) => key)]
-    if (given.length > 0) {
-      await this.#queries.all(
-        "flow-give",
-        `DELETE FROM ${s}.slot s USING unnest($1::text[], $2::bigint[]) AS g (limit_key, instance) WHERE s.limit_key = g.limit_key AND s.instance = g.instance`,
-        ...columns(given),
-      )
-    }
-    if (taken.length > 0) {
-      await this.#queries.all(
-        "flow-take",
-        `INSERT INTO ${s}.slot (limit_key, instance) SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT DO NOTHING`,
-        ...columns(taken),
-      )
-    }
     if (draft.tats.size > 0) {
       // One that is over says nothing more. Some go with each that is written: they become fewer.
       await this.#queries.all(
@@ -160,9 +135,10 @@ export class FlowSession {
     await this.#save(draft)
   }
 
-  async #save({ saved, dueNow }: FlowDraft): Promise<void> {
+  async #save({ saved, dueNow, given, taken }: FlowDraft): Promise<void> {
     const records = [...new Set([...saved, ...dueNow])]
-    if (records.length === 0) return
+    const [freed, held] = [slotColumns(given), slotColumns(taken)]
+    if (records.length === 0 && freed[0].length === 0 && held[0].length === 0) return
     const parked = <T>(pick: (record: StoredFlowRecord) => T) => records.map((record) => (record.parkedOn === undefined ? null : (pick(record) ?? null)))
     await this.#queries.all(
       "flow-save",
@@ -171,6 +147,11 @@ export class FlowSession {
           AS g (key, held, paid, parked_on, parked_priority, parked_seq, parked_until, is_due)
       ), locked AS MATERIALIZED (
         SELECT i.key FROM ${this.#schema}.instance i WHERE i.key = ANY ($1::bigint[]) ORDER BY i.id FOR NO KEY UPDATE
+      ), free AS (
+        DELETE FROM ${this.#schema}.slot s USING unnest($10::text[], $11::bigint[]) AS f (limit_key, instance)
+        WHERE s.limit_key = f.limit_key AND s.instance = f.instance
+      ), held AS (
+        INSERT INTO ${this.#schema}.slot (limit_key, instance) SELECT * FROM unnest($12::text[], $13::bigint[]) ON CONFLICT DO NOTHING
       )
       UPDATE ${this.#schema}.instance i SET held = g.held, paid = g.paid, parked_on = g.parked_on, parked_priority = g.parked_priority,
         parked_seq = g.parked_seq, parked_until = g.parked_until, due_at = CASE WHEN g.is_due THEN $9 ELSE i.due_at END
@@ -184,8 +165,15 @@ export class FlowSession {
       parked(({ parkedUntil }) => parkedUntil),
       records.map((record) => dueNow.has(record)),
       this.now,
+      ...freed,
+      ...held,
     )
   }
+}
+
+function slotColumns(slots: ReadonlyMap<string, ReadonlySet<number>>): readonly [string[], number[]] {
+  const pairs = [...slots].flatMap(([limitKey, keys]) => Array.from(keys, (key) => [toText(limitKey), key] as const))
+  return [pairs.map(([limitKey]) => limitKey), pairs.map(([, key]) => key)]
 }
 
 export function declaredNumbers(row: PgRow): LimitNumbers {

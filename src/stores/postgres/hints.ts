@@ -2,7 +2,7 @@ import { isTerminal } from "../../core/status.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import type { Hint } from "../../ports/store.ts"
 import type { Logger } from "../../ports/host.ts"
-import { fromPayload, toHint, toPayload } from "./hint-flags.ts"
+import { fromPayload, idsOf, toHint, toPayload } from "./hint-flags.ts"
 import { Coalesced } from "./coalesced.ts"
 import { Ear, type NotifyingClient } from "./ear.ts"
 import { Poll } from "./poll.ts"
@@ -26,6 +26,7 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
  *
  *   w  there may be something to claim, or to read: for workers
  *   e  something has ended: for whoever waits for it. With ids behind it, only these
+ *   l  these, by their ids, were let in by flow control: for workers, who need look for nothing else
  *   a  an update was answered, or a run is over
  *   c  something was written to a journal: only while somebody follows
  *   f  somebody follows
@@ -44,6 +45,9 @@ export class Hints {
   readonly #poll = new Poll(() => this.notice())
   readonly #in = new Coalesced(async (flags) => {
     if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
+    const letIn = idsOf(flags, "l")
+    if (letIn.length > 0) this.onLetIn(letIn)
+    if ([...flags].every((flag) => flag.startsWith("l"))) return
     const hint = toHint(flags)
     for (const listener of this.#listeners) listener(hint)
   })
@@ -73,6 +77,14 @@ export class Hints {
   listen(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Others have let these in. */
+  onLetIn: (ids: readonly string[]) => void = () => undefined
+
+  /** These were let in, and can be claimed by others. */
+  letIn(ids: readonly string[]): void {
+    for (const id of ids) this.#out.add(`l${id}`)
   }
 
   /** Something can be claimed or read by others. */

@@ -12,6 +12,13 @@ export class PostgresFlow {
   constructor(database: Database, hints: Hints) {
     this.#database = database
     this.#hints = hints
+    hints.onLetIn = (ids) => this.news.tell(ids)
+  }
+
+  /** They were let in: to whoever is here, and to others. */
+  tell(letIn: readonly string[]): void {
+    this.#hints.letIn(letIn)
+    this.news.tell(letIn)
   }
 
   /** `workflows` says, before anything is locked, which workflows' instances with limits it is about. */
@@ -31,10 +38,7 @@ export class PostgresFlow {
       })
     } finally {
       // Also where the answer to the commit was lost: they may be let in.
-      if (letIn.length > 0) {
-        this.#hints.work()
-        this.news.tell(letIn)
-      }
+      this.tell(letIn)
     }
   }
 }

@@ -120,10 +120,7 @@ class PostgresTransaction implements ClientTransaction {
   #tell(turn: Turn): void {
     const { hints, flow } = this.#tables
     hints.turns([turn])
-    if (this.#letIn.length > 0) {
-      hints.work()
-      flow.news.tell(this.#letIn)
-    }
+    flow.tell(this.#letIn)
   }
 
   async rollBack(): Promise<void> {

@@ -1,8 +1,8 @@
 import { batchFunctions } from "./batch-functions.ts"
-import { claimFunctions, claimFunction, disownFunction, removeFunction } from "./claim-functions.ts"
+import { claimFunctions, claimFunction, disownFunction, lockFlowFunction, removeFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
-import { takeUniqueFunction, turnFunctions } from "./turn-functions.ts"
+import { takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions } from "./read-functions.ts"
 
 /**
@@ -189,6 +189,7 @@ export const migrations: readonly Migration[] = [
     compatible: 1,
     statements: (s) => [claimFunction(s), disownFunction(s), removeFunction(s), takeUniqueFunction(s), ...readFunctions(s)],
   },
+  { version: 3, compatible: 1, statements: (s) => [claimFunction(s), lockFlowFunction(s), writeTurnFunction(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -91,12 +91,7 @@ export class TurnCommitter {
     const { schema } = this.#database
     if (session === undefined) return writeTurns(queries, schema, turns, false)
     // What they were in before counts.
-    const rows = await queries.all(
-      "flow-of-turns",
-      `SELECT i.key, i.id FROM ${schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL`,
-      turns.filter(({ state, create }) => state !== undefined && create === undefined).map(({ instance }) => toText(instance)),
-    )
-    const before = await session.records(rows.map((row) => Number(row["key"])))
+    const before = await session.recordsOf(turns.filter(({ state, create }) => state !== undefined && create === undefined).map(({ instance }) => instance))
     const ofId = new Map(before.map((record) => [record.id, record]))
     const written = await writeTurns(queries, schema, turns, true)
     const settled = turns.flatMap(({ instance, state }, at) => {

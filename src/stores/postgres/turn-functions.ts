@@ -1,3 +1,5 @@
+const ended = `('completed', 'failed', 'cancelled', 'terminated')`
+
 /**
  * Single turns, of which a batch has few: batch-functions.ts. All effects of a turn hang on its journal row being inserted. What a turn has
  * beyond that row comes as JSON:
@@ -8,7 +10,6 @@
  *   consumed, inboxSeen, discardInbox, ifQueued, sends, blobs, tags, memo: as in the port
  */
 export function turnFunctions(s: string): readonly string[] {
-  const ended = `('completed', 'failed', 'cancelled', 'terminated')`
   return [
     `CREATE FUNCTION ${s}.is_recorded(of_id text, of_incarnation text, of_position bigint, of_turn text) RETURNS boolean LANGUAGE sql STABLE AS $$
       SELECT EXISTS (
@@ -35,103 +36,7 @@ export function turnFunctions(s: string): readonly string[] {
       END IF;
       RETURN true;
     END $$`,
-    // 'written', 'recorded' (it was sent again), 'lost', or 'flow': only under the locks of flow control.
-    `CREATE FUNCTION ${s}.write_turn(
-      of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text, of_by text,
-      x jsonb, new_key bigint, new_seq bigint, with_flow boolean, now bigint
-    ) RETURNS text LANGUAGE plpgsql AS $$
-    DECLARE
-      it record;
-      has_state boolean := x ? 'status';
-      uniques jsonb;
-      may_write boolean := true;
-    BEGIN
-      IF x ? 'workflow' THEN
-        -- Without a key: the batch could not create it.
-        may_write := new_key IS NOT NULL;
-        IF may_write AND x ? 'within' AND NOT EXISTS (
-          SELECT 1 FROM ${s}.instance i WHERE i.id = x->'within'->>'instance' AND i.incarnation = x->'within'->>'incarnation'
-            AND i.run = (x->'within'->>'run')::bigint AND i.status NOT IN ${ended}
-        ) THEN may_write := false; END IF;
-        IF may_write AND x ? 'uniques' THEN
-          uniques := (x->>'uniques')::jsonb;
-          IF EXISTS (SELECT 1 FROM ${s}.instance i WHERE i.id = of_id) THEN
-            may_write := false;
-          ELSE
-            BEGIN
-              may_write := ${s}.create_instance(new_key, of_id, of_incarnation, of_at, x);
-              IF may_write AND NOT ${s}.take_unique(uniques, new_key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
-            EXCEPTION WHEN SQLSTATE 'PD001' THEN
-              RETURN 'lost';
-            END;
-          END IF;
-        ELSIF may_write THEN
-          may_write := ${s}.create_instance(new_key, of_id, of_incarnation, of_at, x);
-        END IF;
-        IF NOT may_write THEN
-          RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
-        END IF;
-        INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
-        VALUES (new_key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
-          CASE WHEN x ? 'blobs' THEN ARRAY(SELECT b FROM jsonb_array_elements_text(x->'blobs') WITH ORDINALITY AS given (b, n) ORDER BY n) END);
-      ELSE
-        SELECT i.key, i.status, i.owner, i.limits IS NOT NULL AS has_limits, i.uniques INTO it
-        FROM ${s}.instance i WHERE i.id = of_id AND i.incarnation = of_incarnation FOR NO KEY UPDATE;
-        IF NOT FOUND THEN RETURN 'lost'; END IF;
-        IF it.has_limits AND has_state AND NOT with_flow THEN RETURN 'flow'; END IF;
-        may_write := of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = it.key ORDER BY j.position DESC LIMIT 1), 1)
-          AND (NOT it.has_limits OR of_by IS NULL OR it.owner IS NOT DISTINCT FROM of_by)
-          AND (NOT x ? 'ifQueued' OR (it.status = 'queued' AND it.owner IS NULL))
-          AND (NOT x ? 'inboxSeen' OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq > (x->>'inboxSeen')::bigint));
-        IF may_write AND it.uniques IS NOT NULL AND has_state AND it.status IN ${ended} AND x->>'status' NOT IN ${ended} THEN
-          -- A restart needs what it gave back.
-          SELECT jsonb_agg(u) INTO uniques FROM jsonb_array_elements(it.uniques::jsonb) u WHERE u->>'kind' = 'singleton';
-          IF uniques IS NOT NULL THEN
-            BEGIN
-              IF NOT ${s}.take_unique(uniques, it.key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
-            EXCEPTION WHEN SQLSTATE 'PD001' THEN
-              may_write := false;
-            END;
-          END IF;
-        END IF;
-        IF may_write THEN
-          INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
-          VALUES (it.key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
-            CASE WHEN x ? 'blobs' THEN ARRAY(SELECT b FROM jsonb_array_elements_text(x->'blobs') WITH ORDINALITY AS given (b, n) ORDER BY n) END)
-          ON CONFLICT DO NOTHING;
-          may_write := FOUND;
-        END IF;
-        IF NOT may_write THEN
-          RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
-        END IF;
-        IF x ? 'consumed' THEN
-          DELETE FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq IN (SELECT c::bigint FROM jsonb_array_elements_text(x->'consumed') c);
-        END IF;
-        IF x ? 'discardInbox' THEN
-          DELETE FROM ${s}.inbox m WHERE m.instance = it.key;
-        END IF;
-        IF x ? 'consumed' OR x ? 'discardInbox' THEN
-          PERFORM ${s}.remark(it.key, now);
-        END IF;
-        IF x ? 'tags' OR x ? 'memo' THEN
-          PERFORM ${s}.annotate(it.key, x, of_at);
-        END IF;
-        IF has_state THEN
-          UPDATE ${s}.instance i SET
-            status = x->>'status', phase = x->>'phase', due_at = (x->>'dueAt')::bigint, owner = x->>'owner', run = (x->>'run')::bigint,
-            run_position = (x->>'runPosition')::bigint, end_position = (x->>'endPosition')::bigint, updated_at = of_at, crashed = false,
-            deadline_at = CASE WHEN it.has_limits THEN (x->>'deadlineAt')::bigint ELSE i.deadline_at END
-          WHERE i.key = it.key;
-          IF it.uniques IS NOT NULL AND x->>'status' IN ${ended} THEN
-            DELETE FROM ${s}.unique_key k USING jsonb_array_elements(it.uniques::jsonb) u
-            WHERE k.kind = u->>'kind' AND k.key = u->>'key' AND k.instance = it.key;
-          ELSIF it.uniques IS NOT NULL AND x->>'status' <> 'queued' AND it.status NOT IN ${ended} THEN
-            PERFORM ${s}.free_debounce(it.uniques, it.key);
-          END IF;
-        END IF;
-      END IF;
-      RETURN 'written';
-    END $$`,
+    writeTurnFunction(s),
     `CREATE FUNCTION ${s}.annotate(of_key bigint, x jsonb, of_at bigint) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
       created bigint;
@@ -151,6 +56,109 @@ export function turnFunctions(s: string): readonly string[] {
       WHERE u->>'kind' = 'debounce' AND k.kind = 'debounce' AND k.key = u->>'key' AND k.instance = of_key
     $$`,
   ]
+}
+
+/**
+ * Answers 'written', 'recorded' (it was sent again), 'lost', or 'flow': only under the locks of flow control. Whoever runs keeps its slots, so that
+ * to begin, or to go on, needs none; one that is cancelled may come forward in its line.
+ */
+export function writeTurnFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.write_turn(
+    of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text, of_by text,
+    x jsonb, new_key bigint, new_seq bigint, with_flow boolean, now bigint
+  ) RETURNS text LANGUAGE plpgsql AS $$
+  DECLARE
+    it record;
+    has_state boolean := x ? 'status';
+    uniques jsonb;
+    may_write boolean := true;
+  BEGIN
+    IF x ? 'workflow' THEN
+      -- Without a key: the batch could not create it.
+      may_write := new_key IS NOT NULL;
+      IF may_write AND x ? 'within' AND NOT EXISTS (
+        SELECT 1 FROM ${s}.instance i WHERE i.id = x->'within'->>'instance' AND i.incarnation = x->'within'->>'incarnation'
+          AND i.run = (x->'within'->>'run')::bigint AND i.status NOT IN ${ended}
+      ) THEN may_write := false; END IF;
+      IF may_write AND x ? 'uniques' THEN
+        uniques := (x->>'uniques')::jsonb;
+        IF EXISTS (SELECT 1 FROM ${s}.instance i WHERE i.id = of_id) THEN
+          may_write := false;
+        ELSE
+          BEGIN
+            may_write := ${s}.create_instance(new_key, of_id, of_incarnation, of_at, x);
+            IF may_write AND NOT ${s}.take_unique(uniques, new_key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
+          EXCEPTION WHEN SQLSTATE 'PD001' THEN
+            RETURN 'lost';
+          END;
+        END IF;
+      ELSIF may_write THEN
+        may_write := ${s}.create_instance(new_key, of_id, of_incarnation, of_at, x);
+      END IF;
+      IF NOT may_write THEN
+        RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
+      END IF;
+      INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
+      VALUES (new_key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
+        CASE WHEN x ? 'blobs' THEN ARRAY(SELECT b FROM jsonb_array_elements_text(x->'blobs') WITH ORDINALITY AS given (b, n) ORDER BY n) END);
+    ELSE
+      SELECT i.key, i.status, i.owner, i.limits IS NOT NULL AS has_limits, i.uniques INTO it
+      FROM ${s}.instance i WHERE i.id = of_id AND i.incarnation = of_incarnation FOR NO KEY UPDATE;
+      IF NOT FOUND THEN RETURN 'lost'; END IF;
+      IF it.has_limits AND has_state AND NOT with_flow AND NOT (x->>'status' = 'running' AND x->>'phase' IS DISTINCT FROM 'cancelling') THEN RETURN 'flow'; END IF;
+      may_write := of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = it.key ORDER BY j.position DESC LIMIT 1), 1)
+        AND (NOT it.has_limits OR of_by IS NULL OR it.owner IS NOT DISTINCT FROM of_by)
+        AND (NOT x ? 'ifQueued' OR (it.status = 'queued' AND it.owner IS NULL))
+        AND (NOT x ? 'inboxSeen' OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq > (x->>'inboxSeen')::bigint));
+      IF may_write AND it.uniques IS NOT NULL AND has_state AND it.status IN ${ended} AND x->>'status' NOT IN ${ended} THEN
+        -- A restart needs what it gave back.
+        SELECT jsonb_agg(u) INTO uniques FROM jsonb_array_elements(it.uniques::jsonb) u WHERE u->>'kind' = 'singleton';
+        IF uniques IS NOT NULL THEN
+          BEGIN
+            IF NOT ${s}.take_unique(uniques, it.key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
+          EXCEPTION WHEN SQLSTATE 'PD001' THEN
+            may_write := false;
+          END;
+        END IF;
+      END IF;
+      IF may_write THEN
+        INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
+        VALUES (it.key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
+          CASE WHEN x ? 'blobs' THEN ARRAY(SELECT b FROM jsonb_array_elements_text(x->'blobs') WITH ORDINALITY AS given (b, n) ORDER BY n) END)
+        ON CONFLICT DO NOTHING;
+        may_write := FOUND;
+      END IF;
+      IF NOT may_write THEN
+        RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
+      END IF;
+      IF x ? 'consumed' THEN
+        DELETE FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq IN (SELECT c::bigint FROM jsonb_array_elements_text(x->'consumed') c);
+      END IF;
+      IF x ? 'discardInbox' THEN
+        DELETE FROM ${s}.inbox m WHERE m.instance = it.key;
+      END IF;
+      IF x ? 'consumed' OR x ? 'discardInbox' THEN
+        PERFORM ${s}.remark(it.key, now);
+      END IF;
+      IF x ? 'tags' OR x ? 'memo' THEN
+        PERFORM ${s}.annotate(it.key, x, of_at);
+      END IF;
+      IF has_state THEN
+        UPDATE ${s}.instance i SET
+          status = x->>'status', phase = x->>'phase', due_at = (x->>'dueAt')::bigint, owner = x->>'owner', run = (x->>'run')::bigint,
+          run_position = (x->>'runPosition')::bigint, end_position = (x->>'endPosition')::bigint, updated_at = of_at, crashed = false,
+          deadline_at = CASE WHEN it.has_limits THEN (x->>'deadlineAt')::bigint ELSE i.deadline_at END
+        WHERE i.key = it.key;
+        IF it.uniques IS NOT NULL AND x->>'status' IN ${ended} THEN
+          DELETE FROM ${s}.unique_key k USING jsonb_array_elements(it.uniques::jsonb) u
+          WHERE k.kind = u->>'kind' AND k.key = u->>'key' AND k.instance = it.key;
+        ELSIF it.uniques IS NOT NULL AND x->>'status' <> 'queued' AND it.status NOT IN ${ended} THEN
+          PERFORM ${s}.free_debounce(it.uniques, it.key);
+        END IF;
+      END IF;
+    END IF;
+    RETURN 'written';
+  END $$`
 }
 
 /** Waits for whoever has one of them in an open transaction. False: somebody else has one; what it took is to be rolled back. */

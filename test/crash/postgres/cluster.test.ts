@@ -41,6 +41,9 @@ describe("workers on PostgreSQL", () => {
     await first.works(4)
     await second.goOn()
     first.signal("SIGSTOP")
+    const stoppedAt = performance.now()
+    await second.works()
+    expect(performance.now() - stoppedAt).toBeLessThan(twoLeasesMs)
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
     first.signal("SIGCONT")
     await second.end("SIGTERM")
@@ -50,15 +53,14 @@ describe("workers on PostgreSQL", () => {
   })
 
   it("one that wakes up while another works on its instances ends no step for it, and lets them go", async () => {
-    const second = await bed.worker({ stepMs: 300, isPaused: true })
+    // It keeps its lease also where the machine is so busy that it renews it late.
+    const second = await bed.worker({ stepMs: 300, isPaused: true, lease: "10s" })
     const first = await bed.worker({ stepMs: 300 })
     await bed.start(ids(4))
     await first.works(4)
     await second.goOn()
     first.signal("SIGSTOP")
-    const stoppedAt = performance.now()
     await second.works()
-    expect(performance.now() - stoppedAt).toBeLessThan(twoLeasesMs)
     const before = first.steps
     // Its functions end now, and what they give is not recorded: each is in an attempt of the other.
     first.signal("SIGCONT")
@@ -82,7 +84,8 @@ describe("workers on PostgreSQL", () => {
     await first.end("SIGTERM")
     const endedAt = performance.now()
     await second.works()
-    expect(performance.now() - endedAt).toBeLessThan(2_000)
+    // Neither the end of a lease nor a sweep comes so soon.
+    expect(performance.now() - endedAt).toBeLessThan(10_000)
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
     for (const id of ids(4)) expect(await bed.types(id)).not.toContain("recovered")
   })

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { FaultyProxy } from "../../../tools/postgres/faulty-proxy.ts"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
+import { until } from "../until.ts"
 import { all, ClusterBed, ids } from "./cluster-bed.ts"
 import type { ClusterProcess } from "./cluster-process.ts"
 
@@ -100,9 +101,9 @@ describe("workers", () => {
     await delay(1_500)
     const before = worker.steps
     // Each instance may have been in one step.
+    expect(await until(() => proxy.hits > 2, 30_000)).toBe(true)
     await delay(300)
     expect(worker.steps).toBe(before)
-    expect(proxy.hits).toBeGreaterThan(2)
     fault.times = 0
     expect(await bed.results(ids(4))).toEqual(ids(4).map(() => all))
     expect(await bed.flaws(ids(4))).toEqual([])

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/database.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
-import { claimBy, creation, limited, slots } from "../../src/testing/store-conformance/sample.ts"
+import { claimBy, completed, creation, limited, slots, turn } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
@@ -111,6 +111,21 @@ it("what stands in line and is debounced again in a caller's transaction leaves 
     caller.release()
     await engine.close()
   }
+})
+
+it("what was let in is claimed, and begins, while somebody has the locks of flow control", async () => {
+  await store.journal.commit([limited("first", [slots(1)]), limited("second", [slots(1)])])
+  expect(await claimed("a")).toEqual(["first"])
+  expect(await claimed("b")).toEqual([])
+  expect(await store.journal.commit([turn("first", 3, { by: "a", state: completed })])).toEqual(["committed"])
+  await whileOpen(`SELECT pg_advisory_xact_lock(hashtextextended('"${schema}"/order', 1))`, async () => {
+    const [one] = await store.journal.claim(claimBy({ worker: "b" }))
+    expect(one?.instance).toMatchObject({ id: "second", owner: "b", slots: "taken" })
+    const running = { status: "running", owner: "b", run: 1, runPosition: 1 } as const
+    expect(await store.journal.commit([turn("second", 3, { by: "b", state: running })])).toEqual(["committed"])
+  })
+  expect(await store.journal.commit([turn("second", 4, { by: "b", state: completed })])).toEqual(["committed"])
+  expect((await database.pool.query(`SELECT 1 FROM ${schema}.slot`)).rows).toEqual([])
 })
 
 it("a worker that renews its lease while another waits to take over from it keeps what it has", async () => {

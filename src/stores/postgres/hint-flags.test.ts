@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest"
+import { fromPayload, toHint, toPayload } from "./hint-flags.ts"
+
+const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flags)))
+
+describe("what a notification says", () => {
+  it("comes out as it went in: letters, those who ended, and those who were let in", () => {
+    for (const flags of [["w"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"]]) {
+      const told = through(...flags)
+      expect(told.sender).toBe("me")
+      expect(told.flags.toSorted()).toEqual(flags.toSorted())
+    }
+  })
+
+  it("is about anything where there are too many ids: whoever was let in is then found by looking for all", () => {
+    const many = Array.from({ length: 1_000 }, (_, n) => `l${n}-of-many`)
+    expect(through(...many).flags).toEqual(["w"])
+    expect(through("e1", ...many).flags.toSorted()).toEqual(["e", "w"])
+  })
+
+  it("to those who wait it says nothing of who was let in", () => {
+    expect(toHint(new Set(["la"]))).toEqual({ work: false, ends: false, answers: false, changed: false })
+    expect(toHint(new Set(["la", "eb"]))).toMatchObject({ work: false, ends: ["b"] })
+  })
+})

@@ -12,11 +12,13 @@ describe("the measuring command", () => {
     expect(idsOf()).toContain("W1")
     expect(idsOf().filter((id) => id.startsWith("growth"))).toEqual([])
     expect(idsOf("--http")).toEqual(["HTTP"])
+    expect(idsOf()).toEqual(expect.arrayContaining(idsOf("--objects")))
+    expect(idsOf("--objects")).toContain("W1-objects")
     expect(idsOf("--growth")).toEqual(["growth-steps", "growth-rows", "growth-sleeping", "growth-resident"])
   })
 
   it("picks workloads by name out of everything, and by what stands before a dash", () => {
-    expect(idsOf("--only", "W3, growth-rows")).toEqual(["W3", "W3-replay", "growth-rows"])
+    expect(idsOf("--only", "W3, growth-rows")).toEqual(["W3", "W3-replay", "W3-objects", "growth-rows"])
   })
 
   it("keeps and writes about a run only when it is asked to", () => {

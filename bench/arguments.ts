@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util"
+import type { ObjectPeersArguments } from "./objects/peers.ts"
 import type { PeersArguments } from "./peers.ts"
 import { choose } from "./peers/choice.ts"
 import type { Section } from "./section.ts"
@@ -22,6 +23,7 @@ export interface Arguments {
 export type Command =
   | { readonly does: "measure"; readonly with: Arguments }
   | { readonly does: "measure-peers"; readonly with: PeersArguments }
+  | { readonly does: "measure-object-peers"; readonly with: ObjectPeersArguments }
   | { readonly does: "write-docs-from-results" }
   | { readonly does: "write-baseline" }
 
@@ -34,6 +36,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
       options: {
         growth: { type: "boolean", default: false },
         http: { type: "boolean", default: false },
+        objects: { type: "boolean", default: false },
         peers: { type: "boolean", default: false },
         only: { type: "string" },
         rounds: { type: "string", default: "3" },
@@ -47,7 +50,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   } catch (error) {
     return { complaint: error instanceof Error ? error.message : String(error) }
   }
-  const { growth, http, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
+  const { growth, http, objects, peers, only, folder, json, "write-docs": docs, "from-results": fromResults, "write-baseline": baseline } = values
   if (baseline) return { does: "write-baseline" }
   if (fromResults && !docs) return { complaint: "--from-results says what --write-docs writes from; give both" }
   if (fromResults) return { does: "write-docs-from-results" }
@@ -55,16 +58,19 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   const rounds = Number(values.rounds)
   if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
   const places = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }) }
-  if (Number(peers) + Number(growth) + Number(http) > 1) return { complaint: "--peers, --growth and --http are different runs; give one of them" }
+  if (objects && peers && only === undefined) return { does: "measure-object-peers", with: { rounds, docs, ...places } }
+  if (Number(peers) + Number(growth) + Number(http) + Number(objects) > 1)
+    return { complaint: "--peers, --growth, --http and --objects are different runs; give one of them, or --objects --peers without --only" }
   if (peers) {
     const choice = choose(only)
     return "complaint" in choice ? choice : { does: "measure-peers", with: { ...choice, rounds, docs, ...places } }
   }
-  const section = sections[growth ? "growth" : http ? "http" : "workloads"]
+  const section = sections[growth ? "growth" : http ? "http" : objects ? "objects" : "workloads"]
+  const all = section.name === "workloads" ? [...section.workloads, ...sections.objects.workloads] : section.workloads
   const names = only?.split(",").map((id) => id.trim()) ?? []
   const onlyOn = targets.filter(({ id }) => names.includes(id)).map(({ id }) => id)
   const ids = names.filter((name) => !onlyOn.some((id) => id === name))
-  const chosen = ids.length === 0 ? section.workloads : pick(ids)
+  const chosen = ids.length === 0 ? all : pick(ids)
   if ("complaint" in chosen) return chosen
   const ofTargets = onlyOn.length === 0 ? {} : { targets: onlyOn }
   return { does: "measure", with: { workloads: chosen, rounds, ...ofTargets, ...places, ...(docs ? { section: section.name } : {}) } }

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import type { Growth } from "./growth.ts"
 import { growthChart } from "./growth-report.ts"
 import { lineChart } from "./line-chart.ts"
+import { loadObjectPeers, objectPeersMarkdown } from "./objects/peers-report.ts"
 import { type Outcome, outcomeOf } from "./outcome.ts"
 import { peersMarkdown } from "./peers/peers-report.ts"
 import { loadPeersResults } from "./peers/peers-results.ts"
@@ -26,7 +27,7 @@ export function writeDocs(): void {
 export function docsFromResults(): ReadonlyMap<string, string> {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
   const files = new Map<string, string>()
-  const page = fill(template, { ...workloadValues(), ...httpValues(), ...growthValues(files), ...peerValues() })
+  const page = fill(template, { ...workloadValues(), ...objectValues(), ...httpValues(), ...growthValues(files), ...peerValues() })
   return files.set("performance.md", page)
 }
 
@@ -39,6 +40,17 @@ function workloadValues(): Values {
     rounds: String(run?.rounds ?? 3),
     figures: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
     machine: run === undefined ? "" : machine(run),
+  }
+}
+
+function objectValues(): Values {
+  const run = loadResults("objects")
+  const peers = loadObjectPeers()
+  return {
+    objectWorkloads: titles(sections.objects),
+    objects: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
+    objectsMachine: run === undefined ? "" : machine(run),
+    objectPeers: peers === undefined ? unmeasured : objectPeersMarkdown(peers),
   }
 }
 

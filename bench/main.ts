@@ -2,6 +2,8 @@
 //
 //   npm run bench                                    all workloads
 //   npm run bench -- --growth                        how costs grow with steps, rows and instances
+//   npm run bench -- --objects                       in Durable Objects alone, which are part of all; --only objects,W1 for some
+//   npm run bench -- --objects --peers               beside other engines in Durable Objects
 //   npm run bench -- --http                          requests a second over HTTP, and how long they take
 //   npm run bench -- --peers                         beside other engines, which it installs in bench/peers at first
 //   npm run bench -- --only W1,W3                    some of them; also --only postgres,W1; with --peers also engines, as in --only dbos,W1
@@ -18,7 +20,7 @@ import { writeBaseline } from "./baseline.ts"
 import { writeDocs } from "./docs.ts"
 import { outcomeOf } from "./outcome.ts"
 import { measurePeers } from "./peers.ts"
-import { saveResults, toText } from "./results.ts"
+import { bySection, saveResults, toText } from "./results.ts"
 import { run } from "./run.ts"
 import { tablesOf, textTable } from "./tables.ts"
 
@@ -32,7 +34,7 @@ async function measureAndReport({ workloads, section, json, ...options }: Argume
   if (failed) process.exitCode = 1
   if (section === undefined) return
   if (failed) return console.error("docs/performance.md is as it was: not everything could be measured")
-  saveResults(section, measured)
+  for (const [name, part] of bySection(measured)) saveResults(name, part)
   writeDocs()
 }
 
@@ -44,6 +46,9 @@ if ("complaint" in command) {
   await writeBaseline()
 } else if (command.does === "measure-peers") {
   await measurePeers(command.with)
+} else if (command.does === "measure-object-peers") {
+  const { measureObjectPeers } = await import("./objects/peers.ts")
+  await measureObjectPeers(command.with)
 } else if (command.does === "write-docs-from-results") {
   writeDocs()
 } else {

@@ -2,6 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import type { Section, SectionRun } from "./section.ts"
+import { sections } from "./section-list.ts"
 
 const folder = new URL("./results/", import.meta.url)
 const fileOf = (name: string) => new URL(`${name}.json`, folder)
@@ -15,6 +16,15 @@ export function saveResults(name: Section["name"], run: SectionRun): void {
 export function loadResults(name: Section["name"]): SectionRun | undefined {
   const file = fileOf(name)
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as SectionRun) : undefined
+}
+
+/** Those of one run may belong to several. */
+export function bySection(run: SectionRun): ReadonlyMap<Section["name"], SectionRun> {
+  const parts = Object.values(sections).map(({ name, workloads }): [string, SectionRun] => [
+    name,
+    { ...run, results: run.results.filter((result) => workloads.some(({ id }) => id === result.workload)) },
+  ])
+  return new Map(parts.filter(([, { results }]) => results.length > 0))
 }
 
 export const toText = (run: SectionRun) => `${JSON.stringify(run, undefined, 2)}\n`

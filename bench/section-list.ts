@@ -1,3 +1,4 @@
+import { objectSectionWorkloads } from "./objects/section.ts"
 import type { Section } from "./section.ts"
 import { growthByResident, growthBySleeping } from "./workloads/growth-memory.ts"
 import { growthByRows } from "./workloads/growth-rows.ts"
@@ -16,6 +17,7 @@ import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
 
 export const sections = {
   workloads: { name: "workloads", workloads: [throughput, workers, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
+  objects: { name: "objects", workloads: objectSectionWorkloads },
   http: { name: "http", workloads: [httpLoad] },
   growth: { name: "growth", workloads: [growthBySteps, growthByRows, growthBySleeping, growthByResident] },
 } as const satisfies Readonly<Record<string, Section>>

@@ -40,8 +40,14 @@ export const targets = [
     floor: async (...of) => (await import("./postgres-floor.ts")).PostgresFloor.capture(...of),
     crowd: async (...of) => (await import("./postgres-crowd.ts")).crowdPostgres(...of),
   },
+  { id: "objects", title: "Durable Objects", store: onlyInItsObject },
   { id: "memory", title: "memory", hasNoGoals: true, store: storeInMemory },
 ] as const satisfies readonly Target[]
+
+/** Its engines are in the objects of a workerd (bench/objects), and its workloads know them. */
+function onlyInItsObject(): never {
+  throw new Error("an engine in a Durable Object is opened by its object")
+}
 
 export type TargetId = (typeof targets)[number]["id"]
 

@@ -31,6 +31,7 @@ import { PermitSender } from "./stores/cloudflare/permit-sender.ts"
 import { ShardedChanges } from "./stores/cloudflare/sharded-changes.ts"
 import { ShardedIndex } from "./stores/cloudflare/sharded-index.ts"
 import { ShardLayout, type ShardOptions } from "./stores/cloudflare/shard-layout.ts"
+import { emptiedStorage } from "./stores/sqlite/emptied-storage.ts"
 import { writtenKind } from "./stores/sqlite/object-kind.ts"
 import { ObjectSqlDriver } from "./stores/sqlite/object-sql-driver.ts"
 import type { ObjectStorage } from "./stores/sqlite/object-storage.ts"
@@ -70,10 +71,10 @@ export function createWorkflowRunner({
   // What is wrong with them is said when the Worker is loaded, and not by each object.
   const registry = new WorkflowRegistry(workflows, engineSettings(options).limits)
   return workflowRunnerClass((state, env) => {
-    const storage = state.storage as typeof state.storage & ObjectStorage
+    const storage = emptiedStorage(state.storage as typeof state.storage & ObjectStorage)
     const now = () => Date.now()
     const driver = new ObjectSqlDriver(storage, objectTableParts)
-    const tables = new SqliteObjectTables(driver, now)
+    const tables = new SqliteObjectTables(driver, now, (id) => layout.shardOf(id))
     const permits = new SqliteObjectPermits(driver)
     const network = new StubNetwork(() => namespaceOf(env, binding), objectNames)
     const slots = new PermitSender(permits, (key) => network.limit(key), now, log)
@@ -91,7 +92,7 @@ export function createWorkflowRunner({
         name,
         tables,
         network,
-        index: new IndexSender(tables, layout, shardOf, now, log, onEnded),
+        index: new IndexSender(tables, layout, shardOf, now, log, onEnded, (run, ms) => void setTimeout(run, ms)),
         slots,
         permits,
         layout: shards,

@@ -52,8 +52,9 @@ export class BareEngine implements ObjectEngine {
     return () => object.append(this.#afterEvent, true)
   }
 
-  sleep(ms: number): Promise<number> {
-    return this.#object().sleep(ms)
+  async sleep(ms: number): Promise<() => Promise<number>> {
+    const lateMs = await this.#object().sleep(ms)
+    return async () => lateMs
   }
 
   #rows(workflow: string, steps: number): Rows {

@@ -23,10 +23,11 @@ export class CloudflareEngine implements ObjectEngine {
     }
   }
 
-  async sleep(ms: number): Promise<number> {
+  async sleep(ms: number): Promise<() => Promise<number>> {
     const startedAt = Date.now()
     const instance = await this.#env.NATIVE.create({ params: { steps: 0, sleepMs: ms } })
-    return Number(await this.#end(instance)) - startedAt - ms
+    const lateMs = Number(await this.#end(instance)) - startedAt - ms
+    return async () => lateMs
   }
 
   async #end(instance: NativeInstance): Promise<unknown> {

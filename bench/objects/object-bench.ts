@@ -1,34 +1,51 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { convertV4MiniflareOptions, Miniflare } from "miniflare"
 import { build, type Rollup } from "vite"
 
-const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** Also where this is compiled: what is bundled is the source. */
+const here = new URL(import.meta.url.includes("/.build/") ? "../../objects/" : "./", import.meta.url)
+const source = (path: string) => fileURLToPath(new URL(path, here))
+
+export interface BenchOptions {
+  /** Where the storage goes. In the system's temporary folder nobody has chosen it, and memory is better: a disk drowns what is measured in noise. */
+  readonly folder: string
+  /** With @durable-effect/workflow, which is installed with the other peers. */
+  readonly withEffect?: boolean
+}
 
 /** The Worker that is measured, in a workerd of its own. */
 export class ObjectBench {
   readonly #miniflare: Miniflare
+  readonly #folder: string
 
-  private constructor(miniflare: Miniflare) {
+  private constructor(miniflare: Miniflare, folder: string) {
     this.#miniflare = miniflare
+    this.#folder = folder
   }
 
-  static async start(folder: string): Promise<ObjectBench> {
+  static async start({ folder: wanted, withEffect = false }: BenchOptions): Promise<ObjectBench> {
+    const inMemory = wanted.startsWith(tmpdir()) && existsSync("/dev/shm")
+    const folder = mkdtempSync(join(inMemory ? "/dev/shm" : wanted, "perdure-objects-"))
     const miniflare = new Miniflare(
       convertV4MiniflareOptions({
         host: "127.0.0.1",
-        modules: [{ type: "ESModule", path: "worker.js", contents: await bundle() }],
+        modules: [{ type: "ESModule", path: "worker.js", contents: await bundle(withEffect ? "../peers/adapters/durable-effect-worker.ts" : "worker.ts") }],
         compatibilityDate: "2026-09-01",
         compatibilityFlags: ["nodejs_compat"],
         durableObjects: {
           WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },
           BARE: { className: "BareObject", useSQLite: true },
+          ...(withEffect ? { EFFECT: { className: "EffectWorkflows", useSQLite: true } } : {}),
         },
         workflows: { NATIVE: { name: "native", className: "Native" } },
         resourcePersistencePath: folder,
       }),
     )
     await miniflare.ready
-    return new ObjectBench(miniflare)
+    return new ObjectBench(miniflare, folder)
   }
 
   async measure(engine: string, workload: string): Promise<Readonly<Record<string, number>>> {
@@ -40,10 +57,11 @@ export class ObjectBench {
 
   async close(): Promise<void> {
     await this.#miniflare.dispose()
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 
-async function bundle(): Promise<string> {
+async function bundle(entry: string): Promise<string> {
   const result = (await build({
     configFile: false,
     logLevel: "silent",
@@ -56,7 +74,7 @@ async function bundle(): Promise<string> {
     build: {
       write: false,
       target: "es2022",
-      lib: { entry: source("worker.ts"), formats: ["es"], fileName: "worker" },
+      lib: { entry: source(entry), formats: ["es"], fileName: "worker" },
       rollupOptions: { external: [/^cloudflare:/, /^node:/], output: { codeSplitting: false } },
     },
   })) as Rollup.RollupOutput[]

@@ -6,10 +6,10 @@ export interface ObjectEngine {
   prepare?(): Promise<void>
   /** From the start to the result, so many steps, one after another or at once. */
   run(steps: number, isParallel?: boolean): Promise<void>
-  /** Starts one that waits for an event; what it gives sends that event and resolves when the instance has ended. */
-  awaiting(): Promise<() => Promise<void>>
-  /** How many milliseconds late a sleep ended. */
-  sleep(ms: number): Promise<number>
+  /** Starts one that waits for an event; what it gives sends that event and resolves when the instance has ended. Not of engines without events. */
+  awaiting?(): Promise<() => Promise<void>>
+  /** Resolves when a sleep has ended; what it gives says how many milliseconds late. */
+  sleep(ms: number): Promise<() => Promise<number>>
   /** The same writes without waiting for the disk after each. Only of the floor. */
   runCoalesced?(steps: number): Promise<void>
 }

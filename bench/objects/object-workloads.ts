@@ -50,6 +50,7 @@ export const workloads: Readonly<Record<string, Measure>> = {
   async W5(engine) {
     await engine.prepare?.()
     const durations: number[] = []
+    if (engine.awaiting === undefined) throw new Error("it has no events")
     for (let i = 0; i < 40; i++) {
       const send = await engine.awaiting()
       await wait(Math.random() * 20)
@@ -59,7 +60,9 @@ export const workloads: Readonly<Record<string, Measure>> = {
   },
   /** 100 that sleep for a second. */
   async W7(engine) {
-    const late = await times(100, () => engine.sleep(1_000))
+    const sleepers = await times(100, () => engine.sleep(1_000))
+    // Asked when all are awake: the questions would keep others from it.
+    const late = await times(sleepers.length, async (at) => sleepers[at]?.() ?? Number.NaN)
     return { p99Ms: Math.max(1, quantile(late, 0.99)), p50Ms: Math.max(1, quantile(late, 0.5)) }
   },
 }

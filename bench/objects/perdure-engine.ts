@@ -23,10 +23,12 @@ export class PerdureEngine implements ObjectEngine {
     }
   }
 
-  async sleep(ms: number): Promise<number> {
+  async sleep(ms: number): Promise<() => Promise<number>> {
     const handle = await this.#client.start(sleeper, { input: ms })
     const wokenAt = await handle.result()
-    const [nap] = await handle.steps()
-    return wokenAt - (nap?.wakeAt ?? Number.NaN)
+    return async () => {
+      const [nap] = await handle.steps()
+      return wokenAt - (nap?.wakeAt ?? Number.NaN)
+    }
   }
 }

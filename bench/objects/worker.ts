@@ -40,17 +40,25 @@ export class Native extends WorkflowEntrypoint {
   }
 }
 
-export default {
-  async fetch(request: Request, env: WorkerEnv): Promise<Response> {
-    const [, engine = "", workload = ""] = new URL(request.url).pathname.split("/")
-    const make: Record<string, () => ObjectEngine> = {
-      perdure: () => new PerdureEngine(env),
-      bare: () => new BareEngine(env),
-      cloudflare: () => new CloudflareEngine(env),
-    }
-    const measure = workloads[workload]
-    const made = make[engine]
-    if (measure === undefined || made === undefined) return new Response("no such engine or workload", { status: 404 })
-    return Response.json(await measure(made()))
-  },
+export type Engines = Readonly<Record<string, (env: WorkerEnv) => ObjectEngine>>
+
+const engines: Engines = {
+  perdure: (env) => new PerdureEngine(env),
+  bare: (env) => new BareEngine(env),
+  cloudflare: (env) => new CloudflareEngine(env),
 }
+
+/** With further engines, which not everybody has installed. */
+export function workerWith(others: Engines): { fetch(request: Request, env: WorkerEnv): Promise<Response> } {
+  return {
+    async fetch(request, env) {
+      const [, engine = "", workload = ""] = new URL(request.url).pathname.split("/")
+      const measure = workloads[workload]
+      const made = { ...engines, ...others }[engine]
+      if (measure === undefined || made === undefined) return new Response("no such engine or workload", { status: 404 })
+      return Response.json(await measure(made(env)))
+    },
+  }
+}
+
+export default workerWith({})

@@ -30,8 +30,6 @@ export interface ObjectTables {
   indexNews(): IndexNews
   /** The instance as it is, and its journal from a position on. */
   indexCopy(from: number): IndexCopy | undefined
-  /** It is about to be told to this shard for the first time. */
-  indexing(shard: string): void
   /** This shard has all up to there, and no other has it. */
   indexed(revision: number, shard: string): void
   unindexed(incarnation: string): void
@@ -55,8 +53,6 @@ export interface Standing {
   readonly dueAt?: number
   /** When it wants to be claimed, if nobody owns it. */
   readonly claimableAt?: number
-  /** The end of its journal. */
-  readonly position: number
 }
 
 export interface OutgoingMessage {

@@ -10,6 +10,12 @@ export interface SqlDriver {
   /** For many rows at once: each is its values in the order of the columns, which costs less than half of an object. */
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][]
   exec(sql: string): void
+  /** Statements that make tables, and their first rows; together, where that costs less. */
+  make?(statements: readonly string[]): void
+  /** Known without asking, where nobody else writes to the database. */
+  hasTable?(name: string): boolean
+  /** What was read of a table, read again only where somebody has written to it. */
+  recall?<T>(key: string, table: string, read: () => T): T
   /** Runs `fn` in a write transaction: all of it or nothing. */
   transaction<T>(fn: () => T): T
   /** Runs `fn` as a part of the transaction that is open. Fails where `fn` got that transaction ended. */

@@ -120,7 +120,8 @@ describe("an instance in a Durable Object", () => {
     await handle.result()
     await handle.delete()
     expect(await code(handle.status())).toBe("NOT_FOUND")
-    expect(await tablesOf("deleted")).toEqual([])
+    // The index hears of it first.
+    await vi.waitFor(async () => expect(await tablesOf("deleted")).toEqual([]))
     expect(await (await client.start("greet", { id: "deleted", input: { name: "Bob" } })).result()).toEqual({ hello: "Hello, Bob! Again.", length: 18 })
   })
 })

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest"
+import { emptiedStorage } from "../../src/stores/sqlite/emptied-storage.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"
 
@@ -98,4 +99,48 @@ it("an insert that finds its row there already has written nothing, also where n
     return [insert.write("a"), insert.write("a"), insert.run("a").changes, insert.write("b")]
   })
   expect(written).toEqual([true, false, 0, true])
+})
+
+const slots = (name: string) => (name === "perdure_slot" ? ["CREATE TABLE perdure_slot (id INTEGER PRIMARY KEY, text TEXT)"] : [])
+
+it("a table that is made when it is first written to is there for all drivers of the object, and gone with a transaction that throws", async () => {
+  await inBareObject((state) => {
+    const [one, other] = [new ObjectSqlDriver(state.storage, slots), new ObjectSqlDriver(state.storage, slots)]
+    const read = () => other.prepare("SELECT text FROM perdure_slot").all()
+    const insert = () => one.prepare("INSERT INTO perdure_slot (text) VALUES (?)").run("a")
+    expect(read()).toEqual([])
+    expect(() =>
+      one.transaction(() => {
+        insert()
+        throw new Error("no")
+      }),
+    ).toThrow("no")
+    expect([read(), other.hasTable("perdure_slot")]).toEqual([[], false])
+    insert()
+    expect([read(), other.hasTable("perdure_slot")]).toEqual([[{ text: "a" }], true])
+  })
+})
+
+it("knows what somebody else has made before it was needed", async () => {
+  await inBareObject((state) => {
+    const driver = new ObjectSqlDriver(state.storage, slots)
+    expect(driver.hasTable("perdure_slot")).toBe(false)
+    state.storage.sql.exec(slots("perdure_slot")[0]!)
+    driver.prepare("INSERT INTO perdure_slot (text) VALUES (?)").run("a")
+    expect(driver.prepare("SELECT text FROM perdure_slot").all()).toEqual([{ text: "a" }])
+  })
+})
+
+it("what was known of a database is forgotten when all is deleted", async () => {
+  await inBareObject(async (state) => {
+    const storage = emptiedStorage(state.storage)
+    const driver = new ObjectSqlDriver(storage, slots)
+    driver.prepare("INSERT INTO perdure_slot (text) VALUES (?)").run("a")
+    const count = () => driver.recall("count", "perdure_slot", () => driver.prepare("SELECT text FROM perdure_slot").all().length)
+    expect(count()).toBe(1)
+    await storage.deleteAll()
+    expect([count(), driver.hasTable("perdure_slot")]).toEqual([0, false])
+    driver.prepare("INSERT INTO perdure_slot (text) VALUES (?)").run("b")
+    expect(count()).toBe(1)
+  })
 })

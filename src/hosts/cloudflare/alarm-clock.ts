@@ -1,6 +1,6 @@
 import { isTerminal } from "../../core/status.ts"
 import type { ObjectTables, Standing } from "../../ports/object-tables.ts"
-import { lookAgainAt, setAlarm, withinReach } from "./alarm-setting.ts"
+import { earliest, lookAgainAt, setAlarm, withinReach } from "./alarm-setting.ts"
 import type { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "./platform.ts"
 
@@ -26,6 +26,8 @@ export class AlarmClock {
     this.#tables = tables
     this.#host = host
     this.#nextTryAt = nextTryAt
+    // Where nothing is, no alarm is either.
+    this.#isKnown = !tables.isThere()
   }
 
   /** The alarm that was set is no more. */
@@ -34,10 +36,11 @@ export class AlarmClock {
     this.#isKnown = true
   }
 
-  /** To be called in the same breath as each write: both become durable together. */
-  rearm(): void {
+  /** To be called in the same breath as each write: both become durable together. `isBusy`: what is set stays, as something is about to be written. */
+  rearm(isBusy = false): void {
     const now = this.#host.now()
     const { at, isExact } = this.#wanted(now)
+    if (at === undefined && isBusy) return
     if (at === undefined) {
       if (this.#armedAt === undefined && this.#isKnown) return
       this.#armedAt = undefined
@@ -56,6 +59,7 @@ export class AlarmClock {
   rearmSoon(): void {
     const now = this.#host.now()
     this.#armedAt = now + watchdogMs
+    this.#isKnown = true
     setAlarm(this.#storage, this.#armedAt, now, this.#host.log)
   }
 
@@ -64,11 +68,13 @@ export class AlarmClock {
     if (!this.#tables.isThere()) return { isExact: true }
     const standing = this.#tables.standing()
     const work = standing && this.#workAt(standing, now)
-    const others = [this.#nextTryAt(), this.#tables.keptUntil(), this.#host.nextFarAt].filter((at) => at !== undefined)
-    const at = Math.min(work?.at ?? Infinity, ...others)
-    if (at === Infinity) return { isExact: true }
+    const kept = earliest(this.#tables.keptUntil(), this.#host.nextFarAt)
+    const tryAt = this.#nextTryAt()
+    const at = earliest(work?.at, kept, tryAt)
+    if (at === undefined) return { isExact: true }
     const near = withinReach(at, now)
-    return { at: Math.max(near, now), isExact: near === at && work?.isExact !== false }
+    const isExact = near === at && (at === kept || (at === work?.at && work.isExact))
+    return { at: Math.max(near, now), isExact }
   }
 
   #workAt(standing: Standing, now: number): { readonly at: number; readonly isExact: boolean } | undefined {

@@ -20,3 +20,8 @@ export function setAlarm(storage: ObjectStorage, at: number, now: number, log: L
 export function lookAgainAt(dueAt: number, now: number): number {
   return now + Math.min(Math.max(now - dueAt, overdueMs), overdueMsMax)
 }
+
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((at) => at !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}

@@ -14,6 +14,7 @@ import type { ObjectPermits } from "../../ports/object-permits.ts"
 import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import { AlarmClock } from "./alarm-clock.ts"
+import { earliest } from "./alarm-setting.ts"
 import { encodeAnswer, encodeFailure, objectAnswers, type ObjectMethod } from "./object-answers.ts"
 import { type ObjectEngine, openObjectEngine } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
@@ -92,7 +93,7 @@ export class InstanceObject {
     if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
     const isBirth = method === "start" || method === "sendOrStart"
     if (isBirth) this.#requireOwn(id)
-    if (isBirth) this.#tables.prepare()
+    if (isBirth) this.#prepare()
     if (!this.#adopt(id, isBirth)) throw notFound(id)
     if (isBirth) this.#births++
     try {
@@ -143,7 +144,7 @@ export class InstanceObject {
   /** An instance that another one starts. */
   async create(turn: Turn): Promise<TurnOutcome> {
     this.#requireOwn(turn.instance)
-    this.#tables.prepare()
+    this.#prepare()
     if (!this.#adopt(turn.instance, true)) return "lost"
     this.#births++
     try {
@@ -225,6 +226,12 @@ export class InstanceObject {
     return this.#id === id
   }
 
+  /** The alarm comes first: the platform makes a table for it, and what was parsed before would have to be parsed again. */
+  #prepare(): void {
+    if (!this.#tables.isThere()) this.#clock.rearmSoon()
+    this.#tables.prepare()
+  }
+
   /** Nobody would find an instance that is not in the object of its name. */
   #requireOwn(id: string): void {
     const { name } = this.#spec
@@ -257,7 +264,7 @@ export class InstanceObject {
     this.#sender.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
     this.#spec.slots.send(() => this.#onSent())
-    this.#clock.rearm()
+    this.#clock.rearm(this.#births > 0)
   }
 
   #onSent(): void {
@@ -283,11 +290,6 @@ export class InstanceObject {
     await engine?.core.parts.store.close()
     await emptied
   }
-}
-
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((at) => at !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** What goes to another object is data only; that one has the codecs of values itself. */

@@ -44,7 +44,10 @@ export class EdgeDirectory implements Directory {
     const { permits, onWritten } = this.#parts
     const { instance: id, incarnation } = create
     const unique = create.create?.flow?.unique ?? []
-    const deliver = () => this.#local.deliverOrCreate(message, create)
+    const deliver = () => {
+      this.#parts.last.turn = undefined
+      return this.#local.deliverOrCreate(message, create)
+    }
     const isThere = async () => (await this.#local.get(id)) !== undefined
     if (unique.length > 0 && !(await isThere())) {
       const delivery = await permits.withKeys({ id, incarnation }, unique, deliver, onWritten)
@@ -75,6 +78,7 @@ export class EdgeDirectory implements Directory {
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {
+    this.#parts.last.turn = undefined
     const removed = await this.#local.remove(ids)
     this.#parts.onWritten()
     return removed

@@ -47,7 +47,9 @@ export class EdgeJournal implements JournalStore {
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
     const unique = first === undefined ? [] : await this.#lackingKeys(first)
     if (first !== undefined && unique.length > 0) return this.#commitWithKeys(first, turns, unique)
+    this.#parts.last.turn = undefined
     const outcomes = await this.#local.commit(turns)
+    if (outcomes.at(-1) === "committed") this.#parts.last.turn = turns.at(-1)
     this.#parts.onWritten()
     return outcomes
   }
@@ -62,6 +64,7 @@ export class EdgeJournal implements JournalStore {
   }
 
   async #commitWithKeys({ instance, incarnation }: Turn, turns: readonly Turn[], unique: readonly UniqueUse[]): Promise<readonly TurnOutcome[]> {
+    this.#parts.last.turn = undefined
     const { permits, onWritten } = this.#parts
     const outcomes = await permits.withKeys({ id: instance, incarnation }, unique, () => this.#local.commit(turns), onWritten)
     return outcomes ?? turns.map(() => "lost" as const)
@@ -79,7 +82,7 @@ export class EdgeJournal implements JournalStore {
   }
 
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
-    if (this.#parts.own() === id) return this.#local.readJournal(id, from)
+    if (this.#parts.own() === id) return this.#readOwn(id, from)
     const peer = this.#parts.network.peer(id)
     const rows: JournalRow[] = []
     for (let position = from; ;) {
@@ -89,6 +92,12 @@ export class EdgeJournal implements JournalStore {
       rows.push(...more)
       position = last.position + last.count
     }
+  }
+
+  async #readOwn(id: string, from: number): Promise<readonly JournalRow[]> {
+    const { turn } = this.#parts.last
+    const isInLast = turn !== undefined && turn.instance === id && turn.position <= from && from < turn.position + turn.count
+    return isInLast ? [turn] : this.#local.readJournal(id, from)
   }
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {

@@ -1,6 +1,6 @@
 import type { ObjectNetwork } from "../../ports/object-network.ts"
 import type { Directory } from "../../ports/directory.ts"
-import type { JournalStore } from "../../ports/journal-store.ts"
+import type { JournalStore, Turn } from "../../ports/journal-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
 import { EdgeDirectory, type Overview } from "./edge-directory.ts"
 import { EdgeFlow } from "./edge-flow.ts"
@@ -27,6 +27,8 @@ export interface EdgeParts {
 export interface SharedParts extends EdgeParts {
   /** Who executes here; nobody else can. */
   readonly lease: { worker: string | undefined }
+  /** What was written last, as long as that is the end of the journal: who asks how an instance ended wants nothing else. */
+  readonly last: { turn: Turn | undefined }
 }
 
 /** The store of one instance in one Durable Object: its own rows in the object's database, all other instances over the network. */
@@ -41,14 +43,15 @@ export class EdgeStore implements Store {
   constructor(parts: EdgeParts) {
     const { local, onWritten } = parts
     this.#parts = parts
-    const lease = { worker: undefined }
-    this.journal = new EdgeJournal({ ...parts, lease })
-    this.directory = new EdgeDirectory({ ...parts, lease })
+    const shared = { ...parts, lease: { worker: undefined }, last: { turn: undefined } }
+    this.journal = new EdgeJournal(shared)
+    this.directory = new EdgeDirectory(shared)
     this.schedules = parts.schedules ?? local.schedules
     this.flow = new EdgeFlow(parts)
     const { transactions } = local
     this.transactions = transactions && {
       transact: async (run) => {
+        shared.last.turn = undefined
         const outcome = await transactions.transact(run)
         onWritten()
         return outcome

@@ -9,13 +9,15 @@ const retryMs = 200
 const retryMsMax = 60_000
 /** An object that goes while a shard is being told is woken after so long. */
 const netMs = 10_000
+/** An instance that runs is told of after so long: one that ends before is told of once. */
+const gatherMs = 100
 
 export type ShardWriter = (name: string) => Pick<IndexShard, "indexWrite" | "indexRemove">
 
 /**
  * Tells the index what became of the object's instance: how it is now, and what happened to it since the index last heard. What is not
- * acknowledged is told again, at the latest by the alarm. While one call is under way what comes joins the next: the index hears of the
- * last state, and of each change.
+ * acknowledged is told again, at the latest by the alarm. What comes while a call is under way, or soon after an instance began to run,
+ * is told together: the index hears of the last state, and of each change.
  */
 export class IndexSender {
   readonly #tables: ObjectTables
@@ -25,12 +27,23 @@ export class IndexSender {
   readonly #log: Logger
   /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
   readonly #onEnded: (id: string) => Promise<void>
+  readonly #later: (run: () => void, ms: number) => void
   #isSending = false
+  #isGathering = false
   #failures = 0
   #nextTryAt: number | undefined
 
-  constructor(tables: ObjectTables, layout: ShardLayout, shard: ShardWriter, now: () => number, log: Logger, onEnded: (id: string) => Promise<void>) {
+  constructor(
+    tables: ObjectTables,
+    layout: ShardLayout,
+    shard: ShardWriter,
+    now: () => number,
+    log: Logger,
+    onEnded: (id: string) => Promise<void>,
+    later: (run: () => void, ms: number) => void,
+  ) {
     this.#onEnded = onEnded
+    this.#later = later
     this.#tables = tables
     this.#layout = layout
     this.#shard = shard
@@ -46,14 +59,24 @@ export class IndexSender {
   /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
     if (this.#isSending || (!isRetry && this.#failures > 0)) return
-    const { wanted, removed, shard } = this.#tables.indexNews()
+    const { wanted, removed } = this.#tables.indexNews()
     if (wanted === undefined && removed === undefined) {
       this.#nextTryAt = undefined
       return
     }
-    const id = this.#tables.standing()?.id
-    // Known before anybody is told, and durable with the instance itself: else a shard could hold what nobody remembers to have told it.
-    if (shard === undefined && id !== undefined && removed === undefined) this.#tables.indexing(this.#layout.shardOf(id))
+    this.#nextTryAt ??= this.#now() + netMs
+    // Who goes on may soon be elsewhere; who ends or waits is told of at once. An alarm has waited already.
+    const isUnderWay = removed === undefined && this.#tables.standing()?.status === "running"
+    if (!isUnderWay || isRetry) return this.#begin(onDone)
+    if (this.#isGathering) return
+    this.#isGathering = true
+    this.#later(() => {
+      this.#isGathering = false
+      if (!this.#isSending && this.#failures === 0 && this.#tables.indexNews().wanted !== undefined) this.#begin(onDone)
+    }, gatherMs)
+  }
+
+  #begin(onDone: () => void): void {
     this.#isSending = true
     this.#nextTryAt = this.#now() + netMs
     void this.#sendAll().finally(() => {

@@ -1,5 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
+import { recalled } from "./object-memory.ts"
 import { type Migration, migrations } from "./schema.ts"
 
 /** Databases of other kinds have tables, and numbers, of their own. */
@@ -17,14 +18,16 @@ export function migrate(driver: SqlDriver, steps: readonly Migration[] = migrati
   if (before.version >= newest) return
   driver.transaction(() => {
     // Another process may have been first.
-    const { version } = versionOf(driver, table)
-    if (version === 0) driver.exec(`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`)
-    for (const step of steps) {
-      if (step.version <= version) continue
-      for (const statement of step.statements) driver.exec(statement)
-      driver.exec(`DELETE FROM ${table}`)
-      driver.prepare(`INSERT INTO ${table} (version, compatible) VALUES (?, ?)`).run(step.version, step.compatible)
-    }
+    const { version } = driver.make ? before : versionOf(driver, table)
+    const statements = [
+      ...(version === 0 ? [`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`] : [`DELETE FROM ${table}`]),
+      ...steps.filter((step) => step.version > version).flatMap((step) => step.statements),
+      `INSERT INTO ${table} (version, compatible) VALUES (${newest}, ${steps.at(-1)?.compatible ?? 0})`,
+    ]
+    if (driver.make) {
+      driver.make(statements)
+      recalled(driver, table, table, () => ({ version: newest, compatible: steps.at(-1)?.compatible ?? 0 }))
+    } else for (const statement of statements) driver.exec(statement)
   })
 }
 
@@ -35,10 +38,16 @@ export interface SchemaVersion {
 }
 
 export function versionOf(driver: SqlDriver, table = versionTable): SchemaVersion {
-  const found = driver.prepare(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = '${table}'`).get()
-  if (found === undefined) return { version: 0, compatible: 0 }
-  const row = driver.prepare(`SELECT version, compatible FROM ${table}`).get()
-  return { version: Number(row?.["version"] ?? 0), compatible: Number(row?.["compatible"] ?? 0) }
+  if (!isThere(driver, table)) return { version: 0, compatible: 0 }
+  return recalled(driver, table, table, () => {
+    const row = driver.prepare(`SELECT version, compatible FROM ${table}`).get()
+    return { version: Number(row?.["version"] ?? 0), compatible: Number(row?.["compatible"] ?? 0) }
+  })
+}
+
+function isThere(driver: SqlDriver, table: string): boolean {
+  if (driver.hasTable) return driver.hasTable(table)
+  return driver.prepare(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = '${table}'`).get() !== undefined
 }
 
 function refuseTooNew(database: SchemaVersion, newest: number): void {

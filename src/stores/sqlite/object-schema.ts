@@ -51,8 +51,14 @@ export const objectMigrations: readonly Migration[] = [
 
 /** What makes a table or an index that is not there from the beginning. */
 export function objectParts(name: string): readonly string[] {
-  return fromTheBeginning.has(name) ? [] : statementsOf(name)
+  if (fromTheBeginning.has(name)) return []
+  const known = foundParts.get(name) ?? statementsOf(name)
+  foundParts.set(name, known)
+  return known
 }
+
+/** They are looked for in all statements, and asked for by every object. */
+const foundParts = new Map<string, readonly string[]>()
 
 const fromTheBeginning = new Set(["perdure_instance", "perdure_journal"])
 

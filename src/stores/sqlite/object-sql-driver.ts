@@ -1,6 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { closedStore } from "../closed-store.ts"
+import { madeBy, ObjectMemory, shapeOf } from "./object-memory.ts"
 import { objectSqlFailure } from "./object-sql-failure.ts"
 import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } from "./object-storage.ts"
 
@@ -15,14 +16,16 @@ export class ObjectSqlDriver implements SqlDriver {
   readonly #storage: ObjectStorage
   readonly #writers: Writers
   readonly #parts: (name: string) => readonly string[]
+  readonly #makes: boolean
   readonly isSmall = true
   #own = 0
   #closed = false
 
   /** `parts`: what makes a table or an index of ours that a statement names and that is not there. */
-  constructor(storage: ObjectStorage, parts: (name: string) => readonly string[] = () => []) {
+  constructor(storage: ObjectStorage, parts?: (name: string) => readonly string[]) {
     this.#storage = storage
-    this.#parts = parts
+    this.#makes = parts !== undefined
+    this.#parts = parts ?? (() => [])
     this.#writers = writersOf(storage)
   }
 
@@ -44,9 +47,28 @@ export class ObjectSqlDriver implements SqlDriver {
     this.execute(sql, [])
   }
 
+  /** At once: a call of the object costs more than most of what makes a table. */
+  make(statements: readonly string[]): void {
+    this.#requireOpen()
+    try {
+      this.#storage.sql.exec(statements.join(";\n"))
+    } catch (error) {
+      throw objectSqlFailure(error)
+    }
+    this.#made(statements)
+  }
+
+  hasTable(name: string): boolean {
+    return this.#writers.memory.has(name, this.#look)
+  }
+
+  recall<T>(key: string, table: string, read: () => T): T {
+    return this.#writers.memory.recall(key, table, read)
+  }
+
   transaction<T>(fn: () => T): T {
     this.#requireOpen()
-    const result = this.#storage.transactionSync(fn)
+    const result = this.#transact(fn)
     this.#own++
     this.#writers.count++
     for (const tell of this.#writers.listeners) tell(this)
@@ -91,25 +113,64 @@ export class ObjectSqlDriver implements SqlDriver {
 
   readonly execute = (sql: string, values: readonly SqlValue[]): ObjectSqlCursor => {
     this.#requireOpen()
-    const { missing } = this.#writers
-    if (missing.size > 0 && missing.has(readTable(sql))) return noRows
+    const shape = shapeOf(sql)
+    if (shape.reads !== "" && this.#hasNone(shape.reads)) return noRows
+    if (shape.writes !== "") this.#require(shape.writes)
     const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
     try {
       const cursor = this.#storage.sql.exec(sql, ...bindings)
-      if (missing.size > 0 && cursor.rowsWritten > 0 && /^\s*CREATE\b/i.test(sql)) missing.clear()
+      this.#writers.memory.ran(shape, cursor.rowsWritten)
       return cursor
     } catch (error) {
       const name = /^no such (?:table|index): (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1] ?? ""
       const statements = this.#parts(name)
       if (statements.length === 0) throw objectSqlFailure(error)
-      // What is only read need not be there for that, unless it begins with something in it.
-      if (readTable(sql) === name && statements.length === 1) {
-        missing.add(name)
-        return noRows
-      }
-      missing.delete(name)
-      for (const statement of statements) this.#storage.sql.exec(statement)
+      this.make(statements)
       return this.execute(sql, values)
+    }
+  }
+
+  /** What is only read need not be there for that, unless it begins with something in it. */
+  #hasNone(table: string): boolean {
+    const { memory } = this.#writers
+    return memory.isEmpty(table) || (this.#makes && !memory.has(table, this.#look) && this.#parts(table).length === 1)
+  }
+
+  #require(table: string): void {
+    if (!this.#makes || this.#writers.memory.has(table, this.#look)) return
+    const statements = this.#parts(table)
+    if (statements.length === 0) return
+    try {
+      this.make(statements)
+    } catch (error) {
+      // Somebody has made it who does not know of us.
+      this.#writers.memory.forget()
+      if (!this.hasTable(table)) throw error
+    }
+  }
+
+  #made(statements: readonly string[]): void {
+    const { memory } = this.#writers
+    for (const statement of statements) {
+      const table = madeBy(statement)
+      if (table === undefined) memory.ran({ ...shapeOf(statement), isDefinition: false }, 1)
+      else memory.made(table)
+    }
+  }
+
+  readonly #look = (): Iterable<string> =>
+    this.#storage.sql
+      .exec(tablesThere)
+      .raw()
+      .toArray()
+      .map(([name]) => name as string)
+
+  #transact<T>(fn: () => T): T {
+    try {
+      return this.#storage.transactionSync(fn)
+    } catch (error) {
+      this.#writers.memory.forget()
+      throw error
     }
   }
 
@@ -129,13 +190,12 @@ class ObjectSqlStatement implements SqlStatement {
 
   run(...values: SqlValue[]): SqlChanges {
     const { rowsWritten } = this.#execute(this.#sql, values)
-    return new ObjectSqlChanges(rowsWritten, this.#execute)
+    return new ObjectSqlChanges(rowsWritten, this.#execute, shapeOf(this.#sql).isInsertOfOne)
   }
 
-  /** A single row written may be the one in which SQLite keeps the last number of an AUTOINCREMENT, also where nothing was inserted. */
   write(...values: SqlValue[]): boolean {
     const { rowsWritten } = this.#execute(this.#sql, values)
-    return rowsWritten === 1 ? new ObjectSqlChanges(rowsWritten, this.#execute).changes > 0 : rowsWritten > 0
+    return rowsWritten === 1 ? new ObjectSqlChanges(rowsWritten, this.#execute, false).changes > 0 : rowsWritten > 0
   }
 
   /** Reads to the end: a cursor that is left open keeps the statement from being used again. */
@@ -152,14 +212,18 @@ class ObjectSqlStatement implements SqlStatement {
 class ObjectSqlChanges implements SqlChanges {
   readonly #rowsWritten: number
   readonly #execute: ObjectSqlDriver["execute"]
+  readonly #isOneAtMost: boolean
 
-  constructor(rowsWritten: number, execute: ObjectSqlDriver["execute"]) {
+  constructor(rowsWritten: number, execute: ObjectSqlDriver["execute"], isOneAtMost: boolean) {
     this.#rowsWritten = rowsWritten
     this.#execute = execute
+    this.#isOneAtMost = isOneAtMost
   }
 
+  /** A single row written may be the one in which SQLite keeps the last number of an AUTOINCREMENT, also where nothing was inserted. */
   get changes(): number {
-    return this.#rowsWritten === 0 ? 0 : this.#ask("SELECT changes()")
+    if (this.#rowsWritten === 0) return 0
+    return this.#isOneAtMost && this.#rowsWritten > 1 ? 1 : this.#ask("SELECT changes()")
   }
 
   get lastInsertRowid(): number {
@@ -175,35 +239,28 @@ class ObjectSqlChanges implements SqlChanges {
 interface Writers {
   count: number
   worker: ObjectSqlDriver | undefined
-  /** Tables of ours that are not there yet, as far as somebody has looked. */
-  readonly missing: Set<string>
+  readonly memory: ObjectMemory
   readonly listeners: Set<(writer: ObjectSqlDriver) => void>
 }
 
 const writersByStorage = new WeakMap<ObjectStorage, Writers>()
 
+/** All was deleted. */
+export function forgetAll(storage: ObjectStorage): void {
+  writersOf(storage).memory.forget()
+}
+
 function writersOf(storage: ObjectStorage): Writers {
   const known = writersByStorage.get(storage)
   if (known) return known
-  const writers: Writers = { count: 0, worker: undefined, missing: new Set(), listeners: new Set() }
+  const writers: Writers = { count: 0, worker: undefined, memory: new ObjectMemory(), listeners: new Set() }
   writersByStorage.set(storage, writers)
   return writers
 }
 
 const noRows: ObjectSqlCursor = { toArray: () => [], raw: () => ({ toArray: () => [] }), rowsWritten: 0 }
 
-const readTables = new Map<string, string>()
-
-/** The table without which a statement finds nothing and does nothing; empty where that cannot be told, as with functions and subqueries before FROM. */
-function readTable(sql: string): string {
-  let name = readTables.get(sql)
-  if (name === undefined) {
-    name = /\bUNION\b/.test(sql) ? "" : (/^\s*(?:SELECT [^()]*? FROM|DELETE FROM) (perdure_\w+)/.exec(sql)?.[1] ?? "")
-    // Those of the store; a user's are any number.
-    if (readTables.size < 500) readTables.set(sql, name)
-  }
-  return name
-}
+const tablesThere = `SELECT name FROM sqlite_master WHERE type = 'table'`
 
 function refuseRollback(sql: string): void {
   if (!/\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql)) return

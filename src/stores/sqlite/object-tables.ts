@@ -1,6 +1,6 @@
 import { isControl } from "../../core/control.ts"
 import { scheduleIdOf } from "../../core/schedule.ts"
-import type { Status } from "../../core/status.ts"
+import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, Standing } from "../../ports/object-tables.ts"
@@ -8,14 +8,18 @@ import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { toText } from "../odd-text.ts"
 import { InboxTable } from "./inbox-table.ts"
-import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { toInstanceRow } from "./instance-row.ts"
 import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
 import { objectMigrations, objectParts } from "./object-schema.ts"
 import { permitParts } from "./sqlite-object-permits.ts"
 import { scheduleParts } from "./sqlite-object-schedule.ts"
+import { recalled } from "./object-memory.ts"
+import { ObjectRecord } from "./object-record.ts"
+import { onlyInstance } from "./only-instance.ts"
 import { OutboxTable } from "./outbox-table.ts"
-import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
+import { integer, optionalInteger, text } from "./sql-columns.ts"
+import { TurnsForIndex } from "./turns-for-index.ts"
 
 /**
  *   object    one row: how far the index has heard, and what it is still to hear
@@ -24,18 +28,7 @@ import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
  *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
  */
 const parts: Readonly<Record<string, readonly string[]>> = {
-  perdure_object: [
-    `CREATE TABLE perdure_object (
-      id INTEGER PRIMARY KEY,
-      life TEXT NOT NULL,
-      index_wanted INTEGER NOT NULL,
-      index_known INTEGER NOT NULL,
-    index_shard TEXT,
-      removed_id TEXT,
-      removed_incarnation TEXT
-    ) STRICT`,
-    `INSERT INTO perdure_object (id, life, index_wanted, index_known) VALUES (1, lower(hex(randomblob(12))), 0, 0)`,
-  ],
+  ...ObjectRecord.parts,
   ...OutboxTable.parts,
   perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
@@ -46,16 +39,22 @@ export function objectTableParts(name: string): readonly string[] {
   return parts[name] ?? permitParts[name] ?? scheduleParts[name] ?? objectParts(name)
 }
 
+/** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
+const instanceMigrations = objectMigrations.map((step, index) =>
+  index === 0 ? { ...step, statements: [...step.statements, ...Object.values(ObjectRecord.parts).flat()] } : step,
+)
+
 const refusedForMs = 24 * 60 * 60 * 1_000
 
 export class SqliteObjectTables implements ObjectTables {
   readonly #driver: SqlDriver
   readonly #now: () => number
+  readonly #record: ObjectRecord
+  readonly #shardOf: (id: string) => string | undefined
   #isThere: boolean | undefined
   #isPrepared = false
   /** What the index shows, as of the last turn that this object wrote. */
   #shown: string | undefined
-  #life: string | undefined
   #hasOutgoing: boolean | undefined
   #keptUntil: number | undefined | null = null
   #parts: { readonly inbox: InboxTable; readonly outbox: OutboxTable } | undefined
@@ -65,12 +64,20 @@ export class SqliteObjectTables implements ObjectTables {
       this.#hasOutgoing = true
       this.#outbox.add(message)
     },
-    wrote: (turn) => this.#noteForIndex(turn),
+    wrote: (turn) => {
+      this.#turns.wrote(turn)
+      this.#noteForIndex(turn)
+      const standing = standingAfter(turn)
+      if (standing) recalled(this.#driver, "standing", "perdure_instance", () => standing)
+    },
   }
 
-  constructor(driver: SqlDriver, now: () => number) {
+  /** `shardOf`: the shard of the index that an instance of that id belongs to. */
+  constructor(driver: SqlDriver, now: () => number, shardOf: (id: string) => string | undefined = () => undefined) {
     this.#driver = driver
     this.#now = now
+    this.#shardOf = shardOf
+    this.#record = new ObjectRecord(driver)
   }
 
   isThere(): boolean {
@@ -80,9 +87,8 @@ export class SqliteObjectTables implements ObjectTables {
 
   prepare(): void {
     if (this.#isPrepared) return
-    migrate(this.#driver, objectMigrations)
-    const there = this.#driver.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()
-    const has = (name: string) => there.some((row) => row["name"] === name)
+    migrate(this.#driver, instanceMigrations)
+    const has = (name: string) => this.#driver.hasTable?.(name) !== false
     if (!has("perdure_outbox")) this.#hasOutgoing = false
     if (!has("perdure_refused")) this.#keptUntil = undefined
     this.#isThere = true
@@ -94,7 +100,6 @@ export class SqliteObjectTables implements ObjectTables {
     this.#isThere = false
     this.#isPrepared = false
     this.#shown = undefined
-    this.#life = undefined
     this.#hasOutgoing = undefined
     this.#keptUntil = null
   }
@@ -109,11 +114,11 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   standing(): Standing | undefined {
-    const row = this.#one(
-      `SELECT id, incarnation, status, owner, due_at, claimable_at, mail_at,
-        (SELECT position + count - 1 FROM perdure_journal WHERE instance = i.key ORDER BY position DESC LIMIT 1) AS position
-      FROM perdure_instance i LIMIT 1`,
-    )
+    return recalled(this.#driver, "standing", "perdure_instance", () => this.#readStanding())
+  }
+
+  #readStanding(): Standing | undefined {
+    const row = onlyInstance(this.#driver)
     if (row === undefined) return undefined
     const dueAt = optionalInteger(row, "due_at")
     const claimableAt = optionalInteger(row, "claimable_at")
@@ -123,7 +128,6 @@ export class SqliteObjectTables implements ObjectTables {
       status: text(row, "status") as Status,
       isOwned: row["owner"] !== null,
       hasMail: row["mail_at"] !== null,
-      position: optionalInteger(row, "position") ?? 0,
       ...(dueAt === undefined ? undefined : { dueAt }),
       ...(claimableAt === undefined ? undefined : { claimableAt }),
     }
@@ -144,8 +148,7 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   sender(): string {
-    this.#life ??= text(this.#one(`SELECT life FROM perdure_object`) ?? {}, "life")
-    return this.#life
+    return this.#record.life()
   }
 
   take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
@@ -193,60 +196,70 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   indexNews(): IndexNews {
-    const row = this.#one(`SELECT index_wanted, index_known, index_shard, removed_id, removed_incarnation FROM perdure_object`)
-    if (row === undefined) return { known: 0 }
-    const wanted = integer(row, "index_wanted")
-    const known = integer(row, "index_known")
-    const shard = optionalText(row, "index_shard")
-    const id = optionalText(row, "removed_id")
-    const incarnation = optionalText(row, "removed_incarnation")
+    const { wanted, known, shard, removed } = this.#record.read()
     return {
       known,
       ...(wanted > known ? { wanted } : undefined),
       ...(shard === undefined ? undefined : { shard }),
-      ...(id === undefined || incarnation === undefined ? undefined : { removed: { id, incarnation } }),
+      ...(removed === undefined ? undefined : { removed }),
     }
   }
 
   indexCopy(from: number): IndexCopy | undefined {
-    const found = this.#one(`SELECT ${instanceColumns} FROM perdure_instance i LIMIT 1`)
+    const found = onlyInstance(this.#driver)
     if (found === undefined) return undefined
     const row = toInstanceRow(found)
+    const written = this.#turns.since(from)
+    if (written) return { row, ...written }
     const rows = new JournalTable(this.#driver).read(row.id, from)
     const last = rows.at(-1)
     return { row, rows, revision: last === undefined ? 0 : last.position + last.count - 1 }
   }
 
-  indexing(shard: string): void {
-    this.#driver.prepare(`UPDATE perdure_object SET index_shard = ?`).run(shard)
-  }
-
   indexed(revision: number, shard: string): void {
-    this.#driver.prepare(`UPDATE perdure_object SET index_known = max(index_known, ?), index_shard = ?`).run(revision, shard)
+    this.#record.write({ known: Math.max(this.#record.read().known, revision), shard })
+    this.#turns.indexed(revision)
   }
 
   unindexed(incarnation: string): void {
-    this.#driver.prepare(`UPDATE perdure_object SET removed_id = NULL, removed_incarnation = NULL WHERE removed_incarnation = ?`).run(toText(incarnation))
+    if (this.#record.read().removed?.incarnation === incarnation) this.#record.write({ removed: undefined })
   }
 
   removed({ id, incarnation }: { readonly id: string; readonly incarnation: string }): void {
     this.#shown = undefined
     // The order of a schedule may come once more, and must not begin it anew.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
-    this.#driver
-      .prepare(`UPDATE perdure_object SET index_wanted = 0, index_known = 0, removed_id = ?, removed_incarnation = ?`)
-      .run(toText(id), toText(incarnation))
+    this.#record.write({ wanted: 0, known: 0, removed: { id, incarnation } })
+  }
+
+  /** Where a transaction failed, they are not what was written. */
+  get #turns(): TurnsForIndex {
+    return recalled(this.#driver, "turns", "", () => new TurnsForIndex())
   }
 
   /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
-  #noteForIndex({ create, state, tags, memo, position, count }: Turn): void {
+  #noteForIndex({ instance, create, state, tags, memo, position, count }: Turn): void {
     const shows = state && `${state.status}/${state.phase ?? ""}/${state.run}`
     if (create === undefined && tags === undefined && memo === undefined && (shows === undefined || shows === this.#shown)) return
     this.#shown = shows ?? this.#shown
-    this.#driver.prepare(`UPDATE perdure_object SET index_wanted = ?`).run(position + count - 1)
+    // The shard is known before it is told, and durable with the instance itself: else it could hold what nobody remembers to have told it.
+    const { shard = this.#shardOf(instance) } = this.#record.read()
+    this.#record.write({ wanted: position + count - 1, shard })
   }
 
   #one(sql: string, ...values: (string | number)[]): SqlRow | undefined {
     return this.#driver.prepare(sql).get(...values)
   }
+}
+
+/** As it is after a turn that tells all that counts; undefined: it is to be read. */
+function standingAfter({ instance: id, incarnation, create, state }: Turn): Standing | undefined {
+  if (state === undefined || create?.flow !== undefined) return undefined
+  const { status, owner, dueAt } = state
+  const isOwned = owner !== undefined
+  // Of others, mail that came before counts too.
+  if (create === undefined && !isTerminal(status) && !(isOwned && status === "running")) return undefined
+  const standing = { id, incarnation, status, isOwned, hasMail: false }
+  if (dueAt === undefined) return standing
+  return isOwned ? { ...standing, dueAt } : { ...standing, dueAt, claimableAt: dueAt }
 }

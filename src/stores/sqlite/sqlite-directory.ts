@@ -10,6 +10,7 @@ import type { InboxTable } from "./inbox-table.ts"
 import { countQuery, isByQueue, pageQuery, type Query } from "./instance-query.ts"
 import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { onlyInstance } from "./only-instance.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
@@ -67,7 +68,8 @@ export class SqliteDirectory implements Directory {
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
-    const row = this.#get.get(toText(id))
+    const only = this.#driver.isSmall === true ? onlyInstance(this.#driver) : undefined
+    const row = only?.["id"] === toText(id) ? only : this.#get.get(toText(id))
     return row === undefined ? undefined : toInstanceRow(row)
   }
 

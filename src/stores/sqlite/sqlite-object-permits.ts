@@ -5,6 +5,8 @@ import type { SqlDriver, SqlRow, SqlValue } from "../../ports/sql-driver.ts"
 import { toText } from "../odd-text.ts"
 import { uniquePermit } from "../unique-permit.ts"
 import { toUniques, toUses } from "../instance-rows.ts"
+import { limitsOf, recalled } from "./object-memory.ts"
+import { onlyInstance } from "./only-instance.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
 
 /** What makes the table, which only instances with limits or keys of their own have. */
@@ -114,10 +116,13 @@ export class SqliteObjectPermits implements ObjectPermits {
   }
 
   #instance(): Instance | undefined {
-    const found = this.#one(
-      `SELECT id, incarnation, priority, phase, limits, uniques, parked_on FROM perdure_instance WHERE limits IS NOT NULL OR uniques IS NOT NULL LIMIT 1`,
-    )
-    if (found === undefined) return undefined
+    const isLimited = recalled(this.#driver, "limited", limitsOf, () => this.#readInstance() !== undefined)
+    return isLimited ? this.#readInstance() : undefined
+  }
+
+  #readInstance(): Instance | undefined {
+    const found = onlyInstance(this.#driver)
+    if (found === undefined || (found["limits"] === null && found["uniques"] === null)) return undefined
     const limits = optionalText(found, "limits")
     return {
       id: text(found, "id"),
@@ -146,6 +151,7 @@ export class SqliteObjectPermits implements ObjectPermits {
 
   /** To ask for the table would make it. */
   #isMade(): boolean {
+    if (this.#driver.hasTable) return this.#driver.hasTable("perdure_permit")
     return this.#one(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_permit'`) !== undefined
   }
 

@@ -1,0 +1,88 @@
+// The Durable Objects of a workerd on this machine: Perdure beside a bare object that writes the same rows, in turn and in one Worker.
+
+import type { Figure, Goal, Sample, Workload } from "../workload.ts"
+
+/** What a workload of the Worker gives (object-workloads.ts), for whichever engine. */
+export interface ObjectFigure {
+  readonly key: string
+  readonly label: string
+  readonly unit: string
+  readonly better: "more" | "less"
+  /** The number of the bare object that it is compared with, where that has another name. */
+  readonly floorKey?: string
+  readonly goal: Goal
+}
+
+export interface ObjectWorkload {
+  readonly id: string
+  readonly title: string
+  readonly figures: readonly ObjectFigure[]
+}
+
+const ratio = (bound: Goal["bound"], limit: number): Goal => ({ of: "ratio", bound, limit })
+
+export const objectWorkloads: readonly ObjectWorkload[] = [
+  {
+    id: "W1",
+    title: "500 instances of 10 sequential steps, started at once",
+    figures: [{ key: "perSecond", label: "instances a second", unit: "/s", better: "more", goal: ratio("at least", 0.7) }],
+  },
+  {
+    id: "W2",
+    title: "start an instance of one step and await its result, 100 times",
+    figures: [{ key: "meanMs", label: "start to result, mean", unit: "ms", better: "less", goal: ratio("at most", 1.3) }],
+  },
+  {
+    id: "W3",
+    title: "one instance of 1,000 sequential steps",
+    figures: [
+      { key: "stepMs", label: "one step; floor: each row durable before the next", unit: "ms", better: "less", goal: ratio("at most", 1.3) },
+      {
+        key: "stepMs",
+        label: "one step; floor: all rows at once",
+        unit: "ms",
+        better: "less",
+        floorKey: "coalescedMs",
+        goal: { of: "figure", bound: "at most", limit: 0.15 },
+      },
+    ],
+  },
+  {
+    id: "W4",
+    title: "one instance of 100 parallel steps, 5 times",
+    figures: [{ key: "ms", label: "start to result, mean", unit: "ms", better: "less", goal: ratio("at most", 2) }],
+  },
+  {
+    id: "W5",
+    title: "send an event to an instance that waits for it, until it is completed, 40 times",
+    figures: [{ key: "p50Ms", label: "event to result, p50", unit: "ms", better: "less", goal: ratio("at most", 2) }],
+  },
+  {
+    id: "W7",
+    title: "100 instances that each sleep 1 s",
+    figures: [
+      { key: "p99Ms", label: "lateness, p99", unit: "ms", better: "less", goal: ratio("at most", 1) },
+      { key: "p50Ms", label: "lateness, p50", unit: "ms", better: "less", goal: ratio("at most", 1) },
+    ],
+  },
+]
+
+const floorKeyOf = (key: string) => `floor.${key}`
+
+export const objectSectionWorkloads: readonly Workload[] = objectWorkloads.map(({ id, title, figures }) => ({
+  id: `${id}-objects`,
+  title,
+  targets: ["objects"],
+  figures: figures.map(({ key, label, unit, floorKey, goal }): Figure => ({ key, label, unit, floor: { key: floorKeyOf(floorKey ?? key), unit }, goal })),
+  async prepare(folders) {
+    // What the other workloads of a process have no use for.
+    const { ObjectBench } = await import("./object-bench.ts")
+    const bench = await ObjectBench.start({ folder: folders.create() })
+    process.once("disconnect", () => void bench.close())
+    return async () => ({ ...(await bench.measure("perdure", id)), ...asFloor(await bench.measure("bare", id)) })
+  },
+}))
+
+function asFloor(sample: Sample): Sample {
+  return Object.fromEntries(Object.entries(sample).map(([key, value]) => [floorKeyOf(key), value]))
+}

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest"
+import type { Turn } from "../../ports/journal-store.ts"
+import { creation, turn } from "../../testing/store-conformance/sample.ts"
+import { TurnsForIndex } from "./turns-for-index.ts"
+
+const saying = (base: Turn, type: string): Turn => ({ ...base, entries: `[{"type":"${type}"}]` })
+
+it("keeps those that tell of the instance, until the index has heard of them", () => {
+  const turns = new TurnsForIndex()
+  const born = saying(creation("i"), "run.started")
+  const next = born.position + born.count
+  turns.wrote(born)
+  turns.wrote(saying(turn("i", next), "step.completed"))
+  const ended = saying(turn("i", next + 1), "run.completed")
+  turns.wrote(ended)
+  expect(turns.since(1)).toEqual({ rows: [born, ended], revision: next + 1 })
+  turns.indexed(next)
+  expect(turns.since(next + 1)).toEqual({ rows: [ended], revision: next + 1 })
+})
+
+it("knows nothing where it has not seen all of them", () => {
+  const turns = new TurnsForIndex()
+  turns.wrote(saying(turn("i", 7), "run.completed"))
+  expect(turns.since(3)).toBeUndefined()
+  turns.indexed(7)
+  expect(turns.since(3)).toBeUndefined()
+})
+
+it("begins anew with an instance that takes the place of another", () => {
+  const turns = new TurnsForIndex()
+  turns.wrote(saying(creation("i"), "run.started"))
+  const again = saying(creation("i"), "run.started")
+  turns.wrote(again)
+  expect(turns.since(1)?.rows).toEqual([again])
+})

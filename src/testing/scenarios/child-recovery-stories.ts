@@ -297,6 +297,6 @@ export function childRecoveryStories(open: OpenBed): void {
       await engine.crash()
       expect(await again.result()).toBe(89_700)
       expect(await engine.count({ workflow: "double" }, "status")).toEqual({ completed: 1_300 })
-    }, 30_000)
+    }, 120_000)
   })
 }

@@ -296,7 +296,7 @@ export function codeQueryStories(open: OpenBed): void {
       await engine.evict("i")
       expect(await handle.query("n")).toBe(3_000)
       expect(engine.current.parts.worker.holds("i")).toBe(false)
-    }, 90_000)
+    }, 240_000)
 
     it("may be asked by a step of another instance, and by one of its own", async () => {
       const asker = workflow("asker", async (ctx: Context) => {

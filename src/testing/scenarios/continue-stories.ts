@@ -128,7 +128,7 @@ export function continueStories(open: OpenBed): void {
       expect(starts.map(({ entries }) => (entries[0]?.data["eventIds"] as readonly string[] | undefined)?.length)).toEqual([undefined, 500, 256, 256])
       await send(0, 1)
       expect(await handle.result()).toBe(4)
-    }, 30_000)
+    }, 120_000)
 
     it("gives up what is under way: steps are told, and nothing of them comes into the next run", async () => {
       const told: string[] = []
@@ -295,7 +295,7 @@ export function continueStories(open: OpenBed): void {
       expect(rowsMax).toBeLessThan(8)
       expect(await handle.describe()).toMatchObject({ run: rounds + 1 })
       expect((await handle.history({ run: 500 })).entries.every(({ run }) => run === 500)).toBe(true)
-    }, 120_000)
+    }, 240_000)
   })
 
   describe("a journal that grows", () => {

@@ -33,7 +33,7 @@ export function slotStories(open: OpenBed): void {
 
   describe("concurrency", () => {
     it("a burst on a key never exceeds its limit at any moment, and drains without anybody looking again and again", async () => {
-      const door = new Turnstile()
+      const door = new Turnstile(5)
       const flow = workflow("flow", { concurrency: { limit: 5, key: (input) => input.key } }, async (ctx: Context, input: Job) => {
         await ctx.do("one", () => door.pass(input.key))
         await ctx.do("two", () => door.pass(input.key))

@@ -266,6 +266,23 @@ describe("keys that one instance has to itself", () => {
     await expect(client.get("only-2").status()).rejects.toMatchObject({ code: "NOT_FOUND" })
   })
 
+  it("a restart takes the key again, and is refused while another has it", async () => {
+    const first = await client.start("only", { id: "first", input: { key: "restarted" } })
+    await first.terminate()
+    const second = await vi.waitFor(() => client.start("only", { id: "second", input: { key: "restarted" } }))
+    await expect(first.restart()).rejects.toMatchObject({ code: "SINGLETON_EXISTS", details: { instance: "second" } })
+    await expect(first.fork({ id: "third" })).rejects.toMatchObject({ code: "SINGLETON_EXISTS", details: { instance: "second" } })
+    await second.terminate()
+    await vi.waitFor(() => first.restart())
+    await expect(client.start("only", { id: "fourth", input: { key: "restarted" } })).rejects.toMatchObject({
+      code: "SINGLETON_EXISTS",
+      details: { instance: "first" },
+    })
+    await first.sendEvent("go")
+    await allAre(["first"], "completed")
+    await vi.waitFor(async () => expect(await membersOf("!singleton/only/restarted")).toEqual([]))
+  })
+
   it("of many that are started at once one is there", async () => {
     const started = await Promise.allSettled(ids("race", 10).map((id) => client.start("only", { id, input: { key: "race" } })))
     expect(started.filter(({ status }) => status === "fulfilled")).toHaveLength(1)

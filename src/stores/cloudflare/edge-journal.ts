@@ -6,6 +6,8 @@ import type { SharedParts } from "./edge-store.ts"
 /** The journal of the object's own instance; those of others are read, and begun, where they are. */
 export class EdgeJournal implements JournalStore {
   readonly #parts: SharedParts
+  /** The instance is under way, and has the keys that it is to have; false: that is to be looked up. */
+  #isUnderWayHere = false
 
   constructor(parts: SharedParts) {
     this.#parts = parts
@@ -46,6 +48,7 @@ export class EdgeJournal implements JournalStore {
     // The committer sends what is elsewhere on its own.
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
     const unique = first === undefined ? [] : await this.#lackingKeys(first)
+    if (turns.some(({ state }) => state && isTerminal(state.status))) this.#isUnderWayHere = false
     if (first !== undefined && unique.length > 0) return this.#commitWithKeys(first, turns, unique)
     this.#parts.last.turn = undefined
     const outcomes = await this.#local.commit(turns)
@@ -57,10 +60,10 @@ export class EdgeJournal implements JournalStore {
   /** Keys that are to be had before the turn: of an instance that begins to be, or to be again. */
   async #lackingKeys({ instance, create, state }: Turn): Promise<readonly UniqueUse[]> {
     if (create) return create.flow?.unique ?? []
-    if (state?.status !== "queued") return []
+    if (state === undefined || this.#isUnderWayHere || isTerminal(state.status)) return []
     const row = await this.#parts.local.directory.get(instance)
-    const unique = row && isTerminal(row.status) ? (row.flow?.unique ?? []) : []
-    return unique.filter(({ kind }) => kind === "singleton")
+    this.#isUnderWayHere = row !== undefined && !isTerminal(row.status)
+    return this.#isUnderWayHere ? [] : (row?.flow?.unique ?? []).filter(({ kind }) => kind === "singleton")
   }
 
   async #commitWithKeys({ instance, incarnation }: Turn, turns: readonly Turn[], unique: readonly UniqueUse[]): Promise<readonly TurnOutcome[]> {

@@ -36,6 +36,15 @@ import { updateStories } from "../../src/testing/scenarios/update-stories.ts"
 import { valueStories } from "../../src/testing/scenarios/value-stories.ts"
 import { versionStories } from "../../src/testing/scenarios/version-stories.ts"
 import { whyStories } from "../../src/testing/scenarios/why-stories.ts"
+import { startOnceStories } from "../../src/testing/scenarios/start-once-stories.ts"
+import { slotStories } from "../../src/testing/scenarios/slot-stories.ts"
+import { scheduleStories } from "../../src/testing/scenarios/schedule-stories.ts"
+import { scheduleOverlapStories } from "../../src/testing/scenarios/schedule-overlap-stories.ts"
+import { scheduleOnceStories } from "../../src/testing/scenarios/schedule-once-stories.ts"
+import { scheduleControlStories } from "../../src/testing/scenarios/schedule-control-stories.ts"
+import { queueStories } from "../../src/testing/scenarios/queue-stories.ts"
+import { paceStories } from "../../src/testing/scenarios/pace-stories.ts"
+import { limitControlStories } from "../../src/testing/scenarios/limit-control-stories.ts"
 import { ObjectBed } from "./object-bed.ts"
 import { outside } from "./vitest-in-object.ts"
 
@@ -73,6 +82,19 @@ export const otherStories = [
   updateStories,
 ]
 
+/** Of limits and schedules, which are objects as well. Outages of a whole engine, of which other stores tell, there are none here: each object has an alarm. */
+export const flowStories = [
+  slotStories,
+  paceStories,
+  limitControlStories,
+  startOnceStories,
+  queueStories,
+  scheduleStories,
+  scheduleControlStories,
+  scheduleOnceStories,
+  scheduleOverlapStories,
+]
+
 /** What is not told of objects, by the names of the stories, and why. */
 export const leftOut: Readonly<Record<string, readonly string[]>> = {
   "it makes hundreds of objects": [
@@ -80,8 +102,13 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     "are started and joined in some tens of transactions, and crashes in between lose none",
     "many sleepers wake each at its time and in order, over a crash, and none is kept in memory",
     "a large batch is started, and all of it completes",
+    "a burst on a key never exceeds its limit at any moment, and drains without anybody looking again and again",
   ],
   "it looks into the one engine, or its store, that other stores have": [
+    "slots outlive crashes and restarts of the engine, and none is lost by them",
+    "whoever serves the queue takes up what others left",
+    "that waits is not lost by a crash, nor when that instance ends while nobody is there",
+    "keeps its limits beside, and there is one of all that are due at the same moment, also after a crash",
     "an event that was acknowledged before the timeout wins, though the worker had not heard of it",
     "those still unread when the instance ends are dropped without harm",
     "one that finds the instance at rest costs a single commit, and goes behind those that were acknowledged before",
@@ -133,6 +160,13 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     "checks the input by the schema of the workflow",
     "closing the engine is not a crash: attempts may finish, and what does not is begun again",
   ],
+  "an engine's places are for its instances, and each instance has an engine of its own": [
+    "goes first where a worker has room for few",
+    "no more attempts run at once than it has; those of a higher priority go first, then the order of asking",
+    "an attempt that times out, is cancelled, or whose instance is terminated gives its place on",
+    "closing does not wait for those in line: they begin in the next process",
+  ],
+  "of one millisecond, a list over shards goes by id": ["a child is in the queue of its parent, unless it, or its workflow, says otherwise"],
   "its time moves while a call that waits is on its way": [
     "result() gives up after its timeout, and the instance goes on",
     "several at once are done in the order in which they were delivered, each answered with its own",

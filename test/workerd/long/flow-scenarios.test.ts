@@ -1,0 +1,3 @@
+import { flowStories, tellStories } from "../object-stories.ts"
+
+tellStories(flowStories)

@@ -157,7 +157,7 @@ export class LimitObject implements LimitKey, ToldKey {
     try {
       await this.#spec.network.numbers(workflow).limitsLeave({ key, token })
     } catch (error) {
-      this.#spec.log.warn("a key of a limit that is not used any more could not say so", { error })
+      this.#spec.log.warn("a limit could not be told; it is when it is next set", { error })
     }
   }
 

@@ -81,7 +81,7 @@ export class NumbersObject implements LimitNumbersOf {
       if (!this.#tables.isThere() || !this.#tables.isEmpty()) return
       await Promise.all([this.#storage.deleteAll(), this.#storage.deleteAlarm()])
     } catch (error) {
-      this.#log.error("the alarm of the limits of a workflow failed; it is set again", { error })
+      this.#log.error("the alarm of a limit failed; it is set again", { error })
       await this.#storage.setAlarm(this.#now() + retryMsMax)
     }
   }
@@ -102,7 +102,7 @@ export class NumbersObject implements LimitNumbersOf {
       const failed = told.find((result) => result.status === "rejected")
       if (failed === undefined) continue
       hasFailed = true
-      this.#log.warn("a key of a limit could not be told what was set; trying again", { error: failed.reason })
+      this.#log.warn("a limit could not be told; trying again", { error: failed.reason })
     }
     this.#failures = hasFailed ? this.#failures + 1 : 0
   }

@@ -8,7 +8,7 @@ export function objectLimits(numbers: (workflow: string) => LimitNumbersOf): Pic
     try {
       return await call(numbers(workflow))
     } catch (cause) {
-      throw new PerdureError("UNREACHABLE", `the object of the limits of workflow "${workflow}" did not answer; try again`, { details: { workflow }, cause })
+      throw new PerdureError("UNREACHABLE", `the object of the limits of "${workflow}" did not answer; try again`, { details: { workflow }, cause })
     }
   }
   return {

@@ -38,7 +38,10 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-const chosen = suites.filter((suite) => (values.long ? suite.long : suite.long !== "only") && (positionals.length === 0 || positionals.includes(suite.name)))
+const chosen = suites.filter(
+  (suite) =>
+    (values.long ? suite.long : suite.long !== "only" || positionals.includes(suite.name)) && (positionals.length === 0 || positionals.includes(suite.name)),
+)
 const results: { readonly name: string; readonly outcome: Outcome; readonly seconds: number }[] = []
 for (const suite of chosen) {
   const startedAt = performance.now()

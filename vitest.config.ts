@@ -48,7 +48,7 @@ export default defineConfig({
       }),
       project("postgres", {
         include: [onPostgres, "test/postgres/**/*.test.ts"],
-        testTimeout: 300_000,
+        testTimeout: long ? 3_600_000 : 300_000,
         hookTimeout: 60_000,
         globalSetup: "tools/postgres/vitest-setup.ts",
       }),

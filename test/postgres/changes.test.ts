@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { type Change, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
-import { afterAll, afterEach, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import type { ChangeRow } from "../../src/ports/change-stream.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { creation, turn } from "../../src/testing/store-conformance/sample.ts"
@@ -12,8 +12,12 @@ import { PostgresServer } from "../../tools/postgres/server.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 // One of its own: transactions that stay open hold back the changes of all others on a server.
-const server = await PostgresServer.start(["fsync=off"])
-const database = new TestDatabase(12, server.url)
+let server: PostgresServer
+let database: TestDatabase
+beforeAll(async () => {
+  server = await PostgresServer.start(["fsync=off"])
+  database = new TestDatabase(12, server.url)
+})
 const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const stores: Store[] = []
 afterEach(async () => {

@@ -17,8 +17,8 @@ const times = 201
 const day = 24 * 3_600_000
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
-const server = await PostgresServer.start(["fsync=off"])
-const pool = new pg.Pool({ connectionString: server.url, max: 10 })
+let server: PostgresServer
+let pool: pg.Pool
 let empty: Place
 let crowded: Place
 
@@ -29,6 +29,8 @@ async function open(schema: string, crowd: number): Promise<Place> {
 }
 
 beforeAll(async () => {
+  server = await PostgresServer.start(["fsync=off"])
+  pool = new pg.Pool({ connectionString: server.url, max: 10 })
   crowded = await open("crowded", size)
   empty = await open("empty", company)
   await pool.query("CHECKPOINT")

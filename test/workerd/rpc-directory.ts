@@ -1,4 +1,4 @@
-import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
+import { evictDurableObject, runInDurableObject } from "cloudflare:test"
 import type { DurableObjectStub } from "cloudflare:workers"
 import type { ObjectNamespace } from "perdure/cloudflare"
 import { decodeAnswer, encodeCall } from "../../src/hosts/cloudflare/object-answers.ts"
@@ -79,34 +79,36 @@ class Instances {
 
   async write(turn: Turn): Promise<TurnOutcome> {
     const stub = this.#stub(turn.instance)
+    // What its engine has in memory is of before, and must not be written over what is written here.
+    await this.#isIndexed(turn.instance)
+    await evictDurableObject(stub).catch(() => undefined)
     const outcome = await runInDurableObject(stub, async (_, { storage }) => {
       const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), this.#now)
       const store = await objectStore(storage, tables.outlet).open({ now: this.#now, log: silent, role: "client" })
       return (await store.journal.commit([turn]))[0] ?? "lost"
     })
-    // What its engine has in memory is of before.
     await evictDurableObject(stub)
     return outcome
   }
 
   /** The index is a moment behind. */
   async indexed(): Promise<void> {
-    await Promise.all(
-      [...this.known].map(async (id) => {
-        for (let tries = 0; tries < 400 && (await this.#hasNews(id)); tries++) {
-          if (tries % 10 === 5) await runDurableObjectAlarm(this.#stub(id))
-          await new Promise((resolve) => setTimeout(resolve, 5))
-        }
-      }),
-    )
+    await Promise.all([...this.known].map((id) => this.#isIndexed(id)))
+  }
+
+  async #isIndexed(id: string): Promise<void> {
+    for (let tries = 0; tries < 400 && (await this.#hasNews(id)); tries++) {
+      // As it would be woken a little later.
+      if (tries % 10 === 5) await runInDurableObject(this.#stub(id), (object) => (object as unknown as { alarm(): Promise<void> }).alarm())
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
   }
 
   #hasNews(id: string): Promise<boolean> {
     return runInDurableObject(this.#stub(id), (_, { storage }) => {
-      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), this.#now)
-      if (!tables.isThere()) return false
-      const { wanted, removed } = tables.indexNews()
-      return wanted !== undefined || removed !== undefined
+      const isThere = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'perdure_object'").toArray().length > 0
+      const sql = "SELECT 1 FROM perdure_object WHERE index_wanted > index_known OR removed_id IS NOT NULL"
+      return isThere && storage.sql.exec(sql).toArray().length > 0
     })
   }
 

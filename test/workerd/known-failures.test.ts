@@ -108,7 +108,10 @@ describe("sleeps", () => {
 
 describe("instances that are over, or held", () => {
   it("neither resume, nor an event, nor the alarm revives a terminated instance", async () => {
-    await client.start("sleeper", { id: "dead", input: { ms: 200 } })
+    // Long enough to be ended in on a machine that is busy; it is waited for below.
+    const napMs = 1_500
+    const awakeAt = Date.now() + napMs
+    await client.start("sleeper", { id: "dead", input: { ms: napMs } })
     await untilStatus("dead", "sleeping")
     const handle = client.get("dead")
     await handle.terminate()
@@ -117,7 +120,7 @@ describe("instances that are over, or held", () => {
     expect(await codeOf(handle.sendEvent("note"))).toBe("INSTANCE_ENDED")
     await evictDurableObject(stubOf("dead"))
     await runDurableObjectAlarm(stubOf("dead"))
-    await wait(300)
+    await wait(Math.max(0, awakeAt - Date.now()) + 100)
     expect(await handle.status()).toBe("terminated")
     expect(marksOf("dead", "woke")).toHaveLength(0)
   })

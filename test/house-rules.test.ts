@@ -5,7 +5,7 @@ import { posix } from "node:path"
 import { describe, expect, it } from "vitest"
 import { type Node, placeOf, readSourceFiles, type SourceFile, walk } from "../tools/house-rules/source-file.ts"
 
-const layers = ["core", "ports", "engine", "stores", "hosts", "dialects", "http", "client", "observe", "archive", "cli", "testing"] as const
+const layers = ["core", "ports", "engine", "stores", "hosts", "dialects", "http", "client", "observe", "archive", "edge", "cli", "testing"] as const
 type Layer = (typeof layers)[number]
 
 /** Besides itself. An entry may import everything, and the command line, which is a program, also entries. */
@@ -21,6 +21,8 @@ const mayImport: Record<Layer, readonly Layer[]> = {
   client: ["http", "engine", "core"],
   observe: ["engine", "core"],
   archive: ["engine", "core"],
+  /** What a Worker is composed of. */
+  edge: layers.filter((layer) => layer !== "edge" && layer !== "cli" && layer !== "testing"),
   cli: layers.filter((layer) => layer !== "cli" && layer !== "testing"),
   testing: layers.filter((layer) => layer !== "cli" && layer !== "testing"),
 }

@@ -1,7 +1,8 @@
 import { DurableObject } from "cloudflare:workers"
 import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { migrate } from "../../src/stores/sqlite/migrate.ts"
-import { objectMigrations, objectParts } from "../../src/stores/sqlite/object-schema.ts"
+import { objectMigrations } from "../../src/stores/sqlite/object-schema.ts"
+import { objectParts } from "../../src/stores/sqlite/whole-object-schema.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
 
 const instanceColumns = "id, incarnation, workflow, version, created_at, updated_at, status, run, run_position"

@@ -54,6 +54,7 @@ export type ErrorCode =
   | "NO_WORKER"
   | "NON_RETRYABLE"
   | "NO_TRANSACTIONS"
+  | "PART_MISSING"
   | "NOT_ENDED"
   | "NOT_FOUND"
   | "NOT_STARTED"

@@ -62,6 +62,11 @@ export function keptAtRest(limits: readonly { readonly hold: boolean }[]): numbe
   return limits.findLastIndex(({ hold }) => hold) + 1
 }
 
+/** Whether it says anything at all. */
+export function hasFlow({ concurrency, rateLimit, priority, debounce, singleton }: FlowOptions<never>): boolean {
+  return (concurrency ?? rateLimit ?? priority ?? debounce ?? singleton) !== undefined
+}
+
 /** Throws where something is not as the types say: callers without types pass anything. */
 export function checkFlowOptions(workflow: string, options: FlowOptions<never>): void {
   const of = (option: string) => `${option} of workflow "${workflow}"`

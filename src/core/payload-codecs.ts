@@ -1,8 +1,8 @@
 import { fromBase64, toBase64 } from "./base64.ts"
-import { type Encoded, Payload } from "./codec.ts"
+import type { Encoded } from "./codec.ts"
+import { codecMissing, partsOf } from "./coded-payload.ts"
 import { messageOf } from "./error-text.ts"
 import { PerdureError } from "./errors.ts"
-import { type Hidden, redacted } from "./hidden.ts"
 
 /**
  * Encodes the texts of values before they reach a store, as by encryption or compression, and back. Synchronous: a turn is put together
@@ -49,7 +49,7 @@ export class PayloadCodecs {
     const { id, base64 } = partsOf(coded)
     const codec = this.#byId.get(id)
     const bytes = fromBase64(base64)
-    if (codec === undefined) throw missing(id)
+    if (codec === undefined) throw codecMissing(id)
     if (bytes === undefined) throw new PerdureError("CODEC_FAILED", `a value of codec "${id}" is damaged: it is not base64`, { details: { codec: id } })
     return new TextDecoder().decode(attempt(id, "decode", () => codec.decode(bytes)))
   }
@@ -58,58 +58,6 @@ export class PayloadCodecs {
   toJSON(): undefined {
     return undefined
   }
-}
-
-/** A value as it is stored, which may be encoded by a codec: then it is decoded when somebody wants it, and written again as it is. */
-export function storedPayload(stored: Encoded, codecs: PayloadCodecs | undefined, isSensitive = false): Payload {
-  return isCoded(stored) ? new CodedPayload(stored, codecs, isSensitive) : Payload.of(stored, isSensitive)
-}
-
-export function isCoded(stored: Encoded): boolean {
-  return stored.charCodeAt(0) === 0x21
-}
-
-class CodedPayload extends Payload {
-  readonly #codecs: PayloadCodecs | undefined
-
-  constructor(coded: Encoded, codecs: PayloadCodecs | undefined, isSensitive: boolean) {
-    super(coded, isSensitive)
-    this.#codecs = codecs
-  }
-
-  override get coded(): Encoded {
-    return this.own
-  }
-
-  override get text(): Encoded {
-    if (this.#codecs === undefined) throw missing(partsOf(this.own).id)
-    return this.#codecs.decode(this.own)
-  }
-
-  override asSensitive(): Payload {
-    return new CodedPayload(this.own, this.#codecs, true)
-  }
-
-  override shown(): unknown {
-    if (this.isSensitive) return redacted
-    try {
-      return this.decode()
-    } catch (error) {
-      if (!isCodecTrouble(error)) throw error
-      const hidden: Hidden = { $perdure: "encoded", codec: partsOf(this.own).id }
-      return hidden
-    }
-  }
-}
-
-/** A codec is not there, or does not do what it should: no fault of the instance. */
-export function isCodecTrouble(error: unknown): error is PerdureError {
-  return PerdureError.is(error, "CODEC_MISSING") || PerdureError.is(error, "CODEC_FAILED")
-}
-
-function partsOf(coded: Encoded): { readonly id: string; readonly base64: string } {
-  const colon = coded.indexOf(":")
-  return { id: coded.slice(1, colon), base64: coded.slice(colon + 1) }
 }
 
 function attempt(id: string, what: "encode" | "decode", run: () => Uint8Array): Uint8Array {
@@ -125,12 +73,6 @@ function attempt(id: string, what: "encode" | "decode", run: () => Uint8Array): 
 
 function failed(id: string, what: string, cause: unknown): PerdureError {
   return new PerdureError("CODEC_FAILED", `codec "${id}" ${what}`, { details: { codec: id }, cause })
-}
-
-function missing(id: string): PerdureError {
-  return new PerdureError("CODEC_MISSING", `the value is encoded by codec "${id}", which this engine does not have; open it with that codec`, {
-    details: { codec: id },
-  })
 }
 
 /** Callers without types pass anything. */

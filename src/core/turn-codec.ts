@@ -2,7 +2,8 @@ import { type Encoded, isPlainEncoded, Payload, utf8Length } from "./codec.ts"
 import { PerdureError } from "./errors.ts"
 import type { Entry, EntryType, Recorded } from "./journal.ts"
 import { endOfValue, quoted } from "./json-text.ts"
-import { isCoded, storedPayload, type PayloadCodecs } from "./payload-codecs.ts"
+import { isCoded, storedPayload } from "./coded-payload.ts"
+import type { PayloadCodecs } from "./payload-codecs.ts"
 
 /**
  * The entries of a turn <-> the text of its journal row. The text is durable: a JSON array without white space, of one object per

@@ -103,6 +103,13 @@ export function workflow<Input = void, Out = unknown, Events = EventMap>(
   run: Code<Events, Input, Out>,
 ): Workflow<Input, Out, Events>
 export function workflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
+  const definition = defineWorkflow(name, first, second)
+  checkFlowOptions(name, definition.options)
+  return definition
+}
+
+/** The same, but for what it says about flow control: in a Worker that is looked at by the part that knows of it. */
+export function defineWorkflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
   const options = typeof first === "function" ? {} : first
   const run = typeof first === "function" ? first : second
   // How long names may be is for the engine to say.
@@ -120,7 +127,6 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
     throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
   if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
   if (options.sensitive !== undefined) checkSensitive(name, options.sensitive)
-  checkFlowOptions(name, options)
   return { name, version, options, run }
 }
 

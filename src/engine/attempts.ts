@@ -5,15 +5,15 @@ import { durationMs } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { OpenStep } from "../core/open-work.ts"
 import type { EntryOf, Recorded, Release } from "../core/journal.ts"
+import { partMissing } from "../core/part-missing.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
 import { isNested, isOfRollback, parentOf } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
+import type { TransactionRunner } from "./engine-features.ts"
 import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
-import { StepClientTransactions } from "./step-client-transactions.ts"
-import { StepTransactions } from "./step-transactions.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -27,7 +27,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   readonly #driver: AttemptsDriver
   readonly #live = new SmallMap<StepAttempt>()
   readonly #nested: NestedSteps
-  #transactions: StepTransactions | StepClientTransactions | undefined
+  #transactions: TransactionRunner | undefined
   /** Nested steps whose time to retry came before their outer function asked for them again. */
   #retriesDue: Set<string> | undefined
   /** Nested asks that came while paused. */
@@ -238,12 +238,10 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown> {
-    const { clientTransactions } = this.runtime
-    const submit = (input: { take(): void }) => this.#driver.submit(input)
-    this.#transactions ??= clientTransactions
-      ? new StepClientTransactions(this.runtime, clientTransactions, this.#writer, submit)
-      : new StepTransactions(this.runtime, this.#writer, submit)
-    return this.#transactions.run(attempt, fn)
+    this.#transactions ??= this.runtime.features.transactions?.(this.runtime, this.#writer, (input) => this.#driver.submit(input))
+    if (this.#transactions) return this.#transactions.run(attempt, fn)
+    attempt.isFutile = true
+    throw partMissing("transactions", `transaction "${attempt.ask.id}"`)
   }
 
   /** A transaction has recorded its result itself: what else becomes of the attempt is not looked at. */

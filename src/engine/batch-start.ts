@@ -5,7 +5,7 @@ import type { BatchItem, BatchResult, StartOptions } from "./client.ts"
 import type { StartDesk } from "./start-desk.ts"
 import type { Birth } from "./starter.ts"
 
-interface BatchStarter {
+export interface BatchStarter {
   prepare(item: BatchItem): Promise<Birth>
   within<T>(work: (desk: StartDesk) => Promise<T>): Promise<T>
   turnOf(birth: Birth): Turn

@@ -7,7 +7,8 @@ import { notFound } from "./endings.ts"
 import { loadRun } from "./loader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { replayRun } from "./replay.ts"
-import { randomToken, type Worker } from "./worker.ts"
+import { randomToken } from "./random-token.ts"
+import type { Worker } from "./worker.ts"
 
 /** Asks the code of instances: queries, which change nothing, and updates, which are answered once. */
 export class CodeAsker {

@@ -1,7 +1,13 @@
-import type { PayloadCodecs } from "../core/payload-codecs.ts"
+import { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { CallerTransactions } from "../ports/caller-transactions.ts"
 import type { Store } from "../ports/store.ts"
 import { overriding } from "./overriding.ts"
+import type { EngineOptions } from "./settings.ts"
+
+/** Undefined: none. */
+export function payloadCodecs({ codec, retiredCodecs = [] }: Pick<EngineOptions, "codec" | "retiredCodecs">): PayloadCodecs | undefined {
+  return codec === undefined && retiredCodecs.length === 0 ? undefined : new PayloadCodecs(codec, retiredCodecs)
+}
 
 /** The store, whose journals come with the codecs that decode their values. */
 export function codedStore(store: Store, codecs: PayloadCodecs): Store {

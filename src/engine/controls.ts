@@ -14,14 +14,15 @@ import type { ControlResult, ForkOptions, RestartOptions, SendOptions, Terminate
 import type { CommitResult } from "./committer.ts"
 import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./endings.ts"
-import { deadlineOf, forkTraits, singletonExists, singletonOf } from "./flow-control.ts"
+import { deadlineOf, singletonExists, singletonOf } from "./flow-traits.ts"
 import { forkDraft } from "./fork.ts"
 import { loadRun } from "./loader.ts"
 import { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { within } from "./start-desk.ts"
 import { TurnDraft } from "./turn-draft.ts"
-import { randomToken, type Worker } from "./worker.ts"
+import { randomToken } from "./random-token.ts"
+import type { Worker } from "./worker.ts"
 
 const seizeTries = 100
 /** In a message that asks for a terminate. */
@@ -188,7 +189,7 @@ export class Controls {
       input,
       codecs: settings.codecs,
     })
-    const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
+    const flow = this.#worker.features.flow?.forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const status = flow?.limits ? "queued" : "running"
     const deadline = deadlineOf(flow, draft.timeoutAt)

@@ -1,16 +1,18 @@
 import { redacted, shownError } from "../core/hidden.ts"
+import { partMissing } from "../core/part-missing.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { Hint, StoreRole } from "../ports/store.ts"
-import { codedStore } from "./coded-store.ts"
 import type { Companion } from "./companion.ts"
 import { Controls } from "./controls.ts"
 import { Endings, engineClosed } from "./endings.ts"
+import type { EngineFeatures } from "./engine-features.ts"
 import type { CoreParts, EngineSpec } from "./engine-parts.ts"
 import { Lookout } from "./lookout.ts"
 import { Outreach } from "./outreach.ts"
 import { Reader } from "./reader.ts"
 import type { RecheckSpec } from "./recheck.ts"
 import { WorkflowRegistry } from "./registry.ts"
-import { engineSettings } from "./settings.ts"
+import { type EngineOptions, engineSettings } from "./settings.ts"
 import { Starter } from "./starter.ts"
 import { onStoreClock } from "./store-clock.ts"
 import { Worker } from "./worker.ts"
@@ -40,14 +42,15 @@ export class EngineCore {
 
   /** Nothing is executed before `begin`. */
   static async open(spec: EngineSpec): Promise<EngineCore> {
-    const asked = engineSettings(spec.options, spec.budget)
+    const { features = {} } = spec
+    const asked = engineSettings(spec.options, { codecs: codecsOf(spec.options, features), budget: spec.budget })
     const registry = new WorkflowRegistry(spec.workflows, asked.limits, asked.queues)
     const opened = await spec.store.open({ now: () => spec.host.now(), log: spec.host.log, role: spec.role ?? "worker" })
     const host = onStoreClock(spec.host, opened)
     const settings = spec.options.sweep === undefined && opened.sweepMs !== undefined ? { ...asked, sweepMs: opened.sweepMs } : asked
-    const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
+    const store = settings.codecs && features.codecs ? features.codecs.store(opened, settings.codecs) : opened
     const companions: Companion[] = []
-    const worker: Worker = new Worker(store, host, registry, settings, {
+    const worker: Worker = new Worker(store, host, registry, settings, features, {
       onEnd: (id, entry) => {
         for (const companion of companions) companion.ended?.(id, entry)
       },
@@ -164,4 +167,11 @@ export class EngineCore {
       await store.close()
     }
   }
+}
+
+/** Undefined: values are stored as they are. */
+export function codecsOf(options: EngineOptions, { codecs }: EngineFeatures): PayloadCodecs | undefined {
+  if (codecs) return codecs.of(options)
+  if (options.codec !== undefined || options.retiredCodecs !== undefined) throw partMissing("codecs", "a codec")
+  return undefined
 }

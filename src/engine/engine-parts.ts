@@ -6,6 +6,7 @@ import type { ChangeFeed } from "./change-feed.ts"
 import type { CodeAsker } from "./code-asker.ts"
 import type { Controls } from "./controls.ts"
 import type { Endings } from "./endings.ts"
+import type { EngineFeatures } from "./engine-features.ts"
 import type { Reader } from "./reader.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import type { ScheduleWriter } from "./schedule-writer.ts"
@@ -20,6 +21,8 @@ export interface EngineSpec {
   readonly store: StoreProvider
   readonly workflows: readonly WorkflowSource[]
   readonly options: EngineOptions
+  /** Default: none. */
+  readonly features?: EngineFeatures
   /** `client`: never execute. */
   readonly role?: StoreRole
   /** Execute no more than this. */

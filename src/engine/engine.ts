@@ -21,8 +21,9 @@ import type {
   WorkflowInfo,
   Why,
 } from "./client.ts"
+import { allFeatures } from "./all-features.ts"
 import { Answers } from "./answers.ts"
-import { notStarted } from "./batch-start.ts"
+import { notStarted, startWithin } from "./batch-start.ts"
 import { ChangeFeed } from "./change-feed.ts"
 import { ChangeSequence } from "./change-reader.ts"
 import { CodeAsker } from "./code-asker.ts"
@@ -33,6 +34,7 @@ import { InstanceHandle } from "./handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instance-calls.ts"
 import { countInstances, listInstances, listWorkflows } from "./instance-list.ts"
 import { StoredLimits, type LimitControl } from "./limit-control.ts"
+import { ScheduledStarts } from "./scheduled-starts.ts"
 import { Scheduler } from "./scheduler.ts"
 import { Schedules } from "./schedules.ts"
 import { ScheduleWriter } from "./schedule-writer.ts"
@@ -57,14 +59,14 @@ export class Engine implements Client, AsyncDisposable {
     this.#ticks = core.attach(new Ticks(spec, store, (forTick) => Engine.open(forTick)))
     const answers = core.attach(new Answers(store, host, core.recheck))
     const changes = core.attach(new ChangeFeed(store.directory, host, core.recheck))
-    const scheduleWriter = new ScheduleWriter(store, starter, worker)
+    const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(store, host, worker.timers, registry, scheduleWriter))
     this.parts = { ...core.parts, answers, asker: new CodeAsker(store, registry, worker, answers), changes, scheduleWriter, scheduler }
     this.limits = new StoredLimits(store.flow, () => this.#check())
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    const engine = new Engine(await EngineCore.open(spec), spec)
+    const engine = new Engine(await EngineCore.open({ ...spec, features: allFeatures }), spec)
     await engine.core.begin(spec.role)
     return engine
   }
@@ -92,7 +94,7 @@ export class Engine implements Client, AsyncDisposable {
 
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     this.#check()
-    if (transaction !== undefined) return this.parts.starter.startAll(items, transaction)
+    if (transaction !== undefined) return startWithin(items, this.parts.starter.batchStarter(transaction))
     const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
       items.map((item) => {

@@ -2,7 +2,7 @@ import type { Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
-import { checkPriority, concurrencyLimits, keptAtRest, unlimited, type FlowFunction, type FlowOptions } from "../core/flow-options.ts"
+import { checkPriority, concurrencyLimits, hasFlow, unlimited, type FlowFunction, type FlowOptions } from "../core/flow-options.ts"
 import { namedLimits, rateName } from "../core/limit-names.ts"
 import { defaultLimits, lengthProblemOf } from "../core/limits.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
@@ -42,29 +42,6 @@ export function forkTraits({ flow }: NewInstance, workflow: AnyWorkflow | undefi
   return { ...traits, unique: traits.unique.filter(({ kind }) => kind !== "debounce") }
 }
 
-export function singletonOf(flow: FlowTraits | undefined): UniqueUse | undefined {
-  return flow?.unique?.find(({ kind }) => kind === "singleton")
-}
-
-export function singletonExists(holder: string): PerdureError {
-  return new PerdureError(
-    "SINGLETON_EXISTS",
-    `instance "${holder}" is the only one that may be there, and has not ended; wait for it, terminate it, or say ifExists: "return" to get it`,
-    { details: { instance: holder } },
-  )
-}
-
-/** One with limits may stand in line beyond its time: so its row says when it ends in any case. */
-export function deadlineOf(flow: FlowTraits | undefined, at: number | undefined): { readonly deadlineAt: number } | undefined {
-  return flow?.limits === undefined || at === undefined ? undefined : { deadlineAt: at }
-}
-
-/** Whether it leaves memory when it sleeps or waits, so that others may have its slots. */
-export function givesBackAtRest(flow: FlowTraits | undefined): boolean {
-  const limits = flow?.limits
-  return limits !== undefined && limits.slice(keptAtRest(limits)).some(({ kind }) => kind === "concurrency")
-}
-
 /** What the code says of the limits of each workflow. Where versions differ, the last registered counts. */
 export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLimits[] {
   return registry.names.map((workflow) => {
@@ -90,10 +67,6 @@ export function declaredNumbers(workflows: readonly WorkflowSource[]): (use: Lim
 /** A limit as stores have it. */
 export function stored(limit: number): number {
   return Math.min(limit, unlimited)
-}
-
-function hasFlow({ concurrency, rateLimit, priority, debounce, singleton }: FlowOptions<unknown>): boolean {
-  return (concurrency ?? rateLimit ?? priority ?? debounce ?? singleton) !== undefined
 }
 
 /**

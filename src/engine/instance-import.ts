@@ -10,7 +10,7 @@ import type { Host } from "../ports/host.ts"
 import type { InstanceState, JournalRow, NewInstance, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import { badExport, type InstanceExport } from "./instance-export.ts"
-import { randomToken } from "./worker.ts"
+import { randomToken } from "./random-token.ts"
 
 export interface ImportOptions {
   /** Another id: a copy, with idempotency keys of its own, which tells no parent of its end. */

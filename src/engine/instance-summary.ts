@@ -1,5 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
-import { storedPayload, type PayloadCodecs } from "../core/payload-codecs.ts"
+import { storedPayload } from "../core/coded-payload.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { defaultQueue } from "../core/task-queue.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { InstanceSummary } from "./client.ts"

@@ -1,6 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { FlowTraits } from "../ports/flow-control.ts"
-import { deadlineOf, givesBackAtRest } from "./flow-control.ts"
+import { deadlineOf, givesBackAtRest } from "./flow-traits.ts"
 import type { InstanceState as Row } from "../ports/journal-store.ts"
 
 export type { Row }

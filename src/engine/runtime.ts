@@ -3,6 +3,7 @@ import type { Host } from "../ports/host.ts"
 import type { NewMessage } from "../ports/journal-store.ts"
 import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
 import type { Committer } from "./committer.ts"
+import type { EngineFeatures } from "./engine-features.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { Outreach } from "./outreach.ts"
 import type { Pulse } from "./pulse.ts"
@@ -18,6 +19,7 @@ export interface Runtime {
   /** Names this engine as an owner of instances. */
   readonly worker: string
   readonly settings: EngineSettings
+  readonly features: EngineFeatures
   readonly pulse: Pulse
   readonly committer: Committer
   readonly transactions: Transactions | undefined

@@ -6,7 +6,7 @@ import type { Handle } from "./client.ts"
 import type { ScheduleParts } from "./engine-parts.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
-import { singletonExists } from "./flow-control.ts"
+import { singletonExists } from "./flow-traits.ts"
 import { describeSchedule } from "./schedule-view.ts"
 import { scheduleNotFound } from "./schedule-writer.ts"
 
@@ -42,10 +42,10 @@ export class StoredScheduleHandle implements ScheduleHandle {
   }
 
   async update(changes: ScheduleUpdate): Promise<void> {
-    const { host, starter, scheduler, scheduleWriter } = this.#parts
+    const { host, scheduler, scheduleWriter } = this.#parts
     await scheduleWriter.change(this.id, async (before, row) => {
       const { version, paused, waiting, running, counts, log } = before
-      const given = "input" in changes ? await starter.scheduledInput(row.workflow, changes.input, version) : undefined
+      const given = "input" in changes ? await scheduleWriter.starts.input(row.workflow, changes.input, version) : undefined
       const sensitive = given?.sensitive ?? before.sensitive
       const marks = { ...(version === undefined ? undefined : { version }), ...(sensitive ? { sensitive } : undefined) }
       const kept = { ...marks, ...(paused ? { paused } : undefined), waiting, running, counts, log }
@@ -78,7 +78,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
   }
 
   async trigger(options: { readonly input?: unknown } = {}): Promise<Handle> {
-    const { store, host, starter, scheduleWriter } = this.#parts
+    const { store, host, scheduleWriter } = this.#parts
     let instance = ""
     await scheduleWriter.change(this.id, async (before, row) => {
       const now = host.now()
@@ -86,7 +86,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
       // Two in one millisecond, or one at a due time that has been fired.
       while (await store.directory.get(instanceIdOf(this.id, at))) at++
       instance = instanceIdOf(this.id, at)
-      const startInput = "input" in options ? { startInput: (await starter.scheduledInput(row.workflow, options.input, before.version)).input } : undefined
+      const startInput = "input" in options ? { startInput: (await scheduleWriter.starts.input(row.workflow, options.input, before.version)).input } : undefined
       const holder = await scheduleWriter.singletonHolder(row, before, startInput?.startInput)
       if (holder !== undefined) throw singletonExists(holder)
       const schedule = withStarted(before, this.id, at, now, "trigger")
@@ -96,7 +96,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
   }
 
   async backfill(options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
-    const { store, host, starter, scheduler, scheduleWriter } = this.#parts
+    const { store, host, scheduler, scheduleWriter } = this.#parts
     const { from, to } = checkWindow(options, host.now())
     const input = await store.schedules.input(this.id)
     if (input === undefined) throw scheduleNotFound(this.id)
@@ -108,7 +108,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
         const times = checkedTimes(before, from, to)
         const missing: number[] = []
         for (const at of times) if (!before.waiting.includes(at) && !(await store.directory.get(instanceIdOf(this.id, at)))) missing.push(at)
-        const isSingleton = starter.isSingleton(row.workflow, before.version)
+        const isSingleton = scheduleWriter.starts.isSingleton(row.workflow, before.version)
         if (isSingleton && options.overlap === "allow") throw notAtOnce(row.workflow)
         const isQueued = (options.overlap ?? (before.overlap === "allow" && !isSingleton ? "allow" : "queue")) === "queue"
         const starts = isQueued ? [] : missing.slice(0, startMax)

@@ -1,5 +1,6 @@
 import type { Encoded } from "../core/codec.ts"
-import { storedPayload, type PayloadCodecs } from "../core/payload-codecs.ts"
+import { storedPayload } from "../core/coded-payload.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { describeRecurrence } from "../core/recurrence.ts"
 import { decodeSchedule, dueTimes, type FiringRecord, instanceIdOf, type Schedule, type SkipReason } from "../core/schedule.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"

@@ -3,7 +3,7 @@ import { decodeSchedule, encodeSchedule, instanceIdOf, type Schedule } from "../
 import type { Turn } from "../ports/journal-store.ts"
 import type { ScheduleChange, ScheduleRow } from "../ports/schedule-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { Starter } from "./starter.ts"
+import type { ScheduledStarts } from "./scheduled-starts.ts"
 import type { Worker } from "./worker.ts"
 
 const triesMax = 100
@@ -28,12 +28,13 @@ export interface ScheduleEdit {
 /** Changes schedules under the fence of their revision, and lets the instances that they start be found. */
 export class ScheduleWriter {
   readonly #store: Store
-  readonly #starter: Starter
+  /** What it starts instances with. */
+  readonly starts: ScheduledStarts
   readonly #worker: Worker
 
-  constructor(store: Store, starter: Starter, worker: Worker) {
+  constructor(store: Store, starts: ScheduledStarts, worker: Worker) {
     this.#store = store
-    this.#starter = starter
+    this.starts = starts
     this.#worker = worker
   }
 
@@ -83,18 +84,16 @@ export class ScheduleWriter {
 
   /** The instance that keeps those of the schedule from being started, as only one of its key may be there. */
   async singletonHolder({ id, workflow }: ScheduleRow, { version }: Schedule, startInput?: string): Promise<string | undefined> {
-    if (!this.#starter.isSingleton(workflow, version)) return undefined
+    if (!this.starts.isSingleton(workflow, version)) return undefined
     const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""
-    const singleton = this.#starter.scheduledSingleton(workflow, version, input)
+    const singleton = this.starts.singleton(workflow, version, input)
     return singleton && this.#store.flow.holder(singleton)
   }
 
   async #births({ id, workflow }: ScheduleRow, { schedule, starts = [], startInput }: ScheduleEdit): Promise<readonly Turn[]> {
     if (starts.length === 0) return []
     const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""
-    return starts.map((at) =>
-      this.#starter.scheduledTurn({ id: instanceIdOf(id, at), workflow, input, definition: schedule, schedule: { id, scheduledAt: at } }),
-    )
+    return starts.map((at) => this.starts.turn({ id: instanceIdOf(id, at), workflow, input, definition: schedule, schedule: { id, scheduledAt: at } }))
   }
 }
 

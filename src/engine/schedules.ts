@@ -11,7 +11,7 @@ import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleOptions, S
 import { StoredScheduleHandle } from "./schedule-handle.ts"
 import { checkScheduleId, definitionOf, type GivenOptions } from "./schedule-options.ts"
 import { summaryOf } from "./schedule-view.ts"
-import { randomToken } from "./worker.ts"
+import { randomToken } from "./random-token.ts"
 
 const fresh = { waiting: [], running: [], counts: { started: 0, skipped: 0, missed: 0 }, log: [] } as const
 
@@ -32,14 +32,14 @@ export class Schedules implements ScheduleClient {
   ): Promise<ScheduleHandle<In, Out, Sent>>
   create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
   async create(id: string, options: CreateOptions): Promise<ScheduleHandle> {
-    const { store, host, settings, starter, scheduler } = this.#parts
+    const { store, host, settings, scheduleWriter, scheduler } = this.#parts
     checkScheduleId(id, settings.limits.idLengthMax)
     const { ifExists = "error", paused, workflow: definition, input: value } = options
     if (ifExists !== "error" && ifExists !== "update")
       throw new PerdureError("BAD_OPTION", `ifExists is "error" or "update", not ${JSON.stringify(ifExists)}`, { details: { option: "ifExists" } })
     if (paused !== undefined && typeof paused !== "boolean")
       throw new PerdureError("BAD_OPTION", `paused is true or false, not ${JSON.stringify(paused)}`, { details: { option: "paused" } })
-    const { workflow, version, input, sensitive } = await starter.scheduledInput(workflowOf(definition), value)
+    const { workflow, version, input, sensitive } = await scheduleWriter.starts.input(workflowOf(definition), value)
     const now = host.now()
     const schedule: Schedule = {
       ...definitionOf(options),

@@ -2,7 +2,7 @@ import type { EncodeOptions } from "../core/codec.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkQueue, defaultLimits, type Limits } from "../core/limits.ts"
-import { PayloadCodecs, type PayloadCodec } from "../core/payload-codecs.ts"
+import type { PayloadCodecs, PayloadCodec } from "../core/payload-codecs.ts"
 import type { StepContext } from "../core/context.ts"
 import { checkRetry, type RetryOptions } from "../core/retry-policy.ts"
 import type { Hooks } from "../core/workflow.ts"
@@ -100,12 +100,7 @@ function checkQueues(queues: readonly string[]): readonly string[] {
   return [...new Set(queues as readonly string[])]
 }
 
-/** Undefined: none. */
-export function payloadCodecs({ codec, retiredCodecs = [] }: Pick<EngineOptions, "codec" | "retiredCodecs">): PayloadCodecs | undefined {
-  return codec === undefined && retiredCodecs.length === 0 ? undefined : new PayloadCodecs(codec, retiredCodecs)
-}
-
-export function engineSettings(options: EngineOptions, budget?: WorkBudget): EngineSettings {
+export function engineSettings(options: EngineOptions, { codecs, budget }: Partial<Pick<EngineSettings, "codecs" | "budget">> = {}): EngineSettings {
   const { execute = "always" } = options
   if (execute !== "always" && execute !== "ticks") throw new PerdureError("BAD_OPTION", `execute is ${String(execute)}; give "always" or "ticks"`)
   if (options.retry !== undefined) checkRetry(options.retry)
@@ -133,7 +128,7 @@ export function engineSettings(options: EngineOptions, budget?: WorkBudget): Eng
     residentSleepMsMax: 10_000,
     residentIdleMs: 60_000,
     queues: options.taskQueues && checkQueues(options.taskQueues),
-    codecs: payloadCodecs(options),
+    codecs,
     interceptors: options.interceptors ?? [],
     execute,
     budget,

@@ -1,6 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
 import type { FlowTraits } from "../ports/flow-control.ts"
-import { singletonOf } from "./flow-control.ts"
+import { singletonOf } from "./flow-traits.ts"
 import { loadRun } from "./loader.ts"
 import type { StartDesk } from "./start-desk.ts"
 import type { Birth } from "./starter.ts"

@@ -1,30 +1,30 @@
-import { type Encoded, encodeValue, Payload } from "../core/codec.ts"
+import { encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkPriority, type Debounce } from "../core/flow-options.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } from "../core/limits.ts"
-import { storedPayload } from "../core/payload-codecs.ts"
-import type { Schedule } from "../core/schedule.ts"
+import { partMissing } from "../core/part-missing.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import { storedQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
-import type { UniqueUse } from "../ports/flow-control.ts"
+import type { FlowTraits } from "../ports/flow-control.ts"
 import type { NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { BatchItem, BatchResult, StartOptions } from "./client.ts"
+import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
-import { startWithin } from "./batch-start.ts"
-import { Debouncer } from "./debouncer.ts"
-import { deadlineOf, flowTraits, singletonExists, singletonOf } from "./flow-control.ts"
+import type { BatchStarter } from "./batch-start.ts"
+import type { Replacer } from "./engine-features.ts"
+import { deadlineOf, singletonExists } from "./flow-traits.ts"
 import { instant } from "../core/instant.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { holderOf, isAgain, isSame } from "./start-answer.ts"
 import { callersDesk, ownDesk, type StartDesk, within } from "./start-desk.ts"
 import { StartLine } from "./start-line.ts"
 import { TurnDraft } from "./turn-draft.ts"
-import { randomToken, type Worker } from "./worker.ts"
+import { randomToken } from "./random-token.ts"
+import type { Worker } from "./worker.ts"
 
 const triesMax = 100
 
@@ -33,7 +33,7 @@ export class Starter {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
-  readonly #debouncer: Debouncer
+  readonly #debouncer: Replacer | undefined
   readonly #line: StartLine
   readonly #desk: StartDesk
 
@@ -41,7 +41,7 @@ export class Starter {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
-    this.#debouncer = new Debouncer(worker)
+    this.#debouncer = worker.features.flow?.debouncer(worker)
     this.#desk = ownDesk(store, worker, (birth) => this.#create(birth))
     this.#line = new StartLine(worker.pulse, worker.committer)
   }
@@ -58,23 +58,23 @@ export class Starter {
     return this.#startAt(this.#desk, await this.#prepare(workflow, options), options)
   }
 
-  /** In a transaction of the caller's. */
-  async startAll(items: readonly BatchItem[], transaction: unknown): Promise<readonly BatchResult[]> {
-    return startWithin(items, {
+  /** For whoever starts many in a transaction of the caller's. */
+  batchStarter(transaction: unknown): BatchStarter {
+    return {
       prepare: async ({ workflow, ...options }) => this.#prepare(workflow, options),
       within: (work) => this.#within(transaction, work),
-      turnOf: (birth) => this.#birthTurn(birth),
+      turnOf: (birth) => this.birthTurn(birth),
       startAt: (desk, birth, options) => this.#startAt(desk, birth, options),
-    })
+    }
   }
 
   #within<T>(transaction: unknown, work: (desk: StartDesk) => Promise<T>): Promise<T> {
-    return within(this.#store, transaction, (store) => work(callersDesk(store, (birth) => this.#birthTurn(birth))))
+    return within(this.#store, transaction, (store) => work(callersDesk(store, (birth) => this.birthTurn(birth))))
   }
 
   async #startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string> {
     for (let tries = 0; tries < triesMax; tries++) {
-      const replaced = birth.debounce && (await this.#debouncer.replace(desk, birth, birth.debounce))
+      const replaced = birth.debounce && (await this.#debouncer?.replace(desk, birth, birth.debounce))
       if (replaced !== undefined) return replaced
       const result = await desk.create(birth)
       if (result === "committed") return birth.instance.id
@@ -119,7 +119,7 @@ export class Starter {
     const birth = await this.#prepare(workflow, options)
     refuseDebounce(birth, "be used with sendOrStart")
     const sendAt = async (desk: StartDesk) => {
-      const delivery = await desk.store.directory.deliverOrCreate(message, this.#birthTurn(birth))
+      const delivery = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
       const holder = delivery === "absent" ? await holderOf(desk, birth.instance.flow) : undefined
       if (holder !== undefined) throw singletonExists(holder)
       if (delivery === "ended") throw takesNoEvents(birth.instance.id)
@@ -128,77 +128,9 @@ export class Starter {
     return options.transaction === undefined ? sendAt(this.#desk) : this.#within(options.transaction, sendAt)
   }
 
-  /** The input of the instances that a schedule starts, as it keeps it: what the schema makes of it. */
-  async scheduledInput(workflow: AnyWorkflow | string, input: unknown, known?: string): Promise<ScheduledInput> {
-    const { name, version, definition } = this.#resolveScheduled(workflow, known)
-    const schema = definition?.options.input
-    const value = schema ? await validate(schema, input, { code: "INVALID_INPUT", what: `the input of workflow "${name}"` }) : input
-    if (definition?.options.debounce)
-      throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, and cannot be started by a schedule, whose times say when it starts`)
-    const encoded = encodeValue(value, { what: "input", bytesMax: this.#worker.settings.limits.payloadBytesMax })
-    // A key that cannot be made of it is to be known now.
-    this.scheduledSingleton(name, version, encoded)
-    return {
-      workflow: name,
-      version,
-      input: this.#worker.settings.codecs?.encode(encoded) ?? encoded,
-      ...(definition?.options.sensitive?.input ? { sensitive: true } : undefined),
-    }
-  }
-
-  isSingleton(workflow: string, known: string | undefined): boolean {
-    const { singleton = false } = this.#resolveScheduled(workflow, known).definition?.options ?? {}
-    return singleton !== false
-  }
-
-  /** The key that an instance of a schedule has to itself. */
-  scheduledSingleton(workflow: string, known: string | undefined, input: Encoded): UniqueUse | undefined {
-    const { definition } = this.#resolveScheduled(workflow, known)
-    return definition && this.isSingleton(workflow, known) ? singletonOf(flowTraits(definition, this.#inputOf(input).decode(), undefined)) : undefined
-  }
-
-  /** The turn that creates an instance of a schedule. */
-  scheduledTurn({
-    id,
-    workflow,
-    input,
-    definition: { version: known, tags = [], timeoutMs, taskQueue, sensitive: isSensitive },
-    schedule,
-  }: ScheduledStart): Turn {
-    const { version, definition } = this.#resolveScheduled(workflow, known)
-    const { host } = this.#worker
-    const timeout = timeoutMs ?? definition?.options.timeout
-    const now = host.now()
-    const singleton = this.scheduledSingleton(workflow, known, input)
-    const queue = storedQueue(taskQueue ?? definition?.options.taskQueue)
-    const identity = { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags, ...queue }
-    return this.#birthTurn({
-      definition,
-      // It gets its limits when it is claimed.
-      debounce: undefined,
-      instance: singleton ? { ...identity, flow: { unique: [singleton] } } : identity,
-      start: {
-        type: "run.started",
-        run: 1,
-        workflow,
-        version,
-        ...(timeout === undefined ? undefined : { timeoutAt: now + durationMs(timeout, "timeout") }),
-        schedule,
-        ...(tags.length === 0 ? undefined : { tags }),
-        value: this.#inputOf(input, isSensitive ?? definition?.options.sensitive?.input),
-      },
-      within: undefined,
-    })
-  }
-
-  /** The input that a schedule keeps. */
-  #inputOf(stored: Encoded, isSensitive?: boolean): Payload {
-    return storedPayload(stored, this.#worker.settings.codecs, isSensitive)
-  }
-
   /** A promise only where there is a schema to ask. */
   #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
-    const { definition } = this.#resolve(workflow, options.version)
+    const { definition } = this.resolve(workflow, options.version)
     const schema = definition?.options.input
     return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
   }
@@ -214,7 +146,7 @@ export class Starter {
     const { host, settings } = this.#worker
     const id = options.id ?? randomToken(host)
     checkId(id, settings.limits.idLengthMax)
-    const { name, version, definition } = this.#resolve(workflow, options.version)
+    const { name, version, definition } = this.resolve(workflow, options.version)
     const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }), definition?.options.sensitive?.input)
     const now = host.now()
     const debounce = definition?.options.debounce
@@ -225,7 +157,7 @@ export class Starter {
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
     const tags = checkTags(options.tags)
     if (options.priority !== undefined) checkPriority("priority", options.priority)
-    const flow = definition ? flowTraits(definition, input, options.priority) : options.priority ? { priority: options.priority } : undefined
+    const flow = this.#flowOf(definition, input, options.priority)
     if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
     const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
     const identity = {
@@ -256,19 +188,20 @@ export class Starter {
     }
   }
 
+  #flowOf(definition: AnyWorkflow | undefined, input: unknown, priority: number | undefined): FlowTraits | undefined {
+    const { flow } = this.#worker.features
+    if (flow === undefined && priority !== undefined) throw partMissing("flowControl", "a priority")
+    if (definition) return flow?.traits(definition, input, priority)
+    return priority ? { priority } : undefined
+  }
+
   /** A version may be named that only other workers have: then nothing is known of its input. */
-  #resolve(workflow: AnyWorkflow | string, version: string | undefined): Resolved {
+  resolve(workflow: AnyWorkflow | string, version: string | undefined): Resolved {
     if (typeof workflow !== "string") return { name: workflow.name, version: workflow.version, definition: workflow }
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
     if (version !== undefined && !this.#registry.find(workflow, version)) return { name: workflow, version, definition: undefined }
     const definition = this.#registry.resolve(workflow, version)
     return { name: workflow, version: definition.version, definition }
-  }
-
-  /** The last version registered here, else the one that was known when the schedule was written. */
-  #resolveScheduled(workflow: AnyWorkflow | string, known: string | undefined): Resolved {
-    const isHere = typeof workflow !== "string" || this.#registry.versions(workflow).length > 0
-    return this.#resolve(workflow, isHere ? undefined : known)
   }
 
   #create(birth: Birth): Promise<CommitResult> {
@@ -281,12 +214,12 @@ export class Starter {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)
       }
-      this.#worker.committer.submit(this.#birthTurn(birth), { onResult })
+      this.#worker.committer.submit(this.birthTurn(birth), { onResult })
     })
   }
 
   /** The turn that creates an instance which nobody owns. */
-  #birthTurn({ instance, start, within }: Birth): Turn {
+  birthTurn({ instance, start, within }: Birth): Turn {
     const draft = new TurnDraft(1, instance.createdAt, this.#worker.settings.codecs)
     draft.create = instance
     draft.within = within
@@ -328,26 +261,10 @@ export interface Birth {
   readonly within: RunReference | undefined
 }
 
-interface Resolved {
+export interface Resolved {
   readonly name: string
   readonly version: string
   readonly definition: AnyWorkflow | undefined
-}
-
-/** As a schedule keeps it. */
-export interface ScheduledInput {
-  readonly workflow: string
-  readonly version: string
-  readonly input: Encoded
-  readonly sensitive?: true
-}
-
-interface ScheduledStart {
-  readonly id: string
-  readonly workflow: string
-  readonly input: Encoded
-  readonly definition: Schedule
-  readonly schedule: { readonly id: string; readonly scheduledAt: number }
 }
 
 /** Undefined: at once. */

@@ -9,12 +9,13 @@ import type { Beginning } from "./beginning.ts"
 import { Committer, type CommitResult } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { drained, written } from "./draining.ts"
+import type { EngineFeatures, LimitRules } from "./engine-features.ts"
 import { InstanceRunner } from "./instance-runner.ts"
 import { loadInstance } from "./kept-children.ts"
-import { LimitDesk } from "./limit-desk.ts"
 import { Mailroom } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
 import { Pulse } from "./pulse.ts"
+import { randomToken } from "./random-token.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { Residency } from "./residency.ts"
 import type { Runtime } from "./runtime.ts"
@@ -42,7 +43,8 @@ export class Worker implements Runtime {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #dispatcher: Dispatcher
-  readonly #limits: LimitDesk
+  readonly features: EngineFeatures
+  readonly #limits: LimitRules | undefined
   readonly #onEnd: WorkerListener["onEnd"]
   readonly #onSweep: WorkerListener["onSweep"]
   readonly onAnswered: WorkerListener["onAnswered"]
@@ -62,10 +64,18 @@ export class Worker implements Runtime {
   #stopNews: () => void = () => undefined
   draining = false
 
-  constructor(store: Store, host: Host, registry: WorkflowRegistry, settings: EngineSettings, { onEnd, onSweep, onAnswered, onRunOver }: WorkerListener) {
+  constructor(
+    store: Store,
+    host: Host,
+    registry: WorkflowRegistry,
+    settings: EngineSettings,
+    features: EngineFeatures,
+    { onEnd, onSweep, onAnswered, onRunOver }: WorkerListener,
+  ) {
     this.#store = store
     this.host = host
     this.settings = settings
+    this.features = features
     this.#registry = registry
     this.#onEnd = onEnd
     this.#onSweep = onSweep
@@ -74,7 +84,7 @@ export class Worker implements Runtime {
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
-    this.#limits = new LimitDesk(store.flow, registry, host, this.timers)
+    this.#limits = features.flow?.desk(store.flow, registry, host, this.timers)
     this.#nextLook = new Alarm(this.timers, onSweep)
     this.pulse = new Pulse(host, () => this.committer.flush())
     this.committer = new Committer(
@@ -147,7 +157,7 @@ export class Worker implements Runtime {
     if (this.#stopped) return
     this.#active = true
     this.#stopNews = this.#store.flow.onAdmitted((ids) => this.#dispatcher.wake(ids))
-    await this.#limits.declare()
+    await this.#limits?.declare()
     if (!this.#stopped) await this.#dispatcher.start()
   }
 
@@ -322,8 +332,8 @@ export class Worker implements Runtime {
         try {
           const loaded = await loadInstance(this.#store, instance)
           if (!this.#active) return
-          const lacksLimits = this.#limits.lacksLimits(instance, workflow)
-          if (lacksLimits && (await this.#limits.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
+          const lacksLimits = this.#limits?.lacksLimits(instance, workflow) === true
+          if (lacksLimits && (await this.#limits?.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
           // A start came meanwhile, which is about to lose.
           if (this.residency.get(instance.id)) return void this.#passedOver.add(instance.id)
           this.residency.add(runner)
@@ -386,13 +396,4 @@ export interface WorkerListener {
   readonly onAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
   /** It is time to look whether a hint was lost. */
   readonly onSweep: () => void
-}
-
-const alphabet = "0123456789abcdefghijklmnopqrstuv"
-
-/** Characters of 5 random bits each. */
-export function randomToken(host: Host, length = 24): string {
-  const bytes = host.randomBytes(length)
-  for (let at = 0; at < bytes.length; at++) bytes[at] = alphabet.charCodeAt(bytes[at]! & 31)
-  return String.fromCharCode.apply(undefined, bytes as unknown as number[])
 }

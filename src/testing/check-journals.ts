@@ -2,7 +2,8 @@ import type { AnyWorkflow } from "../core/workflow.ts"
 import type { ListFilter } from "../engine/client.ts"
 import { checkAll, type CheckReport } from "../engine/journal-check.ts"
 import { journalsOf, type JournalSource } from "../engine/journal-source.ts"
-import { payloadCodecs, type EngineOptions } from "../engine/settings.ts"
+import { payloadCodecs } from "../engine/coded-store.ts"
+import type { EngineOptions } from "../engine/settings.ts"
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
 
 /** `codec` and `retiredCodecs`: of journals that were kept; a client has its own. */

@@ -12,7 +12,7 @@ const example = join(root, "examples/cloudflare-worker")
 /** What `wrangler deploy --dry-run` makes of examples/cloudflare-worker, on the sources of the package; `entry`: with another module for its own. */
 export async function dryRun(entry = "worker.ts"): Promise<{ readonly output: string; readonly script: string }> {
   const folder = await mkdtemp(join(tmpdir(), "perdure-worker-"))
-  const aliases = ["perdure/cloudflare:src/cloudflare.ts", "perdure:src/index.ts"].flatMap((alias) => {
+  const aliases = ["perdure/cloudflare:src/cloudflare.ts", "perdure:src/workerd.ts"].flatMap((alias) => {
     const [name = "", path = ""] = alias.split(":")
     return ["--alias", `${name}:${join(root, path)}`]
   })

@@ -1,5 +1,5 @@
 import { workflow } from "perdure"
-import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
+import { allParts, createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 
 /** What happens to a call between two objects: `before` it is made, or `after` it was and before its answer is heard. */
 export interface CallPlan {
@@ -57,7 +57,12 @@ const limited = (name: string, limit: number) =>
     })
   })
 
-const Runner = createWorkflowRunner({ workflows: [child, parent, limited("single", 1), limited("five", 5)], binding: "FAULTY", indexShards: 1 })
+const Runner = createWorkflowRunner({
+  parts: allParts,
+  workflows: [child, parent, limited("single", 1), limited("five", 5)],
+  binding: "FAULTY",
+  indexShards: 1,
+})
 
 export class FaultyRunner extends Runner {
   constructor(state: never, env: never) {

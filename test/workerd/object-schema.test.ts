@@ -1,5 +1,6 @@
 import { expect, it } from "vitest"
-import { objectMigrations, objectParts } from "../../src/stores/sqlite/object-schema.ts"
+import { objectMigrations } from "../../src/stores/sqlite/object-schema.ts"
+import { objectParts } from "../../src/stores/sqlite/whole-object-schema.ts"
 import { migrate } from "../../src/stores/sqlite/migrate.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"

@@ -10,14 +10,13 @@ import { EdgeStore } from "../../src/stores/cloudflare/edge-store.ts"
 import { limitName, numbersName } from "../../src/stores/cloudflare/object-name.ts"
 import { ShardedIndex } from "../../src/stores/cloudflare/sharded-index.ts"
 import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
+import { ObjectDatabase } from "../../src/stores/sqlite/object-database.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
-import { objectStore } from "../../src/stores/sqlite/object-store.ts"
 import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object-tables.ts"
+import { SqliteFlow } from "../../src/stores/sqlite/sqlite-flow.ts"
+import { flowTables } from "../../src/stores/sqlite/table-statements.ts"
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-const nothing = (): never => {
-  throw new Error("it has no instance of its own")
-}
+const makeTable = objectTableParts(flowTables)
 
 /**
  * The store of an object that has no instance itself: all that it is asked for is elsewhere, and goes over RPC. Only turns after the first, which
@@ -29,8 +28,8 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
     open: async (context) => {
       const network = new StubNetwork(() => binding, { limit: limitName, numbers: numbersName })
       const overview = new ShardedIndex(new ShardLayout({ indexShards }), (name) => network.shard(name))
-      const local = new Proxy({} as Store, { get: () => undefined })
-      const edge = new EdgeStore({ local, own: () => undefined, network, overview, permits: { waitOf: nothing } as never, onWritten: () => undefined })
+      const none = new Proxy({} as Store, { get: () => undefined })
+      const edge = new EdgeStore({ database: none, directory: none.directory, own: () => undefined, network, onWritten: () => undefined })
       const instances = new Instances(binding, context.now)
       const journal: Pick<JournalStore, "commit" | "readJournal" | "readInbox"> = {
         commit: async (turns) => {
@@ -50,11 +49,11 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
         get: (id) => edge.directory.get(id),
         list: async (filter, page) => {
           await instances.indexed()
-          return edge.directory.list(filter, page)
+          return overview.list(filter, page)
         },
         count: async (filter, by) => {
           await instances.indexed()
-          return edge.directory.count(filter, by)
+          return overview.count(filter, by)
         },
         remove: (ids) => instances.remove(ids),
       }
@@ -83,9 +82,10 @@ class Instances {
     await this.#isIndexed(turn.instance)
     await evictDurableObject(stub).catch(() => undefined)
     const outcome = await runInDurableObject(stub, async (_, { storage }) => {
-      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableParts), this.#now)
-      const store = await objectStore(storage, tables.outlet).open({ now: this.#now, log: silent, role: "client" })
-      return (await store.journal.commit([turn]))[0] ?? "lost"
+      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, makeTable), this.#now)
+      const driver = new ObjectSqlDriver(storage, makeTable)
+      const database = new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlow(driver, this.#now), tables.outlet)
+      return (await database.journal.commit([turn]))[0] ?? "lost"
     })
     await evictDurableObject(stub)
     return outcome

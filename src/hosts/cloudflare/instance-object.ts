@@ -1,8 +1,11 @@
 import { decodeValue } from "../../core/codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { defaultLimits } from "../../core/limits.ts"
+import { partMissing } from "../../core/part-missing.ts"
 import type { WorkflowSource } from "../../core/workflow-source.ts"
 import { engineClosed, notFound } from "../../engine/endings.ts"
+import type { EngineCore } from "../../engine/engine-core.ts"
+import type { EngineFeatures } from "../../engine/engine-features.ts"
 import { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
@@ -15,8 +18,8 @@ import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts
 import type { StoreProvider } from "../../ports/store.ts"
 import { AlarmClock } from "./alarm-clock.ts"
 import { earliest } from "./alarm-setting.ts"
-import { encodeAnswer, encodeFailure, objectAnswers, type ObjectMethod } from "./object-answers.ts"
-import { type ObjectEngine, openObjectEngine } from "./object-engine.ts"
+import { encodeAnswer, encodeFailure, type InstanceAnswers, type InstanceMethod, partOfMethod } from "./object-answers.ts"
+import { openObjectCore } from "./object-core.ts"
 import { ObjectHost } from "./object-host.ts"
 import { OutboxSender } from "./outbox-sender.ts"
 import { calledBy, type Caller } from "./own-code.ts"
@@ -30,10 +33,13 @@ export interface ObjectSpec {
   readonly storage: ObjectStorage
   readonly tables: ObjectTables
   readonly network: ObjectNetwork
-  /** What tells the index of the object's instance, and what asks for its slots. */
+  /** What tells the index of the object's instance. */
   readonly index: Teller
-  readonly slots: Teller
-  readonly permits: Pick<ObjectPermits, "holds" | "isEmpty">
+  /** Where workflows may have limits. */
+  readonly slots?: Slots | undefined
+  /** What the engine in the object can do, and what it answers. */
+  readonly features: EngineFeatures
+  answersOf(core: EngineCore): InstanceAnswers
   /** For clients, who have nothing but the binding. */
   readonly layout: unknown
   readonly workflows: readonly WorkflowSource[]
@@ -44,10 +50,21 @@ export interface ObjectSpec {
   openStore(own: () => string | undefined, onWritten: () => void): StoreProvider
 }
 
+/** What asks for the slots of the object's instance, and what it has of them. */
+export interface Slots {
+  readonly teller: Teller
+  readonly permits: Pick<ObjectPermits, "holds" | "isEmpty">
+}
+
 /** Tells others what is written here, until they have heard of it. */
 export interface Teller {
   readonly nextTryAt: number | undefined
   send(onDone: () => void, isRetry?: boolean): void
+}
+
+interface ObjectEngine {
+  readonly core: EngineCore
+  readonly answers: InstanceAnswers
 }
 
 /** One instance in one Durable Object: an engine that executes nothing else. */
@@ -66,7 +83,7 @@ export class InstanceObject {
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
     this.#sender = new OutboxSender(tables, network, () => this.#host.now(), this.#host.log)
-    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(this.#sender.nextTryAt, spec.index.nextTryAt, spec.slots.nextTryAt))
+    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(this.#sender.nextTryAt, spec.index.nextTryAt, spec.slots?.teller.nextTryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -80,27 +97,25 @@ export class InstanceObject {
     try {
       if (method === "layout") return encodeAnswer(this.#spec.layout)
       if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
-      return encodeAnswer(await this.call(id, method as ObjectMethod, decodeValue(args) as readonly unknown[], caller))
+      return encodeAnswer(await this.call(id, method as InstanceMethod, decodeValue(args) as readonly unknown[], caller))
     } catch (error) {
       return encodeFailure(error)
     }
   }
 
-  async call(id: string, method: ObjectMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
-    const answer = Object.hasOwn(objectAnswers, method)
-      ? (objectAnswers[method] as (engine: ObjectEngine, id: string, ...args: unknown[]) => unknown)
-      : undefined
-    if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
+  async call(id: string, method: InstanceMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
     const isBirth = method === "start" || method === "sendOrStart"
     if (isBirth) this.#requireOwn(id)
     if (isBirth) this.#prepare()
     if (!this.#adopt(id, isBirth)) throw notFound(id)
     if (isBirth) this.#births++
     try {
-      const engine = await this.#open()
-      if (engine.core.isClosing) throw engineClosed()
+      const { core, answers } = await this.#open()
+      if (core.isClosing) throw engineClosed()
+      const answer = answers[method] as ((id: string, ...args: unknown[]) => unknown) | undefined
+      if (answer === undefined) throw noAnswer(method)
       const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
-      const value = await calledBy(caller, { host: this.#host, engine: engine.core.parts.worker, instance: id }, () => answer(engine, id, ...args))
+      const value = await calledBy(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
       if (incarnation !== undefined) {
         this.#tables.removed({ id, incarnation })
         this.#afterWrite()
@@ -113,7 +128,7 @@ export class InstanceObject {
   }
 
   /** For callers who have the object and need not name its instance. */
-  async callOwn(method: ObjectMethod, args: readonly unknown[]): Promise<unknown> {
+  async callOwn(method: InstanceMethod, args: readonly unknown[]): Promise<unknown> {
     const id = this.#tables.isThere() ? this.#tables.standing()?.id : undefined
     if (id === undefined) throw notFound(this.#spec.name ?? "")
     return this.call(id, method, args)
@@ -188,11 +203,11 @@ export class InstanceObject {
   async slotHint(): Promise<void> {
     if (!this.#tables.isThere() || this.#tables.standing() === undefined) return
     await this.#open()
-    this.#spec.slots.send(() => this.#onSent(), true)
+    this.#spec.slots?.teller.send(() => this.#onSent(), true)
   }
 
   async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
-    return this.#tables.isThere() && this.#spec.permits.holds(member, key)
+    return this.#tables.isThere() && this.#spec.slots?.permits.holds(member, key) === true
   }
 
   /** Never throws: an alarm that fails a few times is not set again. */
@@ -209,7 +224,7 @@ export class InstanceObject {
       }
       this.#sender.send(() => this.#onSent(), true)
       this.#spec.index.send(() => this.#onSent(), true)
-      this.#spec.slots.send(() => this.#onSent(), true)
+      this.#spec.slots?.teller.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
       this.#clock.rearm()
     } catch (error) {
@@ -250,20 +265,23 @@ export class InstanceObject {
     return this.#opening
   }
 
-  #openEngine(): Promise<ObjectEngine> {
-    const { workflows, options } = this.#spec
+  async #openEngine(): Promise<ObjectEngine> {
+    const { workflows, options, features } = this.#spec
     const store = this.#spec.openStore(
       () => this.#id,
       () => this.#afterWrite(),
     )
-    return openObjectEngine({ host: this.#host, store, workflows, options })
+    const core = await openObjectCore({ host: this.#host, store, workflows, options, features })
+    const answers = this.#spec.answersOf(core)
+    await core.begin()
+    return { core, answers }
   }
 
   /** In the same breath as the write, so that both are durable or neither is. */
   #afterWrite(): void {
     this.#sender.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
-    this.#spec.slots.send(() => this.#onSent())
+    this.#spec.slots?.teller.send(() => this.#onSent())
     this.#clock.rearm(this.#births > 0)
   }
 
@@ -277,7 +295,8 @@ export class InstanceObject {
     const tables = this.#tables
     if (this.#births > 0 || !tables.isThere() || tables.standing() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined) return
     // The index is told first: nobody else would know what is to be taken out of it.
-    if (!this.#spec.permits.isEmpty()) return this.#spec.slots.send(() => this.#onSent())
+    const { slots } = this.#spec
+    if (slots?.permits.isEmpty() === false) return slots.teller.send(() => this.#onSent())
     if (tables.indexNews().removed !== undefined) return this.#spec.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined
@@ -290,6 +309,11 @@ export class InstanceObject {
     await engine?.core.parts.store.close()
     await emptied
   }
+}
+
+function noAnswer(method: string): PerdureError {
+  if (Object.hasOwn(partOfMethod, method)) return partMissing(partOfMethod[method as keyof typeof partOfMethod], `${method} of an instance`)
+  return new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
 }
 
 /** What goes to another object is data only; that one has the codecs of values itself. */

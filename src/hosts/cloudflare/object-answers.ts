@@ -1,44 +1,42 @@
 import { decodeValue, encodeValue } from "../../core/codec.ts"
 import { storableError } from "../../core/storable-error.ts"
 import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
-import { readChanges } from "../../engine/change-batch.ts"
-import { refuseSelf, result, sendOrStart } from "../../engine/instance-calls.ts"
-import { readWhy } from "../../engine/why-reader.ts"
+import type { EngineCore } from "../../engine/engine-core.ts"
+import { result, sendOrStart } from "../../engine/instance-calls.ts"
 import type { EventMap } from "../../core/workflow.ts"
-import type { ObjectEngine } from "./object-engine.ts"
 
-/** What an instance's object answers to clients, of the instance that it is asked about. */
-export const objectAnswers = {
-  start: ({ core }: ObjectEngine, id: string, workflow: string, options: StartOptions<unknown>) => core.parts.starter.start(workflow, { ...options, id }),
-  sendOrStart: async ({ core }: ObjectEngine, id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
-    await sendOrStart(core, workflow, { ...options, id })
-    return id
-  },
-  status: async ({ core }: ObjectEngine, id: string) => (await core.parts.reader.row(id)).status,
-  describe: ({ core }: ObjectEngine, id: string) => core.parts.reader.describe(id),
-  why: ({ core }: ObjectEngine, id: string) => readWhy(core, id),
-  steps: ({ core }: ObjectEngine, id: string) => core.parts.reader.steps(id),
-  history: ({ core }: ObjectEngine, id: string, options: HistoryOptions = {}) => core.parts.reader.history(id, options),
-  sendEvent: ({ core }: ObjectEngine, id: string, type: string, payload: unknown, options: SendOptions = {}) =>
-    core.parts.controls.sendEvent(id, type, payload, options),
-  pause: ({ core }: ObjectEngine, id: string, reason?: string) => core.parts.controls.control(id, "pause", reason),
-  resume: ({ core }: ObjectEngine, id: string) => core.parts.controls.control(id, "resume", undefined),
-  cancel: ({ core }: ObjectEngine, id: string, reason?: string) => core.parts.controls.control(id, "cancel", reason),
-  terminate: ({ core }: ObjectEngine, id: string, options: string | TerminateOptions = {}) =>
-    core.parts.controls.terminate(id, typeof options === "object" ? options : { reason: options }),
-  restart: ({ core }: ObjectEngine, id: string, options: RestartOptions = {}) => core.parts.controls.restart(id, options),
-  fork: ({ core }: ObjectEngine, id: string, options: ForkOptions) => core.parts.controls.fork(id, options),
-  query: ({ asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
-  update: ({ core, asker }: ObjectEngine, id: string, name: string, args: readonly unknown[]) => {
-    refuseSelf(core.parts, id, "updates itself and waits for its own answer")
-    return asker.update(id, name, args)
-  },
-  result: ({ core }: ObjectEngine, id: string, timeoutMs: number) => result(core, id, timeoutMs),
-  changes: ({ core }: ObjectEngine, id: string, cursor: string | undefined) => readChanges(core.parts.store.directory, id, cursor),
-  delete: ({ core }: ObjectEngine, id: string) => core.parts.controls.delete(id),
-} as const
+/** Which part of a runner brings an answer that not every object has. */
+export const partOfMethod = { why: "why", changes: "changes", query: "queries", update: "queries" } as const
 
-export type ObjectMethod = keyof typeof objectAnswers
+export type InstanceMethod = keyof ReturnType<typeof instanceAnswers> | keyof typeof partOfMethod
+
+/** What the engine in an instance's object answers, by the methods of a client; the first argument is the id. */
+export type InstanceAnswers = Readonly<Partial<Record<string, (id: string, ...args: never[]) => unknown>>>
+
+/** What every object answers. */
+export function instanceAnswers(core: EngineCore) {
+  const { starter, reader, controls } = core.parts
+  return {
+    start: (id: string, workflow: string, options: StartOptions<unknown>) => starter.start(workflow, { ...options, id }),
+    sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
+      await sendOrStart(core, workflow, { ...options, id })
+      return id
+    },
+    status: async (id: string) => (await reader.row(id)).status,
+    describe: (id: string) => reader.describe(id),
+    steps: (id: string) => reader.steps(id),
+    history: (id: string, options: HistoryOptions = {}) => reader.history(id, options),
+    sendEvent: (id: string, type: string, payload: unknown, options: SendOptions = {}) => controls.sendEvent(id, type, payload, options),
+    pause: (id: string, reason?: string) => controls.control(id, "pause", reason),
+    resume: (id: string) => controls.control(id, "resume", undefined),
+    cancel: (id: string, reason?: string) => controls.control(id, "cancel", reason),
+    terminate: (id: string, options: string | TerminateOptions = {}) => controls.terminate(id, typeof options === "object" ? options : { reason: options }),
+    restart: (id: string, options: RestartOptions = {}) => controls.restart(id, options),
+    fork: (id: string, options: ForkOptions) => controls.fork(id, options),
+    result: (id: string, timeoutMs: number) => result(core, id, timeoutMs),
+    delete: (id: string) => controls.delete(id),
+  } satisfies InstanceAnswers
+}
 
 /** Values go between objects and clients as they go into journals: what arrives is what was sent. */
 export function encodeCall(value: unknown): string {

@@ -24,7 +24,7 @@ import type {
 } from "../../engine/client.ts"
 import type { LimitControl } from "../../engine/limit-control.ts"
 import type { ScheduleClient } from "../../engine/schedule-client.ts"
-import { decodeAnswer, encodeCall, type ObjectMethod } from "./object-answers.ts"
+import { decodeAnswer, encodeCall, type InstanceMethod } from "./object-answers.ts"
 import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
 import { currentCaller } from "./own-code.ts"
 import type { ScheduleMethod } from "./schedule-object.ts"
@@ -83,7 +83,7 @@ export class ObjectClient implements Client, ObjectCalls {
     return Date.now()
   }
 
-  async call(id: string, method: ObjectMethod, args: readonly unknown[], locationHint?: string): Promise<unknown> {
+  async call(id: string, method: InstanceMethod, args: readonly unknown[], locationHint?: string): Promise<unknown> {
     // What is no id may be the name of an object that is no instance.
     checkId(id, this.#idLengthMax)
     return this.#ask(id, method, args, locationHint)

@@ -17,7 +17,7 @@ import type {
   TerminateOptions,
   Why,
 } from "../../engine/client.ts"
-import type { ObjectMethod } from "./object-answers.ts"
+import type { InstanceMethod } from "./object-answers.ts"
 import { PolledChanges } from "./overviews.ts"
 
 /** A call that waits for longer is made anew: none is kept open for ever. */
@@ -33,7 +33,7 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
     this.id = id
   }
 
-  async #call<T>(method: ObjectMethod, ...args: readonly unknown[]): Promise<T> {
+  async #call<T>(method: InstanceMethod, ...args: readonly unknown[]): Promise<T> {
     return (await this.#calls.call(this.id, method, args)) as T
   }
 
@@ -126,7 +126,7 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
 /** How a client reaches the objects of instances. */
 export interface ObjectCalls {
   now(): number
-  call(id: string, method: ObjectMethod, args: readonly unknown[]): Promise<unknown>
+  call(id: string, method: InstanceMethod, args: readonly unknown[]): Promise<unknown>
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

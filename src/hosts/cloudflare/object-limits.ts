@@ -1,4 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
+import { missingElsewhere } from "../../core/part-missing.ts"
 import type { FlowControl } from "../../ports/flow-control.ts"
 import type { LimitNumbersOf } from "../../ports/limit-numbers.ts"
 
@@ -8,6 +9,8 @@ export function objectLimits(numbers: (workflow: string) => LimitNumbersOf): Pic
     try {
       return await call(numbers(workflow))
     } catch (cause) {
+      const missing = missingElsewhere(cause)
+      if (missing) throw missing
       throw new PerdureError("UNREACHABLE", `the object of the limits of "${workflow}" did not answer; try again`, { details: { workflow }, cause })
     }
   }

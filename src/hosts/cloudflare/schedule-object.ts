@@ -4,17 +4,19 @@ import type { EngineCore } from "../../engine/engine-core.ts"
 import type { BackfillOptions, ScheduleOptions, ScheduleUpdate } from "../../engine/schedule-client.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import { scheduleNotFound, ScheduleWriter } from "../../engine/schedule-writer.ts"
+import { ScheduledStarts } from "../../engine/scheduled-starts.ts"
 import { Scheduler } from "../../engine/scheduler.ts"
 import { Schedules } from "../../engine/schedules.ts"
 import type { Handle } from "../../engine/client.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { ObjectSchedule } from "../../ports/object-schedule.ts"
 import type { StoreProvider } from "../../ports/store.ts"
+import type { EngineFeatures } from "../../engine/engine-features.ts"
 import type { EngineSpec } from "../../engine/engine-parts.ts"
 import { lookAgainAt, setAlarm } from "./alarm-setting.ts"
 import type { Teller } from "./instance-object.ts"
 import { encodeAnswer, encodeFailure } from "./object-answers.ts"
-import { openQuietCore } from "./object-engine.ts"
+import { openObjectCore } from "./object-core.ts"
 import { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "./platform.ts"
 
@@ -43,6 +45,7 @@ export interface ScheduleSpec {
   readonly orders: Teller & { settled(): Promise<void> }
   readonly workflows: EngineSpec["workflows"]
   readonly options: EngineOptions
+  readonly features: EngineFeatures
   readonly log: Logger
   readonly now: () => number
   openStore(onWritten: () => void): StoreProvider
@@ -124,11 +127,11 @@ export class ScheduleObject {
   }
 
   async #openEngine(): Promise<ScheduleEngine> {
-    const { workflows, options } = this.#spec
+    const { workflows, options, features } = this.#spec
     const store = this.#spec.openStore(() => this.#afterWrite())
-    const core = await openQuietCore({ host: this.#host, store, workflows, options })
+    const core = await openObjectCore({ host: this.#host, store, workflows, options, features })
     const { host, registry, worker, starter } = core.parts
-    const scheduleWriter = new ScheduleWriter(core.parts.store, starter, worker)
+    const scheduleWriter = new ScheduleWriter(core.parts.store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(core.parts.store, host, worker.timers, registry, scheduleWriter))
     const parts = { ...core.parts, scheduleWriter, scheduler }
     // Callers are told ids, and have handles of their own.

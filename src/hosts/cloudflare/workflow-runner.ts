@@ -25,6 +25,7 @@ import type { ScheduleObject } from "./schedule-object.ts"
 import type { LimitObject } from "./limit-object.ts"
 import type { NumbersObject } from "./numbers-object.ts"
 import type { Caller } from "./own-code.ts"
+import { encodeFailure } from "./object-answers.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
 
@@ -64,7 +65,9 @@ export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunn
 /** What an object of the class may be. Its name decides which, and what it is not throws: nobody writes an instance into a shard. */
 export interface RunnerParts {
   instance(): InstanceObject
-  shard(): IndexShard & ScheduleIndex
+  shard(): IndexShard
+  /** What a shard knows of schedules. */
+  shardSchedules(): ScheduleIndex
   limit(): LimitObject
   numbers(): NumbersObject
   schedule(): ScheduleObject
@@ -180,19 +183,24 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async scheduleWrite(row: ScheduleRow): Promise<void> {
-      return this.#parts.shard().scheduleWrite(row)
+      return this.#parts.shardSchedules().scheduleWrite(row)
     }
 
     async scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void> {
-      return this.#parts.shard().scheduleRemove(schedule)
+      return this.#parts.shardSchedules().scheduleRemove(schedule)
     }
 
     async scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>> {
-      return this.#parts.shard().scheduleList(request)
+      return this.#parts.shardSchedules().scheduleList(request)
     }
 
     async askSchedule(id: string, method: string, args: string): Promise<string> {
-      return this.#parts.schedule().ask(id, method, args)
+      try {
+        return await this.#parts.schedule().ask(id, method, args)
+      } catch (error) {
+        // A runner may have no schedules.
+        return encodeFailure(error)
+      }
     }
 
     async scheduleHint(): Promise<void> {

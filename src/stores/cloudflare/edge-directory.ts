@@ -1,13 +1,7 @@
 import type { ChangePage } from "../../ports/change-stream.ts"
-import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
+import type { Delivery, Directory, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { SharedParts } from "./edge-store.ts"
-
-/** What is asked of all instances together. */
-export interface Overview {
-  list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>>
-  count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
-}
 
 /** That a Date can tell. */
 const lastInstant = 8_640_000_000_000_000
@@ -19,8 +13,8 @@ export class EdgeDirectory implements Directory {
     this.#parts = parts
   }
 
-  get #local(): Directory {
-    return this.#parts.local.directory
+  get #local(): SharedParts["directory"] {
+    return this.#parts.directory
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
@@ -41,7 +35,7 @@ export class EdgeDirectory implements Directory {
   }
 
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
-    const { permits, onWritten } = this.#parts
+    const { keys, onWritten } = this.#parts
     const { instance: id, incarnation } = create
     const unique = create.create?.flow?.unique ?? []
     const deliver = () => {
@@ -49,8 +43,8 @@ export class EdgeDirectory implements Directory {
       return this.#local.deliverOrCreate(message, create)
     }
     const isThere = async () => (await this.#local.get(id)) !== undefined
-    if (unique.length > 0 && !(await isThere())) {
-      const delivery = await permits.withKeys({ id, incarnation }, unique, deliver, onWritten)
+    if (keys && unique.length > 0 && !(await isThere())) {
+      const delivery = await keys.withKeys({ id, incarnation }, unique, deliver, onWritten)
       if (delivery !== undefined) return delivery
       // Another has a key, or another call was first and the instance is there now.
       if (!(await isThere())) return "absent"
@@ -64,12 +58,13 @@ export class EdgeDirectory implements Directory {
     return this.#parts.own() === id ? this.#local.get(id) : this.#parts.network.peer(id).get()
   }
 
-  list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>> {
-    return this.#parts.overview.list(filter, page)
+  /** What concerns all instances is asked of the index, by clients. */
+  async list(): Promise<never> {
+    throw notHere()
   }
 
-  count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
-    return this.#parts.overview.count(filter, by)
+  async count(): Promise<never> {
+    throw notHere()
   }
 
   async workers(): Promise<readonly WorkerLease[]> {
@@ -84,12 +79,17 @@ export class EdgeDirectory implements Directory {
     return removed
   }
 
-  /** Those of the object's own instance. */
-  changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
-    return this.#local.changes(after, limit, instance)
+  async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
+    const { changes } = this.#parts
+    if (changes === undefined) throw notHere()
+    return changes.changes(after, limit, instance)
   }
 
-  latestChange(): Promise<string> {
-    return this.#local.latestChange()
+  async latestChange(): Promise<never> {
+    throw notHere()
   }
+}
+
+function notHere(): Error {
+  return new Error("the object of an instance knows nothing of all the others")
 }

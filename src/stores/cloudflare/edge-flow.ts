@@ -1,12 +1,22 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
 import { uniquePermit } from "../unique-permit.ts"
-import type { EdgeParts } from "./edge-store.ts"
+import type { ObjectNetwork } from "../../ports/object-network.ts"
+import type { PermitSender } from "./permit-sender.ts"
+
+export interface EdgeFlowParts {
+  /** In the object's own database. */
+  readonly local: FlowControl
+  readonly own: () => string | undefined
+  readonly network: ObjectNetwork
+  readonly permits: PermitSender
+  readonly onWritten: () => void
+}
 
 /** Flow control of an object's instance: it knows its own place, and its keys know theirs. */
 export class EdgeFlow implements FlowControl {
-  readonly #parts: EdgeParts
+  readonly #parts: EdgeFlowParts
 
-  constructor(parts: EdgeParts) {
+  constructor(parts: EdgeFlowParts) {
     this.#parts = parts
   }
 
@@ -33,12 +43,12 @@ export class EdgeFlow implements FlowControl {
   }
 
   async assign(id: string, incarnation: string, traits: Pick<FlowTraits, "priority" | "limits">, deadlineAt?: number): Promise<boolean> {
-    const isThere = await this.#parts.local.flow.assign(id, incarnation, traits, deadlineAt)
+    const isThere = await this.#parts.local.assign(id, incarnation, traits, deadlineAt)
     this.#parts.onWritten()
     return isThere
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#parts.local.flow.onAdmitted(listener)
+    return this.#parts.local.onAdmitted(listener)
   }
 }

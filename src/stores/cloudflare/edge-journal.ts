@@ -14,7 +14,7 @@ export class EdgeJournal implements JournalStore {
   }
 
   get #local(): JournalStore {
-    return this.#parts.local.journal
+    return this.#parts.database.journal
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
@@ -49,7 +49,7 @@ export class EdgeJournal implements JournalStore {
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
     const unique = first === undefined ? [] : await this.#lackingKeys(first)
     if (turns.some(({ state }) => state && isTerminal(state.status))) this.#isUnderWayHere = false
-    if (first !== undefined && unique.length > 0) return this.#commitWithKeys(first, turns, unique)
+    if (first !== undefined && unique.length > 0 && this.#parts.keys) return this.#commitWithKeys(first, turns, unique)
     this.#parts.last.turn = undefined
     const outcomes = await this.#local.commit(turns)
     if (outcomes.at(-1) === "committed") this.#parts.last.turn = turns.at(-1)
@@ -61,15 +61,15 @@ export class EdgeJournal implements JournalStore {
   async #lackingKeys({ instance, create, state }: Turn): Promise<readonly UniqueUse[]> {
     if (create) return create.flow?.unique ?? []
     if (state === undefined || this.#isUnderWayHere || isTerminal(state.status)) return []
-    const row = await this.#parts.local.directory.get(instance)
+    const row = await this.#parts.directory.get(instance)
     this.#isUnderWayHere = row !== undefined && !isTerminal(row.status)
     return this.#isUnderWayHere ? [] : (row?.flow?.unique ?? []).filter(({ kind }) => kind === "singleton")
   }
 
   async #commitWithKeys({ instance, incarnation }: Turn, turns: readonly Turn[], unique: readonly UniqueUse[]): Promise<readonly TurnOutcome[]> {
     this.#parts.last.turn = undefined
-    const { permits, onWritten } = this.#parts
-    const outcomes = await permits.withKeys({ id: instance, incarnation }, unique, () => this.#local.commit(turns), onWritten)
+    const { keys, onWritten } = this.#parts
+    const outcomes = await keys?.withKeys({ id: instance, incarnation }, unique, () => this.#local.commit(turns), onWritten)
     return outcomes ?? turns.map(() => "lost" as const)
   }
 
@@ -80,7 +80,7 @@ export class EdgeJournal implements JournalStore {
   }
 
   async #isUnderWay({ instance, incarnation, run }: RunReference): Promise<boolean> {
-    const row = await this.#parts.local.directory.get(instance)
+    const row = await this.#parts.directory.get(instance)
     return row?.incarnation === incarnation && row.run === run && !isTerminal(row.status)
   }
 

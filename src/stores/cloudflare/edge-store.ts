@@ -2,23 +2,27 @@ import type { ObjectNetwork } from "../../ports/object-network.ts"
 import type { Directory } from "../../ports/directory.ts"
 import type { JournalStore, Turn } from "../../ports/journal-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
-import { EdgeDirectory, type Overview } from "./edge-directory.ts"
-import { EdgeFlow } from "./edge-flow.ts"
+import { EdgeDirectory } from "./edge-directory.ts"
 import { EdgeJournal } from "./edge-journal.ts"
+import { noFlowControl } from "./no-flow-control.ts"
 import type { PermitSender } from "./permit-sender.ts"
 
 export interface EdgeParts {
-  /** The store in the object's own database. */
-  readonly local: Store
+  /** The object's own database. */
+  readonly database: Pick<Store, "journal" | "role" | "standBy" | "onHint" | "close">
+  /** What is in it of the object's instance. */
+  readonly directory: Pick<Directory, "deliver" | "deliverOrCreate" | "get" | "remove">
   /** The id of the object's instance. */
   readonly own: () => string | undefined
   readonly network: ObjectNetwork
-  /** The slots of the object's instance. */
-  readonly permits: PermitSender
+  /** Where instances may have limits, and keys to themselves. */
+  readonly flow?: Store["flow"] | undefined
+  readonly keys?: Pick<PermitSender, "withKeys"> | undefined
+  readonly transactions?: Store["transactions"] | undefined
   /** Of a schedule's object; else nobody asks for schedules here. */
-  readonly schedules?: Store["schedules"]
-  /** What is asked of all instances together. */
-  readonly overview: Overview
+  readonly schedules?: Store["schedules"] | undefined
+  /** Those of the object's own instance, where anybody may ask for them. */
+  readonly changes?: Pick<Directory, "changes" | "latestChange"> | undefined
   /** Called after each write, before anything else can happen in the object. */
   readonly onWritten: () => void
 }
@@ -35,20 +39,17 @@ export interface SharedParts extends EdgeParts {
 export class EdgeStore implements Store {
   readonly journal: JournalStore
   readonly directory: Directory
-  readonly schedules: Store["schedules"]
   readonly flow: Store["flow"]
   readonly transactions: Store["transactions"]
   readonly #parts: EdgeParts
 
   constructor(parts: EdgeParts) {
-    const { local, onWritten } = parts
+    const { transactions, onWritten } = parts
     this.#parts = parts
     const shared = { ...parts, lease: { worker: undefined }, last: { turn: undefined } }
     this.journal = new EdgeJournal(shared)
     this.directory = new EdgeDirectory(shared)
-    this.schedules = parts.schedules ?? local.schedules
-    this.flow = new EdgeFlow(parts)
-    const { transactions } = local
+    this.flow = parts.flow ?? noFlowControl
     this.transactions = transactions && {
       transact: async (run) => {
         shared.last.turn = undefined
@@ -59,16 +60,22 @@ export class EdgeStore implements Store {
     }
   }
 
+  get schedules(): Store["schedules"] {
+    const { schedules } = this.#parts
+    if (schedules === undefined) throw new Error("the object of an instance has no schedules")
+    return schedules
+  }
+
   get role(): StoreRole {
-    return this.#parts.local.role
+    return this.#parts.database.role
   }
 
   standBy(): Promise<StoreRole> {
-    return this.#parts.local.standBy()
+    return this.#parts.database.standBy()
   }
 
   onHint(listener: (hint?: Hint) => void): () => void {
-    return this.#parts.local.onHint(listener)
+    return this.#parts.database.onHint(listener)
   }
 
   isElsewhere(id: string): boolean {
@@ -76,6 +83,6 @@ export class EdgeStore implements Store {
   }
 
   close(): Promise<void> {
-    return this.#parts.local.close()
+    return this.#parts.database.close()
   }
 }

@@ -38,6 +38,9 @@ export function numbersName(workflow: string): string {
   return `${reservedMark}numbers:${workflow}`
 }
 
+/** What others are called by, for whoever has to reach them. */
+export const objectNames = { limit: limitName, numbers: numbersName }
+
 /** The key of the object that has this name. */
 export function limitKeyOf(name: string | undefined): string {
   const role = name === undefined ? undefined : roleOf(name)

@@ -1,4 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
+import { missingElsewhere } from "../../core/part-missing.ts"
 import { messageOf } from "../../core/error-text.ts"
 import type { Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { IndexEntry, IndexFilter, IndexShard } from "../../ports/index-shard.ts"
@@ -52,6 +53,8 @@ export async function askShard<T>(name: string, ask: () => Promise<T>): Promise<
   try {
     return await ask()
   } catch (cause) {
+    const missing = missingElsewhere(cause)
+    if (missing) throw missing
     throw new PerdureError(
       "SHARD_FAILED",
       `index shard "${name}" did not answer: ${messageOf(cause)}; workflows go on without it and send it what it misses, so try again`,

@@ -1,8 +1,7 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { inClaimOrder, toClaimable } from "../claim-order.ts"
-import { type DueSearch, DueTable } from "./due-table.ts"
-import { SmallDueTable } from "./small-due-table.ts"
+import type { DueSearch } from "./due-table.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 
@@ -24,8 +23,8 @@ export class ClaimTable {
   readonly #abandon: SqlStatement
   readonly #release: SqlStatement
 
-  constructor(driver: SqlDriver) {
-    this.#due = driver.isSmall === true ? new SmallDueTable(driver) : new DueTable(driver)
+  constructor(driver: SqlDriver, due: DueSearch) {
+    this.#due = due
     this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
     this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)
     this.#unread = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ? AND mail_at IS NOT NULL LIMIT ?`)

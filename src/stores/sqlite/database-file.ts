@@ -26,7 +26,7 @@ export function pendingMigrations(version: number): readonly { readonly version:
 export function migrateFile(path: string): void {
   const driver = new NodeSqlDriver(path, `${readSettings}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`)
   try {
-    migrate(driver)
+    migrate(driver, migrations)
   } finally {
     driver.close()
   }

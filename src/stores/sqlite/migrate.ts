@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import { recalled } from "./object-memory.ts"
-import { type Migration, migrations } from "./schema.ts"
+import type { Migration } from "./schema.ts"
 
 /** Databases of other kinds have tables, and numbers, of their own. */
 const versionTable = "perdure_meta"
@@ -11,7 +11,7 @@ const versionTable = "perdure_meta"
  * one belongs to the user whose tables may be in the same file, and a Durable Object does not have it.
  * A newer database is used as it is while it says that code of our age may.
  */
-export function migrate(driver: SqlDriver, steps: readonly Migration[] = migrations, table = versionTable): void {
+export function migrate(driver: SqlDriver, steps: readonly Migration[], table = versionTable): void {
   const newest = steps.at(-1)?.version ?? 0
   const before = versionOf(driver, table)
   refuseTooNew(before, newest)

@@ -1,7 +1,8 @@
 import { afterEach, expect, it } from "vitest"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
-import { objectMigrations, objectParts } from "./object-schema.ts"
+import { objectMigrations } from "./object-schema.ts"
+import { objectParts } from "./whole-object-schema.ts"
 import { type Migration, migrations } from "./schema.ts"
 
 const open: NodeSqlDriver[] = []

@@ -1,9 +1,10 @@
-import { type Migration, migrations } from "./schema.ts"
+import type { Migration } from "./schema.ts"
+import { claimableAt, instanceTables } from "./table-statements.ts"
 
 /**
  * The same tables as in a file, in the database of a Durable Object. That one holds one instance, and is made for it: every table and
  * every index costs the object a page and a start a tenth of a millisecond. So there are no indexes but those that are also
- * constraints, and what most instances never use is made by the driver when a statement first names it (`objectParts`).
+ * constraints, and what most instances never use is made by the driver when a statement first names it.
  */
 export const objectMigrations: readonly Migration[] = [
   {
@@ -40,41 +41,16 @@ export const objectMigrations: readonly Migration[] = [
         parked_seq INTEGER,
         parked_until INTEGER,
         deadline_at INTEGER,
-        ${columnOf("claimable_at")},
+        claimable_at ${claimableAt},
         queue TEXT NOT NULL DEFAULT '',
         memo TEXT
       ) STRICT`,
-      ...statementsOf("perdure_journal"),
+      ...instanceTables.perdure_journal,
     ],
   },
 ]
 
-/** What makes a table or an index that is not there from the beginning. */
-export function objectParts(name: string): readonly string[] {
-  if (fromTheBeginning.has(name)) return []
-  const known = foundParts.get(name) ?? statementsOf(name)
-  foundParts.set(name, known)
-  return known
-}
+/** What makes the tables of an instance that are not there from the beginning. */
+const { perdure_journal: _, ...later } = instanceTables
 
-/** They are looked for in all statements, and asked for by every object. */
-const foundParts = new Map<string, readonly string[]>()
-
-const fromTheBeginning = new Set(["perdure_instance", "perdure_journal"])
-
-function all(): readonly string[] {
-  return migrations.flatMap(({ statements }) => statements)
-}
-
-/** The newest that creates it, and what it has to begin with. */
-function statementsOf(name: string): readonly string[] {
-  const creation = all().findLast((statement) => new RegExp(`^CREATE (TABLE|INDEX) ${name} `).test(statement))
-  return creation === undefined ? [] : [creation, ...all().filter((statement) => statement.startsWith(`INSERT INTO ${name} `))]
-}
-
-function columnOf(name: string): string {
-  const addition = `ALTER TABLE perdure_instance ADD COLUMN ${name} `
-  const statement = all().find((candidate) => candidate.startsWith(addition))
-  if (statement === undefined) throw new Error(`no migration adds the column ${name}`)
-  return `${name} ${statement.slice(addition.length)}`
-}
+export const laterTables: Readonly<Record<string, readonly string[]>> = later

@@ -11,9 +11,7 @@ import { InboxTable } from "./inbox-table.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
-import { objectMigrations, objectParts } from "./object-schema.ts"
-import { permitParts } from "./sqlite-object-permits.ts"
-import { scheduleParts } from "./sqlite-object-schedule.ts"
+import { laterTables, objectMigrations } from "./object-schema.ts"
 import { recalled } from "./object-memory.ts"
 import { ObjectRecord } from "./object-record.ts"
 import { onlyInstance } from "./only-instance.ts"
@@ -34,9 +32,9 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
 }
 
-/** What makes a table of an instance's object that is not there yet: most objects never need most of them. */
-export function objectTableParts(name: string): readonly string[] {
-  return parts[name] ?? permitParts[name] ?? scheduleParts[name] ?? objectParts(name)
+/** What makes a table of an object that is not there yet: most objects never need most of them. `more`: those that not every runner has. */
+export function objectTableParts(more: Readonly<Record<string, readonly string[]>>): (name: string) => readonly string[] {
+  return (name) => parts[name] ?? more[name] ?? laterTables[name] ?? []
 }
 
 /** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */

@@ -5,17 +5,18 @@ import { claimBy, completed, creation, turn } from "../../testing/store-conforma
 import { pageQuery } from "./instance-query.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { migrations } from "./schema.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
-import { sqliteTables } from "./sqlite-tables.ts"
+import { fileTables } from "./file-tables.ts"
 
 let driver: NodeSqlDriver
 
 beforeEach(() => {
   driver = new NodeSqlDriver(":memory:", "")
-  migrate(driver)
+  migrate(driver, migrations)
 })
 
 afterEach(() => driver.close())
@@ -50,7 +51,7 @@ const preparedBy = (use: (recorder: SqlDriver) => void) => {
 describe("statements", () => {
   it("none of the prepared ones looks at a whole table, and none sorts", () => {
     const statements = preparedBy((recorder) => {
-      const tables = sqliteTables(recorder, () => 0)
+      const tables = fileTables(recorder, () => 0)
       new SqliteJournalStore(tables)
       new SqliteDirectory(tables)
       new SqliteScheduleStore(tables)
@@ -62,7 +63,7 @@ describe("statements", () => {
   })
 
   it("claims go by their index", () => {
-    const statements = preparedBy((recorder) => sqliteTables(recorder, () => 0)).filter((sql) => /workflow = \? AND (i\.)?version = \?/.test(sql))
+    const statements = preparedBy((recorder) => fileTables(recorder, () => 0)).filter((sql) => /workflow = \? AND (i\.)?version = \?/.test(sql))
     const plans = statements.map((sql) => planOf(sql).join(" | "))
     const by = (index: string, ...conditions: string[]) =>
       `SEARCH i USING INDEX perdure_instance_${index} (workflow=? AND version=? AND ${conditions.join(" AND ")})`
@@ -80,7 +81,7 @@ describe("statements", () => {
   })
 
   it("the first in line, its length and its slots are found by an index", () => {
-    const statements = preparedBy((recorder) => new SqliteFlowControl(sqliteTables(recorder, () => 0))).filter((sql) =>
+    const statements = preparedBy((recorder) => new SqliteFlowControl(fileTables(recorder, () => 0))).filter((sql) =>
       /WHERE (parked_on|limit_key|s\.limit_key)/.test(sql),
     )
     expect(statements.length).toBeGreaterThan(6)
@@ -110,7 +111,7 @@ describe("statements", () => {
 
 describe("the order of appending", () => {
   it("gives no number twice, although the last rows are removed", async () => {
-    const tables = sqliteTables(driver, () => 0)
+    const tables = fileTables(driver, () => 0)
     const journal = new SqliteJournalStore(tables)
     const directory = new SqliteDirectory(tables)
     const last = () => Number(driver.prepare("SELECT max(seq) AS seq FROM perdure_journal").get()?.["seq"])
@@ -129,7 +130,7 @@ describe("the order of appending", () => {
   })
 
   it("nothing of a removed instance stays behind", async () => {
-    const tables = sqliteTables(driver, () => 0)
+    const tables = fileTables(driver, () => 0)
     const journal = new SqliteJournalStore(tables)
     const directory = new SqliteDirectory(tables)
     await journal.commit([creation("a", { tags: ["t"] })])

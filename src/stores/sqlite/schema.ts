@@ -1,3 +1,5 @@
+import { claimableAt, flowTables, instanceTables, scheduleTables } from "./table-statements.ts"
+
 /**
  * The tables, as numbered, additive migrations. They carry a prefix because a user's own tables may live in the same file.
  *
@@ -70,51 +72,14 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX perdure_instance_created ON perdure_instance (created_at)`,
       `CREATE INDEX perdure_instance_workflow ON perdure_instance (workflow, status, created_at)`,
       `CREATE INDEX perdure_instance_status ON perdure_instance (status, created_at)`,
-      `CREATE TABLE perdure_tag (
-        tag TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        instance INTEGER NOT NULL,
-        PRIMARY KEY (tag, created_at, instance)
-      ) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_journal (
-        seq INTEGER PRIMARY KEY,
-        instance INTEGER NOT NULL,
-        position INTEGER NOT NULL,
-        count INTEGER NOT NULL,
-        run INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        turn TEXT NOT NULL,
-        entries TEXT NOT NULL,
-        chunks INTEGER,
-        UNIQUE (instance, position)
-      ) STRICT`,
-      `CREATE TABLE perdure_journal_chunk (
-        instance INTEGER NOT NULL,
-        position INTEGER NOT NULL,
-        blob INTEGER NOT NULL,
-        part INTEGER NOT NULL,
-        bytes BLOB NOT NULL,
-        PRIMARY KEY (instance, position, blob, part)
-      ) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_inbox (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
-        instance INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        at INTEGER NOT NULL,
-        topic TEXT,
-        event_id TEXT,
-        payload TEXT,
-        chunks INTEGER
-      ) STRICT`,
+      ...instanceTables.perdure_tag,
+      ...instanceTables.perdure_journal,
+      ...instanceTables.perdure_journal_chunk,
+      ...instanceTables.perdure_inbox,
       `CREATE INDEX perdure_inbox_instance ON perdure_inbox (instance)`,
       `CREATE INDEX perdure_inbox_event ON perdure_inbox (instance, event_id) WHERE event_id IS NOT NULL`,
-      `CREATE TABLE perdure_inbox_chunk (
-        message INTEGER NOT NULL,
-        part INTEGER NOT NULL,
-        bytes BLOB NOT NULL,
-        PRIMARY KEY (message, part)
-      ) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_lease (worker TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+      ...instanceTables.perdure_inbox_chunk,
+      ...instanceTables.perdure_lease,
     ],
   },
   {
@@ -133,18 +98,7 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE perdure_instance ADD COLUMN parked_seq INTEGER`,
       `ALTER TABLE perdure_instance ADD COLUMN parked_until INTEGER`,
       `ALTER TABLE perdure_instance ADD COLUMN deadline_at INTEGER`,
-      `ALTER TABLE perdure_instance ADD COLUMN claimable_at INTEGER GENERATED ALWAYS AS (
-        CASE
-          WHEN owner IS NOT NULL THEN NULL
-          WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
-          WHEN status IN ('paused', 'stalled') THEN min(ifnull(due_at, control_at), ifnull(control_at, due_at))
-          WHEN parked_on IS NOT NULL THEN nullif(
-            min(ifnull(parked_until, 9007199254740991), ifnull(deadline_at, 9007199254740991), ifnull(control_at, 9007199254740991)),
-            9007199254740991
-          )
-          ELSE min(ifnull(due_at, mail_at), ifnull(mail_at, due_at))
-        END
-      ) VIRTUAL`,
+      `ALTER TABLE perdure_instance ADD COLUMN claimable_at ${claimableAt}`,
       `DROP INDEX perdure_instance_claim`,
       `ALTER TABLE perdure_instance DROP COLUMN claim_at`,
       `CREATE INDEX perdure_instance_claimable ON perdure_instance (workflow, version, claimable_at) WHERE priority = 0 AND claimable_at IS NOT NULL`,
@@ -153,57 +107,23 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX perdure_instance_lane ON perdure_instance (workflow, version, priority, lane, claimable_at)
         WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
       `CREATE INDEX perdure_instance_parked ON perdure_instance (parked_on, parked_priority DESC, parked_seq) WHERE parked_on IS NOT NULL`,
-      `CREATE TABLE perdure_slot (
-        limit_key TEXT NOT NULL,
-        instance INTEGER NOT NULL,
-        PRIMARY KEY (limit_key, instance)
-      ) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_limit (
-        workflow TEXT NOT NULL,
-        name TEXT NOT NULL,
-        max INTEGER NOT NULL,
-        per_ms INTEGER,
-        set_max INTEGER,
-        set_per_ms INTEGER,
-        PRIMARY KEY (workflow, name)
-      ) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_unique (
-        kind TEXT NOT NULL,
-        key TEXT NOT NULL,
-        instance INTEGER NOT NULL,
-        PRIMARY KEY (kind, key)
-      ) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_rate (limit_key TEXT PRIMARY KEY, tat REAL NOT NULL) STRICT, WITHOUT ROWID`,
+      ...flowTables.perdure_slot,
+      ...flowTables.perdure_limit,
+      ...flowTables.perdure_unique,
+      ...flowTables.perdure_rate,
       `CREATE INDEX perdure_rate_tat ON perdure_rate (tat)`,
-      `CREATE TABLE perdure_line (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT`,
-      `INSERT INTO perdure_line (id, seq) VALUES (1, 0)`,
+      ...flowTables.perdure_line,
     ],
   },
   {
     version: 3,
     compatible: 2,
     statements: [
-      `CREATE TABLE perdure_schedule (
-        key INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        incarnation TEXT NOT NULL,
-        revision INTEGER NOT NULL,
-        workflow TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        updated_at INTEGER NOT NULL,
-        due_at INTEGER,
-        awaits TEXT,
-        state TEXT NOT NULL
-      ) STRICT`,
+      ...scheduleTables.perdure_schedule,
       `CREATE INDEX perdure_schedule_due ON perdure_schedule (due_at) WHERE due_at IS NOT NULL`,
       `CREATE INDEX perdure_schedule_awaits ON perdure_schedule (awaits) WHERE awaits IS NOT NULL`,
       `CREATE INDEX perdure_schedule_workflow ON perdure_schedule (workflow, id)`,
-      `CREATE TABLE perdure_schedule_input (
-        schedule INTEGER NOT NULL,
-        part INTEGER NOT NULL,
-        bytes BLOB NOT NULL,
-        PRIMARY KEY (schedule, part)
-      ) STRICT, WITHOUT ROWID`,
+      ...scheduleTables.perdure_schedule_input,
     ],
   },
   {

@@ -6,7 +6,7 @@ import { traitValues } from "./instance-row.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
-import type { SqliteTables } from "./sqlite-tables.ts"
+import type { FlowTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 
 export class SqliteFlowControl implements FlowControl {
@@ -22,7 +22,7 @@ export class SqliteFlowControl implements FlowControl {
   readonly #queued: SqlStatement
   readonly #assign: SqlStatement
 
-  constructor({ driver, flow, turns }: SqliteTables) {
+  constructor({ driver, flow, turns }: FlowTables) {
     this.#flow = flow
     this.#turns = turns
     this.#limits = driver.prepare(`SELECT name, max, per_ms, set_max, set_per_ms FROM perdure_limit WHERE workflow = ?`)

@@ -1,4 +1,5 @@
 import { isTerminal, type Status } from "../../core/status.ts"
+import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceState } from "../../ports/journal-store.ts"
 import type { IsPermitted } from "../../ports/object-permits.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
@@ -9,10 +10,10 @@ import type { StoredFlowRecord } from "../flow-rows.ts"
 import { toUniques } from "../instance-rows.ts"
 import { toText } from "../odd-text.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
+import type { TurnFlow } from "./turn-flow.ts"
 import { UniqueTable } from "./unique-table.ts"
 
-/** What claims and commits do to flow control, within their transactions. */
-export class SqliteFlow {
+export class SqliteFlow implements TurnFlow {
   readonly table: FlowTable
   readonly unique: UniqueTable
   readonly admission: Admission<StoredFlowRecord>
@@ -37,7 +38,6 @@ export class SqliteFlow {
     this.#restingById = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ? AND owner = ? AND ${atRest}`)
   }
 
-  /** A write transaction; whoever listens is told afterwards who was let in. */
   transaction<T>(fn: () => T): T {
     try {
       const result = this.#driver.transaction(fn)
@@ -50,7 +50,10 @@ export class SqliteFlow {
     }
   }
 
-  /** Before it is claimed. Undefined: it is parked, and nothing wakes it. */
+  get letInCount(): number {
+    return this.table.letIn.length
+  }
+
   admit(key: number, now: number): "taken" | "parked" | "none" | undefined {
     const record = this.table.record(key)
     if (record === undefined) return "taken"
@@ -60,7 +63,6 @@ export class SqliteFlow {
     return isWoken ? slotsOf(record) : undefined
   }
 
-  /** It is claimed and goes on: nobody replaces its input any more. */
   begin(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void {
     if (uniques === undefined || dueAt === undefined || dueAt > now) return
     this.unique.free(
@@ -78,7 +80,6 @@ export class SqliteFlow {
     return optionalText(this.#found(key), "owner") === worker
   }
 
-  /** A turn gives the instance another state. False: another instance has a key that a restart needs. */
   keepUnique(key: number, { status }: InstanceState): boolean {
     const row = this.#found(key)
     const uniques = toUniques(optionalText(row, "uniques"))
@@ -92,7 +93,21 @@ export class SqliteFlow {
     return true
   }
 
-  /** Those of a worker that sleep or wait; before they lose their owner. */
+  settle(key: number, state: InstanceState, write: () => void): void {
+    // What it was in before counts.
+    const record = this.table.record(key)
+    write()
+    if (record) this.admission.settle(record, record.run, state)
+  }
+
+  areFree(uses: readonly UniqueUse[]): boolean {
+    return this.unique.areFree(uses, undefined)
+  }
+
+  take(uses: readonly UniqueUse[], key: number): void {
+    this.unique.take(uses, key)
+  }
+
   restingOf(worker: string, id?: string): number[] {
     const rows = id === undefined ? this.#resting.all(toText(worker)) : this.#restingById.all(toText(id), toText(worker))
     return rows.map((row) => integer(row, "key"))

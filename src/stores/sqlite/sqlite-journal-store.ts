@@ -6,9 +6,9 @@ import { lineOf } from "../turn-line.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { integer, optionalInteger, optionalText } from "./sql-columns.ts"
-import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
+import type { TurnFlow } from "./turn-flow.ts"
 
 /** The methods are `async` so that whatever the driver throws is a rejection; the work itself is synchronous. */
 export class SqliteJournalStore implements JournalStore {
@@ -17,7 +17,7 @@ export class SqliteJournalStore implements JournalStore {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
   readonly #turns: SqliteTurns
-  readonly #flow: SqliteFlow
+  readonly #flow: TurnFlow
 
   constructor({ now, claims, journal, inbox, turns, flow }: SqliteTables) {
     this.#now = now
@@ -39,7 +39,7 @@ export class SqliteJournalStore implements JournalStore {
       const seen = new Set<number>()
       for (;;) {
         const room = limit - claimed.length
-        const letIn = this.#flow.table.letIn.length
+        const letIn = this.#flow.letInCount
         const rows = this.#claims.due(offers, ids, room, now)
         const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
         for (const row of fresh) {
@@ -47,7 +47,7 @@ export class SqliteJournalStore implements JournalStore {
           const taken = this.#take(row, worker, now)
           if (taken) claimed.push(taken)
         }
-        const mayBeMore = rows.length === room || this.#flow.table.letIn.length > letIn
+        const mayBeMore = rows.length === room || this.#flow.letInCount > letIn
         if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
       }
       if (claimed.length > 0) this.#claims.renew(worker, now + leaseMs)

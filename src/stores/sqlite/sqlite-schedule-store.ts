@@ -6,10 +6,10 @@ import type { InboxTable } from "./inbox-table.ts"
 import { fromText, toText } from "../odd-text.ts"
 import { toScheduleRow } from "../schedule-rows.ts"
 import { bytes, integer, text } from "./sql-columns.ts"
-import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 import { fromChunks, toChunks } from "./text-chunks.ts"
+import type { TurnFlow } from "./turn-flow.ts"
 
 export const scheduleColumns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.updated_at, s.due_at, s.awaits, s.state"
 /** The plus keeps this from being what the rows are looked up by: they come in the order of another index. */
@@ -20,7 +20,7 @@ export class SqliteScheduleStore implements ScheduleStore {
   readonly #now: () => number
   readonly #inbox: InboxTable
   readonly #turns: SqliteTurns
-  readonly #flow: SqliteFlow
+  readonly #flow: TurnFlow
   readonly #insert: SqlStatement
   readonly #update: SqlStatement
   readonly #insertInput: SqlStatement
@@ -75,7 +75,7 @@ export class SqliteScheduleStore implements ScheduleStore {
         this.#turns.begin()
         if (ended.some((id) => this.#isLive(id)) || live.some((id) => !this.#isLive(id))) return "lost"
         if (creates.some(({ instance }) => this.#status.get(toText(instance)) !== undefined)) return "lost"
-        if (creates.some(({ create }) => !this.#flow.unique.areFree(create?.flow?.unique ?? [], undefined))) return "lost"
+        if (creates.some(({ create }) => !this.#flow.areFree(create?.flow?.unique ?? []))) return "lost"
         if (!this.#writeRow(row)) return "lost"
         if (input !== undefined) this.#writeInput(row.id, input)
         for (const turn of creates) if (this.#turns.write(turn) !== "committed") throw new Error("an instance whose id and keys are free can be created")

@@ -5,11 +5,13 @@ import { closedStore } from "../closed-store.ts"
 import { ChangePoll } from "./change-poll.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { migrations } from "./schema.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
-import { type SqliteTables, sqliteTables } from "./sqlite-tables.ts"
+import { fileTables } from "./file-tables.ts"
+import type { FlowTables } from "./sqlite-tables.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
 import { WorkerLock } from "./worker-lock.ts"
 
@@ -27,7 +29,7 @@ export function openSqliteStore(opening: Opening): Store {
   const driver = openDriver(opening)
   try {
     if (opening.readOnly !== true) {
-      migrate(driver)
+      migrate(driver, migrations)
       // A file that cannot be written should say so now, not at the first commit.
       driver.transaction(() => {})
     }
@@ -86,7 +88,7 @@ class SqliteStore implements Store {
   readonly transactions: SqliteTransactions
   readonly flow: SqliteFlowControl
   readonly #driver: NodeSqlDriver
-  readonly #tables: SqliteTables
+  readonly #tables: FlowTables
   readonly #poll: ChangePoll
   readonly #mayWork: boolean
   /** What the lock is named after, whatever link the file was opened through. Undefined: a database of our own in memory. */
@@ -96,7 +98,7 @@ class SqliteStore implements Store {
 
   constructor(driver: NodeSqlDriver, { path, pollIntervalMs, context }: Opening) {
     this.#driver = driver
-    this.#tables = sqliteTables(driver, context.now)
+    this.#tables = fileTables(driver, context.now)
     this.journal = new SqliteJournalStore(this.#tables)
     this.directory = new SqliteDirectory(this.#tables)
     this.schedules = new SqliteScheduleStore(this.#tables)

@@ -1,11 +1,12 @@
-import type { IsPermitted } from "../../ports/object-permits.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { ClaimTable } from "./claim-table.ts"
+import type { DueSearch } from "./due-table.ts"
 import { InboxTable } from "./inbox-table.ts"
 import { JournalTable } from "./journal-table.ts"
-import { SqliteFlow } from "./sqlite-flow.ts"
+import type { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteTurns } from "./sqlite-turns.ts"
+import type { TurnFlow } from "./turn-flow.ts"
 
 /** All prepared statements over one connection, shared by journal store and directory. */
 export interface SqliteTables {
@@ -15,13 +16,23 @@ export interface SqliteTables {
   readonly journal: JournalTable
   readonly inbox: InboxTable
   readonly turns: SqliteTurns
+  readonly flow: TurnFlow
+}
+
+/** With limits and keys. */
+export interface FlowTables extends SqliteTables {
   readonly flow: SqliteFlow
 }
 
-/** `outlet`: other instances are not in this database. `isPermitted`: nor are slots. */
-export function sqliteTables(driver: SqlDriver, now: () => number, outlet?: TurnOutlet, isPermitted?: IsPermitted): SqliteTables {
+export interface TableParts {
+  readonly flow: TurnFlow
+  readonly due: DueSearch
+  /** Other instances are not in this database. */
+  readonly outlet?: TurnOutlet | undefined
+}
+
+export function sqliteTables(driver: SqlDriver, now: () => number, { flow, due, outlet }: TableParts): SqliteTables {
   const journal = new JournalTable(driver)
   const inbox = new InboxTable(driver)
-  const flow = new SqliteFlow(driver, now, isPermitted)
-  return { driver, now, claims: new ClaimTable(driver), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now, outlet) }
+  return { driver, now, claims: new ClaimTable(driver, due), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now, outlet) }
 }

@@ -4,9 +4,9 @@ import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 import { SqlSession, StatementCache, statementFailure } from "./sql-session.ts"
-import type { SqliteFlow } from "./sqlite-flow.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
+import type { TurnFlow } from "./turn-flow.ts"
 
 const constraint = 19
 
@@ -17,7 +17,7 @@ const constraint = 19
  *   commit                                synchronous from begin to end: nobody else's rows can get in between
  */
 export class SqliteTransactions implements Transactions {
-  readonly #flow: SqliteFlow
+  readonly #flow: TurnFlow
   readonly #turns: SqliteTurns
   readonly #statements: StatementCache
   readonly #driver: SqlDriver

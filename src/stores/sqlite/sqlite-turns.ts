@@ -9,7 +9,7 @@ import { stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues }
 import type { JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
-import type { SqliteFlow } from "./sqlite-flow.ts"
+import type { TurnFlow } from "./turn-flow.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
 
@@ -17,7 +17,7 @@ const createColumns = ["id", "incarnation", "workflow", "version", "created_at",
 export class SqliteTurns {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
-  readonly #flow: SqliteFlow
+  readonly #flow: TurnFlow
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #outlet: TurnOutlet | undefined
@@ -30,7 +30,7 @@ export class SqliteTurns {
   readonly #setStateAndDeadline: SqlStatement
   readonly #run: SqlStatement
 
-  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, flow: SqliteFlow, now: () => number, outlet?: TurnOutlet) {
+  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, flow: TurnFlow, now: () => number, outlet?: TurnOutlet) {
     this.#outlet = outlet
     this.#journal = journal
     this.#inbox = inbox
@@ -73,10 +73,7 @@ export class SqliteTurns {
 
   #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
     if (!hasLimits) return void this.#setState.run(...stateValues(state), at, key)
-    // What it was in before counts.
-    const record = this.#flow.table.record(key)
-    this.#setStateAndDeadline.run(...stateValues(state), at, state.deadlineAt ?? null, key)
-    if (record) this.#flow.admission.settle(record, record.run, state)
+    this.#flow.settle(key, state, () => void this.#setStateAndDeadline.run(...stateValues(state), at, state.deadlineAt ?? null, key))
   }
 
   /** To be called first in a transaction with turns in it. */
@@ -97,7 +94,7 @@ export class SqliteTurns {
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
-    if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.unique.areFree(unique, undefined)) return "lost"
+    if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areFree(unique)) return "lost"
     const { changes, lastInsertRowid } = (hasMore ? this.#createWithMore : this.#create).run(
       toText(id),
       toText(incarnation),
@@ -112,7 +109,7 @@ export class SqliteTurns {
     if (changes === 0) return this.#outcomeOfCreation(turn)
     const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
     this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
-    if (unique.length > 0) this.#flow.unique.take(unique, key)
+    if (unique.length > 0) this.#flow.take(unique, key)
     this.#notes.tag(key, createdAt, tags)
     if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
     if (turn.sends !== undefined) this.#send(turn.sends)

@@ -1,12 +1,15 @@
 import type { Page } from "../../../ports/directory.ts"
-import type { ScheduleListRequest } from "../../../ports/index-shard.ts"
+import type { ScheduleIndex, ScheduleListRequest } from "../../../ports/index-shard.ts"
 import type { ScheduleRow } from "../../../ports/schedule-store.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { toText } from "../../odd-text.ts"
+import { migrate } from "../migrate.ts"
 import { integer, text } from "../sql-columns.ts"
+import { shardMigrations, shardVersions } from "./shard-schema.ts"
 
-/** Copies of schedules. The one with the higher revision counts; between incarnations of one id, the younger. Writers are in a transaction. */
-export class ShardSchedules {
+/** Copies of schedules. The one with the higher revision counts; between incarnations of one id, the younger. */
+export class SqliteShardSchedules implements ScheduleIndex {
+  readonly #driver: SqlDriver
   readonly #find: SqlStatement
   readonly #write: SqlStatement
   readonly #remove: SqlStatement
@@ -14,6 +17,8 @@ export class ShardSchedules {
   readonly #listOf: SqlStatement
 
   constructor(driver: SqlDriver) {
+    migrate(driver, shardMigrations, shardVersions)
+    this.#driver = driver
     this.#find = driver.prepare(`SELECT incarnation, revision, created_at FROM perdure_index_schedule WHERE id = ?`)
     this.#write = driver.prepare(
       `INSERT INTO perdure_index_schedule (id, incarnation, revision, workflow, created_at, row) VALUES (?, ?, ?, ?, ?, ?)
@@ -25,7 +30,11 @@ export class ShardSchedules {
     this.#listOf = driver.prepare(`SELECT row FROM perdure_index_schedule WHERE workflow = ? AND id > ? ORDER BY id LIMIT ?`)
   }
 
-  write(row: ScheduleRow): void {
+  async scheduleWrite(row: ScheduleRow): Promise<void> {
+    this.#driver.transaction(() => this.#writeRow(row))
+  }
+
+  #writeRow(row: ScheduleRow): void {
     const { id, incarnation, revision, workflow, createdAt } = row
     const before = this.#find.get(toText(id))
     if (before !== undefined) {
@@ -35,11 +44,11 @@ export class ShardSchedules {
     this.#write.run(toText(id), toText(incarnation), revision, toText(workflow), createdAt, JSON.stringify(row))
   }
 
-  remove(id: string, incarnation: string): void {
+  async scheduleRemove({ id, incarnation }: { readonly id: string; readonly incarnation: string }): Promise<void> {
     this.#remove.run(toText(id), toText(incarnation))
   }
 
-  list({ workflow, limit, after = "" }: ScheduleListRequest): Page<ScheduleRow> {
+  async scheduleList({ workflow, limit, after = "" }: ScheduleListRequest): Promise<Page<ScheduleRow>> {
     const from = toText(after)
     const rows = workflow === undefined ? this.#list.all(from, limit + 1) : this.#listOf.all(toText(workflow), from, limit + 1)
     const items = rows.slice(0, limit).map((row) => JSON.parse(text(row, "row")) as ScheduleRow)

@@ -1,5 +1,8 @@
 import type { Migration } from "../schema.ts"
 
+/** Where the number of a shard's schema is. */
+export const shardVersions = "perdure_index_meta"
+
 /**
  * The tables of one index shard, which has none of those of instances. They have numbers of their own.
  *

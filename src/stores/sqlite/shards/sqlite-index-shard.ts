@@ -8,10 +8,7 @@ import type {
   IndexRemoval,
   IndexShard,
   IndexUpdate,
-  ScheduleIndex,
-  ScheduleListRequest,
 } from "../../../ports/index-shard.ts"
-import type { ScheduleRow } from "../../../ports/schedule-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
 import { comparePlaces, fromListCursor, toListCursor } from "../../shard-cursor.ts"
 import type { Query } from "../instance-query.ts"
@@ -21,28 +18,25 @@ import { statusesOf } from "../sqlite-directory.ts"
 import { ShardChanges } from "./shard-changes.ts"
 import { ShardEntries, toEntryRow } from "./shard-entries.ts"
 import { entryCountQuery, entryQuery } from "./shard-query.ts"
-import { ShardSchedules } from "./shard-schedules.ts"
-import { shardMigrations } from "./shard-schema.ts"
+import { shardMigrations, shardVersions } from "./shard-schema.ts"
 
 const limitDefault = 50
 
 /** An index shard in a SQLite database of its own. The methods are `async` so that whatever the driver throws is a rejection. */
-export class SqliteIndexShard implements IndexShard, ScheduleIndex {
+export class SqliteIndexShard implements IndexShard {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #entries: ShardEntries
   readonly #changes: ShardChanges
-  readonly #schedules: ShardSchedules
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
   constructor(driver: SqlDriver, now: () => number) {
-    migrate(driver, shardMigrations, "perdure_index_meta")
+    migrate(driver, shardMigrations, shardVersions)
     this.#driver = driver
     this.#now = now
     this.#entries = new ShardEntries(driver)
     this.#changes = new ShardChanges(driver)
-    this.#schedules = new ShardSchedules(driver)
   }
 
   async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
@@ -78,18 +72,6 @@ export class SqliteIndexShard implements IndexShard, ScheduleIndex {
 
   async indexChanges(request: IndexChangeRequest): Promise<IndexChangePage> {
     return this.#changes.read(request)
-  }
-
-  async scheduleWrite(row: ScheduleRow): Promise<void> {
-    this.#driver.transaction(() => this.#schedules.write(row))
-  }
-
-  async scheduleRemove({ id, incarnation }: { readonly id: string; readonly incarnation: string }): Promise<void> {
-    this.#driver.transaction(() => this.#schedules.remove(id, incarnation))
-  }
-
-  async scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>> {
-    return this.#schedules.list(request)
   }
 
   #all({ sql, values }: Query): SqlRow[] {

@@ -1,0 +1,26 @@
+import type { Store, StoreContext } from "../ports/store.ts"
+import { type EdgeParts, EdgeStore } from "../stores/cloudflare/edge-store.ts"
+import { ObjectDatabase } from "../stores/sqlite/object-database.ts"
+import { SqliteInstances } from "../stores/sqlite/sqlite-instances.ts"
+import type { SqliteTables } from "../stores/sqlite/sqlite-tables.ts"
+import { NoFlow } from "../stores/sqlite/turn-flow.ts"
+import type { ObjectSite } from "./object-site.ts"
+import type { InstanceFlow } from "./runner-part.ts"
+
+type More = Pick<EdgeParts, "transactions" | "changes" | "schedules">
+
+/** The store of the engine in an object: its own database, the way to others, and what the parts of the runner bring. */
+export function openOwnStore(
+  { network, tables: own, openDriver }: ObjectSite,
+  context: StoreContext,
+  flow: InstanceFlow | undefined,
+  edge: Pick<EdgeParts, "own" | "onWritten">,
+  more: (tables: SqliteTables) => More,
+): Store {
+  const driver = openDriver()
+  const opened = flow?.open(driver)
+  const database = new ObjectDatabase(driver, context, opened?.flow ?? new NoFlow(driver), own.outlet)
+  const { tables } = database
+  const control = opened && { flow: opened.control(tables, edge) }
+  return new EdgeStore({ ...edge, ...more(tables), ...control, database, directory: new SqliteInstances(tables), network, keys: flow?.keys })
+}

@@ -1,0 +1,19 @@
+import { Answers } from "../engine/answers.ts"
+import { CodeAsker } from "../engine/code-asker.ts"
+import { refuseSelf } from "../engine/instance-calls.ts"
+import type { RunnerPart } from "./runner-part.ts"
+
+/** For queries and updates: what callers ask the code of instances. */
+export const queries: RunnerPart = {
+  answers: (core) => {
+    const { store, host, registry, worker } = core.parts
+    const asker = new CodeAsker(store, registry, worker, core.attach(new Answers(store, host, core.recheck)))
+    return {
+      query: (id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
+      update: async (id: string, name: string, args: readonly unknown[]) => {
+        refuseSelf(core.parts, id, "updates itself and waits for its own answer")
+        return asker.update(id, name, args)
+      },
+    }
+  },
+}

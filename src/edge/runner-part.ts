@@ -1,0 +1,74 @@
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { WorkflowSource } from "../core/workflow-source.ts"
+import type { EngineCore } from "../engine/engine-core.ts"
+import type { EngineFeatures } from "../engine/engine-features.ts"
+import type { InstanceAnswers } from "../hosts/cloudflare/object-answers.ts"
+import type { LimitObject } from "../hosts/cloudflare/limit-object.ts"
+import type { NumbersObject } from "../hosts/cloudflare/numbers-object.ts"
+import type { Slots } from "../hosts/cloudflare/instance-object.ts"
+import type { ScheduleObject } from "../hosts/cloudflare/schedule-object.ts"
+import type { FlowControl } from "../ports/flow-control.ts"
+import type { ScheduleIndex } from "../ports/index-shard.ts"
+import type { SqlDriver } from "../ports/sql-driver.ts"
+import type { Transactions } from "../ports/transactions.ts"
+import type { EdgeParts } from "../stores/cloudflare/edge-store.ts"
+import type { SqliteTables } from "../stores/sqlite/sqlite-tables.ts"
+import type { TurnFlow } from "../stores/sqlite/turn-flow.ts"
+import type { ObjectSite } from "./object-site.ts"
+
+/**
+ * What a runner can do besides running instances. Each part is a module of its own that nothing else imports: a Worker that does not name it does
+ * not carry its code.
+ */
+export interface RunnerPart {
+  /** What the engines in its objects can do. */
+  readonly features?: EngineFeatures
+  /** What the objects of instances answer besides. */
+  readonly answers?: (core: EngineCore) => InstanceAnswers
+  /** What makes the tables that it has in objects. */
+  readonly tables?: Readonly<Record<string, readonly string[]>>
+  readonly flow?: FlowPart
+  readonly schedules?: SchedulePart
+  readonly transactions?: (tables: SqliteTables) => Transactions
+  /** Those of the object's own instance. */
+  readonly changes?: (tables: SqliteTables) => NonNullable<EdgeParts["changes"]>
+}
+
+export interface FlowPart {
+  /** Throws where a workflow says something wrong about flow control. */
+  check(workflow: AnyWorkflow): void
+  /** The slots of an object's instance. */
+  slots(site: ObjectSite): InstanceFlow
+  /** The object of one key. */
+  limit(site: ObjectSite, workflows: readonly WorkflowSource[]): LimitObject
+  /** The object of what was set for a workflow. */
+  numbers(site: ObjectSite, workflows: readonly WorkflowSource[]): NumbersObject
+}
+
+export interface InstanceFlow {
+  readonly slots: Slots
+  /** How keys are had before an instance begins. */
+  readonly keys: EdgeParts["keys"]
+  /** What it does within turns, and what the engine asks of it. */
+  open(driver: SqlDriver): { readonly flow: TurnFlow; control(tables: SqliteTables, edge: Pick<EdgeParts, "own" | "onWritten">): FlowControl }
+}
+
+export interface SchedulePart {
+  /** The object of one schedule. `flow`: as that of an instance's object. */
+  schedule(site: ObjectSite, flow: InstanceFlow | undefined): ScheduleObject
+  /** What a shard knows of schedules. */
+  index(driver: SqlDriver): ScheduleIndex
+  /** An instance is over: a schedule may have waited for it. */
+  ended(site: ObjectSite, id: string): Promise<void>
+}
+
+/** All that the given parts bring. */
+export function composed(parts: readonly RunnerPart[]): RunnerPart {
+  const merged = <K extends "features" | "tables">(key: K) => Object.assign({}, ...parts.map((part) => part[key])) as NonNullable<RunnerPart[K]>
+  return {
+    ...(Object.assign({}, ...parts) as RunnerPart),
+    features: merged("features"),
+    tables: merged("tables"),
+    answers: (core) => Object.assign({}, ...parts.map((part) => part.answers?.(core))) as InstanceAnswers,
+  }
+}

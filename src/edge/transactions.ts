@@ -1,0 +1,9 @@
+import { ownTransactions } from "../engine/all-features.ts"
+import { SqliteTransactions } from "../stores/sqlite/sqlite-transactions.ts"
+import type { RunnerPart } from "./runner-part.ts"
+
+/** For `ctx.transaction`, in the database of the instance's object. */
+export const transactions: RunnerPart = {
+  features: { transactions: ownTransactions },
+  transactions: (tables) => new SqliteTransactions(tables),
+}

@@ -1,0 +1,46 @@
+import { StoredLimits } from "../engine/limit-control.ts"
+import { type EdgeClient, ObjectClient } from "../hosts/cloudflare/object-client.ts"
+import { objectLimits } from "../hosts/cloudflare/object-limits.ts"
+import { ObjectSchedules } from "../hosts/cloudflare/object-schedules.ts"
+import { IndexOverview } from "../hosts/cloudflare/overviews.ts"
+import type { ObjectNamespace } from "../hosts/cloudflare/platform.ts"
+import { StubNetwork } from "../hosts/cloudflare/stub-network.ts"
+import { objectNames, scheduleName } from "../stores/cloudflare/object-name.ts"
+import { ShardedChanges } from "../stores/cloudflare/sharded-changes.ts"
+import { ShardedIndex } from "../stores/cloudflare/sharded-index.ts"
+import { listSchedules } from "../stores/cloudflare/sharded-schedules.ts"
+import { ShardLayout } from "../stores/cloudflare/shard-layout.ts"
+
+const changesMax = 100
+
+/** A client of the instances behind the binding. */
+export function workflowClient(binding: ObjectNamespace): EdgeClient {
+  const network = new StubNetwork(() => binding, objectNames)
+  const overview = new IndexOverview(async () => {
+    const layout = new ShardLayout(await client.layout())
+    const index = new ShardedIndex(layout, (name) => network.shard(name))
+    const changes = new ShardedChanges(layout, (name) => network.shard(name))
+    return {
+      list: (filter, page) => index.list(filter, page),
+      count: (filter, by) => index.count(filter, by),
+      changes: (after) => changes.read(after, changesMax),
+      latestChange: () => changes.latest(),
+      listSchedules: (request) => listSchedules(layout, (name) => network.shard(name), request),
+    }
+  })
+  const client: ObjectClient = new ObjectClient(binding, {
+    list: (filter) => overview.list(filter),
+    count: (filter, by) => overview.count(filter, by),
+    changes: (cursor) => overview.changes(cursor),
+    schedules: new ObjectSchedules({
+      callSchedule: (id, method, args) => client.callSchedule(scheduleName(id), id, method, args),
+      listSchedules: (filter) => overview.listSchedules(filter),
+      get: (id) => client.get(id),
+    }),
+    limits: new StoredLimits(
+      objectLimits((workflow) => network.numbers(workflow)),
+      () => undefined,
+    ),
+  })
+  return client
+}

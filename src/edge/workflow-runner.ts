@@ -1,0 +1,100 @@
+import { hasFlow } from "../core/flow-options.ts"
+import { partMissing } from "../core/part-missing.ts"
+import { definitionOf, type WorkflowSource } from "../core/workflow-source.ts"
+import { codecsOf } from "../engine/engine-core.ts"
+import { WorkflowRegistry } from "../engine/registry.ts"
+import { type EngineOptions, engineSettings } from "../engine/settings.ts"
+import { InstanceObject } from "../hosts/cloudflare/instance-object.ts"
+import { instanceAnswers } from "../hosts/cloudflare/object-answers.ts"
+import { StubNetwork } from "../hosts/cloudflare/stub-network.ts"
+import { workflowRunnerClass, type WorkflowRunnerClass } from "../hosts/cloudflare/workflow-runner.ts"
+import type { Logger } from "../ports/host.ts"
+import { IndexSender } from "../stores/cloudflare/index-sender.ts"
+import { objectNames, partOf, roleOf } from "../stores/cloudflare/object-name.ts"
+import { ShardLayout, type ShardOptions } from "../stores/cloudflare/shard-layout.ts"
+import { writtenKind } from "../stores/sqlite/object-kind.ts"
+import { ObjectSqlDriver } from "../stores/sqlite/object-sql-driver.ts"
+import { objectTableParts } from "../stores/sqlite/object-tables.ts"
+import { SqliteIndexShard } from "../stores/sqlite/shards/sqlite-index-shard.ts"
+import { namespaceOf } from "./namespace.ts"
+import { ObjectSite, type RunnerSetting } from "./object-site.ts"
+import { openOwnStore } from "./own-store.ts"
+import { composed, type RunnerPart } from "./runner-part.ts"
+
+export interface WorkflowRunnerOptions
+  extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes">, ShardOptions {
+  readonly workflows: readonly WorkflowSource[]
+  /** What the runner can do besides running instances; default: nothing of it, and none of its code in the Worker. */
+  readonly parts?: readonly RunnerPart[]
+  /** The name of the binding to this very class. Default `"WORKFLOW_RUNNER"`. */
+  readonly binding?: string
+  /** Default: warnings and errors to the console. */
+  readonly log?: Logger
+}
+
+/** The one class of Durable Objects that runs all workflows; an object for each instance. */
+export function createWorkflowRunner({
+  workflows,
+  parts = [],
+  binding = "WORKFLOW_RUNNER",
+  log = console,
+  indexShards,
+  previousShards,
+  ...options
+}: WorkflowRunnerOptions): WorkflowRunnerClass {
+  const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
+  const { features = {}, tables = {}, flow, schedules, transactions, changes, answers } = composed(parts)
+  const setting: RunnerSetting = { workflows, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables) }
+  // What is wrong with them is said when the Worker is loaded, and not by each object.
+  void new WorkflowRegistry(workflows, engineSettings(options, { codecs: codecsOf(options, features) }).limits)
+  for (const workflow of workflows.map(definitionOf)) {
+    if (flow) flow.check(workflow)
+    else requireNoFlow(workflow)
+  }
+  return workflowRunnerClass((state, env) => {
+    const site = new ObjectSite(setting, state, new StubNetwork(() => namespaceOf(env, binding), objectNames))
+    const { name, storage, driver, network, shardOf, now } = site
+    const slots = flow?.slots(site)
+    const onEnded = async (id: string) => schedules?.ended(site, id)
+    const instance = () =>
+      new InstanceObject({
+        name,
+        storage,
+        tables: site.tables,
+        network,
+        index: new IndexSender(site.tables, setting.layout, shardOf, now, log, onEnded, (run, ms) => void setTimeout(run, ms)),
+        slots: slots?.slots,
+        layout: shards,
+        workflows,
+        options,
+        features,
+        answersOf: (core) => ({ ...instanceAnswers(core), ...answers?.(core) }),
+        log,
+        now,
+        openStore: (own, onWritten) => ({
+          name: "edge",
+          open: async (context) =>
+            openOwnStore(site, context, slots, { own, onWritten }, (local) => ({ transactions: transactions?.(local), changes: changes?.(local) })),
+        }),
+      })
+    const shardDriver = () => new ObjectSqlDriver(storage)
+    return {
+      kind: () => (name === undefined ? writtenKind(driver) : roleOf(name).kind),
+      instance: partOf(name, "instance", instance),
+      shard: partOf(name, "shard", () => new SqliteIndexShard(shardDriver(), now)),
+      shardSchedules: partOf(name, "shard", () => required(schedules, "schedules", "the list of schedules").index(shardDriver())),
+      schedule: partOf(name, "schedule", () => required(schedules, "schedules", "a schedule").schedule(site, slots)),
+      limit: partOf(name, "limit", () => required(flow, "flowControl", "a limit").limit(site, workflows)),
+      numbers: partOf(name, "numbers", () => required(flow, "flowControl", "a limit").numbers(site, workflows)),
+    }
+  })
+}
+
+function required<T>(part: T | undefined, name: string, what: string): T {
+  if (part === undefined) throw partMissing(name, what)
+  return part
+}
+
+function requireNoFlow({ name, options }: ReturnType<typeof definitionOf>): void {
+  if (hasFlow(options)) throw partMissing("flowControl", `workflow "${name}", which has flow control,`)
+}

@@ -1,0 +1,66 @@
+import type { Entry } from "../core/journal.ts"
+import type { Payload } from "../core/codec.ts"
+import type { PayloadCodecs } from "../core/payload-codecs.ts"
+import type { Debounce } from "../core/flow-options.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
+import type { FlowControl, FlowTraits } from "../ports/flow-control.ts"
+import type { Host } from "../ports/host.ts"
+import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+import type { EngineOptions } from "./settings.ts"
+import type { WorkflowRegistry } from "./registry.ts"
+import type { Runtime } from "./runtime.ts"
+import type { StartDesk } from "./start-desk.ts"
+import type { Birth } from "./starter.ts"
+import type { StepAttempt } from "./step-attempt.ts"
+import type { Timers } from "./timers.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+import type { Worker } from "./worker.ts"
+
+/**
+ * What the core of an engine may be able to do, or not. It is given here and not imported by the core, so that a bundle holds no code of what
+ * nobody asked for. An engine with the API of a client has all of it; in a Durable Object it is chosen by `parts`.
+ */
+export interface EngineFeatures {
+  /** Limits, priorities, keys of singletons, debounced starts. */
+  readonly flow?: FlowRules
+  /** Values that are encoded before they are stored. */
+  readonly codecs?: CodecSupport
+  /** `ctx.transaction`. */
+  readonly transactions?: TransactionMaker
+}
+
+export interface FlowRules {
+  /** What is to be known of an instance with this input. Undefined: nothing. */
+  traits(workflow: AnyWorkflow, input: unknown, priority: number | undefined): FlowTraits | undefined
+  /** Those of a fork. */
+  forkTraits(original: NewInstance, workflow: AnyWorkflow | undefined, input: Payload): FlowTraits | undefined
+  desk(flow: FlowControl, registry: WorkflowRegistry, host: Host, timers: Timers): LimitRules
+  debouncer(worker: Worker): Replacer
+}
+
+/** What a worker tells the store about the limits of its workflows. */
+export interface LimitRules {
+  declare(): Promise<void>
+  lacksLimits(row: InstanceRow, workflow: AnyWorkflow): boolean
+  assign(workflow: AnyWorkflow, row: InstanceRow, first: Entry | undefined): Promise<boolean>
+}
+
+/** Gives an instance that waits for quiet another input. */
+export interface Replacer {
+  replace(desk: StartDesk, birth: Birth, debounce: Debounce<unknown>): Promise<string | undefined>
+}
+
+export interface CodecSupport {
+  /** Undefined: the options name none. */
+  of(options: EngineOptions): PayloadCodecs | undefined
+  /** The store, whose journals come with the codecs that decode their values. */
+  store(store: Store, codecs: PayloadCodecs): Store
+}
+
+/** Makes what runs the transactions of one instance. */
+export type TransactionMaker = (runtime: Runtime, writer: TurnWriter, submit: (input: { take(): void }) => void) => TransactionRunner
+
+export interface TransactionRunner {
+  run(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown>
+}

@@ -1,0 +1,78 @@
+import { isTerminal, type Status } from "../../core/status.ts"
+import type { Delivery, Directory } from "../../ports/directory.ts"
+import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
+import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
+import type { InboxTable } from "./inbox-table.ts"
+import { InstanceRemover } from "./instance-remover.ts"
+import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { onlyInstance } from "./only-instance.ts"
+import { toText } from "../odd-text.ts"
+import { text } from "./sql-columns.ts"
+import type { SqliteTables } from "./sqlite-tables.ts"
+import type { SqliteTurns } from "./sqlite-turns.ts"
+import type { TurnFlow } from "./turn-flow.ts"
+
+/** Single instances, by their ids: all of a directory that a Durable Object has in its own database. */
+export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCreate" | "get" | "remove"> {
+  readonly #driver: SqlDriver
+  readonly #now: () => number
+  readonly #inbox: InboxTable
+  readonly #turns: SqliteTurns
+  readonly #flow: TurnFlow
+  readonly #remover: InstanceRemover
+  readonly #get: SqlStatement
+  readonly #status: SqlStatement
+
+  constructor({ driver, now, inbox, turns, flow }: SqliteTables) {
+    this.#driver = driver
+    this.#now = now
+    this.#inbox = inbox
+    this.#turns = turns
+    this.#flow = flow
+    this.#remover = new InstanceRemover(driver, inbox)
+    this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
+    this.#status = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ?`)
+  }
+
+  async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+    if (messages.length === 0) return []
+    const now = this.#now()
+    return this.#driver.transaction(() => messages.map((message) => this.#inbox.deliver(message, now)))
+  }
+
+  async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+    const now = this.#now()
+    try {
+      return this.#flow.transaction(() => {
+        this.#turns.begin()
+        const existed = this.#status.get(toText(create.instance)) !== undefined
+        const created = this.#turns.write(create) === "committed"
+        // Sent again after an unknown outcome: the message went in together with the creation.
+        const delivery = existed && created ? "created" : this.#inbox.deliver(message, now)
+        return created ? "created" : delivery
+      })
+    } catch (error) {
+      this.#turns.forget()
+      throw error
+    }
+  }
+
+  async get(id: string): Promise<InstanceRow | undefined> {
+    const only = this.#driver.isSmall === true ? onlyInstance(this.#driver) : undefined
+    const row = only?.["id"] === toText(id) ? only : this.#get.get(toText(id))
+    return row === undefined ? undefined : toInstanceRow(row)
+  }
+
+  async remove(ids: readonly string[]): Promise<readonly string[]> {
+    const ended = ids.filter((id) => {
+      const row = this.#status.get(toText(id))
+      return row !== undefined && isTerminal(text(row, "status") as Status)
+    })
+    if (ended.length === 0) return []
+    try {
+      return this.#driver.transaction(() => this.#remover.remove(ended))
+    } finally {
+      this.#turns.forget()
+    }
+  }
+}

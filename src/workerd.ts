@@ -1,0 +1,20 @@
+// What `import "perdure"` is in a Worker. Its types are those of index.ts; what differs is that no engine can be opened in a process that is none,
+// so nothing of the Node host and of the default store is in a bundle, and bundlers need not wrap every module for the sake of loading them later.
+
+import { PerdureError } from "./core/errors.ts"
+import { defineWorkflow, type workflow as checkedWorkflow } from "./core/workflow.ts"
+import type { Engine } from "./engine/engine.ts"
+
+export const Perdure = {
+  async open(): Promise<Engine> {
+    throw new PerdureError("BAD_OPTION", 'a Worker cannot open an engine of its own; use createWorkflowRunner of "perdure/cloudflare"')
+  },
+}
+
+/** What it says about flow control is checked by `createWorkflowRunner`, if that has the part. */
+export const workflow = defineWorkflow as typeof checkedWorkflow
+
+export { isHidden } from "./core/hidden.ts"
+export { BaseWorkflow } from "./dialects/class/base-workflow.ts"
+export { eventSchema } from "./dialects/class/event-schema.ts"
+export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"

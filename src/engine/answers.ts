@@ -5,7 +5,7 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
 import type { Hint, Store } from "../ports/store.ts"
 import type { Companion } from "./companion.ts"
-import { notFound } from "./endings.ts"
+import { notFound } from "./ending-looks.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 
 type Answer = EntryOf<"update.completed" | "update.failed">
@@ -75,8 +75,7 @@ export class Answers implements Companion {
       await this.#look(update, waiter)
     } catch (error) {
       if (PerdureError.is(error, "NOT_FOUND") || PerdureError.is(error, "INSTANCE_ENDED")) this.giveUp(update, error)
-      else if (this.#waiters.has(update))
-        this.#host.log.error(`the answer to an update of instance "${waiter.instance}" could not be looked up; trying again`, { error })
+      else if (this.#waiters.has(update)) this.#host.log.error(`an answer of instance "${waiter.instance}" could not be looked up; trying again`, { error })
     }
   }
 

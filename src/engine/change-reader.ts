@@ -3,7 +3,8 @@ import { InTurn } from "../core/in-turn.ts"
 import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
 import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
 import type { ChangeIterator, Changes } from "./client.ts"
-import { engineClosed, notFound } from "./endings.ts"
+import { notFound } from "./ending-looks.ts"
+import { engineClosed } from "./endings.ts"
 
 /** The changes of all instances, or of one, from a cursor on. Every iteration begins there anew. */
 export class ChangeSequence implements Changes {

@@ -15,6 +15,8 @@ export function codedStore(store: Store, codecs: PayloadCodecs): Store {
     readJournal: async (id, from) => (await store.journal.readJournal(id, from)).map((row) => ({ ...row, codecs })),
   })
   const directory = overriding(store.directory, {
+    // By the journal, which comes with its codecs.
+    standing: undefined,
     changes: async (after, limit, instance) => {
       const page = await store.directory.changes(after, limit, instance)
       return { ...page, rows: page.rows.map((row) => ({ ...row, codecs })) }

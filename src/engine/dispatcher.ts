@@ -3,7 +3,7 @@ import type { Host } from "../ports/host.ts"
 import type { ClaimedInstance, JournalStore, Offer } from "../ports/journal-store.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
 
-const claimMax = 500
+const claimMax = 100
 const retryMs = 1_000
 
 /**

@@ -1,17 +1,15 @@
 import { endingError } from "../core/ending.ts"
 import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
 import type { Entry } from "../core/journal.ts"
-import { isTerminal } from "../core/status.ts"
-import { decodeRow } from "../core/turn-codec.ts"
 import type { Host } from "../ports/host.ts"
-import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Hint, Store } from "../ports/store.ts"
 import type { Companion } from "./companion.ts"
+import { lookForEnding } from "./ending-looks.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
 
 /** So many at a time are asked for. */
-const looksMax = 8
+const looksMax = 64
 
 /** Everybody who waits for an instance to end. Told by the runner where it is ours, else found out by asking the store. */
 export class Endings implements Companion {
@@ -96,7 +94,7 @@ export class Endings implements Companion {
     } catch (error) {
       // Whoever waits did not ask for this look: the next one may succeed.
       if (PerdureError.is(error, "NOT_FOUND")) this.#fail(id, error)
-      else this.#host.log.error(`whether instance "${id}" has ended could not be looked up; trying again`, { instance: id, error })
+      else this.#host.log.error(`instance "${id}" could not be looked up; trying again`, { instance: id, error })
     }
   }
 
@@ -105,9 +103,8 @@ export class Endings implements Companion {
   }
 
   async #look(id: string): Promise<void> {
-    const row = await this.#store.directory.get(id)
-    if (row === undefined) throw notFound(id)
-    if (isTerminal(row.status)) this.ended(id, await readEnding(this.#store, row))
+    const ending = await lookForEnding(this.#store, id)
+    if (ending) this.ended(id, ending)
   }
 }
 
@@ -129,24 +126,10 @@ function whenAborted(signal: AbortSignal, listener: (reason: unknown) => void): 
   return () => signal.removeEventListener("abort", onAbort)
 }
 
-/** The entry that ended the last run of an ended instance. */
-export async function readEnding(store: Store, row: InstanceRow): Promise<Entry> {
-  const position = row.endPosition ?? row.runPosition
-  const rows = await store.journal.readJournal(row.id, position)
-  const ending = rows.flatMap((item) => decodeRow(item)).find((item) => item.position === position)
-  if (ending === undefined)
-    throw new PerdureError("STORE_FAILED", `the journal of instance "${row.id}" lacks its ending at position ${position}`, { details: { instance: row.id } })
-  return ending.entry
-}
-
 /** The result that an ending stands for; throws what it failed with. */
 export function resultOf(id: string, entry: Entry): unknown {
   if (entry.type === "run.completed") return entry.value.decode()
   throw endingError(id, entry)
-}
-
-export function notFound(id: string): PerdureError {
-  return new PerdureError("NOT_FOUND", `there is no instance "${id}"; it was never started, or is deleted`, { details: { instance: id } })
 }
 
 export function engineClosed(): PerdureError {

@@ -2,7 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import { statuses } from "../core/status.ts"
 import type { InstanceState, JournalRow, Message, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import { notFound } from "./endings.ts"
+import { notFound } from "./ending-looks.ts"
 
 /**
  * An instance as a file has it: lines of JSON, in this order.

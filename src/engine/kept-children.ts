@@ -4,7 +4,7 @@ import { InstanceState } from "../core/instance-state.ts"
 import { isTerminal } from "../core/status.ts"
 import type { InstanceRow, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import { notFound, readEnding } from "./endings.ts"
+import { notFound, readEnding } from "./ending-looks.ts"
 import { loadRun, type LoadedRun } from "./loader.ts"
 import { newsToParent } from "./parting.ts"
 

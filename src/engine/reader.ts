@@ -10,7 +10,7 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription } from "./client.ts"
-import { notFound } from "./endings.ts"
+import { notFound } from "./ending-looks.ts"
 import { pageLimit, summary } from "./instance-summary.ts"
 import { loadRun } from "./loader.ts"
 

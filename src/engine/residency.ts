@@ -1,6 +1,9 @@
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { EngineSettings } from "./settings.ts"
 
+/** Instances at work for each step that may run: while some write what they did, others have their steps run. */
+const busyPerStep = 4
+
 /** The instances in memory, within bounds of number and of journal text; those idle longest leave first. */
 export class Residency {
   readonly #settings: EngineSettings
@@ -53,6 +56,16 @@ export class Residency {
     let count = 0
     for (const runner of this.values()) count += runner.attempts
     return count
+  }
+
+  /**
+   * How many more to claim where only so many steps run at a time: what could not be done soon is left to other workers, and to what comes
+   * with a higher priority. None while they would be few, so that there are not as many claims as instances.
+   */
+  get share(): number {
+    let share = busyPerStep * this.#settings.concurrentStepsMax
+    if (share < Infinity) for (const { runner } of this.#places.values()) if (runner && !runner.isAtRest) share--
+    return share < this.#settings.concurrentStepsMax ? 0 : share
   }
 
   /** Those that should leave: idle for long, or idle while there is no room for others (`wanted` of them, oldest first). */

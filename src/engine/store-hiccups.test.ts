@@ -19,12 +19,14 @@ const troubled = (trouble: Trouble, inner = memory()): StoreProvider => ({
     const store = await inner.open(context)
     const wrapped = <T extends object>(port: T): T =>
       new Proxy(port, {
-        get:
-          (target, name) =>
-          async (...args: unknown[]) => {
+        get: (target, name) => {
+          const method: unknown = Reflect.get(target, name)
+          if (typeof method !== "function") return method
+          return async (...args: unknown[]) => {
             await trouble(name as keyof JournalStore, args)
-            return Reflect.apply(Reflect.get(target, name) as () => unknown, target, args) as unknown
-          },
+            return Reflect.apply(method, target, args) as unknown
+          }
+        },
       })
     return {
       journal: wrapped(store.journal),

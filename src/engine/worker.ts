@@ -252,7 +252,7 @@ export class Worker implements Runtime {
       }
       await this.#compareOwned()
     } catch (error) {
-      this.host.log.error("unread messages could not be looked up; trying again", { error })
+      this.host.log.error("messages could not be looked up; trying again", { error })
       this.#nextLook.setTo(this.host.now() + storeRetryMs)
     }
   }
@@ -302,7 +302,7 @@ export class Worker implements Runtime {
   onLost(runner: InstanceRunner, error?: unknown): void {
     this.#discard(runner, error ?? new PerdureError("ENGINE_CLOSED", "another worker has the instance"))
     if (error === undefined) return this.#dispatcher.giveBack([runner.id])
-    this.host.log.error(`a turn of instance "${runner.id}" failed; it is loaded again`, { instance: runner.id, error })
+    this.host.log.error(`a turn of instance "${runner.id}" failed; loading it again`, { instance: runner.id, error })
     this.timers.set(this.host.now() + storeRetryMs, () => this.#dispatcher.giveBack([runner.id]))
   }
 
@@ -312,7 +312,7 @@ export class Worker implements Runtime {
     // Also one whose place another has taken: nothing that it still does may have an effect.
     runner.drop(reason)
     if (wasHere && this.#passedOver.delete(runner.id)) this.#dispatcher.giveBack([runner.id])
-    if (wasHere && wasFull) this.#dispatcher.wake()
+    if (wasHere && (wasFull || this.#dispatcher.isStarved)) this.#dispatcher.wake()
   }
 
   async #load(claimed: readonly ClaimedInstance[]): Promise<void> {
@@ -360,9 +360,10 @@ export class Worker implements Runtime {
   }
 
   #makeRoom(): number {
-    if (this.residency.room > 0) return this.residency.room
-    for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
-    return this.residency.room
+    const { share } = this.residency
+    if (share > 0 && this.residency.room === 0)
+      for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
+    return Math.min(share, this.residency.room)
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Status } from "../core/status.ts"
 import type { ChangeStream } from "./change-stream.ts"
-import type { InstanceRow, NewMessage, Turn } from "./journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn } from "./journal-store.ts"
 
 /** What everybody may ask about instances, owner or not. */
 export interface Directory extends ChangeStream {
@@ -9,6 +9,8 @@ export interface Directory extends ChangeStream {
   /** Creates the instance if its id is free, and delivers the message either way, in one transaction. */
   deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created">
   get(id: string): Promise<InstanceRow | undefined>
+  /** How an instance stands; undefined: there is none. Of a store where it is worth asking for many at the same moment: they are one question. */
+  readonly standing?: ((id: string) => Promise<Standing | undefined>) | undefined
   list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>>
   count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
   /** Workers that have a lease, and until when it lasts: also those whose lease is over and that nobody has missed yet. */
@@ -19,6 +21,12 @@ export interface Directory extends ChangeStream {
 
 /** `duplicate`: a message with that event id is unread already. `ended`: the instance takes no more messages. */
 export type Delivery = "delivered" | "duplicate" | "ended" | "absent"
+
+export interface Standing {
+  readonly status: Status
+  /** Of one that is over: where its last run ended, and the row of its journal that holds that entry. */
+  readonly end?: { readonly position: number; readonly rows: readonly JournalRow[] }
+}
 
 export interface WorkerLease {
   readonly worker: string

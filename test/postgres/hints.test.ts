@@ -28,7 +28,12 @@ const counting = (looks: string[]) => (provider: StoreProvider) => ({
       looks.push(id)
       return row
     }
-    return overriding<Store>(store, { directory: overriding(store.directory, { get }) })
+    const standing: Store["directory"]["standing"] = async (id) => {
+      const found = await store.directory.standing?.(id)
+      looks.push(id)
+      return found
+    }
+    return overriding<Store>(store, { directory: overriding(store.directory, { get, standing }) })
   },
 })
 

@@ -1,5 +1,5 @@
 import type { ChangePage } from "../../ports/change-stream.ts"
-import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
+import type { Delivery, Directory, Filter, Page, PageRequest, Standing, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromText, toText } from "../odd-text.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
@@ -10,15 +10,18 @@ import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { deliver, deliverOrCreate, readInstance } from "./queries-of-one.ts"
+import { StandingReader } from "./standings.ts"
 
 export class PostgresDirectory implements Directory {
   readonly #database: Database
   readonly #tables: PostgresTables
   readonly #changes: ChangeReader
+  readonly #standings: StandingReader
 
   constructor(tables: PostgresTables) {
     this.#tables = tables
     this.#database = tables.database
+    this.#standings = new StandingReader(tables.database)
     this.#changes = new ChangeReader(tables.database, (againMs) => tables.hints.lookLater(againMs))
   }
 
@@ -47,6 +50,8 @@ export class PostgresDirectory implements Directory {
   async get(id: string): Promise<InstanceRow | undefined> {
     return readInstance(this.#database, this.#database.schema, id)
   }
+
+  readonly standing = (id: string): Promise<Standing | undefined> => this.#standings.read(id)
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     const place = cursor === undefined ? undefined : fromCursor(cursor)

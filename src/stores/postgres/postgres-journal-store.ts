@@ -5,8 +5,8 @@ import { integer, list, optionalInteger, optionalText, text } from "./columns.ts
 import type { Database, PgRow } from "./database.ts"
 import { lotColumns } from "./due-search.ts"
 import { limitedWorkflows } from "./flow-session.ts"
+import { JournalReader } from "./journal-reader.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
-import { readJournal } from "./queries-of-one.ts"
 import type { TurnCommitter } from "./turn-committer.ts"
 
 const staleMs = 3_600_000
@@ -16,12 +16,14 @@ export class PostgresJournalStore implements JournalStore {
   readonly #database: Database
   readonly #claimer: Claimer
   readonly #committer: TurnCommitter
+  readonly #reader: JournalReader
 
   constructor(tables: PostgresTables) {
     this.#tables = tables
     this.#database = tables.database
     this.#claimer = new Claimer(tables.database, tables.flow)
     this.#committer = tables.committer
+    this.#reader = new JournalReader(tables.database)
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
@@ -94,7 +96,7 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
-    return readJournal(this.#database, this.#database.schema, id, from)
+    return this.#reader.read(id, from)
   }
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {

@@ -2,8 +2,10 @@ import { batchFunctions } from "./batch-functions.ts"
 import { claimFunctions, claimFunction, disownFunction, lockFlowFunction, removeFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
+import { loneTurnFunctions } from "./lone-turn-functions.ts"
 import { takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions } from "./read-functions.ts"
+import { setReadFunctions } from "./set-read-functions.ts"
 
 /**
  * The tables, as numbered, additive migrations, in a schema of our own. Functions are part of them: code of an older version goes on
@@ -190,6 +192,7 @@ export const migrations: readonly Migration[] = [
     statements: (s) => [claimFunction(s), disownFunction(s), removeFunction(s), takeUniqueFunction(s), ...readFunctions(s)],
   },
   { version: 3, compatible: 1, statements: (s) => [claimFunction(s), lockFlowFunction(s), writeTurnFunction(s)] },
+  { version: 4, compatible: 1, statements: (s) => [...loneTurnFunctions(s), ...setReadFunctions(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -1,11 +1,15 @@
 /** What each statement is for, by its name, in words that an error can use after "while". */
 const purposes: Readonly<Record<string, string>> = {
+  "append.write": "committing turns",
+  "change.write": "committing turns",
   claim: "claiming instances",
+  "create.write": "committing turns",
   deliver: "delivering messages",
   get: "looking up an instance",
   "give-up": "giving instances back",
   inbox: "reading messages",
   journal: "reading a journal",
+  journals: "reading journals",
   list: "listing or counting instances",
   meta: "looking for perdure's tables",
   "next-due": "asking what is due next",
@@ -14,6 +18,7 @@ const purposes: Readonly<Record<string, string>> = {
   release: "giving instances back",
   remove: "removing instances",
   renew: "renewing its lease",
+  standings: "looking up whether instances have ended",
   unread: "looking for messages",
   version: "reading the schema's version",
   write: "committing turns",

@@ -4,8 +4,11 @@ import { lineOf } from "../turn-line.ts"
 import { text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
 import type { FlowSession } from "./flow-session.ts"
+import { writeLone } from "./lone-turn.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
+
+const unloneMax = 10_000
 
 /**
  * Commits turns: one round trip, which is a transaction of its own. Turns that give another state to an instance with limits are left
@@ -14,6 +17,8 @@ import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
 export class TurnCommitter {
   readonly #database: Database
   readonly #flow: PostgresFlow
+  /** Instances with a turn that could not be written alone: those with limits cannot have any. */
+  readonly #unlone = new Set<string>()
 
   constructor(database: Database, flow: PostgresFlow) {
     this.#database = database
@@ -24,7 +29,7 @@ export class TurnCommitter {
     const rounds = inRounds(turns)
     const written =
       rounds.length === 1
-        ? await this.#database.persistently(() => writeTurns(this.#database, this.#database.schema, turns, false))
+        ? await this.#database.persistently(() => this.#writeAtOnce(turns))
         : await this.#database.persistently(() => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
     const outcomes = written.map(outcomeOf)
     const left = turns.filter((_, at) => written[at] === "flow")
@@ -36,6 +41,17 @@ export class TurnCommitter {
       })
     }
     return outcomes
+  }
+
+  async #writeAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
+    const { schema } = this.#database
+    const [turn] = turns
+    if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
+      if (await writeLone(this.#database, schema, turn)) return ["written"]
+      if (this.#unlone.size >= unloneMax) this.#unlone.clear()
+      this.#unlone.add(turn.instance)
+    }
+    return writeTurns(this.#database, schema, turns, false)
   }
 
   /** Within a transaction of its caller, under the locks of the workflows of all instances with limits among them. */

@@ -1,6 +1,6 @@
 import type { NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { textOrNull, toText } from "../odd-text.ts"
-import { numberArray, textArray } from "./array-literal.ts"
+import { joinedTexts, numberArray, separatorOf, textArray } from "./array-literal.ts"
 import { list } from "./columns.ts"
 import type { Queries } from "./database.ts"
 import { creationColumns, stateColumns } from "./instance-row.ts"
@@ -16,9 +16,13 @@ export function outcomeOf(written: Written): TurnOutcome {
 export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], withFlow: boolean): Promise<readonly Written[]> {
   const batch = new BatchColumns()
   for (const turn of turns) batch.add(turn)
+  const entries = turns.map((turn) => toText(turn.entries))
+  const separator = separatorOf(entries, batch.extras)
   const row = await queries.get(
     "write",
-    `SELECT ${schema}.write_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS outcomes`,
+    `SELECT ${schema}.write_turns(
+      $1, $2, $3, $4, $5, $6, $7, (string_to_array($8, $16))[2:], $9, $10, $11, (string_to_array($12, $16, ''))[2:]::json[], $13, $14, $15
+    ) AS outcomes`,
     textArray(turns.map(({ instance }) => toText(instance))),
     textArray(turns.map(({ incarnation }) => toText(incarnation))),
     textArray(turns.map(({ turn }) => toText(turn))),
@@ -26,10 +30,11 @@ export async function writeTurns(queries: Queries, schema: string, turns: readon
     numberArray(turns.map(({ count }) => count)),
     numberArray(turns.map(({ run }) => run)),
     numberArray(turns.map(({ at }) => at)),
-    textArray(turns.map(({ entries }) => toText(entries))),
+    joinedTexts(entries, separator),
     textArray(turns.map(({ by }) => textOrNull(by))),
-    ...batch.columns(),
+    ...batch.columns(separator),
     withFlow,
+    separator,
   )
   return row?.["outcomes"] === null ? turns.map(() => "written") : list<Written>(row, "outcomes")
 }
@@ -49,7 +54,7 @@ function kindOf(turn: Turn): Kind {
 class BatchColumns {
   readonly #kinds: Kind[] = []
   readonly #seen: (number | null)[] = []
-  readonly #extras: (string | null)[] = []
+  readonly extras: (string | null)[] = []
   readonly #marks = new Set<string>()
   /** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
   readonly #locks = new Set<string>()
@@ -59,8 +64,8 @@ class BatchColumns {
     const kind = kindOf(turn)
     this.#kinds.push(kind)
     this.#seen.push(turn.inboxSeen ?? null)
-    if (kind === null) return void this.#extras.push(null)
-    this.#extras.push(JSON.stringify(extraOf(turn)))
+    if (kind === null) return void this.extras.push(null)
+    this.extras.push(JSON.stringify(extraOf(turn)))
     this.#marks.add(kind)
     if (kind === "c" && (turn.tags ?? turn.create?.tags)?.length) this.#marks.add("t")
     if (turn.inboxSeen !== undefined) this.#hasSeen = true
@@ -71,12 +76,12 @@ class BatchColumns {
     for (const { instance } of turn.sends ?? []) this.#locks.add(toText(instance))
   }
 
-  columns(): readonly string[] {
-    if (this.#marks.size === 0) return ["{}", "{}", "{}", "", "{}"]
+  columns(separator: string): readonly string[] {
+    if (this.#marks.size === 0) return ["{}", "{}", "", "", "{}"]
     return [
       textArray(this.#kinds),
       this.#hasSeen ? numberArray(this.#seen) : "{}",
-      textArray(this.#extras),
+      joinedTexts(this.extras, separator),
       [...this.#marks].join(""),
       textArray([...this.#locks]),
     ]
@@ -117,6 +122,7 @@ export function messageJson({ instance, incarnation, kind, at, topic, payload, e
  * turn: one turn of each instance, and what depends on another turn of the batch in a later round. Nearly always it is one round.
  */
 export function inRounds(turns: readonly Turn[]): readonly (readonly number[])[] {
+  if (isOneRound(turns)) return [turns.map((_, at) => at)]
   const rounds: number[][] = []
   /** The first round in which a turn of the instance may be. */
   const free = new Map<string, number>()
@@ -131,4 +137,14 @@ export function inRounds(turns: readonly Turn[]): readonly (readonly number[])[]
     for (const id of touched) free.set(id, Math.max(freeFrom(id), round + 1))
   })
   return rounds
+}
+
+/** What nearly all batches are: different instances, that have nothing to do with each other. */
+function isOneRound(turns: readonly Turn[]): boolean {
+  const seen = new Set<string>()
+  for (const { instance, within, sends } of turns) {
+    if (within !== undefined || sends?.length) return false
+    seen.add(instance)
+  }
+  return seen.size === turns.length
 }

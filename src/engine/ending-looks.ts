@@ -1,0 +1,32 @@
+import { PerdureError } from "../core/errors.ts"
+import type { Entry } from "../core/journal.ts"
+import { isTerminal } from "../core/status.ts"
+import { decodeRow } from "../core/turn-codec.ts"
+import type { InstanceRow, JournalRow } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
+
+/** The entry that ended the instance; undefined: it is not over. */
+export async function lookForEnding(store: Store, id: string): Promise<Entry | undefined> {
+  const { directory } = store
+  const standing = await directory.standing?.(id)
+  if (standing) return standing.end && endingIn(id, standing.end.rows, standing.end.position)
+  const row = await directory.get(id)
+  if (row === undefined) throw notFound(id)
+  return isTerminal(row.status) ? readEnding(store, row) : undefined
+}
+
+/** The entry that ended the last run of an ended instance. */
+export async function readEnding(store: Store, row: InstanceRow): Promise<Entry> {
+  const position = row.endPosition ?? row.runPosition
+  return endingIn(row.id, await store.journal.readJournal(row.id, position), position)
+}
+
+function endingIn(id: string, rows: readonly JournalRow[], position: number): Entry {
+  const ending = rows.flatMap((item) => decodeRow(item)).find((item) => item.position === position)
+  if (ending === undefined) throw new PerdureError("STORE_FAILED", `instance "${id}" lacks its ending at position ${position}`, { details: { instance: id } })
+  return ending.entry
+}
+
+export function notFound(id: string): PerdureError {
+  return new PerdureError("NOT_FOUND", `there is no instance "${id}"; it was never started, or is deleted`, { details: { instance: id } })
+}

@@ -1,0 +1,57 @@
+import { byIndex } from "./planned-once.ts"
+
+const turn = `of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text`
+const state = `new_status text, new_phase text, new_due_at bigint, new_owner text, new_run bigint, new_run_position bigint, new_end_position bigint`
+
+/**
+ * A turn that goes alone, of the kinds that nearly all are. Each does what `write_turns` does for it, with scalars in place of arrays: most of
+ * what a statement over arrays costs is spent before its first row. False: nothing was written, and `write_turns` says what it comes to.
+ */
+export function loneTurnFunctions(s: string): readonly string[] {
+  const ended = `('completed', 'failed', 'cancelled', 'terminated')`
+  const journal = `${s}.journal (instance, position, count, run, at, seq, turn, entries)`
+  const row = (key: string) => `${key}, of_position, of_count, of_run, of_at, nextval('${s}.journal_seq') + 1, of_turn, of_entries`
+  const isNext = (key: string) =>
+    `of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = ${key} ORDER BY j.position DESC LIMIT 1), 1)`
+  return [
+    `CREATE OR REPLACE FUNCTION ${s}.append_lone(${turn}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    BEGIN
+      INSERT INTO ${journal}
+      SELECT ${row("i.key")} FROM ${s}.instance i
+      WHERE i.id = of_id AND i.incarnation = of_incarnation AND i.status NOT IN ${ended} AND i.limits IS NULL AND ${isNext("i.key")}
+      ON CONFLICT DO NOTHING;
+      RETURN FOUND;
+    END $$`,
+    // Without mail there is nothing in the inbox to be taken out, or to be seen first; under the lock of the row it stays so.
+    `CREATE OR REPLACE FUNCTION ${s}.change_lone(${turn}, ${state}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    DECLARE
+      found_key bigint;
+    BEGIN
+      SELECT i.key INTO found_key FROM ${s}.instance i
+      WHERE i.id = of_id AND i.incarnation = of_incarnation AND i.limits IS NULL AND i.uniques IS NULL AND i.mail_at IS NULL FOR NO KEY UPDATE;
+      IF NOT FOUND THEN RETURN false; END IF;
+      INSERT INTO ${journal} SELECT ${row("found_key")} WHERE ${isNext("found_key")} ON CONFLICT DO NOTHING;
+      IF NOT FOUND THEN RETURN false; END IF;
+      UPDATE ${s}.instance i SET
+        status = new_status, phase = new_phase, due_at = new_due_at, owner = new_owner, run = new_run, run_position = new_run_position,
+        end_position = new_end_position, updated_at = of_at, crashed = false
+      WHERE i.id = of_id;
+      RETURN true;
+    END $$`,
+    `CREATE OR REPLACE FUNCTION ${s}.create_lone(${turn}, ${state}, of_workflow text, of_version text, of_created_at bigint, of_queue text)
+    RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    DECLARE
+      new_key bigint;
+    BEGIN
+      INSERT INTO ${s}.instance AS i (
+        id, incarnation, workflow, version, created_at, updated_at, status, phase, due_at, owner, run, run_position, end_position, queue
+      ) VALUES (
+        of_id, of_incarnation, of_workflow, of_version, of_created_at, of_at,
+        new_status, new_phase, new_due_at, new_owner, new_run, new_run_position, new_end_position, of_queue
+      ) ON CONFLICT (id) DO NOTHING RETURNING i.key INTO new_key;
+      IF new_key IS NULL THEN RETURN false; END IF;
+      INSERT INTO ${journal} VALUES (${row("new_key")});
+      RETURN true;
+    END $$`,
+  ]
+}

@@ -18,7 +18,6 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
   }
 }
 
-export { allParts } from "./edge/all-parts.ts"
 export { changes } from "./edge/changes.ts"
 export { codecs } from "./edge/codecs.ts"
 export { flowControl } from "./edge/flow-control.ts"
@@ -26,7 +25,8 @@ export { queries } from "./edge/queries.ts"
 export { schedules } from "./edge/schedules.ts"
 export { transactions } from "./edge/transactions.ts"
 export { why } from "./edge/why.ts"
-export { createWorkflowRunner, type WorkflowRunnerOptions } from "./edge/workflow-runner.ts"
+export { composeWorkflowRunner, type ComposedRunnerOptions, type WorkflowRunnerOptions } from "./edge/workflow-runner.ts"
+export { createWorkflowRunner } from "./edge/whole-runner.ts"
 export type { RunnerPart } from "./edge/runner-part.ts"
 export { workflowClient } from "./edge/workflow-client.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"

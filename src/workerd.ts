@@ -11,7 +11,7 @@ export const Perdure = {
   },
 }
 
-/** What it says about flow control is checked by `createWorkflowRunner`, if that has the part. */
+/** What it says about flow control is checked when the runner is made, if that has the part. */
 export const workflow = defineWorkflow as typeof checkedWorkflow
 
 export { isHidden } from "./core/hidden.ts"

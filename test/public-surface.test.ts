@@ -180,9 +180,9 @@ const surfaces: Record<string, Surface> = {
   "src/cloudflare.ts": {
     values: [
       "BaseWorkflow",
-      "allParts",
       "changes",
       "codecs",
+      "composeWorkflowRunner",
       "createWorkerApp",
       "createWorkflowRunner",
       "eventSchema",
@@ -195,6 +195,7 @@ const surfaces: Record<string, Surface> = {
     ],
     types: [
       "ClassStepOptions",
+      "ComposedRunnerOptions",
       "CreateOptions",
       "DeliverRequest",
       "EdgeClient",

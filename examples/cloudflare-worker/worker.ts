@@ -1,10 +1,10 @@
 // Everything of a Worker that runs durable workflows: the class of their objects, and the HTTP API.
 
-import { allParts, createWorkerApp, createWorkflowRunner } from "perdure/cloudflare"
+import { createWorkerApp, createWorkflowRunner } from "perdure/cloudflare"
 import { order, TestWorkflow } from "./workflows.ts"
 
 // All that the HTTP API can be asked for. A Worker that is to be small names only the parts that it needs.
-export const WorkflowRunner = createWorkflowRunner({ workflows: [TestWorkflow, order], parts: allParts })
+export const WorkflowRunner = createWorkflowRunner({ workflows: [TestWorkflow, order] })
 
 // With a secret API_TOKEN (`wrangler secret put API_TOKEN`), callers have to send it.
 export default createWorkerApp({ configure: ({ API_TOKEN: token }: { API_TOKEN?: string }) => (token === undefined ? {} : { token }) })

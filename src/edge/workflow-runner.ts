@@ -24,24 +24,27 @@ import { composed, type RunnerPart } from "./runner-part.ts"
 export interface WorkflowRunnerOptions
   extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes">, ShardOptions {
   readonly workflows: readonly WorkflowSource[]
-  /** What the runner can do besides running instances; default: nothing of it, and none of its code in the Worker. */
-  readonly parts?: readonly RunnerPart[]
   /** The name of the binding to this very class. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
   /** Default: warnings and errors to the console. */
   readonly log?: Logger
 }
 
-/** The one class of Durable Objects that runs all workflows; an object for each instance. */
-export function createWorkflowRunner({
+export interface ComposedRunnerOptions extends WorkflowRunnerOptions {
+  /** What the runner can do besides running instances. The Worker carries no code of others. */
+  readonly parts: readonly RunnerPart[]
+}
+
+/** As `createWorkflowRunner`, with these parts only. */
+export function composeWorkflowRunner({
   workflows,
-  parts = [],
+  parts,
   binding = "WORKFLOW_RUNNER",
   log = console,
   indexShards,
   previousShards,
   ...options
-}: WorkflowRunnerOptions): WorkflowRunnerClass {
+}: ComposedRunnerOptions): WorkflowRunnerClass {
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
   const { features = {}, tables = {}, flow, schedules, transactions, changes, answers } = composed(parts)
   const setting: RunnerSetting = { workflows, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables) }

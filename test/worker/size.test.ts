@@ -1,19 +1,23 @@
 // What a Worker weighs, as wrangler bundles and minifies it, compressed as it is uploaded. The goals are 60 KB for the runner and 120 KB with the
-// HTTP API; the first is not reached. Nothing may get heavier unnoticed: the bounds are what was measured, and a hundredth more.
+// HTTP API, of runners without further parts; the first is not reached. Nothing may get heavier unnoticed: the bounds are what was measured, and a hundredth more.
 
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
 import { expect, it } from "vitest"
 import { dryRun } from "./example-worker.ts"
 
-const goals = { "runner-only": 60_000, "with-http": 120_000 }
-const bounds = { "runner-only": 75_600, "with-http": 103_900 }
+const goals = { "runner-only": 60_000, "with-http": 120_000, "with-all-parts": undefined }
+const bounds = { "runner-only": 75_600, "with-http": 103_900, "with-all-parts": 120_000 }
 
-it.each(["runner-only", "with-http"] as const)("a Worker %s stays within its bound, and needs nothing of Node but what nodejs_compat gives", async (name) => {
-  const { script } = await dryRun(fileURLToPath(new URL(`sized/${name}.ts`, import.meta.url)))
-  const bytes = gzipSync(script, { level: 9 }).length
-  console.log(`${name}: ${(bytes / 1000).toFixed(1)} KB minified and compressed; the goal is ${goals[name] / 1000} KB`)
-  expect(bytes).toBeLessThanOrEqual(bounds[name])
-  const imported = new Set(Array.from(script.matchAll(/(?:from|import)\s*\(?\s*"([\w:@/.-]+)"/g), ([, specifier]) => specifier))
-  expect(imported).toEqual(new Set(["cloudflare:workers", "node:async_hooks"]))
-})
+it.each(["runner-only", "with-http", "with-all-parts"] as const)(
+  "a Worker %s stays within its bound, and needs nothing of Node but what nodejs_compat gives",
+  async (name) => {
+    const { script } = await dryRun(fileURLToPath(new URL(`sized/${name}.ts`, import.meta.url)))
+    const goal = goals[name]
+    const bytes = gzipSync(script, { level: 9 }).length
+    console.log(`${name}: ${(bytes / 1000).toFixed(1)} KB minified and compressed${goal === undefined ? "" : `; the goal is ${goal / 1000} KB`}`)
+    expect(bytes).toBeLessThanOrEqual(bounds[name])
+    const imported = new Set(Array.from(script.matchAll(/(?:from|import)\s*\(?\s*"([\w:@/.-]+)"/g), ([, specifier]) => specifier))
+    expect(imported).toEqual(new Set(["cloudflare:workers", "node:async_hooks"]))
+  },
+)

@@ -1,4 +1,4 @@
-import { allParts, createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
+import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 import { sampleWorkflows } from "../../src/testing/client-conformance/sample-workflows.ts"
 
 const mark = "~"
@@ -9,7 +9,7 @@ export function worldOf(real: ObjectNamespace, world: string): ObjectNamespace {
 }
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-const Runner = createWorkflowRunner({ parts: allParts, workflows: sampleWorkflows, binding: "APART", indexShards: 2, log: silent })
+const Runner = createWorkflowRunner({ workflows: sampleWorkflows, binding: "APART", indexShards: 2, log: silent })
 
 /** Runs the workflows of the client suite, in whatever world its name says. */
 export class ApartRunner extends Runner {

@@ -1,5 +1,5 @@
 import { workflow } from "perdure"
-import { allParts, createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
+import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 
 /** What happens to a call between two objects: `before` it is made, or `after` it was and before its answer is heard. */
 export interface CallPlan {
@@ -58,7 +58,6 @@ const limited = (name: string, limit: number) =>
   })
 
 const Runner = createWorkflowRunner({
-  parts: allParts,
   workflows: [child, parent, limited("single", 1), limited("five", 5)],
   binding: "FAULTY",
   indexShards: 1,

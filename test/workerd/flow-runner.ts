@@ -1,5 +1,5 @@
 import { workflow } from "perdure"
-import { allParts, createWorkflowRunner } from "perdure/cloudflare"
+import { createWorkflowRunner } from "perdure/cloudflare"
 
 /** What is inside its step now, by key, how many there were at most, and keys whose steps do not end; in the memory that all objects of one file share. */
 export const inside = {
@@ -72,7 +72,6 @@ const plain = workflow("plain", async (ctx, input: string) => ctx.do("echo", () 
 const calmList = workflow("calm-list", async (_ctx, input: string) => input)
 
 const Runner = createWorkflowRunner({
-  parts: allParts,
   workflows: [five, nested, sleepy, paced, only, calm, plain, calmList],
   binding: "FLOW_RUNNER",
   indexShards: 1,

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test"
 import { DurableObject, type DurableObjectNamespace, type DurableObjectState, type DurableObjectStub, env } from "cloudflare:workers"
 import { type AnyWorkflow, type Client, type Duration, type Handle, PerdureError } from "perdure"
-import { allParts, createWorkflowRunner, workflowClient, type WorkflowRunnerClass } from "perdure/cloudflare"
+import { createWorkflowRunner, workflowClient, type WorkflowRunnerClass } from "perdure/cloudflare"
 import type { TestEngine } from "perdure/testing"
 import { durationMs } from "../../src/core/duration.ts"
 import type { BedOptions } from "../../src/testing/scenarios/scenario-bed.ts"
@@ -64,7 +64,6 @@ export class ObjectBed {
     const { workflows: _, startAt: __, seed: ___, wrap: ____, log, interceptors = [], ...options } = this.#options
     const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
     return createWorkflowRunner({
-      parts: allParts,
       ...options,
       interceptors: [(step, next) => this.#mocks.intercept(step, next), ...interceptors],
       workflows,

@@ -1,6 +1,6 @@
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { workflow } from "perdure"
-import { codecs, createWorkflowRunner, flowControl, workflowClient } from "perdure/cloudflare"
+import { codecs, composeWorkflowRunner, flowControl, workflowClient } from "perdure/cloudflare"
 import { describe, expect, it } from "vitest"
 
 const { SMALL_RUNNER } = env as { readonly SMALL_RUNNER: DurableObjectNamespace }
@@ -39,15 +39,15 @@ describe("a runner without parts", () => {
 
 it("a codec is refused when its runner is made, unless that has the part", () => {
   const codec = { id: "same", encode: (bytes: Uint8Array) => bytes, decode: (bytes: Uint8Array) => bytes }
-  expect(() => createWorkflowRunner({ workflows: [], codec })).toThrow(expect.objectContaining(missing("codecs")))
-  expect(() => createWorkflowRunner({ workflows: [], codec, parts: [codecs] })).not.toThrow()
+  expect(() => composeWorkflowRunner({ workflows: [], codec, parts: [] })).toThrow(expect.objectContaining(missing("codecs")))
+  expect(() => composeWorkflowRunner({ workflows: [], codec, parts: [codecs] })).not.toThrow()
 })
 
 it("a workflow with flow control is refused when its runner is made, unless that has the part", () => {
   const limited = workflow("limited", { concurrency: 2 }, async () => undefined)
   const alone = workflow("alone", { singleton: true }, async () => undefined)
   for (const one of [limited, alone]) {
-    expect(() => createWorkflowRunner({ workflows: [one] })).toThrow(expect.objectContaining(missing("flowControl")))
-    expect(() => createWorkflowRunner({ workflows: [one], parts: [flowControl] })).not.toThrow()
+    expect(() => composeWorkflowRunner({ workflows: [one], parts: [] })).toThrow(expect.objectContaining(missing("flowControl")))
+    expect(() => composeWorkflowRunner({ workflows: [one], parts: [flowControl] })).not.toThrow()
   }
 })

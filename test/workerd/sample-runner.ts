@@ -1,5 +1,5 @@
 import { NonRetryableError, workflow } from "perdure"
-import { allParts, createWorkflowRunner } from "perdure/cloudflare"
+import { createWorkflowRunner } from "perdure/cloudflare"
 
 /** How often a step's function was called, by instance and step: the objects of one file share this memory, whatever is evicted. */
 export const calls = new Map<string, number>()
@@ -84,4 +84,4 @@ const failing = workflow("failing", async (ctx) => {
   await ctx.do("break", fail, { retry: { maxAttempts: 2, initialInterval: 1 } })
 })
 
-export const WorkflowRunner = createWorkflowRunner({ parts: allParts, workflows: [greet, approval, parent, guardian, ladder, bulky, ledger, failing] })
+export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, ladder, bulky, ledger, failing] })

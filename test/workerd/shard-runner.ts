@@ -1,5 +1,5 @@
 import { workflow } from "perdure"
-import { allParts, createWorkflowRunner, type WorkflowRunnerClass, type WorkflowRunnerOptions } from "perdure/cloudflare"
+import { createWorkflowRunner, type WorkflowRunnerClass, type WorkflowRunnerOptions } from "perdure/cloudflare"
 
 /** Shards that do not answer, by their names; and what objects that are made from now on take for the number of shards. */
 export const faults = { down: new Set<string>(), layout: {} as Pick<WorkflowRunnerOptions, "indexShards" | "previousShards"> }
@@ -18,7 +18,7 @@ const quiet = { debug: () => undefined, info: () => undefined, warn: () => undef
 const failing = ["indexWrite", "indexRemove", "indexList", "indexCount", "indexChanges"] as const
 
 function runner(): WorkflowRunnerClass {
-  const Runner = createWorkflowRunner({ parts: allParts, workflows: [quick, patient], binding: "SHARD_RUNNER", log: quiet, ...faults.layout })
+  const Runner = createWorkflowRunner({ workflows: [quick, patient], binding: "SHARD_RUNNER", log: quiet, ...faults.layout })
   const methods = Runner.prototype as Record<string, (...args: unknown[]) => Promise<unknown>>
   for (const name of failing) {
     const method = methods[name]!

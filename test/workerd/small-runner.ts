@@ -1,5 +1,5 @@
 import { workflow } from "perdure"
-import { createWorkflowRunner } from "perdure/cloudflare"
+import { composeWorkflowRunner } from "perdure/cloudflare"
 
 const noted = workflow("noted", async (ctx, name: string) => {
   ctx.setQueryHandler("name", () => name)
@@ -14,4 +14,4 @@ const leaf = workflow("leaf", async (ctx, name: string) => ctx.do("shout", () =>
 const writing = workflow("writing", async (ctx) => ctx.transaction("write", (sql) => sql.run("CREATE TABLE note (text TEXT)")))
 
 /** A runner that was given no parts. */
-export const SmallRunner = createWorkflowRunner({ workflows: [noted, leaf, writing], binding: "SMALL_RUNNER", indexShards: 1 })
+export const SmallRunner = composeWorkflowRunner({ workflows: [noted, leaf, writing], parts: [], binding: "SMALL_RUNNER", indexShards: 1 })

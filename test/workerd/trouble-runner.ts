@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers"
 import { workflow } from "perdure"
-import { allParts, BaseWorkflow, createWorkflowRunner, eventSchema, type ObjectNamespace, type Step, workflowClient } from "perdure/cloudflare"
+import { BaseWorkflow, createWorkflowRunner, eventSchema, type ObjectNamespace, type Step, workflowClient } from "perdure/cloudflare"
 
 /** What the code of instances did, and when: objects and tests share this memory, whatever is evicted. */
 export const marks = new Map<string, number[]>()
@@ -151,7 +151,6 @@ export class OnboardingWorkflow extends BaseWorkflow<Payload, string, Events> {
 }
 
 export const TroubleRunner = createWorkflowRunner({
-  parts: allParts,
   workflows: [flaky, exhausted, sleeper, gated, parallel, listener, occupied, consumer, selfAsking, asked, OnboardingWorkflow],
   binding: "TROUBLE_RUNNER",
   maxRecoveries: 3,

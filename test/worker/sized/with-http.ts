@@ -1,8 +1,8 @@
 import { workflow } from "perdure"
-import { createWorkerApp, createWorkflowRunner } from "perdure/cloudflare"
+import { composeWorkflowRunner, createWorkerApp } from "perdure/cloudflare"
 
 const one = workflow("one", async (ctx, name: string) => ctx.do("greet", () => `Hello, ${name}!`))
 
-export const WorkflowRunner = createWorkflowRunner({ workflows: [one] })
+export const WorkflowRunner = composeWorkflowRunner({ workflows: [one], parts: [] })
 
 export default createWorkerApp()

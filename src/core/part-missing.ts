@@ -4,7 +4,7 @@ import { PerdureError } from "./errors.ts"
 export function partMissing(part: string, what: string): PerdureError {
   return new PerdureError(
     "PART_MISSING",
-    `${what} needs the part "${part}", which this runner was made without; import it from perdure/cloudflare and add it to the parts of composeWorkflowRunner, or use createWorkflowRunner, which has all`,
+    `${what} needs the part "${part}", which this runner was made without; import it from perdure/cloudflare and say composeWorkflowRunner({ parts: [${part}] }), or use createWorkflowRunner, which has all`,
     { details: { part } },
   )
 }

@@ -168,7 +168,8 @@ export class LimitObject implements LimitKey, ToldKey {
         .catch(this.#tellFailed)
         .finally(() => {
           this.#telling = undefined
-          this.#rearm()
+          // Somebody may have been let in since the last look.
+          this.#afterWrite()
         })
     }
     this.#rearm()

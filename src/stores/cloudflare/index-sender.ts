@@ -81,6 +81,8 @@ export class IndexSender {
     this.#nextTryAt = this.#now() + netMs
     void this.#sendAll().finally(() => {
       this.#isSending = false
+      // What was written since the last look found it under way.
+      this.send(onDone)
       onDone()
     })
   }

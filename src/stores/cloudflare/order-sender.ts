@@ -45,6 +45,8 @@ export class OrderSender {
     this.#nextTryAt = this.#now() + netMs
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined
+      // What was ordered since the last look found it under way.
+      this.send(onDone)
       onDone()
     })
   }

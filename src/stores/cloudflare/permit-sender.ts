@@ -58,6 +58,8 @@ export class PermitSender {
     this.#nextTryAt = this.#now() + netMs
     void this.#inTurn(() => this.#sendAll()).finally(() => {
       this.#isSending = false
+      // What was wanted since the last look found it under way.
+      if (this.#isWanted && this.#failures === 0) this.send(onDone, true)
       onDone()
     })
   }

@@ -19,9 +19,13 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
 }
 
 export { changes } from "./edge/changes.ts"
+export { children } from "./edge/children.ts"
 export { codecs } from "./edge/codecs.ts"
 export { flowControl } from "./edge/flow-control.ts"
+export { history } from "./edge/history.ts"
+export { hooks } from "./edge/hooks.ts"
 export { queries } from "./edge/queries.ts"
+export { restarts } from "./edge/restarts.ts"
 export { schedules } from "./edge/schedules.ts"
 export { transactions } from "./edge/transactions.ts"
 export { why } from "./edge/why.ts"

@@ -128,7 +128,7 @@ describe("imports", () => {
     expect(loaded.length).toBeGreaterThan(10)
     expectNone(
       "import it as a type, or move it to core:",
-      loaded.filter((path) => !/^src\/(client|core)[/.]/.test(path) && path !== "src/http/wire.ts" && !/^devalue\b/.test(path)),
+      loaded.filter((path) => !/^src\/(client|core)[/.]/.test(path) && path !== "src/http/wire.ts"),
     )
   })
 
@@ -141,11 +141,9 @@ describe("imports", () => {
     )
   })
 
-  it("core imports no package but the value codec's", () => {
+  it("core imports no package", () => {
     const findings = inLayers("core").flatMap((file) =>
-      file.imports
-        .filter(({ specifier, file: imported }) => imported === undefined && specifier !== "devalue")
-        .map(({ specifier }) => `${file.path} imports ${specifier}`),
+      file.imports.filter(({ file: imported }) => imported === undefined).map(({ specifier }) => `${file.path} imports ${specifier}`),
     )
     expectNone("core is pure:", findings)
   })

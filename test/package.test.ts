@@ -79,8 +79,8 @@ describe("the packed package", () => {
     expect(files.filter((path) => /\.test(-d)?\./.test(path))).toEqual([])
   })
 
-  it("brings no package but the value codec's and the command line's, and no Node", () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(["commander", "devalue"])
+  it("brings no package but the command line's, and no Node", () => {
+    expect(Object.keys(manifest.dependencies)).toEqual(["commander"])
     expect(manifest.optionalDependencies).toBeUndefined()
   })
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { encodeValue, Payload } from "./codec.ts"
 import { Execution } from "./execution.ts"
+import { Family } from "./family.ts"
 import type { Release } from "./journal.ts"
 import { defaultLimits } from "./limits.ts"
 import { workflow, type AnyWorkflow } from "./workflow.ts"
@@ -20,8 +21,7 @@ class Driver {
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),
       guard: silent,
-      startChild: () => silent,
-      reachChild: () => ({ sendEvent: () => silent, cancel: () => silent }),
+      newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
       onActivity: silent,
     })
   }

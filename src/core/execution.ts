@@ -1,12 +1,12 @@
 import { Annotations } from "./annotations.ts"
-import type { AskRequest, DoAsk } from "./ask.ts"
+import type { AskRequest } from "./ask.ts"
 import { encodeValue, Payload } from "./codec.ts"
-import { ChildResults } from "./children.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import { firstToGoOn, type Judgement } from "./condition.ts"
 import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
 import { Handlers } from "./handlers.ts"
-import type { ChildReach, ExecutionSpec } from "./execution-spec.ts"
+import type { ExecutionSpec } from "./execution-spec.ts"
+import type { Family } from "./family.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./outcome.ts"
@@ -15,7 +15,7 @@ import { Rollbacks } from "./rollback.ts"
 import { startOf } from "./run-history.ts"
 import { settle, type Settling } from "./settlement.ts"
 import { validate } from "./standard-schema.ts"
-import { WorkflowContext, type ChildStart, type ContextSource } from "./workflow-context.ts"
+import { WorkflowContext, type ContextSource } from "./workflow-context.ts"
 
 /**
  * Workflow code and its journal. The code asks; whoever drives the execution records each ask (`accept`), does it, records
@@ -47,7 +47,7 @@ export class Execution implements ContextSource {
   #asked = 0
   #rollbacks: Rollbacks | undefined = undefined
   #handlers: Handlers | undefined = undefined
-  #children: ChildResults | undefined = undefined
+  #family: Family | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
   /** Once its worker has crashed. */
@@ -61,7 +61,7 @@ export class Execution implements ContextSource {
   }
 
   get hasOpenAsks(): boolean {
-    return this.asks.size > 0 || this.#children?.isAwaited === true
+    return this.asks.size > 0 || this.#family?.isAwaited === true
   }
 
   /** A condition that the code waits for and that holds now, or whose predicate throws. */
@@ -110,7 +110,7 @@ export class Execution implements ContextSource {
       case "terminate.requested":
         return this.#terminate()
       case "child.ended":
-        return this.#halted ? undefined : this.#childResults.ended(entry)
+        return this.#halted ? undefined : this.family.ended(entry)
       case "event.handled":
         return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, payload?.decode()))
       case "update.accepted":
@@ -177,7 +177,7 @@ export class Execution implements ContextSource {
     const cancelled = new CancelledError(this.#spec.info.id, reason)
     this.#cancelled = cancelled
     this.asks.cancel(position, cancelled)
-    this.#children?.cancel(cancelled)
+    this.#family?.cancel(cancelled)
     this.#cancelling?.abort(cancelled)
     // The code ended before it saw this, and that is not recorded.
     if (this.outcome && !this.isUnwinding && this.#hasUndoable) this.#undo()
@@ -324,23 +324,14 @@ export class Execution implements ContextSource {
     this.#spec.enter(() => void this.handlers.update(name, text).then(answer).catch(fail))
   }
 
-  get #childResults(): ChildResults {
-    this.#children ??= new ChildResults()
-    return this.#children
+  get family(): Family {
+    this.#family ??= this.#spec.newFamily(this)
+    return this.#family
   }
 
-  startChild(start: ChildStart): DoAsk["fn"] {
-    return this.#spec.startChild(start)
-  }
-
-  reachChild(instance: string): ChildReach {
-    return this.#spec.reachChild(instance)
-  }
-
-  childResult(step: string): Promise<unknown> {
+  guardWait(): void {
     this.refuseInHandler()
     if (this.#cancelled) throw this.#cancelled
-    return this.#childResults.of(step)
   }
 
   /** Made when first looked at: most workflows never do. */

@@ -34,3 +34,7 @@ declare class TextEncoder {
 declare class TextDecoder {
   decode(bytes: Uint8Array): string
 }
+
+/** Bytes, as characters up to U+00FF, to base64, and back. */
+declare function btoa(binary: string): string
+declare function atob(base64: string): string

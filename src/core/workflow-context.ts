@@ -1,6 +1,5 @@
 import type { Annotations } from "./annotations.ts"
-import { Asker, type AskSink, type ChildAsk, type DoAsk, type WaitAsk } from "./ask.ts"
-import { encodeValue, Payload } from "./codec.ts"
+import { Asker, type AskSink, type WaitAsk } from "./ask.ts"
 import type {
   Child,
   ChildOptions,
@@ -16,12 +15,11 @@ import type {
 } from "./context.ts"
 import { durationMs } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
-import type { ChildReach } from "./execution-spec.ts"
+import type { AskFor, Family } from "./family.ts"
 import type { Handlers } from "./handlers.ts"
-import { checkEventType, checkId, type Limits } from "./limits.ts"
+import { checkEventType, type Limits } from "./limits.ts"
 import { SeededRandom } from "./seeded-random.ts"
-import { childId } from "./child-id.ts"
-import { isStoreTrouble } from "./store-trouble.ts"
+import { handled } from "./thenable.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
 /** What the context of workflow code needs of its execution. */
@@ -41,20 +39,10 @@ export interface ContextSource {
   refuseInHandler(): void
   patched(patch: string): boolean
   continueAsNew(input: unknown): Promise<void>
-  startChild(start: ChildStart): DoAsk["fn"]
-  reachChild(instance: string): ChildReach
-  childResult(step: string): Promise<unknown>
+  /** Throws where there can be none. */
+  readonly family: Family
   /** Writes a line of the workflow's log, unless it was written before. */
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
-}
-
-/** A child as its parent wants it. */
-export interface ChildStart {
-  readonly step: string
-  readonly child: ChildAsk
-  readonly workflow: AnyWorkflow | string
-  readonly input: Payload
-  readonly options: ChildOptions<unknown>
 }
 
 /** The `ctx` of workflow code. A class, and all that few workflows use made on demand: there is one for every instance in memory. */
@@ -156,35 +144,20 @@ export class WorkflowContext extends Asker {
   }
 
   startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
-    return handled(this.#startChild(workflow, options))
+    return this.#inFamily((family, askFor) => family.start(askFor, workflow, options))
   }
 
   runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
-    return handled(this.#startChild(workflow, options).then((child) => child.result()))
+    return this.#inFamily((family, askFor) => family.run(askFor, workflow, options))
   }
 
-  async #startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown>): Promise<Child> {
-    const name = typeof workflow === "string" ? workflow : workflow.name
-    const input = Payload.of(encodeValue(options.input, { what: `the input of child "${name}"`, bytesMax: this.#limits.payloadBytesMax }))
-    const { onParentEnd = "cancel" } = options
-    if (onParentEnd !== "cancel" && onParentEnd !== "terminate" && onParentEnd !== "abandon")
-      throw new PerdureError("BAD_OPTION", `onParentEnd of child "${name}" is "${String(onParentEnd)}"; use "cancel", "terminate" or "abandon"`)
-    if (options.id !== undefined) checkId(options.id, this.#limits.idLengthMax)
-    const child: ChildAsk = { link: { instance: "", onParentEnd } }
-    let step = ""
-    await this.askFor(options.id ?? name, (id) => {
-      step = id
-      child.link = { instance: options.id ?? childId(this.#source.instance, id, this.#limits.idLengthMax), onParentEnd }
-      return { kind: "do", id, fn: this.#source.startChild({ step, child, workflow, input, options }), options: ownRetry, child, isOwn: true }
-    })
-    const { instance } = child.link
-    return new ContextChild(this.#source, step, instance, (what, fn) => this.#reach(`${instance} ${what}`, fn))
-  }
-
-  /** The name is not the user's, so it is numbered where others may not be; of one that is too long the end says more. */
-  #reach(name: string, fn: DoAsk["fn"]): Promise<unknown> {
-    const make = (id: string): DoAsk => ({ kind: "do", id, fn, options: ownRetry, isOwn: true })
-    return this.askFor(name.slice(-this.#limits.stepNameLengthMax), make, "number")
+  /** That there can be none rejects, like everything else that can go wrong with a step. */
+  #inFamily<T>(call: (family: Family, askFor: AskFor) => Promise<T>): Promise<T> {
+    try {
+      return call(this.#source.family, (name, make, duplicates) => this.askFor(name, make, duplicates))
+    } catch (error) {
+      return handled(Promise.reject(error as Error))
+    }
   }
 
   /** What is drawn counts: the next draw is another. */
@@ -193,49 +166,6 @@ export class WorkflowContext extends Asker {
     this.#random ??= new SeededRandom(this.#source.seed)
     return this.#random
   }
-}
-
-/** A child as workflow code sees it. What it does to the child is a step, named after the child. */
-class ContextChild implements Child {
-  readonly id: string
-  readonly #source: ContextSource
-  readonly #step: string
-  readonly #reach: (what: string, fn: DoAsk["fn"]) => Promise<unknown>
-
-  constructor(source: ContextSource, step: string, instance: string, reach: (what: string, fn: DoAsk["fn"]) => Promise<unknown>) {
-    this.id = instance
-    this.#source = source
-    this.#step = step
-    this.#reach = reach
-  }
-
-  result(): Promise<unknown> {
-    // An error of the call itself rejects, too.
-    return handled((async () => this.#source.childResult(this.#step))())
-  }
-
-  sendEvent(type: string, payload?: unknown): Promise<void> {
-    return handled((async () => void (await this.#reach(type, this.#source.reachChild(this.id).sendEvent(type, payload))))())
-  }
-
-  cancel(reason?: string): Promise<void> {
-    return handled((async () => void (await this.#reach("cancel", this.#source.reachChild(this.id).cancel(reason))))())
-  }
-}
-
-/** If nobody looks at it, that is the code's business. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined)
-  return promise
-}
-
-/** What is wrong with the request itself stays wrong; a store that does not answer may answer later. */
-const ownRetry = {
-  retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !isTransient(error) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
-}
-
-function isTransient(error: unknown): boolean {
-  return isStoreTrouble(error) || PerdureError.is(error, "ENGINE_CLOSED")
 }
 
 function checkFunction(what: string, value: unknown): void {

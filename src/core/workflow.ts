@@ -60,6 +60,8 @@ export interface Hooks {
   readonly onStalled?: Hook
 }
 
+export const hookNames = ["onCompleted", "onFailed", "onCancelled", "onStalled"] as const satisfies readonly (keyof Hooks)[]
+
 export type Hook = (ended: HookEvent) => unknown
 
 export interface HookEvent {

@@ -8,6 +8,7 @@ import type { EngineOptions } from "../engine/settings.ts"
 import type { ObjectState } from "../hosts/cloudflare/platform.ts"
 import type { StubNetwork } from "../hosts/cloudflare/stub-network.ts"
 import type { Logger } from "../ports/host.ts"
+import type { OutboxPart } from "./runner-part.ts"
 import type { ShardLayout } from "../stores/cloudflare/shard-layout.ts"
 
 /** What all objects of a runner have in common. */
@@ -19,6 +20,8 @@ export interface RunnerSetting {
   readonly log: Logger
   /** What makes a table that is not there from the beginning. */
   readonly makeTable: (name: string) => readonly string[]
+  /** Where instances may tell others something. */
+  readonly outbox: OutboxPart | undefined
 }
 
 /** One object, as whatever it turns out to be finds it: its storage, its own tables, and the way to others. */
@@ -37,7 +40,7 @@ export class ObjectSite {
     this.storage = emptiedStorage(storage as typeof storage & ObjectStorage)
     this.network = network
     this.driver = new ObjectSqlDriver(this.storage, setting.makeTable)
-    this.tables = new SqliteObjectTables(this.driver, this.now, (instance) => setting.layout.shardOf(instance))
+    this.tables = new SqliteObjectTables(this.driver, this.now, (instance) => setting.layout.shardOf(instance), setting.outbox?.table)
   }
 
   readonly shardOf = (name: string) => this.network.shard(name)

@@ -5,13 +5,16 @@ import type { EngineFeatures } from "../engine/engine-features.ts"
 import type { InstanceAnswers } from "../hosts/cloudflare/object-answers.ts"
 import type { LimitObject } from "../hosts/cloudflare/limit-object.ts"
 import type { NumbersObject } from "../hosts/cloudflare/numbers-object.ts"
-import type { Slots } from "../hosts/cloudflare/instance-object.ts"
+import type { Slots, Teller } from "../hosts/cloudflare/instance-object.ts"
 import type { ScheduleObject } from "../hosts/cloudflare/schedule-object.ts"
 import type { FlowControl } from "../ports/flow-control.ts"
 import type { ScheduleIndex } from "../ports/index-shard.ts"
 import type { SqlDriver } from "../ports/sql-driver.ts"
 import type { Transactions } from "../ports/transactions.ts"
 import type { EdgeParts } from "../stores/cloudflare/edge-store.ts"
+import type { IndexNewsOf } from "../stores/cloudflare/index-sender.ts"
+import type { ShardChanges } from "../stores/sqlite/shards/shard-changes.ts"
+import type { OutboxTable } from "../stores/sqlite/outbox-table.ts"
 import type { SqliteTables } from "../stores/sqlite/sqlite-tables.ts"
 import type { TurnFlow } from "../stores/sqlite/turn-flow.ts"
 import type { ObjectSite } from "./object-site.ts"
@@ -28,10 +31,25 @@ export interface RunnerPart {
   /** What makes the tables that it has in objects. */
   readonly tables?: Readonly<Record<string, readonly string[]>>
   readonly flow?: FlowPart
+  readonly outbox?: OutboxPart
   readonly schedules?: SchedulePart
   readonly transactions?: (tables: SqliteTables) => Transactions
+  readonly changes?: ChangePart
+}
+
+export interface ChangePart {
   /** Those of the object's own instance. */
-  readonly changes?: (tables: SqliteTables) => NonNullable<EdgeParts["changes"]>
+  own(tables: SqliteTables): NonNullable<EdgeParts["changes"]>
+  /** What an instance tells the index of. */
+  readonly told: IndexNewsOf
+  /** What a shard has heard. */
+  readonly index: (driver: SqlDriver) => ShardChanges
+}
+
+/** What an instance's object tells others until they have heard it. */
+export interface OutboxPart {
+  readonly table: (driver: SqlDriver) => OutboxTable
+  sender(site: ObjectSite): Teller
 }
 
 export interface FlowPart {

@@ -1,5 +1,6 @@
 import { hasFlow } from "../core/flow-options.ts"
 import { partMissing } from "../core/part-missing.ts"
+import { hookNames, type Hooks } from "../core/workflow.ts"
 import { definitionOf, type WorkflowSource } from "../core/workflow-source.ts"
 import { codecsOf } from "../engine/engine-core.ts"
 import { WorkflowRegistry } from "../engine/registry.ts"
@@ -46,13 +47,16 @@ export function composeWorkflowRunner({
   ...options
 }: ComposedRunnerOptions): WorkflowRunnerClass {
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
-  const { features = {}, tables = {}, flow, schedules, transactions, changes, answers } = composed(parts)
-  const setting: RunnerSetting = { workflows, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables) }
+  const { features = {}, tables = {}, flow, outbox, schedules, transactions, changes, answers } = composed(parts)
+  const setting: RunnerSetting = { workflows, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables), outbox }
   // What is wrong with them is said when the Worker is loaded, and not by each object.
   void new WorkflowRegistry(workflows, engineSettings(options, { codecs: codecsOf(options, features) }).limits)
+  if (!flow && options.maxConcurrentSteps !== undefined) throw partMissing("flowControl", "maxConcurrentSteps")
+  if (!features.hooks) requireNoHooks("the runner", options)
   for (const workflow of workflows.map(definitionOf)) {
     if (flow) flow.check(workflow)
     else requireNoFlow(workflow)
+    if (!features.hooks) requireNoHooks(`workflow "${workflow.name}"`, workflow.options)
   }
   return workflowRunnerClass((state, env) => {
     const site = new ObjectSite(setting, state, new StubNetwork(() => namespaceOf(env, binding), objectNames))
@@ -65,7 +69,8 @@ export function composeWorkflowRunner({
         storage,
         tables: site.tables,
         network,
-        index: new IndexSender(site.tables, setting.layout, shardOf, now, log, onEnded, (run, ms) => void setTimeout(run, ms)),
+        index: new IndexSender(site.tables, setting.layout, shardOf, now, log, onEnded, later, changes?.told ?? untold),
+        outbox: outbox?.sender(site),
         slots: slots?.slots,
         layout: shards,
         workflows,
@@ -77,14 +82,14 @@ export function composeWorkflowRunner({
         openStore: (own, onWritten) => ({
           name: "edge",
           open: async (context) =>
-            openOwnStore(site, context, slots, { own, onWritten }, (local) => ({ transactions: transactions?.(local), changes: changes?.(local) })),
+            openOwnStore(site, context, slots, { own, onWritten }, (local) => ({ transactions: transactions?.(local), changes: changes?.own(local) })),
         }),
       })
     const shardDriver = () => new ObjectSqlDriver(storage)
     return {
       kind: () => (name === undefined ? writtenKind(driver) : roleOf(name).kind),
       instance: partOf(name, "instance", instance),
-      shard: partOf(name, "shard", () => new SqliteIndexShard(shardDriver(), now)),
+      shard: partOf(name, "shard", () => new SqliteIndexShard(shardDriver(), now, changes?.index)),
       shardSchedules: partOf(name, "shard", () => required(schedules, "schedules", "the list of schedules").index(shardDriver())),
       schedule: partOf(name, "schedule", () => required(schedules, "schedules", "a schedule").schedule(site, slots)),
       limit: partOf(name, "limit", () => required(flow, "flowControl", "a limit").limit(site, workflows)),
@@ -93,6 +98,11 @@ export function composeWorkflowRunner({
   })
 }
 
+const later = (run: () => void, ms: number): void => void setTimeout(run, ms)
+
+/** Nobody asks the index for changes. */
+const untold = (): readonly never[] => []
+
 function required<T>(part: T | undefined, name: string, what: string): T {
   if (part === undefined) throw partMissing(name, what)
   return part
@@ -100,4 +110,9 @@ function required<T>(part: T | undefined, name: string, what: string): T {
 
 function requireNoFlow({ name, options }: ReturnType<typeof definitionOf>): void {
   if (hasFlow(options)) throw partMissing("flowControl", `workflow "${name}", which has flow control,`)
+}
+
+function requireNoHooks(what: string, options: Hooks): void {
+  const hook = hookNames.find((name) => options[name] !== undefined)
+  if (hook !== undefined) throw partMissing("hooks", `${what}, which has ${hook},`)
 }

@@ -1,9 +1,14 @@
 import { Debouncer } from "./debouncer.ts"
 import { codedStore, payloadCodecs } from "./coded-store.ts"
-import type { CodecSupport, EngineFeatures, FlowRules, TransactionMaker } from "./engine-features.ts"
+import type { ChildSupport, CodecSupport, EngineFeatures, FlowRules, HookMaker, TransactionMaker } from "./engine-features.ts"
 import { flowTraits, forkTraits } from "./flow-control.ts"
+import { EndingHooks } from "./hooks.ts"
+import { newsOfKept } from "./kept-children.ts"
 import { LimitDesk } from "./limit-desk.ts"
+import { Outreach } from "./outreach.ts"
+import { partingMessages } from "./parting.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
+import { StepLine } from "./step-line.ts"
 import { StepTransactions } from "./step-transactions.ts"
 
 export const codecSupport: CodecSupport = { of: payloadCodecs, store: codedStore }
@@ -13,7 +18,16 @@ export const flowRules: FlowRules = {
   forkTraits,
   desk: (flow, registry, host, timers) => new LimitDesk(flow, registry, host, timers),
   debouncer: (worker) => new Debouncer(worker),
+  stepLine: (places, total) => new StepLine(places, total),
 }
+
+export const childSupport: ChildSupport = {
+  outreach: (store, starter, controls) => new Outreach(store, starter, controls),
+  partingMessages,
+  newsOfKept,
+}
+
+export const hookCalls: HookMaker = (runtime, workflow, identity, state) => new EndingHooks(runtime, workflow, identity, state)
 
 /** In the database of the store itself; all that a Durable Object has. */
 export const ownTransactions: TransactionMaker = (runtime, writer, submit) => new StepTransactions(runtime, writer, submit)
@@ -22,4 +36,4 @@ const allTransactions: TransactionMaker = (runtime, writer, submit) =>
   runtime.clientTransactions ? new StepClientTransactions(runtime, runtime.clientTransactions, writer, submit) : ownTransactions(runtime, writer, submit)
 
 /** What an engine can do whose size is of no concern. */
-export const allFeatures: EngineFeatures = { codecs: codecSupport, flow: flowRules, transactions: allTransactions }
+export const allFeatures: EngineFeatures = { codecs: codecSupport, flow: flowRules, transactions: allTransactions, hooks: hookCalls, children: childSupport }

@@ -8,8 +8,6 @@ import { Endings, engineClosed } from "./endings.ts"
 import type { EngineFeatures } from "./engine-features.ts"
 import type { CoreParts, EngineSpec } from "./engine-parts.ts"
 import { Lookout } from "./lookout.ts"
-import { Outreach } from "./outreach.ts"
-import { Reader } from "./reader.ts"
 import type { RecheckSpec } from "./recheck.ts"
 import { WorkflowRegistry } from "./registry.ts"
 import { type EngineOptions, engineSettings } from "./settings.ts"
@@ -71,9 +69,8 @@ export class EngineCore {
     companions.push(endings)
     const starter = new Starter(store, registry, worker)
     const controls = new Controls(store, registry, worker)
-    worker.outreach = new Outreach(starter, controls)
-    const reader = new Reader(store, settings.codecs)
-    const core: EngineCore = new EngineCore({ host, store, settings, registry, worker, endings, reader, starter, controls }, companions, recheck)
+    worker.outreach = features.children?.outreach(store, starter, controls)
+    const core: EngineCore = new EngineCore({ host, store, settings, registry, worker, endings, starter, controls }, companions, recheck)
     return core
   }
 

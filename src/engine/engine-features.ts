@@ -2,19 +2,26 @@ import type { Entry } from "../core/journal.ts"
 import type { Payload } from "../core/codec.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { Debounce } from "../core/flow-options.ts"
+import type { InstanceState } from "../core/instance-state.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { FlowControl, FlowTraits } from "../ports/flow-control.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
+import type { EndingHooks } from "./hooks.ts"
 import type { EngineOptions } from "./settings.ts"
+import type { Controls } from "./controls.ts"
+import type { newsOfKept } from "./kept-children.ts"
+import type { Outreach } from "./outreach.ts"
+import type { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import type { Runtime } from "./runtime.ts"
 import type { StartDesk } from "./start-desk.ts"
-import type { Birth } from "./starter.ts"
+import type { Birth, Starter } from "./starter.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 import type { Timers } from "./timers.ts"
 import type { TurnWriter } from "./turn-writer.ts"
+import type { StepLine } from "./step-line.ts"
 import type { Worker } from "./worker.ts"
 
 /**
@@ -28,7 +35,20 @@ export interface EngineFeatures {
   readonly codecs?: CodecSupport
   /** `ctx.transaction`. */
   readonly transactions?: TransactionMaker
+  /** What workflows and the engine want called when an instance ends or stalls. */
+  readonly hooks?: HookMaker
+  /** `ctx.startChild` and `ctx.runChild`. */
+  readonly children?: ChildSupport
 }
+
+export interface ChildSupport {
+  outreach(store: Store, starter: Starter, controls: Controls): Outreach
+  readonly partingMessages: typeof partingMessages
+  readonly newsOfKept: typeof newsOfKept
+}
+
+/** Makes what calls the hooks of one instance. */
+export type HookMaker = (runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) => EndingHooks
 
 export interface FlowRules {
   /** What is to be known of an instance with this input. Undefined: nothing. */
@@ -37,6 +57,8 @@ export interface FlowRules {
   forkTraits(original: NewInstance, workflow: AnyWorkflow | undefined, input: Payload): FlowTraits | undefined
   desk(flow: FlowControl, registry: WorkflowRegistry, host: Host, timers: Timers): LimitRules
   debouncer(worker: Worker): Replacer
+  /** For workers that run only so many attempts at the same time, or in all. */
+  stepLine(places: number, total: number | undefined): StepLine
 }
 
 /** What a worker tells the store about the limits of its workflows. */

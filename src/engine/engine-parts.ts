@@ -8,6 +8,7 @@ import type { Controls } from "./controls.ts"
 import type { Endings } from "./endings.ts"
 import type { EngineFeatures } from "./engine-features.ts"
 import type { Reader } from "./reader.ts"
+import type { Restarts } from "./restarts.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import type { ScheduleWriter } from "./schedule-writer.ts"
 import type { Scheduler } from "./scheduler.ts"
@@ -37,7 +38,6 @@ export interface CoreParts {
   readonly registry: WorkflowRegistry
   readonly worker: Worker
   readonly endings: Endings
-  readonly reader: Reader
   readonly starter: Starter
   readonly controls: Controls
 }
@@ -50,6 +50,8 @@ export interface ScheduleParts extends CoreParts {
 
 /** What one with the API of a client is made of. */
 export interface EngineParts extends ScheduleParts {
+  readonly reader: Reader
+  readonly restarts: Restarts
   readonly answers: Answers
   readonly asker: CodeAsker
   readonly changes: ChangeFeed

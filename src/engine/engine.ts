@@ -34,6 +34,8 @@ import { InstanceHandle } from "./handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instance-calls.ts"
 import { countInstances, listInstances, listWorkflows } from "./instance-list.ts"
 import { StoredLimits, type LimitControl } from "./limit-control.ts"
+import { Reader } from "./reader.ts"
+import { Restarts } from "./restarts.ts"
 import { ScheduledStarts } from "./scheduled-starts.ts"
 import { Scheduler } from "./scheduler.ts"
 import { Schedules } from "./schedules.ts"
@@ -54,14 +56,17 @@ export class Engine implements Client, AsyncDisposable {
   readonly #ticks: Ticks
 
   private constructor(core: EngineCore, spec: EngineSpec) {
-    const { store, host, registry, worker, starter } = core.parts
+    const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
     this.#ticks = core.attach(new Ticks(spec, store, (forTick) => Engine.open(forTick)))
     const answers = core.attach(new Answers(store, host, core.recheck))
     const changes = core.attach(new ChangeFeed(store.directory, host, core.recheck))
     const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(store, host, worker.timers, registry, scheduleWriter))
-    this.parts = { ...core.parts, answers, asker: new CodeAsker(store, registry, worker, answers), changes, scheduleWriter, scheduler }
+    const asker = new CodeAsker(store, registry, worker, answers)
+    const reader = new Reader(store, settings.codecs)
+    const restarts = new Restarts(store, registry, worker)
+    this.parts = { ...core.parts, reader, restarts, answers, asker, changes, scheduleWriter, scheduler }
     this.limits = new StoredLimits(store.flow, () => this.#check())
   }
 
@@ -186,7 +191,7 @@ export class Engine implements Client, AsyncDisposable {
 
   async fork(id: string, options: ForkOptions): Promise<Handle> {
     this.#check()
-    return this.get(await this.parts.controls.fork(id, options))
+    return this.get(await this.parts.restarts.fork(id, options))
   }
 
   async query(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
@@ -202,7 +207,7 @@ export class Engine implements Client, AsyncDisposable {
 
   async restart(id: string, options: RestartOptions = {}): Promise<ControlResult> {
     this.#check()
-    return this.parts.controls.restart(id, options)
+    return this.parts.restarts.restart(id, options)
   }
 
   async delete(id: string): Promise<void> {

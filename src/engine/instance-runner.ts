@@ -1,5 +1,5 @@
 import type { AskRequest } from "../core/ask.ts"
-import type { ErrorCode } from "../core/errors.ts"
+import { type ErrorCode, PerdureError } from "../core/errors.ts"
 import type { ExecutionSpec } from "../core/execution-spec.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
@@ -15,10 +15,10 @@ import { CodeRecorder, type CodeDriver } from "./code-recorder.ts"
 import { ResidentCode } from "./resident-code.ts"
 import { DirectEvents, type DirectDriver } from "./direct-events.ts"
 import { Grace } from "./grace.ts"
-import { EndingHooks } from "./hooks.ts"
+import type { EndingHooks } from "./hooks.ts"
 import type { Input } from "./input.ts"
 import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
-import type { LoadedInstance } from "./kept-children.ts"
+import type { LoadedInstance } from "./family-ties.ts"
 import { MessageIntake, type Incoming, type IntakeDriver } from "./message-intake.ts"
 import type { Pulsed } from "./pulse.ts"
 import { describeDisagreement, ReleasePipeline, type Disagreement, type PipelineDriver } from "./release-pipeline.ts"
@@ -56,7 +56,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #attempts: Attempts
   readonly #recorder: CodeRecorder
   readonly #intake: MessageIntake
-  readonly #hooks: EndingHooks
+  /** Where an engine may have them. */
+  readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
   readonly #row: ResidentRow
   readonly #grace: Grace
@@ -82,12 +83,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       if (!this.inLine && !this.#settling) this.pump()
     })
     this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
-    this.#hooks = new EndingHooks(runtime, workflow, identity, this.state)
+    this.#hooks = runtime.features.hooks?.(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
     this.#pipeline = new ReleasePipeline(this.state, this)
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
     const record = (entry: Entry) => this.record(entry)
-    this.endings = new RunEndings(identity, this.state, this.#writer, this.#pipeline, this.#attempts, record)
+    this.endings = new RunEndings(runtime.features, identity, this.state, this.#writer, this.#pipeline, this.#attempts, record)
     this.answers = new CodeAnswers(this.id, runtime, this.#writer, this.#pipeline, record)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this)
@@ -154,7 +155,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     for (const message of news) this.#inputs.push(this.#inputOf(message))
     this.#writer.restore(row, this.state.position)
     this.#row.loaded(row)
-    if (row.dueAt === undefined) this.#hooks.markDone()
+    if (row.dueAt === undefined) this.#hooks?.markDone()
     this.#pipeline.markReplay()
     this.#recovering = true
     this.state.dormant = this.state.isHeldBack
@@ -191,7 +192,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
   get isAtRest(): boolean {
-    if (this.inLine || this.#settling || this.hasInputs || this.#counting || this.#hooks.calling || !this.#writer.idle) return false
+    if (this.inLine || this.#settling || this.hasInputs || this.#counting || this.#hooks?.calling || !this.#writer.idle) return false
     return this.#attempts.count === 0 || !this.state.working
   }
 
@@ -232,7 +233,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       this.#settling = this.#advance()
       if (this.#runtime.isStarved && this.isAtRest) this.#runtime.onRest()
     } catch (bug) {
-      if (isCodecTrouble(bug) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
+      if ((isCodecTrouble(bug) || PerdureError.is(bug, "PART_MISSING")) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
       else this.#runtime.onLost(this, bug)
     }
   }
@@ -357,8 +358,9 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
   #rest(): void {
     // What woke it may be in the inbox, which a store answers in its own time.
-    if (this.inboxDirty || !this.#writer.idle || this.#hooks.calling || this.#attempts.count > 0) return
-    if (!this.#hooks.pending) {
+    if (this.inboxDirty || !this.#writer.idle || this.#hooks?.calling || this.#attempts.count > 0) return
+    const hooks = this.#hooks
+    if (!hooks?.pending) {
       const row = this.row()
       // The store still has it as due for hooks that the code has no more.
       if (this.#writer.row?.dueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
@@ -367,12 +369,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)
       return
     }
-    if ((this.#hooks.dueAt ?? 0) <= this.#runtime.host.now()) this.#callHooks().catch((bug: unknown) => this.onLost({ error: bug }))
-    else this.#alarm.setTo(this.#hooks.dueAt)
+    if ((hooks.dueAt ?? 0) <= this.#runtime.host.now()) this.#call(hooks).catch((bug: unknown) => this.onLost({ error: bug }))
+    else this.#alarm.setTo(hooks.dueAt)
   }
 
-  async #callHooks(): Promise<void> {
-    const note = await this.#hooks.call()
+  async #call(hooks: EndingHooks): Promise<void> {
+    const note = await hooks.call()
     if (this.#gone) return
     this.record(note)
     this.#writer.seal()

@@ -5,24 +5,14 @@ import { isTerminal } from "../core/status.ts"
 import type { InstanceRow, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import { notFound, readEnding } from "./ending-looks.ts"
-import { loadRun, type LoadedRun } from "./loader.ts"
+import type { LoadedRun } from "./loader.ts"
 import { newsToParent } from "./parting.ts"
-
-export interface LoadedInstance extends LoadedRun {
-  readonly news: readonly NewMessage[]
-}
-
-/** All that a runner needs of an instance that the store has. */
-export async function loadInstance(store: Store, row: InstanceRow): Promise<LoadedInstance> {
-  const loaded = await loadRun(store.journal, row)
-  return { ...loaded, news: await newsOfKept(store, row, loaded) }
-}
 
 /**
  * News of children that a run restarted from a step keeps. One that ended before the restart told it to the run before, or to nobody: so
  * whoever loads the run looks. What is on its way to this run comes by itself.
  */
-async function newsOfKept(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
+export async function newsOfKept(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
   const [start] = recorded
   if (start?.entry.type !== "run.started" || start.entry.kept === undefined) return []
   const state = new InstanceState()

@@ -1,38 +1,69 @@
 import { decodeValue, encodeValue } from "../core/codec.ts"
 import type { DoAsk } from "../core/ask.ts"
 import { PerdureError } from "../core/errors.ts"
+import { type ChildStart, Family, type FamilySource } from "../core/family.ts"
 import { childIncarnation } from "../core/idempotency-key.ts"
+import type { InstanceState } from "../core/instance-state.ts"
 import type { ParentLink } from "../core/journal.ts"
-import type { ChildStart } from "../core/workflow-context.ts"
+import type { Limits } from "../core/limits.ts"
+import { decodeRow } from "../core/turn-codec.ts"
+import type { NewInstance } from "../ports/journal-store.ts"
+import type { Store } from "../ports/store.ts"
 import type { Controls } from "./controls.ts"
-import type { Starter } from "./starter.ts"
+import { singletonExists } from "./flow-traits.ts"
+import { holderOf } from "./start-answer.ts"
+import { idExists, refuseDebounce, type Starter } from "./starter.ts"
 
 /** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
 export class Outreach {
+  readonly #store: Store
   readonly #starter: Starter
   readonly #controls: Controls
 
-  constructor(starter: Starter, controls: Controls) {
+  constructor(store: Store, starter: Starter, controls: Controls) {
+    this.#store = store
     this.#starter = starter
     this.#controls = controls
   }
 
-  async startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ChildOrigin): Promise<void> {
-    const { onParentEnd: _, ...start } = options
-    const { instance, incarnation } = parent
-    await this.#starter.startChild(
-      workflow,
-      { ...start, id: child.link.instance, input: input.decode() },
-      { parent, within: { instance, incarnation, run }, incarnation: childIncarnation(incarnation, parent.run, parent.step), queue },
-    )
+  familyOf({ identity, state }: Parent, source: FamilySource, limits: Limits): Family {
+    const { id: instance, incarnation, queue } = identity
+    const { run } = source.instance
+    const startChild = (start: ChildStart) => async () => {
+      const { step } = start
+      const child = state.children.get(step)
+      // Without it the child is over already: an attempt started it of which nobody heard.
+      if (child) await this.#startChild(start, { instance, incarnation, run: child.run, step }, { run, queue })
+    }
+    const sendEvent = (to: string, type: string, payload: unknown) => this.#sendEvent(to, type, payload)
+    const cancel = (to: string, reason: string | undefined) => async () => void (await this.#controls.control(to, "cancel", reason))
+    return new Family(source, { startChild, sendEvent, cancel }, limits)
   }
 
-  sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {
+  /** The parent gives the child its incarnation: a start that is tried again finds what the first did. */
+  async #startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ChildOrigin): Promise<void> {
+    const { onParentEnd: _, ...start } = options
+    const { instance: id } = child.link
+    const incarnation = childIncarnation(parent.incarnation, parent.run, parent.step)
+    const within = { instance: parent.instance, incarnation: parent.incarnation, run }
+    const birth = await this.#starter.prepare(workflow, { ...start, id, input: input.decode() }, { parent, within, incarnation, queue })
+    refuseDebounce(birth, "be started as a child")
+    const result = await this.#starter.create(birth)
+    if (result === "committed") return
+    if (result !== "lost") throw result.error
+    const existing = await this.#store.directory.get(id)
+    const holder = existing ? undefined : await holderOf(this.#starter.desk, birth.instance.flow)
+    if (holder !== undefined) throw singletonExists(holder)
+    if (existing === undefined) throw new PerdureError("STORE_FAILED", `child "${id}" was not started: its parent is over, or its id was free a moment late`)
+    if (existing.incarnation !== incarnation) throw idExists(id)
+  }
+
+  #sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {
     // Now, so that nothing that the code does to the value later is seen; and refused where the code can still catch it.
     const encoded = encodeValue(payload, { what: `event "${type}"` })
     return async ({ attempt, idempotencyKey: eventId }) => {
       // An attempt of which nobody heard may have sent it, and the instance may be over for that very reason, or in its next run.
-      const isReceived = () => this.#controls.hasReceived(instance, eventId)
+      const isReceived = () => this.#hasReceived(instance, eventId)
       if (attempt > 1 && (await isReceived())) return
       try {
         await this.#controls.sendEvent(instance, type, decodeValue(encoded), { eventId })
@@ -42,11 +73,17 @@ export class Outreach {
     }
   }
 
-  cancel(instance: string, reason: string | undefined): DoAsk["fn"] {
-    return async () => {
-      await this.#controls.control(instance, "cancel", reason)
-    }
+  /** Whether any run of the instance has an event with that id. */
+  async #hasReceived(id: string, eventId: string): Promise<boolean> {
+    const rows = await this.#store.journal.readJournal(id, 1)
+    return rows.some((row) => decodeRow(row).some(({ entry }) => entry.type === "event.received" && entry.eventId === eventId))
   }
+}
+
+/** The instance whose children they are. */
+interface Parent {
+  readonly identity: NewInstance
+  readonly state: InstanceState
 }
 
 /** The run that wants a child, and the task queue of its instance. */

@@ -10,7 +10,7 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription } from "./client.ts"
-import { notFound } from "./ending-looks.ts"
+import { existingRow } from "./existing-row.ts"
 import { pageLimit, summary } from "./instance-summary.ts"
 import { loadRun } from "./loader.ts"
 
@@ -24,10 +24,8 @@ export class Reader {
     this.#codecs = codecs
   }
 
-  async row(id: string): Promise<InstanceRow> {
-    const row = await this.#store.directory.get(id)
-    if (!row) throw notFound(id)
-    return row
+  row(id: string): Promise<InstanceRow> {
+    return existingRow(this.#store, id)
   }
 
   async describe(id: string): Promise<InstanceDescription> {

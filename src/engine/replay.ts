@@ -2,6 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import type { Execution } from "../core/execution.ts"
 import type { ExecutionSpec } from "../core/execution-spec.ts"
 import type { Outcome } from "../core/outcome.ts"
+import { Family } from "../core/family.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Recorded } from "../core/journal.ts"
 import { defaultLimits } from "../core/limits.ts"
@@ -107,17 +108,17 @@ function readOnlySpec(
   driver: Pick<ExecutionSpec, "enter" | "onActivity">,
 ): ExecutionSpec {
   const silent = () => undefined
+  const limits = { ...defaultLimits, stepsMax: Infinity }
   const { run, startedAt, parent, seed, schedule } = state
   const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
   return {
     workflow,
     info: { id, workflow: workflow.name, version, incarnation, run, startedAt, attempt: 1, ...origin },
     seed: seedOf(incarnation, { run, seed }),
-    limits: { ...defaultLimits, stepsMax: Infinity },
+    limits,
     log: { debug: silent, info: silent, warn: silent, error: silent },
     ...driver,
     guard: silent,
-    startChild: () => silent,
-    reachChild: () => ({ sendEvent: () => silent, cancel: () => silent }),
+    newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
   }
 }

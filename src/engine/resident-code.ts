@@ -1,11 +1,11 @@
 import { PerdureError } from "../core/errors.ts"
-import type { DoAsk } from "../core/ask.ts"
-import type { ChildReach, ExecutionSpec } from "../core/execution-spec.ts"
+import type { ExecutionSpec } from "../core/execution-spec.ts"
 import type { InstanceInfo, WorkflowLog } from "../core/context.ts"
+import type { Family, FamilySource } from "../core/family.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { seedOf } from "../core/run-history.ts"
 import type { Limits } from "../core/limits.ts"
-import type { ChildStart } from "../core/workflow-context.ts"
+import { partMissing } from "../core/part-missing.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Scope } from "../ports/host.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
@@ -58,19 +58,10 @@ export class ResidentCode implements ExecutionSpec, Scope {
     })
   }
 
-  startChild(start: ChildStart): DoAsk["fn"] {
-    const { id: instance, incarnation, run } = this.info
-    const { step } = start
-    return async () => {
-      const child = this.#resident.state.children.get(step)
-      // Without it the child is over already: an attempt started it of which nobody heard.
-      if (child) await this.#runtime.outreach.startChild(start, { instance, incarnation, run: child.run, step }, { run, queue: this.#resident.identity.queue })
-    }
-  }
-
-  reachChild(instance: string): ChildReach {
+  newFamily(source: FamilySource): Family {
     const { outreach } = this.#runtime
-    return { sendEvent: (type, payload) => outreach.sendEvent(instance, type, payload), cancel: (reason) => outreach.cancel(instance, reason) }
+    if (!outreach) throw partMissing("children", "a child")
+    return outreach.familyOf(this.#resident, source, this.limits)
   }
 
   onActivity(): void {

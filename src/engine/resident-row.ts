@@ -43,7 +43,7 @@ export class ResidentRow {
       worker,
       dueAt: timers.dueAt,
       residentSleepMsMax: settings.residentSleepMsMax,
-      hookPending: hooks.pending,
+      hookPending: hooks?.pending === true,
       delayed: this.isDelayed,
       unreleased: !pipeline.isQuiet,
       busy: attempts.count > 0,
@@ -60,7 +60,7 @@ interface ResidentParts {
   readonly state: InstanceState
   readonly endings: RunEndings
   readonly timers: InstanceTimers
-  readonly hooks: EndingHooks
+  readonly hooks: EndingHooks | undefined
   readonly pipeline: ReleasePipeline
   readonly attempts: Attempts
   readonly writer: TurnWriter

@@ -5,7 +5,8 @@ import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Attempts } from "./attempts.ts"
 import { cancelledEntry, terminatedEntry, type EndingEntry } from "./ending-entry.ts"
-import { partingMessages } from "./parting.ts"
+import type { EngineFeatures } from "./engine-features.ts"
+import { partingMessages } from "./family-ties.ts"
 import type { ReleasePipeline } from "./release-pipeline.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -13,6 +14,7 @@ import type { TurnWriter } from "./turn-writer.ts"
 export class RunEndings {
   /** Another run has begun, which is to be loaded. */
   continued = false
+  readonly #features: EngineFeatures
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #writer: TurnWriter
@@ -21,6 +23,7 @@ export class RunEndings {
   readonly #record: (entry: Entry) => Recorded
 
   constructor(
+    features: EngineFeatures,
     identity: NewInstance,
     state: InstanceState,
     writer: TurnWriter,
@@ -28,6 +31,7 @@ export class RunEndings {
     attempts: Attempts,
     record: (entry: Entry) => Recorded,
   ) {
+    this.#features = features
     this.#identity = identity
     this.#state = state
     this.#writer = writer
@@ -98,7 +102,7 @@ export class RunEndings {
 
   /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
   #recordLast(entry: Entry): void {
-    const messages = partingMessages(this.#state, this.#identity.incarnation, entry, this.#writer.draft)
+    const messages = partingMessages(this.#features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
     this.#record(entry)
     if (messages.length > 0) this.#writer.draft.sends = messages
   }

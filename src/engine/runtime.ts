@@ -29,8 +29,8 @@ export interface Runtime {
   readonly draining: boolean
   /** Where only so many attempts run at the same time. */
   readonly stepLine: StepLine | undefined
-  /** What instances do to others. */
-  readonly outreach: Outreach
+  /** What instances do to others, where they may. */
+  readonly outreach: Outreach | undefined
   /** There is no room in memory for instances that could go on. */
   readonly isStarved: boolean
   /** One is at rest, and could make room. */

@@ -35,14 +35,14 @@ export class Starter {
   readonly #worker: Worker
   readonly #debouncer: Replacer | undefined
   readonly #line: StartLine
-  readonly #desk: StartDesk
+  readonly desk: StartDesk
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
     this.#debouncer = worker.features.flow?.debouncer(worker)
-    this.#desk = ownDesk(store, worker, (birth) => this.#create(birth))
+    this.desk = ownDesk(store, worker, (birth) => this.create(birth))
     this.#line = new StartLine(worker.pulse, worker.committer)
   }
 
@@ -50,18 +50,18 @@ export class Starter {
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
     const { transaction } = options
     if (transaction !== undefined) {
-      const prepared = await this.#prepare(workflow, options)
+      const prepared = await this.prepare(workflow, options)
       return this.#within(transaction, (desk) => this.#startAt(desk, prepared, options))
     }
     const admission = this.#line.enter()
     if (admission) await admission
-    return this.#startAt(this.#desk, await this.#prepare(workflow, options), options)
+    return this.#startAt(this.desk, await this.prepare(workflow, options), options)
   }
 
   /** For whoever starts many in a transaction of the caller's. */
   batchStarter(transaction: unknown): BatchStarter {
     return {
-      prepare: async ({ workflow, ...options }) => this.#prepare(workflow, options),
+      prepare: async ({ workflow, ...options }) => this.prepare(workflow, options),
       within: (work) => this.#within(transaction, work),
       turnOf: (birth) => this.birthTurn(birth),
       startAt: (desk, birth, options) => this.#startAt(desk, birth, options),
@@ -99,24 +99,9 @@ export class Starter {
     this.#line.close(refusal)
   }
 
-  /** Starts an instance for another, which gives it its incarnation: a start that is tried again finds what the first did. */
-  async startChild(workflow: AnyWorkflow | string, options: StartOptions<unknown> & { readonly id: string }, origin: Origin): Promise<void> {
-    const birth = await this.#prepare(workflow, options, origin)
-    refuseDebounce(birth, "be started as a child")
-    const result = await this.#create(birth)
-    if (result === "committed") return
-    if (result !== "lost") throw result.error
-    const existing = await this.#store.directory.get(options.id)
-    const holder = existing ? undefined : await holderOf(this.#desk, birth.instance.flow)
-    if (holder !== undefined) throw singletonExists(holder)
-    if (existing === undefined)
-      throw new PerdureError("STORE_FAILED", `child "${options.id}" was not started: its parent is over, or its id was free a moment late`)
-    if (existing.incarnation !== origin.incarnation) throw idExists(options.id)
-  }
-
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
-    const birth = await this.#prepare(workflow, options)
+    const birth = await this.prepare(workflow, options)
     refuseDebounce(birth, "be used with sendOrStart")
     const sendAt = async (desk: StartDesk) => {
       const delivery = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
@@ -125,11 +110,11 @@ export class Starter {
       if (delivery === "ended") throw takesNoEvents(birth.instance.id)
       return delivery
     }
-    return options.transaction === undefined ? sendAt(this.#desk) : this.#within(options.transaction, sendAt)
+    return options.transaction === undefined ? sendAt(this.desk) : this.#within(options.transaction, sendAt)
   }
 
   /** A promise only where there is a schema to ask. */
-  #prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
+  prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
     const { definition } = this.resolve(workflow, options.version)
     const schema = definition?.options.input
     return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
@@ -204,7 +189,8 @@ export class Starter {
     return { name: workflow, version: definition.version, definition }
   }
 
-  #create(birth: Birth): Promise<CommitResult> {
+  /** In memory where it is to run here, else as a row. */
+  create(birth: Birth): Promise<CommitResult> {
     const { definition, instance, start, within } = birth
     return new Promise((resolve) => {
       // One with limits takes its slots when it is claimed.
@@ -240,7 +226,7 @@ interface Origin {
   readonly queue: string | undefined
 }
 
-function idExists(id: string): PerdureError {
+export function idExists(id: string): PerdureError {
   return new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
 }
 
@@ -249,7 +235,7 @@ function takesNoEvents(id: string): PerdureError {
 }
 
 /** Another id than the caller's may be the answer to a start that is debounced. */
-function refuseDebounce({ debounce, instance }: Birth, what: string): void {
+export function refuseDebounce({ debounce, instance }: Birth, what: string): void {
   if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, and cannot ${what}; start it`)
 }
 

@@ -4,6 +4,7 @@ import { stepsOf, type StepInfo } from "../core/step-view.ts"
 import type { Directory } from "../ports/directory.ts"
 import type { Why } from "./client.ts"
 import type { EngineCore } from "./engine-core.ts"
+import { existingRow } from "./existing-row.ts"
 import { loadRun } from "./loader.ts"
 import { explain } from "./why.ts"
 
@@ -11,8 +12,8 @@ const childrenMax = 10
 
 /** Why an instance does not move: looks up all that bears on it. */
 export async function readWhy({ parts, role }: EngineCore, id: string): Promise<Why> {
-  const { reader, registry, host, settings, worker, store } = parts
-  const row = await reader.row(id)
+  const { registry, host, settings, worker, store } = parts
+  const row = await existingRow(store, id)
   const { recorded } = await loadRun(store.journal, row)
   const state = new InstanceState()
   for (const item of recorded) state.apply(item)

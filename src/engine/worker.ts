@@ -11,7 +11,7 @@ import { Dispatcher } from "./dispatcher.ts"
 import { drained, written } from "./draining.ts"
 import type { EngineFeatures, LimitRules } from "./engine-features.ts"
 import { InstanceRunner } from "./instance-runner.ts"
-import { loadInstance } from "./kept-children.ts"
+import { loadInstance } from "./family-ties.ts"
 import { Mailroom } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
 import { Pulse } from "./pulse.ts"
@@ -20,7 +20,7 @@ import type { WorkflowRegistry } from "./registry.ts"
 import { Residency } from "./residency.ts"
 import type { Runtime } from "./runtime.ts"
 import type { EngineSettings } from "./settings.ts"
-import { StepLine } from "./step-line.ts"
+import type { StepLine } from "./step-line.ts"
 import { Alarm, Timers } from "./timers.ts"
 
 const unreadMax = 1_000
@@ -40,6 +40,8 @@ export class Worker implements Runtime {
   readonly mailroom: Mailroom
   readonly residency: Residency
   readonly stepLine: StepLine | undefined
+  /** Given later: whoever starts instances needs the worker first. */
+  outreach: Outreach | undefined
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #dispatcher: Dispatcher
@@ -49,7 +51,6 @@ export class Worker implements Runtime {
   readonly #onSweep: WorkerListener["onSweep"]
   readonly onAnswered: WorkerListener["onAnswered"]
   readonly onRunOver: WorkerListener["onRunOver"]
-  #outreach: Outreach | undefined
   #turns = 0
   #active = false
   #comparedAt = 0
@@ -98,7 +99,7 @@ export class Worker implements Runtime {
     this.clientTransactions = store.clientTransactions
     this.residency = new Residency(settings)
     const { concurrentStepsMax, budget } = settings
-    if (concurrentStepsMax < Infinity || budget) this.stepLine = new StepLine(concurrentStepsMax, budget?.stepsMax)
+    if (concurrentStepsMax < Infinity || budget) this.stepLine = features.flow?.stepLine(concurrentStepsMax, budget?.stepsMax)
     this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.#dispatcher = new Dispatcher({
       journal: store.journal,
@@ -117,16 +118,6 @@ export class Worker implements Runtime {
 
   get engine(): object {
     return this
-  }
-
-  /** Given later: whoever starts instances needs the worker first. */
-  set outreach(outreach: Outreach) {
-    this.#outreach = outreach
-  }
-
-  get outreach(): Outreach {
-    if (!this.#outreach) throw new Error("a worker reaches out before it was told how")
-    return this.#outreach
   }
 
   onSent(messages: readonly NewMessage[]): void {
@@ -330,7 +321,7 @@ export class Worker implements Runtime {
         const runner = new InstanceRunner(this, workflow, instance)
         this.#loading.add(instance.id)
         try {
-          const loaded = await loadInstance(this.#store, instance)
+          const loaded = await loadInstance(this.features, this.#store, instance)
           if (!this.#active) return
           const lacksLimits = this.#limits?.lacksLimits(instance, workflow) === true
           if (lacksLimits && (await this.#limits?.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)

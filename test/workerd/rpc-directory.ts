@@ -12,11 +12,12 @@ import { ShardedIndex } from "../../src/stores/cloudflare/sharded-index.ts"
 import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
 import { ObjectDatabase } from "../../src/stores/sqlite/object-database.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
+import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
 import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object-tables.ts"
 import { SqliteFlow } from "../../src/stores/sqlite/sqlite-flow.ts"
 import { flowTables } from "../../src/stores/sqlite/table-statements.ts"
 
-const makeTable = objectTableParts(flowTables)
+const makeTable = objectTableParts({ ...flowTables, ...OutboxTable.parts })
 
 /**
  * The store of an object that has no instance itself: all that it is asked for is elsewhere, and goes over RPC. Only turns after the first, which
@@ -82,7 +83,7 @@ class Instances {
     await this.#isIndexed(turn.instance)
     await evictDurableObject(stub).catch(() => undefined)
     const outcome = await runInDurableObject(stub, async (_, { storage }) => {
-      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, makeTable), this.#now)
+      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, makeTable), this.#now, undefined, (own) => new OutboxTable(own))
       const driver = new ObjectSqlDriver(storage, makeTable)
       const database = new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlow(driver, this.#now), tables.outlet)
       return (await database.journal.commit([turn]))[0] ?? "lost"

@@ -1,17 +1,33 @@
 import { workflow } from "perdure"
-import { composeWorkflowRunner } from "perdure/cloudflare"
+import { changes, children, composeWorkflowRunner, history, hooks, restarts } from "perdure/cloudflare"
 
 const noted = workflow("noted", async (ctx, name: string) => {
   ctx.setQueryHandler("name", () => name)
-  const child = await ctx.startChild(leaf, { id: `${ctx.instance.id}-leaf`, input: name })
-  const result = await child.result()
   await ctx.waitForEvent("go")
-  return ctx.do("greet", () => `Hello, ${result}!`)
+  return ctx.do("greet", () => `Hello, ${name}!`)
 })
 
 const leaf = workflow("leaf", async (ctx, name: string) => ctx.do("shout", () => name.toUpperCase()))
 
+const family = workflow("family", async (ctx, name: string) => ctx.runChild(leaf, { input: name }))
+
 const writing = workflow("writing", async (ctx) => ctx.transaction("write", (sql) => sql.run("CREATE TABLE note (text TEXT)")))
 
 /** A runner that was given no parts. */
-export const SmallRunner = composeWorkflowRunner({ workflows: [noted, leaf, writing], parts: [], binding: "SMALL_RUNNER", indexShards: 1 })
+export const SmallRunner = composeWorkflowRunner({ workflows: [noted, leaf, family, writing], parts: [], binding: "SMALL_RUNNER", indexShards: 1 })
+
+/** What hooks were told. */
+export const endings: string[] = []
+
+const told = workflow("told", { onCompleted: ({ id }) => void endings.push(id) }, async (ctx, name: string) => {
+  const result: unknown = await ctx.runChild(leaf, { id: `${ctx.instance.id}-leaf`, input: name })
+  return ctx.do("greet", () => `Hello, ${String(result)}!`)
+})
+
+/** One that has some parts, and none of the others. */
+export const SomeRunner = composeWorkflowRunner({
+  workflows: [told, leaf],
+  parts: [changes, children, history, hooks, restarts],
+  binding: "SOME_RUNNER",
+  indexShards: 1,
+})

@@ -31,6 +31,7 @@ export default defineConfig({
           FLOW_RUNNER: { className: "FlowRunner", useSQLite: true },
           SHARD_RUNNER: { className: "ShardRunner", useSQLite: true },
           SMALL_RUNNER: { className: "SmallRunner", useSQLite: true },
+          SOME_RUNNER: { className: "SomeRunner", useSQLite: true },
           TROUBLE_RUNNER: { className: "TroubleRunner", useSQLite: true },
         },
       },

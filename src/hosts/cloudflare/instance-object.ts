@@ -22,7 +22,6 @@ import { earliest } from "./alarm-setting.ts"
 import { encodeAnswer, encodeFailure, type InstanceAnswers, type InstanceMethod, partOfMethod } from "./object-answers.ts"
 import { openObjectCore } from "./object-core.ts"
 import { ObjectHost } from "./object-host.ts"
-import { OutboxSender } from "./outbox-sender.ts"
 import { calledBy, type Caller } from "./own-code.ts"
 import type { ObjectStorage } from "./platform.ts"
 
@@ -34,6 +33,8 @@ export interface ObjectSpec {
   readonly storage: ObjectStorage
   readonly tables: ObjectTables
   readonly network: ObjectNetwork
+  /** What tells other objects, where its instance may have to do with others. */
+  readonly outbox?: Teller | undefined
   /** What tells the index of the object's instance. */
   readonly index: Teller
   /** Where workflows may have limits. */
@@ -73,18 +74,16 @@ export class InstanceObject {
   readonly #spec: ObjectSpec
   readonly #host: ObjectHost
   readonly #clock: AlarmClock
-  readonly #sender: OutboxSender
   #opening: Promise<ObjectEngine> | undefined
   #id: string | undefined
   /** Calls under way that may give the object an instance. */
   #births = 0
 
   constructor(spec: ObjectSpec) {
-    const { storage, tables, network, log, now } = spec
+    const { storage, tables, log, now } = spec
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
-    this.#sender = new OutboxSender(tables, network, () => this.#host.now(), this.#host.log)
-    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(this.#sender.nextTryAt, spec.index.nextTryAt, spec.slots?.teller.nextTryAt))
+    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(spec.outbox?.nextTryAt, spec.index.nextTryAt, spec.slots?.teller.nextTryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -223,7 +222,7 @@ export class InstanceObject {
         this.#host.fireFar()
         worker.hint([standing.id])
       }
-      this.#sender.send(() => this.#onSent(), true)
+      this.#spec.outbox?.send(() => this.#onSent(), true)
       this.#spec.index.send(() => this.#onSent(), true)
       this.#spec.slots?.teller.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
@@ -280,7 +279,7 @@ export class InstanceObject {
 
   /** In the same breath as the write, so that both are durable or neither is. */
   #afterWrite(): void {
-    this.#sender.send(() => this.#onSent())
+    this.#spec.outbox?.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
     this.#spec.slots?.teller.send(() => this.#onSent())
     this.#clock.rearm(this.#births > 0)

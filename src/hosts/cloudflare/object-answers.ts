@@ -1,12 +1,23 @@
 import { decodeValue, encodeValue } from "../../core/codec.ts"
 import { storableError } from "../../core/storable-error.ts"
-import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
+import type { SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
+import { existingRow } from "../../engine/existing-row.ts"
 import { result, sendOrStart } from "../../engine/instance-calls.ts"
 import type { EventMap } from "../../core/workflow.ts"
 
 /** Which part of a runner brings an answer that not every object has. */
-export const partOfMethod = { why: "why", changes: "changes", query: "queries", update: "queries" } as const
+export const partOfMethod = {
+  describe: "history",
+  steps: "history",
+  history: "history",
+  restart: "restarts",
+  fork: "restarts",
+  why: "why",
+  changes: "changes",
+  query: "queries",
+  update: "queries",
+} as const
 
 export type InstanceMethod = keyof ReturnType<typeof instanceAnswers> | keyof typeof partOfMethod
 
@@ -15,24 +26,19 @@ export type InstanceAnswers = Readonly<Partial<Record<string, (id: string, ...ar
 
 /** What every object answers. */
 export function instanceAnswers(core: EngineCore) {
-  const { starter, reader, controls } = core.parts
+  const { store, starter, controls } = core.parts
   return {
     start: (id: string, workflow: string, options: StartOptions<unknown>) => starter.start(workflow, { ...options, id }),
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
       await sendOrStart(core, workflow, { ...options, id })
       return id
     },
-    status: async (id: string) => (await reader.row(id)).status,
-    describe: (id: string) => reader.describe(id),
-    steps: (id: string) => reader.steps(id),
-    history: (id: string, options: HistoryOptions = {}) => reader.history(id, options),
+    status: async (id: string) => (await existingRow(store, id)).status,
     sendEvent: (id: string, type: string, payload: unknown, options: SendOptions = {}) => controls.sendEvent(id, type, payload, options),
     pause: (id: string, reason?: string) => controls.control(id, "pause", reason),
     resume: (id: string) => controls.control(id, "resume", undefined),
     cancel: (id: string, reason?: string) => controls.control(id, "cancel", reason),
     terminate: (id: string, options: string | TerminateOptions = {}) => controls.terminate(id, typeof options === "object" ? options : { reason: options }),
-    restart: (id: string, options: RestartOptions = {}) => controls.restart(id, options),
-    fork: (id: string, options: ForkOptions) => controls.fork(id, options),
     result: (id: string, timeoutMs: number) => result(core, id, timeoutMs),
     delete: (id: string) => controls.delete(id),
   } satisfies InstanceAnswers

@@ -1,8 +1,8 @@
 import { isTerminal } from "../../core/status.ts"
 import type { Logger } from "../../ports/host.ts"
-import type { IndexShard } from "../../ports/index-shard.ts"
+import type { IndexChange, IndexShard } from "../../ports/index-shard.ts"
+import type { JournalRow } from "../../ports/journal-store.ts"
 import type { ObjectTables } from "../../ports/object-tables.ts"
-import { instanceChanges } from "./instance-changes.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 200
@@ -11,6 +11,9 @@ const retryMsMax = 60_000
 const netMs = 10_000
 /** An instance that runs is told of after so long: one that ends before is told of once. */
 const gatherMs = 100
+
+/** What the index is told of these rows of an instance's journal, after a position. */
+export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after: number) => readonly IndexChange[]
 
 export type ShardWriter = (name: string) => Pick<IndexShard, "indexWrite" | "indexRemove">
 
@@ -28,6 +31,7 @@ export class IndexSender {
   /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
   readonly #onEnded: (id: string) => Promise<void>
   readonly #later: (run: () => void, ms: number) => void
+  readonly #changesOf: IndexNewsOf
   #isSending = false
   #isGathering = false
   #failures = 0
@@ -41,7 +45,9 @@ export class IndexSender {
     log: Logger,
     onEnded: (id: string) => Promise<void>,
     later: (run: () => void, ms: number) => void,
+    changesOf: IndexNewsOf,
   ) {
+    this.#changesOf = changesOf
     this.#onEnded = onEnded
     this.#later = later
     this.#tables = tables
@@ -115,7 +121,7 @@ export class IndexSender {
     const { id, incarnation } = row
     const target = this.#layout.shardOf(id)
     const from = shard ?? target
-    await this.#shard(from).indexWrite([{ row, revision, changes: instanceChanges(id, rows, known) }])
+    await this.#shard(from).indexWrite([{ row, revision, changes: this.#changesOf(id, rows, known) }])
     // The number of shards has changed: from now on it is in another one. What happened to it so far stays where it was told.
     if (from !== target) {
       await this.#shard(target).indexWrite([{ row, revision, changes: [] }])

@@ -68,6 +68,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     log,
     async () => {},
     () => {},
+    () => [],
   )
   sender.send(() => {})
   await macrotask()

@@ -9,6 +9,7 @@ import { sqlite } from "../../sqlite.ts"
 import { directoryCases } from "../../testing/store-conformance/directory-cases.ts"
 import { StoreBed } from "../../testing/store-conformance/store-bed.ts"
 import { NodeSqlDriver } from "../sqlite/node-sql-driver.ts"
+import { ShardChanges } from "../sqlite/shards/shard-changes.ts"
 import { SqliteIndexShard } from "../sqlite/shards/sqlite-index-shard.ts"
 import { ShardedChanges } from "./sharded-changes.ts"
 import { ShardedIndex } from "./sharded-index.ts"
@@ -21,7 +22,13 @@ class Fleet {
 
   readonly reach = (name: string): IndexShard => {
     if (this.down.has(name)) return new Proxy({} as IndexShard, { get: () => () => Promise.reject(new Error("out of order")) })
-    const shard = this.#shards.get(name) ?? new SqliteIndexShard(new NodeSqlDriver(":memory:", ""), () => 0)
+    const shard =
+      this.#shards.get(name) ??
+      new SqliteIndexShard(
+        new NodeSqlDriver(":memory:", ""),
+        () => 0,
+        (driver) => new ShardChanges(driver),
+      )
     this.#shards.set(name, shard)
     return shard
   }

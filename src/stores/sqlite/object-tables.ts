@@ -1,5 +1,6 @@
 import { isControl } from "../../core/control.ts"
 import { scheduleIdOf } from "../../core/schedule.ts"
+import { partMissing } from "../../core/part-missing.ts"
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { NewMessage, Turn } from "../../ports/journal-store.ts"
@@ -15,7 +16,7 @@ import { laterTables, objectMigrations } from "./object-schema.ts"
 import { recalled } from "./object-memory.ts"
 import { ObjectRecord } from "./object-record.ts"
 import { onlyInstance } from "./only-instance.ts"
-import { OutboxTable } from "./outbox-table.ts"
+import type { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, text } from "./sql-columns.ts"
 import { TurnsForIndex } from "./turns-for-index.ts"
 
@@ -27,7 +28,6 @@ import { TurnsForIndex } from "./turns-for-index.ts"
  */
 const parts: Readonly<Record<string, readonly string[]>> = {
   ...ObjectRecord.parts,
-  ...OutboxTable.parts,
   perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
 }
@@ -55,7 +55,9 @@ export class SqliteObjectTables implements ObjectTables {
   #shown: string | undefined
   #hasOutgoing: boolean | undefined
   #keptUntil: number | undefined | null = null
-  #parts: { readonly inbox: InboxTable; readonly outbox: OutboxTable } | undefined
+  #inboxTable: InboxTable | undefined
+  #outboxTable: OutboxTable | undefined
+  readonly #newOutbox: ((driver: SqlDriver) => OutboxTable) | undefined
 
   readonly outlet: TurnOutlet = {
     send: (message) => {
@@ -70,8 +72,14 @@ export class SqliteObjectTables implements ObjectTables {
     },
   }
 
-  /** `shardOf`: the shard of the index that an instance of that id belongs to. */
-  constructor(driver: SqlDriver, now: () => number, shardOf: (id: string) => string | undefined = () => undefined) {
+  /** `shardOf`: the shard of the index that an instance of that id belongs to. `newOutbox`: where instances may tell others something. */
+  constructor(
+    driver: SqlDriver,
+    now: () => number,
+    shardOf: (id: string) => string | undefined = () => undefined,
+    newOutbox?: (driver: SqlDriver) => OutboxTable,
+  ) {
+    this.#newOutbox = newOutbox
     this.#driver = driver
     this.#now = now
     this.#shardOf = shardOf
@@ -87,7 +95,7 @@ export class SqliteObjectTables implements ObjectTables {
     if (this.#isPrepared) return
     migrate(this.#driver, instanceMigrations)
     const has = (name: string) => this.#driver.hasTable?.(name) !== false
-    if (!has("perdure_outbox")) this.#hasOutgoing = false
+    if (!has("perdure_outbox") || this.#newOutbox === undefined) this.#hasOutgoing = false
     if (!has("perdure_refused")) this.#keptUntil = undefined
     this.#isThere = true
     this.#isPrepared = true
@@ -103,12 +111,14 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   get #outbox(): OutboxTable {
-    return this.#both.outbox
+    this.#outboxTable ??= this.#newOutbox?.(this.#driver)
+    if (this.#outboxTable === undefined) throw partMissing("children", "a message to another instance")
+    return this.#outboxTable
   }
 
-  get #both(): { readonly inbox: InboxTable; readonly outbox: OutboxTable } {
-    this.#parts ??= { inbox: new InboxTable(this.#driver), outbox: new OutboxTable(this.#driver) }
-    return this.#parts
+  get #inbox(): InboxTable {
+    this.#inboxTable ??= new InboxTable(this.#driver)
+    return this.#inboxTable
   }
 
   standing(): Standing | undefined {
@@ -165,7 +175,7 @@ export class SqliteObjectTables implements ObjectTables {
 
   #deliver(message: NewMessage): Delivery {
     const now = this.#now()
-    const delivery = this.#both.inbox.deliver(message, now)
+    const delivery = this.#inbox.deliver(message, now)
     if (delivery === "absent" && message.incarnation !== undefined && isControl(message.kind)) this.#refuse(message.incarnation, now)
     return delivery
   }

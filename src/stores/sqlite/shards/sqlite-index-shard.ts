@@ -1,3 +1,4 @@
+import { partMissing } from "../../../core/part-missing.ts"
 import type { Filter, Page } from "../../../ports/directory.ts"
 import type {
   IndexChangePage,
@@ -15,7 +16,7 @@ import type { Query } from "../instance-query.ts"
 import { migrate } from "../migrate.ts"
 import { integer, text } from "../sql-columns.ts"
 import { statusesOf } from "../sqlite-directory.ts"
-import { ShardChanges } from "./shard-changes.ts"
+import type { ShardChanges } from "./shard-changes.ts"
 import { ShardEntries, toEntryRow } from "./shard-entries.ts"
 import { entryCountQuery, entryQuery } from "./shard-query.ts"
 import { shardMigrations, shardVersions } from "./shard-schema.ts"
@@ -27,21 +28,22 @@ export class SqliteIndexShard implements IndexShard {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #entries: ShardEntries
-  readonly #changes: ShardChanges
+  /** Where anybody may ask for them. */
+  readonly #changes: ShardChanges | undefined
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
-  constructor(driver: SqlDriver, now: () => number) {
+  constructor(driver: SqlDriver, now: () => number, changes?: (driver: SqlDriver) => ShardChanges) {
     migrate(driver, shardMigrations, shardVersions)
     this.#driver = driver
     this.#now = now
     this.#entries = new ShardEntries(driver)
-    this.#changes = new ShardChanges(driver)
+    this.#changes = changes?.(driver)
   }
 
   async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
     this.#driver.transaction(() => {
-      for (const update of updates) if (this.#entries.write(update)) this.#changes.append(update)
+      for (const update of updates) if (this.#entries.write(update)) this.#changes?.append(update)
     })
   }
 
@@ -50,7 +52,7 @@ export class SqliteIndexShard implements IndexShard {
     this.#driver.transaction(() => {
       for (const removal of removals) {
         this.#entries.remove(removal, now)
-        if (removal.movedAt === undefined) this.#changes.remove(removal.incarnation)
+        if (removal.movedAt === undefined) this.#changes?.remove(removal.incarnation)
       }
     })
   }
@@ -71,6 +73,7 @@ export class SqliteIndexShard implements IndexShard {
   }
 
   async indexChanges(request: IndexChangeRequest): Promise<IndexChangePage> {
+    if (this.#changes === undefined) throw partMissing("changes", "client.changes()")
     return this.#changes.read(request)
   }
 

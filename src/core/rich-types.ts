@@ -1,0 +1,19 @@
+/** What both sides of the rich form know. */
+
+/** Values that a negative number stands for in place of a reference. */
+export const stands: readonly (readonly [number, unknown])[] = [
+  [-1, undefined],
+  [-3, NaN],
+  [-4, Infinity],
+  [-5, -Infinity],
+  [-6, -0],
+]
+
+export const viewTypes: ReadonlySet<string> = new Set(
+  "Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Float16Array Int32Array Uint32Array Float32Array Float64Array BigInt64Array BigUint64Array DataView".split(
+    " ",
+  ),
+)
+
+/** Those that are made from their text. */
+export const textTypes = /^(?:URL|URLSearchParams|Temporal\.(?:Duration|Instant|Plain(?:Date|Time|DateTime|MonthDay|YearMonth)|ZonedDateTime))$/

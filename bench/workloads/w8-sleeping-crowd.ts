@@ -9,8 +9,13 @@ export const sleepingCrowd: Workload = {
   title: `${instances} sleeping instances: memory, and a restart after the death of the process`,
   processPerRound: true,
   figures: [
-    { key: "residentMb", label: "resident set when all sleep", unit: "MB", goal: { of: "figure", bound: "at most", limit: 150 } },
-    { key: "neededMb", label: "the same without what V8 holds in reserve", unit: "MB" },
+    {
+      key: "neededMb",
+      label: "resident set when all sleep, without what V8 holds in reserve",
+      unit: "MB",
+      goal: { of: "figure", bound: "at most", limit: 150 },
+    },
+    { key: "residentMb", label: "the same with that reserve, in the process that started them", unit: "MB" },
     {
       key: "readyMs",
       label: "restart: open until a new instance of one step is completed",

@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { closedStore } from "../closed-store.ts"
+import { LogRoom } from "./log-room.ts"
 import { sqliteFailure } from "./sqlite-failure.ts"
 
 /** `node:sqlite` as a driver. Everything that it throws has gone through `sqliteFailure`. */
@@ -13,11 +14,13 @@ export class NodeSqlDriver implements SqlDriver {
   readonly #savepoint: SqlStatement
   readonly #release: SqlStatement
   readonly #version: SqlStatement
+  readonly #logRoom: LogRoom | undefined
   #closed = false
 
   /** `settings` are run before anything else. */
   constructor(path: string, settings: string, readOnly = false) {
     this.path = path
+    this.#logRoom = readOnly || path === ":memory:" ? undefined : new LogRoom(path)
     try {
       this.#database = new DatabaseSync(path, { readOnly })
     } catch (error) {
@@ -62,14 +65,16 @@ export class NodeSqlDriver implements SqlDriver {
 
   transaction<T>(fn: () => T): T {
     this.#begin.run()
+    let result: T
     try {
-      const result = fn()
+      result = fn()
       this.#commit.run()
-      return result
     } catch (error) {
       this.#abort()
       throw error
     }
+    this.#logRoom?.committed()
+    return result
   }
 
   /** What fails in `fn` fails the transaction as a whole: there is nothing to roll back to. */

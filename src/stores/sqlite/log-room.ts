@@ -1,0 +1,44 @@
+import { statSync } from "node:fs"
+import { DatabaseSync } from "node:sqlite"
+
+/** After so many transactions a process is busy enough for the log's room to pay: short runs never wait for it. */
+const transactionsBefore = 32
+/** SQLite begins its log again from the start when it has a thousand pages. */
+const roomBytes = 1_000 * 4_096
+
+/**
+ * Room for SQLite's write-ahead log. The log grows with every commit up to its thousand pages, from where on it is written over
+ * and over. As long as the file grows, every commit waits for the file system to record its new length as well, which takes
+ * nearly as long again. Here the log gets its length at once, a few milliseconds long: pages of a transaction that is too large
+ * for its cache go to the log before it ends, and when it is rolled back they mean nothing, but the file keeps its length.
+ */
+export class LogRoom {
+  readonly #path: string
+  #transactions = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** A transaction was committed, and no other has begun. */
+  committed(): void {
+    if (++this.#transactions === transactionsBefore && this.#length() < roomBytes) this.#make()
+  }
+
+  #length(): number {
+    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? Infinity
+  }
+
+  #make(): void {
+    const database = new DatabaseSync(this.#path, { timeout: 0 })
+    try {
+      database.exec(
+        `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_log_room (bytes BLOB); INSERT INTO perdure_log_room VALUES (zeroblob(${roomBytes})); ROLLBACK`,
+      )
+    } catch {
+      // Another process writes, or the disk is full: it works without, and whatever is wrong is said by the next commit.
+    } finally {
+      database.close()
+    }
+  }
+}

@@ -62,8 +62,9 @@ export class Controls {
   async sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
     if (options.transaction !== undefined) return this.#sendWithin(options.transaction, id, type, payload, options)
     const resident = this.#worker.residency.get(id)
-    const { workflow: name, version } = resident?.identity ?? (await existingRow(this.#store, id))
-    const message = await this.eventMessage(id, { name, version }, type, payload, options)
+    // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
+    const target = resident?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
+    const message = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
     const { mailroom } = this.#worker
     const deliver = () => mailroom.deliver(message)
     const delivery = await (resident ? resident.directEvents.send(message, mailroom.idle, deliver) : deliver())

@@ -19,7 +19,8 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
       return checkAnswers()
     },
   }
-  return { lookout: new Lookout({ look: note("work") }, [waiters]), seen }
+  const worker = { look: note("work"), hint: (ids: readonly string[]) => void seen.push(`messages for ${ids.join()}`) }
+  return { lookout: new Lookout(worker, [waiters]), seen }
 }
 
 it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told %i microtasks after a look began is looked at", async (microtasks) => {
@@ -31,6 +32,15 @@ it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told
     await moment()
     expect(seen).toHaveLength(2)
   }
+})
+
+it("messages for certain instances are looked for there alone, unless anything may be there", async () => {
+  const { lookout, seen } = open()
+  await lookout.look({ ...work, work: ["a"] })
+  expect(seen).toEqual(["messages for a"])
+  const looks = [["a"], ["b"], ["c"], true].map((of) => lookout.look({ ...work, work: of as Hint["work"] }))
+  await Promise.all(looks)
+  expect(seen).toEqual(["messages for a", "messages for a", "work"])
 })
 
 it("work does not wait for those who wait for something", async () => {

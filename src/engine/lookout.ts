@@ -1,5 +1,6 @@
 import type { Hint } from "../ports/store.ts"
 import type { Companion } from "./companion.ts"
+import type { Worker } from "./worker.ts"
 
 const anything: Hint = { work: true, ends: true, answers: true, changed: true }
 
@@ -12,9 +13,9 @@ export class Lookout {
   readonly #work: Lane
   readonly #waiters: Lane
 
-  constructor(worker: { look(): Promise<void> }, companions: readonly Companion[]) {
+  constructor(worker: Pick<Worker, "look" | "hint">, companions: readonly Companion[]) {
     this.#companions = companions
-    this.#work = new Lane(() => worker.look())
+    this.#work = new Lane(async ({ work }) => (typeof work === "boolean" ? worker.look() : worker.hint(work)))
     this.#waiters = new Lane(async (hint) => {
       for (const companion of companions) await companion.look?.(hint)
     })
@@ -56,10 +57,10 @@ class Lane {
 }
 
 function both(a: Hint, b: Hint): Hint {
-  return { work: a.work || b.work, ends: bothEnds(a.ends, b.ends), answers: a.answers || b.answers, changed: a.changed || b.changed }
+  return { work: eitherOf(a.work, b.work), ends: eitherOf(a.ends, b.ends), answers: a.answers || b.answers, changed: a.changed || b.changed }
 }
 
-function bothEnds(a: Hint["ends"], b: Hint["ends"]): Hint["ends"] {
+function eitherOf(a: boolean | readonly string[], b: boolean | readonly string[]): boolean | readonly string[] {
   if (a === true || b === true) return true
   if (a === false || b === false) return a || b
   return [...a, ...b]

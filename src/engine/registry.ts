@@ -9,7 +9,8 @@ import type { WorkflowInfo } from "./client.ts"
 /** The workflows that an engine has the code of, by name and version. */
 export class WorkflowRegistry {
   readonly #byName = new Map<string, Map<string, AnyWorkflow>>()
-
+  /** Types of events that some workflow has a schema for. */
+  readonly #checkedEvents = new Set<string>()
   readonly #queues: readonly string[] | undefined
 
   /** `queues`: the task queues that are served; undefined: all. */
@@ -17,7 +18,10 @@ export class WorkflowRegistry {
     this.#queues = queues
     for (const workflow of workflows.map(definitionOf)) {
       checkWorkflowName(workflow.name, limits.workflowNameLengthMax)
-      for (const type of Object.keys(workflow.options.events ?? {})) checkEventType(type, limits.eventTypeLengthMax)
+      for (const type of Object.keys(workflow.options.events ?? {})) {
+        checkEventType(type, limits.eventTypeLengthMax)
+        this.#checkedEvents.add(type)
+      }
       const versions = this.#byName.get(workflow.name) ?? new Map<string, AnyWorkflow>()
       if (versions.has(workflow.version)) {
         throw new PerdureError(
@@ -58,6 +62,11 @@ export class WorkflowRegistry {
 
   find(name: string, version: string): AnyWorkflow | undefined {
     return this.#byName.get(name)?.get(version)
+  }
+
+  /** What such an event may bring depends on the workflow that it is sent to. */
+  checksEvent(type: string): boolean {
+    return this.#checkedEvents.has(type)
   }
 
   /** Which version is meant; another than those here may be named. */

@@ -67,7 +67,7 @@ export class Scheduler implements Companion {
 
   /** A schedule that waits for an instance is looked at where that one ends. */
   told({ work }: Hint): void {
-    if (work) this.wake()
+    if (work === true) this.wake()
   }
 
   /** Resolves when all that is due now is fired, or has to be tried again. */

@@ -37,8 +37,8 @@ export interface Store {
 
 /** What a hint is about; without one it may be anything. */
 export interface Hint {
-  /** Something may be there to be claimed, or to be read by its owner. */
-  readonly work: boolean
+  /** Something may be there to be claimed, or to be read by its owner: anything, or messages for these. */
+  readonly work: boolean | readonly string[]
   /** Something may have ended: one of these, or anything. */
   readonly ends: boolean | readonly string[]
   /** An update may have been answered, or never will be. */

@@ -80,6 +80,35 @@ it("whoever waits for many looks only at those that have ended, and an update th
   expect(await Promise.all(results)).toEqual(Array.from({ length: 40 }, (_, n) => n))
 })
 
+/** Notes what the store is asked for. */
+const noting = (asked: string[]) => (provider: StoreProvider) => ({
+  name: provider.name,
+  open: async (context: Parameters<StoreProvider["open"]>[0]) => {
+    const store = await provider.open(context)
+    const noted = <T extends object>(part: T): T =>
+      new Proxy(part, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name)
+          return typeof member === "function" ? (...args: unknown[]) => asked.push(String(name)) && (Reflect.apply(member, target, args) as unknown) : member
+        },
+      })
+    return overriding<Store>(store, { journal: noted(store.journal), directory: noted(store.directory), schedules: noted(store.schedules) })
+  },
+})
+
+it("an event from another process takes one question there, and two of whoever has the instance in memory", async () => {
+  const asked: [string[], string[]] = [[], []]
+  const { engines, settle } = await bed.open([patient], ["worker", "client"], { sweep: "52w", wrap: (store, index) => noting(asked[index]!)(store) })
+  const [worker, client] = engines as [(typeof engines)[0], (typeof engines)[0]]
+  const result = (await worker.start(patient, { id: "i" })).result()
+  await settle()
+  for (const questions of asked) questions.length = 0
+  await client.get("i").sendEvent("go", "gone")
+  expect(await result).toBe("gone")
+  await settle()
+  expect(asked).toEqual([["readInbox", "commit"], ["deliver"]])
+})
+
 it("connections that listen are made again when they are lost, and what was told meanwhile is found", async () => {
   const { engines, settle, schema } = await bed.open([patient], ["worker", "client"], { sweep: "52w" })
   const [worker, client] = engines as [(typeof engines)[0], (typeof engines)[0]]

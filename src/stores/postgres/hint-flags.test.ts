@@ -4,8 +4,8 @@ import { fromPayload, toHint, toPayload } from "./hint-flags.ts"
 const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flags)))
 
 describe("what a notification says", () => {
-  it("comes out as it went in: letters, those who ended, and those who were let in", () => {
-    for (const flags of [["w"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"]]) {
+  it("comes out as it went in: letters, those who ended, who were let in, and who have messages", () => {
+    for (const flags of [["w"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"], ["m1"], ["ma", "eb", "lc", "w"]]) {
       const told = through(...flags)
       expect(told.sender).toBe("me")
       expect(told.flags.toSorted()).toEqual(flags.toSorted())
@@ -16,6 +16,12 @@ describe("what a notification says", () => {
     const many = Array.from({ length: 1_000 }, (_, n) => `l${n}-of-many`)
     expect(through(...many).flags).toEqual(["w"])
     expect(through("e1", ...many).flags.toSorted()).toEqual(["e", "w"])
+  })
+
+  it("with too many ids of messages it is about all work, and the other way round the ids say whose messages are all that is new", () => {
+    expect(through(...Array.from({ length: 1_000 }, (_, n) => `m${n}-of-many`)).flags).toEqual(["w"])
+    expect(toHint(new Set(["ma", "mb"]))).toMatchObject({ work: ["a", "b"], changed: false })
+    expect(toHint(new Set(["ma", "w"]))).toMatchObject({ work: true })
   })
 
   it("to those who wait it says nothing of who was let in", () => {

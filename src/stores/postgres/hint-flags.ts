@@ -4,21 +4,21 @@ import type { Hint } from "../../ports/store.ts"
 const idsBytesMax = 4_000
 
 /** Letters that an id may follow, and what is told in the place of too many ids. */
-const withIds = { e: "e", l: "w" } as const
+const withIds = { e: "e", l: "w", m: "w" } as const
+type WithIds = keyof typeof withIds
+const lettersWithIds = Object.keys(withIds) as WithIds[]
 
 /**
- * The flags of a notification (see Hints): letters, an "e" that an id follows for each instance that has ended, and an "l" with the id of each
- * that was let in. On the way they are `<sender>:<letters>`, and where there are ids, JSON after another colon: those of each letter, or
- * an array where all are of "e". What cannot be read may be about anything.
+ * The flags of a notification (see Hints): letters, an "e" that an id follows for each instance that has ended, an "l" with the id of each
+ * that was let in, an "m" with that of each that has new messages. On the way they are `<sender>:<letters>`, and where there are ids, JSON
+ * after another colon: those of each letter. What cannot be read may be about anything.
  */
 export function toPayload(sender: string, flags: ReadonlySet<string>): string {
-  const ended = flags.has("e") ? [] : idsOf(flags, "e")
-  const letIn = idsOf(flags, "l")
-  const letters = new Set([...flags].map((flag) => flag.charAt(0)))
-  const list = letIn.length > 0 ? JSON.stringify({ e: ended, l: letIn }) : ended.length > 0 ? JSON.stringify(ended) : ""
+  const ids = lettersWithIds.map((letter) => [letter, flags.has(letter) ? [] : idsOf(flags, letter)] as const).filter(([, named]) => named.length > 0)
+  const list = ids.length === 0 ? "" : JSON.stringify(Object.fromEntries(ids))
   const isTooLong = new TextEncoder().encode(list).length > idsBytesMax
-  const said = [...letters].map((letter) => (isTooLong && letter === "l" ? withIds.l : letter))
-  const head = `${sender}:${[...new Set(said)].join("")}`
+  const letters = [...flags].map((flag) => (isTooLong && flag.length > 1 ? withIds[flag.charAt(0) as WithIds] : flag.charAt(0)))
+  const head = `${sender}:${[...new Set(letters)].join("")}`
   return list === "" || isTooLong ? head : `${head}:${list}`
 }
 
@@ -28,24 +28,24 @@ export function fromPayload(payload: string): { readonly sender: string; readonl
   const flags = letters.split("")
   if (list === "") return { sender, flags }
   try {
-    const ids = JSON.parse(list) as readonly string[] | Readonly<Record<"e" | "l", readonly string[]>>
-    const { e, l } = Array.isArray(ids) ? { e: ids as readonly string[], l: [] } : (ids as Readonly<Record<"e" | "l", readonly string[]>>)
-    const others = flags.filter((flag) => (flag !== "e" || e.length === 0) && flag !== "l")
-    return { sender, flags: [...others, ...e.map((id) => `e${id}`), ...l.map((id) => `l${id}`)] }
+    const ids = JSON.parse(list) as Readonly<Partial<Record<string, readonly string[]>>>
+    const named = lettersWithIds.flatMap((letter) => (ids[letter] ?? []).map((id) => `${letter}${id}`))
+    return { sender, flags: [...flags.filter((flag) => ids[flag] === undefined), ...named] }
   } catch {
     return { sender, flags }
   }
 }
 
-export function idsOf(flags: ReadonlySet<string>, letter: keyof typeof withIds): readonly string[] {
+export function idsOf(flags: ReadonlySet<string>, letter: WithIds): readonly string[] {
   return [...flags].filter((flag) => flag.length > 1 && flag.startsWith(letter)).map((flag) => flag.slice(1))
 }
 
 export function toHint(flags: ReadonlySet<string>): Hint {
   const ended = idsOf(flags, "e")
+  const mailed = idsOf(flags, "m")
   const hasEnded = flags.has("e") || ended.length > 0
   return {
-    work: flags.has("w"),
+    work: flags.has("w") || (mailed.length > 0 && mailed),
     ends: flags.has("e") || (ended.length > 0 && ended),
     answers: flags.has("a") || hasEnded,
     changed: flags.has("c") || flags.has("w") || hasEnded,

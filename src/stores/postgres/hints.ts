@@ -25,6 +25,7 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
  * there it would take a lock on the whole database. Many are one. They are hints: one that is lost is made up for by the next sweep.
  *
  *   w  there may be something to claim, or to read: for workers
+ *   m  messages were delivered to these, by their ids: for whoever has them in memory, or could claim them
  *   e  something has ended: for whoever waits for it. With ids behind it, only these
  *   l  these, by their ids, were let in by flow control: for workers, who need look for nothing else
  *   a  an update was answered, or a run is over
@@ -87,6 +88,11 @@ export class Hints {
     for (const id of ids) this.#out.add(`l${id}`)
   }
 
+  /** Messages for these can be read by others. */
+  mail(ids: Iterable<string>): void {
+    for (const id of ids) this.#out.add(`m${id}`)
+  }
+
   /** Something can be claimed or read by others. */
   work(): void {
     this.#out.add("w")
@@ -113,7 +119,8 @@ export class Hints {
       if (state && isTerminal(state.status)) this.#out.add(`e${instance}`)
       if (position > 1 && tellsAnswers.test(entries)) this.#out.add("a")
       const isFree = state !== undefined && state.owner === undefined
-      if (sends?.length || (isFree && (create !== undefined || (state.dueAt ?? Infinity) <= at))) this.#out.add("w")
+      if (sends) this.mail(sends.map((message) => message.instance))
+      if (isFree && (create !== undefined || (state.dueAt ?? Infinity) <= at)) this.#out.add("w")
     }
   }
 

@@ -34,7 +34,7 @@ export class PostgresDirectory implements Directory {
       return deliveries
     } finally {
       // Also where the answer was lost: they may be there.
-      if (isNews) this.#tables.hints.work()
+      if (isNews) this.#tables.hints.mail(messages.map(({ instance }) => instance))
     }
   }
 

@@ -37,6 +37,8 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   const { pool, ears, types, schema, server, context } = opening
   const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`, server, opening.prepares)
   const onError = (error: Error) => {
+    // The pool hangs the whole connection on it, which nobody wants to read in a log.
+    Reflect.deleteProperty(error, "client")
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
   pool.on("error", onError)

@@ -48,6 +48,8 @@ export class OutboxSender {
           .finally(() => this.#busy.delete(target))
           .then(() => this.send(onDone))
           .then(onDone)
+          // The alarm that stands by since it began looks again.
+          .catch((error: unknown) => this.#log.error("a follow-up failed", { error, instance: target }))
       }
     }
   }

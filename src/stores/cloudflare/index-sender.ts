@@ -3,12 +3,10 @@ import type { Logger } from "../../ports/host.ts"
 import type { IndexChange, IndexShard } from "../../ports/index-shard.ts"
 import type { JournalRow } from "../../ports/journal-store.ts"
 import type { ObjectTables } from "../../ports/object-tables.ts"
+import { Errand } from "./errand.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 200
-const retryMsMax = 60_000
-/** An object that goes while a shard is being told is woken after so long. */
-const netMs = 10_000
 /** An instance that runs is told of after so long: one that ends before is told of once. */
 const gatherMs = 100
 
@@ -26,16 +24,12 @@ export class IndexSender {
   readonly #tables: ObjectTables
   readonly #layout: ShardLayout
   readonly #shard: ShardWriter
-  readonly #now: () => number
-  readonly #log: Logger
+  readonly #errand: Errand
   /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
   readonly #onEnded: (id: string) => Promise<void>
   readonly #later: (run: () => void, ms: number) => void
   readonly #changesOf: IndexNewsOf
-  #isSending = false
   #isGathering = false
-  #failures = 0
-  #nextTryAt: number | undefined
 
   constructor(
     tables: ObjectTables,
@@ -53,56 +47,40 @@ export class IndexSender {
     this.#tables = tables
     this.#layout = layout
     this.#shard = shard
-    this.#now = now
-    this.#log = log
+    this.#errand = new Errand({ now, log, retryMs, failure: "the index was not told" })
   }
 
   /** When the object has to be awake for it; undefined: the index has heard of all. */
   get nextTryAt(): number | undefined {
-    return this.#nextTryAt
+    return this.#errand.nextTryAt
   }
 
   /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
-    if (this.#isSending || (!isRetry && this.#failures > 0)) return
+    if (!this.#errand.mayBegin(isRetry)) return
     const { wanted, removed } = this.#tables.indexNews()
-    if (wanted === undefined && removed === undefined) {
-      this.#nextTryAt = undefined
-      return
-    }
-    this.#nextTryAt ??= this.#now() + netMs
+    if (wanted === undefined && removed === undefined) return this.#errand.restUntil(undefined)
     // Who goes on may soon be elsewhere; who ends or waits is told of at once. An alarm has waited already.
     const isUnderWay = removed === undefined && this.#tables.standing()?.status === "running"
-    if (!isUnderWay || isRetry) return this.#begin(onDone)
+    if (isUnderWay && !isRetry) return this.#gather(onDone)
+    this.#errand.begin(
+      async () => {
+        for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
+        return undefined
+      },
+      () => this.send(onDone),
+      onDone,
+    )
+  }
+
+  #gather(onDone: () => void): void {
+    this.#errand.standBy()
     if (this.#isGathering) return
     this.#isGathering = true
     this.#later(() => {
       this.#isGathering = false
-      if (!this.#isSending && this.#failures === 0 && this.#tables.indexNews().wanted !== undefined) this.#begin(onDone)
+      this.send(onDone, true)
     }, gatherMs)
-  }
-
-  #begin(onDone: () => void): void {
-    this.#isSending = true
-    this.#nextTryAt = this.#now() + netMs
-    void this.#sendAll().finally(() => {
-      this.#isSending = false
-      // What was written since the last look found it under way.
-      this.send(onDone)
-      onDone()
-    })
-  }
-
-  async #sendAll(): Promise<void> {
-    try {
-      for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
-      this.#failures = 0
-      this.#nextTryAt = undefined
-    } catch (error) {
-      const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
-      this.#nextTryAt = this.#now() + waitMs
-      this.#log.warn("an index shard could not be told; trying again", { error, inMs: waitMs })
-    }
   }
 
   async #unindex(): Promise<boolean> {

@@ -2,11 +2,10 @@ import type { Logger } from "../../ports/host.ts"
 import type { ScheduleIndex } from "../../ports/index-shard.ts"
 import type { ObjectNetwork } from "../../ports/object-network.ts"
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/object-schedule.ts"
+import { Errand } from "./errand.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 500
-const retryMsMax = 60_000
-const netMs = 10_000
 const batchMax = 20
 
 export type ScheduleShards = (name: string) => Pick<ScheduleIndex, "scheduleWrite" | "scheduleRemove">
@@ -17,63 +16,45 @@ export class OrderSender {
   readonly #network: ObjectNetwork
   readonly #layout: ShardLayout
   readonly #shard: ScheduleShards
-  readonly #now: () => number
-  readonly #log: Logger
-  #sending: Promise<void> | undefined
-  #failures = 0
-  #nextTryAt: number | undefined
+  readonly #errand: Errand
 
   constructor(tables: ObjectSchedule, network: ObjectNetwork, layout: ShardLayout, shard: ScheduleShards, now: () => number, log: Logger) {
     this.#tables = tables
     this.#network = network
     this.#layout = layout
     this.#shard = shard
-    this.#now = now
-    this.#log = log
+    this.#errand = new Errand({ now, log, retryMs, failure: "what a schedule ordered could not be carried out" })
   }
 
   get nextTryAt(): number | undefined {
-    return this.#nextTryAt
+    return this.#errand.nextTryAt
   }
 
   send(onDone: () => void, isRetry = false): void {
-    if (this.#sending || (!isRetry && this.#failures > 0) || !this.#tables.isThere()) return
-    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) {
-      this.#nextTryAt = undefined
-      return
-    }
-    this.#nextTryAt = this.#now() + netMs
-    this.#sending = this.#sendAll().finally(() => {
-      this.#sending = undefined
-      // What was ordered since the last look found it under way.
-      this.send(onDone)
-      onDone()
-    })
+    if (!this.#tables.isThere() || !this.#errand.mayBegin(isRetry)) return
+    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#errand.restUntil(undefined)
+    this.#errand.begin(
+      () => this.#sendAll(),
+      () => this.send(onDone),
+      onDone,
+    )
   }
 
   /** Resolves when what is ordered is carried out, or has to be tried again. */
-  async settled(): Promise<void> {
-    await this.#sending
+  settled(): Promise<void> {
+    return this.#errand.settled()
   }
 
-  async #sendAll(): Promise<void> {
-    try {
-      for (;;) {
-        const orders = this.#tables.orders(batchMax)
-        for (const { seq, order } of orders) {
-          await this.#carryOut(order)
-          this.#tables.done(seq)
-        }
-        if (orders.length > 0) continue
-        if (!this.#hasNews()) break
-        await this.#index()
+  async #sendAll(): Promise<undefined> {
+    for (;;) {
+      const orders = this.#tables.orders(batchMax)
+      for (const { seq, order } of orders) {
+        await this.#carryOut(order)
+        this.#tables.done(seq)
       }
-      this.#failures = 0
-      this.#nextTryAt = undefined
-    } catch (error) {
-      const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
-      this.#nextTryAt = this.#now() + waitMs
-      this.#log.warn("what a schedule ordered could not be carried out; trying again", { error, inMs: waitMs })
+      if (orders.length > 0) continue
+      if (!this.#hasNews()) return
+      await this.#index()
     }
   }
 

@@ -2,10 +2,10 @@ import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { LimitKey, SlotAnswer, SlotMember } from "../../ports/limit-key.ts"
 import type { ObjectPermits, PermitAsk } from "../../ports/object-permits.ts"
+import { Errand } from "./errand.ts"
 
 const retryMs = 200
-const retryMsMax = 60_000
-/** An object that goes while it asks is woken after so long. */
+/** An object that goes while it takes keys is woken after so long. */
 const netMs = 10_000
 /** Whoever waits is told. Should that be lost, it asks again by itself. */
 const askAgainMs = 60_000
@@ -21,12 +21,8 @@ export class PermitSender {
   readonly #permits: ObjectPermits
   readonly #key: LimitAccess
   readonly #now: () => number
-  readonly #log: Logger
+  readonly #errand: Errand
   #last: Promise<unknown> = Promise.resolve()
-  #isSending = false
-  #isWanted = false
-  #failures = 0
-  #nextTryAt: number | undefined
   /** Calls under way that take keys for an instance that is about to be. */
   #reserving = 0
 
@@ -34,34 +30,29 @@ export class PermitSender {
     this.#permits = permits
     this.#key = key
     this.#now = now
-    this.#log = log
+    this.#errand = new Errand({ now, log, retryMs, failure: "a limit could not be asked" })
   }
 
   get nextTryAt(): number | undefined {
-    return this.#nextTryAt
+    return this.#errand.nextTryAt
   }
 
   /** What the instance wants may have changed, or one of its keys. */
   send(onDone: () => void, isRetry = false): void {
-    if (this.#isSending) {
-      this.#isWanted = true
-      return
-    }
+    if (!this.#errand.mayBegin(isRetry)) return
     const { asks, gives } = this.#permits.work()
-    if (gives.length === 0 && (asks.length === 0 || (!isRetry && this.#nextTryAt !== undefined))) {
-      if (this.#reserving > 0) this.#nextTryAt = this.#now() + netMs
-      else if (asks.length === 0) this.#nextTryAt = undefined
+    // Who waits is told, or asks again in a while.
+    const isWaiting = asks.length > 0 && !isRetry && this.nextTryAt !== undefined
+    if (gives.length === 0 && (asks.length === 0 || isWaiting)) {
+      if (this.#reserving > 0) this.#errand.restUntil(this.#now() + netMs)
+      else if (asks.length === 0) this.#errand.restUntil(undefined)
       return
     }
-    if (!isRetry && this.#failures > 0) return
-    this.#isSending = true
-    this.#nextTryAt = this.#now() + netMs
-    void this.#inTurn(() => this.#sendAll()).finally(() => {
-      this.#isSending = false
-      // What was wanted since the last look found it under way.
-      if (this.#isWanted && this.#failures === 0) this.send(onDone, true)
-      onDone()
-    })
+    this.#errand.begin(
+      () => this.#inTurn(() => this.#sendAll()),
+      () => this.send(onDone, true),
+      onDone,
+    )
   }
 
   /**
@@ -77,7 +68,7 @@ export class PermitSender {
         while (this.#permits.work().gives.length > 0) await this.#giveBack()
         const asks = this.#permits.reserve(member, uses)
         if (asks === undefined) return undefined
-        this.#nextTryAt = this.#now() + netMs
+        this.#errand.restUntil(this.#now() + netMs)
         onWritten()
         try {
           for (const { key, ask } of asks) {
@@ -108,25 +99,16 @@ export class PermitSender {
     return next
   }
 
-  async #sendAll(): Promise<void> {
-    try {
-      for (;;) {
-        this.#isWanted = false
-        await this.#giveBack()
-        const answers = []
-        for (const ask of this.#permits.work().asks) answers.push(await this.#ask(ask))
-        this.#failures = 0
-        const isWaiting = answers.some(({ state }) => state === "waiting")
-        // Who got one slot may wait for the next; who gave one back may want another.
-        const more = this.#permits.work()
-        const isDone = more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#isWanted))
-        this.#nextTryAt = isDone ? this.#restAt(isWaiting) : this.#now() + netMs
-        if (isDone) return
-      }
-    } catch (error) {
-      const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
-      this.#nextTryAt = this.#now() + waitMs
-      this.#log.warn("a limit could not be asked; trying again", { error, inMs: waitMs })
+  async #sendAll(): Promise<number | undefined> {
+    for (;;) {
+      this.#errand.takeCall()
+      await this.#giveBack()
+      const answers = []
+      for (const ask of this.#permits.work().asks) answers.push(await this.#ask(ask))
+      const isWaiting = answers.some(({ state }) => state === "waiting")
+      // Who got one slot may wait for the next; who gave one back may want another.
+      const more = this.#permits.work()
+      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#errand.takeCall()))) return this.#restAt(isWaiting)
     }
   }
 

@@ -43,5 +43,11 @@ export default defineConfig({
       { find: /^perdure\/(\w+)$/, replacement: here("../../src/$1.ts") },
     ],
   },
-  test: { include: ["**/*.test.ts"], exclude: ["**/node_modules/**", ...(long ? [] : ["long/**"])], testTimeout: 120_000 },
+  test: {
+    include: ["**/*.test.ts"],
+    exclude: ["**/node_modules/**", ...(long ? [] : ["long/**"])],
+    testTimeout: 120_000,
+    // Each file has a workerd of its own, and much of their time is waiting: two at a time, also on two cores.
+    maxWorkers: 2,
+  },
 })

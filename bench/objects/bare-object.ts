@@ -1,9 +1,9 @@
 import { DurableObject } from "cloudflare:workers"
 import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { migrate } from "../../src/stores/sqlite/migrate.ts"
-import { objectMigrations } from "../../src/stores/sqlite/object-schema.ts"
-import { objectParts } from "../../src/stores/sqlite/whole-object-schema.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
+import { instanceMigrations } from "../../src/stores/sqlite/object-tables.ts"
+import { objectParts } from "../../src/stores/sqlite/whole-object-schema.ts"
 
 const instanceColumns = "id, incarnation, workflow, version, created_at, updated_at, status, run, run_position"
 const journalColumns = "instance, position, count, run, at, turn, entries"
@@ -15,7 +15,7 @@ export class BareObject extends DurableObject {
 
   async create(rows: readonly JournalRow[], isSynced: boolean): Promise<void> {
     const driver = new ObjectSqlDriver(this.ctx.storage, objectParts)
-    migrate(driver, objectMigrations)
+    migrate(driver, instanceMigrations)
     const at = Date.now()
     driver.prepare(`INSERT INTO perdure_instance (${instanceColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run("bare", "i", "w", "1", at, at, "running", 1, 1)
     await this.append(rows, isSynced)
@@ -26,7 +26,7 @@ export class BareObject extends DurableObject {
     const driver = new ObjectSqlDriver(this.ctx.storage, objectParts)
     const insert = driver.prepare(`INSERT INTO perdure_journal (${journalColumns}) VALUES (1, ?, ?, ?, ?, ?, ?)`)
     for (const { position, count, run, at, turn, entries } of rows) {
-      driver.transaction(() => insert.run(position, count, run, at, turn, entries))
+      insert.run(position, count, run, at, turn, entries)
       if (isSynced) await this.ctx.storage.sync()
     }
   }

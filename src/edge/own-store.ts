@@ -14,7 +14,7 @@ export function openOwnStore(
   { network, tables: own, openDriver }: ObjectSite,
   context: StoreContext,
   flow: InstanceFlow | undefined,
-  edge: Pick<EdgeParts, "own" | "onWritten">,
+  edge: Pick<EdgeParts, "own" | "onWriting" | "onWritten">,
   more: (tables: SqliteTables) => More,
 ): Store {
   const driver = openDriver()

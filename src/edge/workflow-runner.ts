@@ -79,10 +79,9 @@ export function composeWorkflowRunner({
         answersOf: (core) => ({ ...instanceAnswers(core), ...answers?.(core) }),
         log,
         now,
-        openStore: (own, onWritten) => ({
+        openStore: (edge) => ({
           name: "edge",
-          open: async (context) =>
-            openOwnStore(site, context, slots, { own, onWritten }, (local) => ({ transactions: transactions?.(local), changes: changes?.own(local) })),
+          open: async (context) => openOwnStore(site, context, slots, edge, (local) => ({ transactions: transactions?.(local), changes: changes?.own(local) })),
         }),
       })
     const shardDriver = () => new ObjectSqlDriver(storage)

@@ -10,7 +10,7 @@ export interface SqlDriver {
   /** For many rows at once: each is its values in the order of the columns, which costs less than half of an object. */
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][]
   exec(sql: string): void
-  /** Statements that make tables, and their first rows; together, where that costs less. */
+  /** Statements that make tables, and their first rows: all of them or none. Together, where that costs less; it is no news to other drivers. */
   make?(statements: readonly string[]): void
   /** Known without asking, where nobody else writes to the database. */
   hasTable?(name: string): boolean
@@ -18,6 +18,8 @@ export interface SqlDriver {
   recall?<T>(key: string, table: string, read: () => T): T
   /** Runs `fn` in a write transaction: all of it or nothing. */
   transaction<T>(fn: () => T): T
+  /** The same of an `fn` that writes by one statement at most, which is all or nothing by itself; where that costs less. */
+  single?<T>(fn: () => T): T
   /** Runs `fn` as a part of the transaction that is open. Fails where `fn` got that transaction ended. */
   within<T>(fn: () => T): T
   /** Whether no transaction is open: some failures make SQLite roll back by itself. */

@@ -6,6 +6,10 @@ import type { ObjectStorage } from "./platform.ts"
 
 /** An object that goes while code of its instance runs is woken after so long; an alarm that finds it at work only keeps it alive. */
 const watchdogMs = 10_000
+/** Who is in memory, and due so soon that it is still there then, is woken by a timer. The alarm is for an object that has gone all the same: */
+const nearMs = 5_000
+/** it comes so much later, and mostly need not come at all. */
+const spareMs = 500
 
 /**
  * Sets the object's one alarm to the first of all times at which it has to be awake, as the tables tell it: so nothing that was set
@@ -83,7 +87,7 @@ export class AlarmClock {
     if (isAtWork) return { at: now + watchdogMs, isExact: false }
     const at = isOwned ? dueAt : claimableAt
     if (at === undefined) return undefined
-    if (at > now) return { at, isExact: true }
+    if (at > now) return { at: isOwned && at - now <= nearMs ? at + spareMs : at, isExact: true }
     // It is being claimed, or nobody here has the code of its version: then it is not to be tried in a hot loop.
     return { at: lookAgainAt(at, now), isExact: false }
   }

@@ -48,8 +48,16 @@ export interface ObjectSpec {
   readonly options: EngineOptions
   readonly log: Logger
   readonly now?: () => number
-  /** `own`: the id of the object's instance. */
-  openStore(own: () => string | undefined, onWritten: () => void): StoreProvider
+  openStore(site: StoreSite): StoreProvider
+}
+
+/** What the store of an object has to know of it. */
+export interface StoreSite {
+  /** The id of the object's instance. */
+  own(): string | undefined
+  /** Before anything is written of an instance that may be the first. */
+  onWriting(): void
+  onWritten(): void
 }
 
 /** What asks for the slots of the object's instance, and what it has of them. */
@@ -106,7 +114,6 @@ export class InstanceObject {
   async call(id: string, method: InstanceMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
     const isBirth = method === "start" || method === "sendOrStart"
     if (isBirth) this.#requireOwn(id)
-    if (isBirth) this.#prepare()
     if (!this.#adopt(id, isBirth)) throw notFound(id)
     if (isBirth) this.#births++
     try {
@@ -159,7 +166,6 @@ export class InstanceObject {
   /** An instance that another one starts. */
   async create(turn: Turn): Promise<TurnOutcome> {
     this.#requireOwn(turn.instance)
-    this.#prepare()
     if (!this.#adopt(turn.instance, true)) return "lost"
     this.#births++
     try {
@@ -235,13 +241,16 @@ export class InstanceObject {
 
   /** False: the object has another instance, or none and `isBirth` does not say that there will be one. */
   #adopt(id: string, isBirth = false): boolean {
-    if (!this.#tables.isThere()) return false
     const unborn = this.#births > 0 ? this.#id : undefined
-    this.#id = this.#tables.standing()?.id ?? (isBirth ? id : unborn)
+    const born = this.#tables.isThere() ? this.#tables.standing()?.id : undefined
+    this.#id = born ?? (isBirth ? id : unborn)
     return this.#id === id
   }
 
-  /** The alarm comes first: the platform makes a table for it, and what was parsed before would have to be parsed again. */
+  /**
+   * In the same breath as the first turn, so that all of it is one write of the object. The alarm comes first: the platform makes a table for it,
+   * and what was parsed before would have to be parsed again.
+   */
   #prepare(): void {
     if (!this.#tables.isThere()) this.#clock.rearmSoon()
     this.#tables.prepare()
@@ -267,10 +276,7 @@ export class InstanceObject {
 
   async #openEngine(): Promise<ObjectEngine> {
     const { workflows, options, features } = this.#spec
-    const store = this.#spec.openStore(
-      () => this.#id,
-      () => this.#afterWrite(),
-    )
+    const store = this.#spec.openStore({ own: () => this.#id, onWriting: () => this.#prepare(), onWritten: () => this.#afterWrite() })
     const core = await openObjectCore({ host: this.#host, store, workflows, options, features })
     const answers = this.#spec.answersOf(core)
     await core.begin()

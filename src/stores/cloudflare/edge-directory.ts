@@ -39,10 +39,12 @@ export class EdgeDirectory implements Directory {
     const { instance: id, incarnation } = create
     const unique = create.create?.flow?.unique ?? []
     const deliver = () => {
+      this.#parts.onWriting?.()
       this.#parts.last.turn = undefined
       return this.#local.deliverOrCreate(message, create)
     }
     const isThere = async () => (await this.#local.get(id)) !== undefined
+    if (keys && unique.length > 0) this.#parts.onWriting?.()
     if (keys && unique.length > 0 && !(await isThere())) {
       const delivery = await keys.withKeys({ id, incarnation }, unique, deliver, onWritten)
       if (delivery !== undefined) return delivery

@@ -1,6 +1,7 @@
 import { isTerminal } from "../../core/status.ts"
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import { appendsOnly } from "../plain-turn.ts"
 import type { SharedParts } from "./edge-store.ts"
 
 /** The journal of the object's own instance; those of others are read, and begun, where they are. */
@@ -47,13 +48,16 @@ export class EdgeJournal implements JournalStore {
     const [first] = turns
     // The committer sends what is elsewhere on its own.
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
-    const unique = first === undefined ? [] : await this.#lackingKeys(first)
+    const isPlain = turns.every(appendsOnly)
+    const unique = first === undefined || isPlain ? [] : await this.#lackingKeys(first)
+    if (first?.create !== undefined) this.#parts.onWriting?.()
     if (turns.some(({ state }) => state && isTerminal(state.status))) this.#isUnderWayHere = false
     if (first !== undefined && unique.length > 0 && this.#parts.keys) return this.#commitWithKeys(first, turns, unique)
     this.#parts.last.turn = undefined
     const outcomes = await this.#local.commit(turns)
     if (outcomes.at(-1) === "committed") this.#parts.last.turn = turns.at(-1)
-    this.#parts.onWritten()
+    // Nobody else is to hear of the others, and the object has to be awake as before.
+    if (!isPlain) this.#parts.onWritten()
     return outcomes
   }
 

@@ -16,18 +16,19 @@ export function migrate(driver: SqlDriver, steps: readonly Migration[], table = 
   const before = versionOf(driver, table)
   refuseTooNew(before, newest)
   if (before.version >= newest) return
+  const compatible = steps.at(-1)?.compatible ?? 0
+  const statementsFrom = (version: number) => [
+    ...(version === 0 ? [`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`] : [`DELETE FROM ${table}`]),
+    ...steps.filter((step) => step.version > version).flatMap((step) => step.statements),
+    `INSERT INTO ${table} (version, compatible) VALUES (${newest}, ${compatible})`,
+  ]
+  if (driver.make) {
+    driver.make(statementsFrom(before.version))
+    return void recalled(driver, table, table, () => ({ version: newest, compatible }))
+  }
   driver.transaction(() => {
     // Another process may have been first.
-    const { version } = driver.make ? before : versionOf(driver, table)
-    const statements = [
-      ...(version === 0 ? [`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`] : [`DELETE FROM ${table}`]),
-      ...steps.filter((step) => step.version > version).flatMap((step) => step.statements),
-      `INSERT INTO ${table} (version, compatible) VALUES (${newest}, ${steps.at(-1)?.compatible ?? 0})`,
-    ]
-    if (driver.make) {
-      driver.make(statements)
-      recalled(driver, table, table, () => ({ version: newest, compatible: steps.at(-1)?.compatible ?? 0 }))
-    } else for (const statement of statements) driver.exec(statement)
+    for (const statement of statementsFrom(versionOf(driver, table).version)) driver.exec(statement)
   })
 }
 

@@ -1,7 +1,7 @@
 import type { StoreContext, StoreRole } from "../../ports/store.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { closedStore } from "../closed-store.ts"
-import { migrate } from "./migrate.ts"
+import { migrate, versionOf } from "./migrate.ts"
 import { objectMigrations } from "./object-schema.ts"
 import type { ObjectSqlDriver } from "./object-sql-driver.ts"
 import { SmallDueTable } from "./small-due-table.ts"
@@ -18,10 +18,10 @@ export class ObjectDatabase {
   #role: StoreRole = "client"
   readonly #listening = new Set<() => void>()
 
-  /** `outlet`: other instances are elsewhere. */
+  /** `outlet`: other instances are elsewhere, and who has it makes the tables before the first turn. */
   constructor(driver: ObjectSqlDriver, { now, role }: Pick<StoreContext, "now" | "role">, flow: TurnFlow, outlet?: TurnOutlet) {
     this.#driver = driver
-    migrate(driver, objectMigrations)
+    if (outlet === undefined || versionOf(driver).version > 0) migrate(driver, objectMigrations)
     this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver), outlet })
     this.journal = new SqliteJournalStore(this.tables)
     this.#mayWork = role === "worker"

@@ -2,7 +2,7 @@ import type { SqlDriver } from "../../ports/sql-driver.ts"
 
 /** A statement, as far as the memory of a database needs to know it. Empty: no table of ours, or it cannot be told. */
 export interface StatementShape {
-  /** The table without rows of which it finds nothing and does nothing; not told of functions and subqueries before FROM. */
+  /** The table without rows of which it finds nothing and changes nothing; not told of functions and subqueries before FROM. */
   readonly reads: string
   /** The table that it adds rows to. */
   readonly fills: string
@@ -14,6 +14,8 @@ export interface StatementShape {
   readonly isDefinition: boolean
   /** It inserts one row, or none. */
   readonly isInsertOfOne: boolean
+  /** It may end the transaction that it is in. */
+  readonly isRollback: boolean
 }
 
 /**
@@ -80,7 +82,7 @@ const shapes = new Map<string, StatementShape>()
 export function shapeOf(sql: string): StatementShape {
   const known = shapes.get(sql)
   if (known) return known
-  const reads = /\bUNION\b/.test(sql) ? undefined : /^\s*(?:SELECT [^()]*? FROM|DELETE FROM) (perdure_\w+)/.exec(sql)?.[1]
+  const reads = /\bUNION\b/.test(sql) ? undefined : /^\s*(?:SELECT [^()]*? FROM|DELETE FROM|UPDATE) (perdure_\w+)/.exec(sql)?.[1]
   const fills = /\bINTO\s+(perdure_\w+)/i.exec(sql)?.[1]
   const writes = fills ?? /^\s*(?:UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(perdure_\w+)/i.exec(sql)?.[1]
   const shape = {
@@ -90,6 +92,7 @@ export function shapeOf(sql: string): StatementShape {
     isOnLimits: writes === "perdure_instance" && /\b(?:limits|uniques)\b/.test(sql),
     isDefinition: /^\s*(?:CREATE|DROP|ALTER)\b/i.test(sql),
     isInsertOfOne: /^\s*INSERT INTO \w+ \([\w, ]*\) VALUES \([?, ]*\) ON CONFLICT (?:\(\w+\) )?DO NOTHING$/.test(sql),
+    isRollback: /\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql),
   }
   // Those of the store; a user's are any number.
   if (shapes.size < 500) shapes.set(sql, shape)

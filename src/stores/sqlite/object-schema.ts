@@ -50,6 +50,9 @@ export const objectMigrations: readonly Migration[] = [
   },
 ]
 
+/** The tables that come with the migrations, all at once. */
+export const firstTables: ReadonlySet<string> = new Set(["perdure_instance", "perdure_journal"])
+
 /** What makes the tables of an instance that are not there from the beginning. */
 const { perdure_journal: _, ...later } = instanceTables
 

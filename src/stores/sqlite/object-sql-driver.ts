@@ -1,7 +1,8 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { closedStore } from "../closed-store.ts"
-import { madeBy, ObjectMemory, shapeOf } from "./object-memory.ts"
+import { madeBy, ObjectMemory, shapeOf, type StatementShape } from "./object-memory.ts"
+import { firstTables } from "./object-schema.ts"
 import { objectSqlFailure } from "./object-sql-failure.ts"
 import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } from "./object-storage.ts"
 
@@ -31,8 +32,9 @@ export class ObjectSqlDriver implements SqlDriver {
 
   prepare(sql: string): SqlStatement {
     this.#requireOpen()
-    refuseRollback(sql)
-    return new ObjectSqlStatement(sql, this.execute)
+    const shape = shapeOf(sql)
+    if (shape.isRollback) throw rollsBack(sql)
+    return new ObjectSqlStatement(sql, shape, this)
   }
 
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][] {
@@ -51,7 +53,7 @@ export class ObjectSqlDriver implements SqlDriver {
   make(statements: readonly string[]): void {
     this.#requireOpen()
     try {
-      this.#storage.sql.exec(statements.join(";\n"))
+      this.#transact(() => this.#storage.sql.exec(statements.join(";\n")))
     } catch (error) {
       throw objectSqlFailure(error)
     }
@@ -68,7 +70,16 @@ export class ObjectSqlDriver implements SqlDriver {
 
   transaction<T>(fn: () => T): T {
     this.#requireOpen()
-    const result = this.#transact(fn)
+    return this.#told(this.#transact(fn))
+  }
+
+  /** The object gathers what is written before the next await anyway. */
+  single<T>(fn: () => T): T {
+    this.#requireOpen()
+    return this.#told(fn())
+  }
+
+  #told<T>(result: T): T {
     this.#own++
     this.#writers.count++
     for (const tell of this.#writers.listeners) tell(this)
@@ -111,9 +122,8 @@ export class ObjectSqlDriver implements SqlDriver {
     return this.#closed
   }
 
-  readonly execute = (sql: string, values: readonly SqlValue[]): ObjectSqlCursor => {
+  execute(sql: string, values: readonly SqlValue[], shape: StatementShape = shapeOf(sql)): ObjectSqlCursor {
     this.#requireOpen()
-    const shape = shapeOf(sql)
     if (shape.reads !== "" && this.#hasNone(shape.reads)) return noRows
     if (shape.writes !== "") this.#require(shape.writes)
     const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
@@ -126,14 +136,15 @@ export class ObjectSqlDriver implements SqlDriver {
       const statements = this.#parts(name)
       if (statements.length === 0) throw objectSqlFailure(error)
       this.make(statements)
-      return this.execute(sql, values)
+      return this.execute(sql, values, shape)
     }
   }
 
   /** What is only read need not be there for that, unless it begins with something in it. */
   #hasNone(table: string): boolean {
     const { memory } = this.#writers
-    return memory.isEmpty(table) || (this.#makes && !memory.has(table, this.#look) && this.#parts(table).length === 1)
+    if (memory.isEmpty(table)) return true
+    return this.#makes && !memory.has(table, this.#look) && (firstTables.has(table) || this.#parts(table).length === 1)
   }
 
   #require(table: string): void {
@@ -181,21 +192,39 @@ export class ObjectSqlDriver implements SqlDriver {
 
 class ObjectSqlStatement implements SqlStatement {
   readonly #sql: string
-  readonly #execute: ObjectSqlDriver["execute"]
+  readonly #shape: StatementShape
+  readonly #driver: ObjectSqlDriver
 
-  constructor(sql: string, execute: ObjectSqlDriver["execute"]) {
+  constructor(sql: string, shape: StatementShape, driver: ObjectSqlDriver) {
     this.#sql = sql
-    this.#execute = execute
+    this.#shape = shape
+    this.#driver = driver
   }
 
+  /** Asks only for what is wanted, so it is to be read before the next statement. */
   run(...values: SqlValue[]): SqlChanges {
-    const { rowsWritten } = this.#execute(this.#sql, values)
-    return new ObjectSqlChanges(rowsWritten, this.#execute, shapeOf(this.#sql).isInsertOfOne)
+    const { isInsertOfOne } = this.#shape
+    const { rowsWritten } = this.#driver.execute(this.#sql, values, this.#shape)
+    const ask = (sql: string) => this.#ask(sql)
+    return {
+      get changes() {
+        if (rowsWritten === 0) return 0
+        return isInsertOfOne && rowsWritten > 1 ? 1 : ask(changes)
+      },
+      get lastInsertRowid() {
+        return ask("SELECT last_insert_rowid()")
+      },
+    }
   }
 
+  /** A single row written may be the one in which SQLite keeps the last number of an AUTOINCREMENT, also where nothing was inserted. */
   write(...values: SqlValue[]): boolean {
-    const { rowsWritten } = this.#execute(this.#sql, values)
-    return rowsWritten === 1 ? new ObjectSqlChanges(rowsWritten, this.#execute, false).changes > 0 : rowsWritten > 0
+    const { rowsWritten } = this.#driver.execute(this.#sql, values, this.#shape)
+    return rowsWritten === 1 ? this.#ask(changes) > 0 : rowsWritten > 0
+  }
+
+  #ask(sql: string): number {
+    return Number(this.#driver.execute(sql, []).raw().toArray()[0]?.[0])
   }
 
   /** Reads to the end: a cursor that is left open keeps the statement from being used again. */
@@ -204,36 +233,11 @@ class ObjectSqlStatement implements SqlStatement {
   }
 
   all(...values: SqlValue[]): SqlRow[] {
-    return this.#execute(this.#sql, values).toArray().map(toRow)
+    return this.#driver.execute(this.#sql, values, this.#shape).toArray().map(toRow)
   }
 }
 
-/** Asks only for what is wanted, so it is to be read before the next statement. */
-class ObjectSqlChanges implements SqlChanges {
-  readonly #rowsWritten: number
-  readonly #execute: ObjectSqlDriver["execute"]
-  readonly #isOneAtMost: boolean
-
-  constructor(rowsWritten: number, execute: ObjectSqlDriver["execute"], isOneAtMost: boolean) {
-    this.#rowsWritten = rowsWritten
-    this.#execute = execute
-    this.#isOneAtMost = isOneAtMost
-  }
-
-  /** A single row written may be the one in which SQLite keeps the last number of an AUTOINCREMENT, also where nothing was inserted. */
-  get changes(): number {
-    if (this.#rowsWritten === 0) return 0
-    return this.#isOneAtMost && this.#rowsWritten > 1 ? 1 : this.#ask("SELECT changes()")
-  }
-
-  get lastInsertRowid(): number {
-    return this.#ask("SELECT last_insert_rowid()")
-  }
-
-  #ask(sql: string): number {
-    return Number(this.#execute(sql, []).raw().toArray()[0]?.[0])
-  }
-}
+const changes = "SELECT changes()"
 
 /** Drivers of one object are rarely more than one, and then they must know of each other. */
 interface Writers {
@@ -262,9 +266,8 @@ const noRows: ObjectSqlCursor = { toArray: () => [], raw: () => ({ toArray: () =
 
 const tablesThere = `SELECT name FROM sqlite_master WHERE type = 'table'`
 
-function refuseRollback(sql: string): void {
-  if (!/\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql)) return
-  throw new PerdureError("SQL_REFUSED", "OR ROLLBACK and RAISE(ROLLBACK) break the storage of a Durable Object; use OR ABORT, and throw an error", {
+function rollsBack(sql: string): PerdureError {
+  return new PerdureError("SQL_REFUSED", "OR ROLLBACK and RAISE(ROLLBACK) break the storage; use OR ABORT, and throw", {
     details: { sql },
   })
 }

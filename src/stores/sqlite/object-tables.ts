@@ -9,16 +9,16 @@ import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { toText } from "../odd-text.ts"
 import { InboxTable } from "./inbox-table.ts"
-import { toInstanceRow } from "./instance-row.ts"
 import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
 import { laterTables, objectMigrations } from "./object-schema.ts"
 import { recalled } from "./object-memory.ts"
 import { ObjectRecord } from "./object-record.ts"
-import { onlyInstance } from "./only-instance.ts"
+import { onlyInstance, onlyInstanceRow } from "./only-instance.ts"
 import type { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, text } from "./sql-columns.ts"
 import { TurnsForIndex } from "./turns-for-index.ts"
+import { WrittenRow } from "./written-row.ts"
 
 /**
  *   object    one row: how far the index has heard, and what it is still to hear
@@ -38,7 +38,7 @@ export function objectTableParts(more: Readonly<Record<string, readonly string[]
 }
 
 /** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
-const instanceMigrations = objectMigrations.map((step, index) =>
+export const instanceMigrations = objectMigrations.map((step, index) =>
   index === 0 ? { ...step, statements: [...step.statements, ...Object.values(ObjectRecord.parts).flat()] } : step,
 )
 
@@ -53,8 +53,10 @@ export class SqliteObjectTables implements ObjectTables {
   #isPrepared = false
   /** What the index shows, as of the last turn that this object wrote. */
   #shown: string | undefined
-  #hasOutgoing: boolean | undefined
-  #keptUntil: number | undefined | null = null
+  /** Undefined: to be looked up. Without tables there is none. */
+  #hasOutgoing: boolean | undefined = false
+  /** Null: to be looked up. */
+  #keptUntil: number | undefined | null
   #inboxTable: InboxTable | undefined
   #outboxTable: OutboxTable | undefined
   readonly #newOutbox: ((driver: SqlDriver) => OutboxTable) | undefined
@@ -69,6 +71,8 @@ export class SqliteObjectTables implements ObjectTables {
       this.#noteForIndex(turn)
       const standing = standingAfter(turn)
       if (standing) recalled(this.#driver, "standing", "perdure_instance", () => standing)
+      const row = this.#writtenRow.after(turn)
+      if (row) onlyInstanceRow(this.#driver, row)
     },
   }
 
@@ -95,8 +99,8 @@ export class SqliteObjectTables implements ObjectTables {
     if (this.#isPrepared) return
     migrate(this.#driver, instanceMigrations)
     const has = (name: string) => this.#driver.hasTable?.(name) !== false
-    if (!has("perdure_outbox") || this.#newOutbox === undefined) this.#hasOutgoing = false
-    if (!has("perdure_refused")) this.#keptUntil = undefined
+    if (has("perdure_outbox") && this.#newOutbox) this.#hasOutgoing = undefined
+    if (has("perdure_refused")) this.#keptUntil = null
     this.#isThere = true
     this.#isPrepared = true
   }
@@ -106,8 +110,8 @@ export class SqliteObjectTables implements ObjectTables {
     this.#isThere = false
     this.#isPrepared = false
     this.#shown = undefined
-    this.#hasOutgoing = undefined
-    this.#keptUntil = null
+    this.#hasOutgoing = false
+    this.#keptUntil = undefined
   }
 
   get #outbox(): OutboxTable {
@@ -214,9 +218,8 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   indexCopy(from: number): IndexCopy | undefined {
-    const found = onlyInstance(this.#driver)
-    if (found === undefined) return undefined
-    const row = toInstanceRow(found)
+    const row = onlyInstanceRow(this.#driver)
+    if (row === undefined) return undefined
     const written = this.#turns.since(from)
     if (written) return { row, ...written }
     const rows = new JournalTable(this.#driver).read(row.id, from)
@@ -243,6 +246,10 @@ export class SqliteObjectTables implements ObjectTables {
   /** Where a transaction failed, they are not what was written. */
   get #turns(): TurnsForIndex {
     return recalled(this.#driver, "turns", "", () => new TurnsForIndex())
+  }
+
+  get #writtenRow(): WrittenRow {
+    return recalled(this.#driver, "written", "", () => new WrittenRow())
   }
 
   /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */

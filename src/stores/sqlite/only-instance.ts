@@ -1,5 +1,6 @@
+import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
-import { instanceColumns } from "./instance-row.ts"
+import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { recalled } from "./object-memory.ts"
 
 const read = `SELECT ${instanceColumns}, i.claimable_at, i.mail_at FROM perdure_instance i LIMIT 1`
@@ -7,4 +8,12 @@ const read = `SELECT ${instanceColumns}, i.claimable_at, i.mail_at FROM perdure_
 /** The one instance of an object, or one of several. Whoever wants to know anything of it shares one statement, and what it gave. */
 export function onlyInstance(driver: SqlDriver): SqlRow | undefined {
   return recalled(driver, "instance", "perdure_instance", () => driver.prepare(read).get())
+}
+
+/** The same as the engine knows it. `written`: it was just written so. */
+export function onlyInstanceRow(driver: SqlDriver, written?: InstanceRow): InstanceRow | undefined {
+  return recalled(driver, "row", "perdure_instance", () => {
+    const row = written === undefined ? onlyInstance(driver) : undefined
+    return row === undefined ? written : toInstanceRow(row)
+  })
 }

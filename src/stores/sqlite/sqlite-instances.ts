@@ -5,7 +5,7 @@ import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
-import { onlyInstance } from "./only-instance.ts"
+import { onlyInstanceRow } from "./only-instance.ts"
 import { toText } from "../odd-text.ts"
 import { text } from "./sql-columns.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
@@ -58,8 +58,9 @@ export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCr
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
-    const only = this.#driver.isSmall === true ? onlyInstance(this.#driver) : undefined
-    const row = only?.["id"] === toText(id) ? only : this.#get.get(toText(id))
+    const only = this.#driver.isSmall === true ? onlyInstanceRow(this.#driver) : undefined
+    if (only?.id === id) return only
+    const row = this.#get.get(toText(id))
     return row === undefined ? undefined : toInstanceRow(row)
   }
 

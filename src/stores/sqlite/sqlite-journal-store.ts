@@ -1,5 +1,5 @@
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { SqlRow } from "../../ports/sql-driver.ts"
+import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { ClaimTable } from "./claim-table.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { lineOf } from "../turn-line.ts"
@@ -12,6 +12,7 @@ import type { TurnFlow } from "./turn-flow.ts"
 
 /** The methods are `async` so that whatever the driver throws is a rejection; the work itself is synchronous. */
 export class SqliteJournalStore implements JournalStore {
+  readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #claims: ClaimTable
   readonly #journal: JournalTable
@@ -19,7 +20,8 @@ export class SqliteJournalStore implements JournalStore {
   readonly #turns: SqliteTurns
   readonly #flow: TurnFlow
 
-  constructor({ now, claims, journal, inbox, turns, flow }: SqliteTables) {
+  constructor({ driver, now, claims, journal, inbox, turns, flow }: SqliteTables) {
+    this.#driver = driver
     this.#now = now
     this.#claims = claims
     this.#journal = journal
@@ -101,12 +103,15 @@ export class SqliteJournalStore implements JournalStore {
   }
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
-    if (turns.length === 0) return []
+    const [first] = turns
+    if (first === undefined) return []
+    const write = () => {
+      this.#turns.begin()
+      return this.#write(turns)
+    }
     try {
-      return this.#flow.transaction(() => {
-        this.#turns.begin()
-        return this.#write(turns)
-      })
+      const isSingle = turns.length === 1 && this.#turns.isOneRow(first)
+      return isSingle && this.#driver.single ? this.#driver.single(write) : this.#flow.transaction(write)
     } catch (error) {
       this.#turns.forget()
       throw error

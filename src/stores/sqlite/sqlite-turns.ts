@@ -8,7 +8,9 @@ import { InstanceNotes } from "./instance-notes.ts"
 import { stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../odd-text.ts"
+import { appendsOnly } from "../plain-turn.ts"
 import { integer, text } from "./sql-columns.ts"
+import { inlineTextMax } from "./text-chunks.ts"
 import type { TurnFlow } from "./turn-flow.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
@@ -74,6 +76,11 @@ export class SqliteTurns {
   #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
     if (!hasLimits) return void this.#setState.run(...stateValues(state), at, key)
     this.#flow.settle(key, state, () => void this.#setStateAndDeadline.run(...stateValues(state), at, state.deadlineAt ?? null, key))
+  }
+
+  /** One statement writes all of it. */
+  isOneRow(turn: Turn): boolean {
+    return turn.entries.length <= inlineTextMax && (turn.blobs === undefined || turn.blobs.length === 0) && appendsOnly(turn)
   }
 
   /** To be called first in a transaction with turns in it. */

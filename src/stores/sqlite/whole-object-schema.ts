@@ -1,11 +1,10 @@
+import { firstTables } from "./object-schema.ts"
 import { migrations } from "./schema.ts"
 
 /** What makes any table or index of a file in the database of an object, where it is not there from the beginning. */
 export function objectParts(name: string): readonly string[] {
-  return fromTheBeginning.has(name) ? [] : statementsOf(name)
+  return firstTables.has(name) ? [] : statementsOf(name)
 }
-
-const fromTheBeginning = new Set(["perdure_instance", "perdure_journal"])
 
 function all(): readonly string[] {
   return migrations.flatMap(({ statements }) => statements)

@@ -6,11 +6,13 @@ import { toText } from "../../odd-text.ts"
 import { toQueue } from "../instance-row.ts"
 import { integer, text } from "../sql-columns.ts"
 
-const columns = "seq, instance, incarnation, position, run, at, type, workflow, version, queue, data"
+const valueColumns = "instance, incarnation, position, run, at, type, workflow, version, queue, data"
+const columns = `seq, ${valueColumns}`
 
 /** What happened to the instances of a shard. One object writes, so the order of numbers is that of commits: none appears behind one that was read. */
 export class ShardChanges {
   readonly #append: SqlStatement
+  readonly #appendTwo: SqlStatement
   readonly #remove: SqlStatement
   readonly #ofAll: SqlStatement
   readonly #ofOne: SqlStatement
@@ -19,9 +21,14 @@ export class ShardChanges {
 
   constructor(driver: SqlDriver) {
     this.#append = driver.prepare(
-      `INSERT INTO perdure_index_change (instance, incarnation, position, run, at, type, workflow, version, queue, data)
+      `INSERT INTO perdure_index_change (${valueColumns})
       SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM perdure_index_change WHERE incarnation = ? AND position >= ?)`,
     )
+    const values = `(${valueColumns
+      .split(", ")
+      .map(() => "?")
+      .join(", ")})`
+    this.#appendTwo = driver.prepare(`INSERT INTO perdure_index_change (${valueColumns}) VALUES ${values}, ${values} ON CONFLICT DO NOTHING`)
     this.#remove = driver.prepare(`DELETE FROM perdure_index_change WHERE incarnation = ?`)
     this.#ofAll = driver.prepare(`SELECT ${columns} FROM perdure_index_change WHERE seq > ? ORDER BY seq LIMIT ?`)
     this.#ofOne = driver.prepare(`SELECT ${columns} FROM perdure_index_change WHERE instance = ? AND seq > ? ORDER BY seq LIMIT ?`)
@@ -31,12 +38,13 @@ export class ShardChanges {
   }
 
   /** Those that are there already, and those behind a later one, are passed over: what is sent again after an unknown outcome begins with what is known. */
-  append({ row, changes }: IndexUpdate): void {
+  append({ row, changes }: IndexUpdate, isNew: boolean): void {
     const incarnation = toText(row.incarnation)
-    for (const { position, run, at, type, data } of changes) {
-      const identity = [toText(row.id), incarnation, position, run, at, type] as const
-      this.#append.run(...identity, toText(row.workflow), toText(row.version), toQueue(row.queue), JSON.stringify(data), incarnation, position)
-    }
+    const workflow = [toText(row.workflow), toText(row.version), toQueue(row.queue)] as const
+    const rows = changes.map(({ position, run, at, type, data }) => [toText(row.id), incarnation, position, run, at, type, ...workflow, JSON.stringify(data)])
+    // That of one that ends soon: its beginning and its end.
+    if (isNew && rows.length === 2) return void this.#appendTwo.run(...rows.flat())
+    rows.forEach((values, at) => this.#append.run(...values, incarnation, changes[at]?.position ?? 0))
   }
 
   remove(incarnation: string): void {

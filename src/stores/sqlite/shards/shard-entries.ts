@@ -37,16 +37,16 @@ export class ShardEntries {
     this.#forget = driver.prepare(`DELETE FROM perdure_index_gone WHERE at < ?`)
   }
 
-  /** False: the incarnation is gone, and nothing of it is taken in any more. */
-  write({ row, revision }: IndexUpdate): boolean {
+  /** `refused`: the incarnation is gone, and nothing of it is taken in any more. `new`: nothing was ever known of it. */
+  write({ row, revision }: IndexUpdate): "new" | "known" | "refused" {
     const { id, incarnation, createdAt } = row
     const gone = this.#gone.get(toText(id), toText(incarnation))
-    if (gone !== undefined && revision <= (optionalInteger(gone, "revision") ?? Infinity)) return false
+    if (gone !== undefined && revision <= (optionalInteger(gone, "revision") ?? Infinity)) return "refused"
     const before = this.#find.get(toText(id))
     if (before !== undefined && text(before, "incarnation") !== incarnation) {
       // An id is free again only when the removal of whoever had it is known here: the one that is there is the younger one.
-      if (createdAt <= integer(before, "created_at")) return false
-    } else if (before !== undefined && revision <= integer(before, "revision")) return true
+      if (createdAt <= integer(before, "created_at")) return "refused"
+    } else if (before !== undefined && revision <= integer(before, "revision")) return "known"
     if (before !== undefined) this.#removeTags(id, before)
     const { owner: _, ...copy } = row
     this.#write.run(
@@ -61,7 +61,7 @@ export class ShardEntries {
       JSON.stringify(copy),
     )
     for (const tag of row.tags) this.#tag.run(toText(tag), createdAt, toText(id))
-    return true
+    return before === undefined && gone === undefined ? "new" : "known"
   }
 
   remove({ id, incarnation, movedAt }: IndexRemoval, now: number): void {

@@ -43,7 +43,10 @@ export class SqliteIndexShard implements IndexShard {
 
   async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
     this.#driver.transaction(() => {
-      for (const update of updates) if (this.#entries.write(update)) this.#changes?.append(update)
+      for (const update of updates) {
+        const entry = this.#entries.write(update)
+        if (entry !== "refused") this.#changes?.append(update, entry === "new")
+      }
     })
   }
 

@@ -16,8 +16,11 @@ const alias = [
   { find: /^perdure\/testing$/, replacement: source("./src/testing.ts") },
 ]
 
-/** These share one server. */
+/** These have a server, or several. */
 const onPostgres = "src/stores/postgres/**/*.test.ts"
+
+/** Of which each runs test files; half of the time of a test goes by in its server. */
+const postgresServers = process.env["DATABASE_URL"]?.split(" ").length ?? 2
 
 const chaos = "test/crash/postgres/chaos/*.test.ts"
 
@@ -30,6 +33,8 @@ interface ProjectTests {
   /** Where hooks start and stop servers. */
   hookTimeout?: number
   globalSetup?: string
+  /** Files at a time; default: one less than there are processors. */
+  maxWorkers?: number
 }
 
 const project = (name: string, test: ProjectTests) => ({
@@ -51,6 +56,7 @@ export default defineConfig({
         testTimeout: long ? 3_600_000 : 300_000,
         hookTimeout: 60_000,
         globalSetup: "tools/postgres/vitest-setup.ts",
+        maxWorkers: postgresServers,
       }),
       project("simulation", { include: ["test/simulation/**/*.test.ts"], testTimeout: long ? 3_600_000 : 300_000 }),
       project("journals", { include: ["test/journals/**/*.test.ts"] }),

@@ -3,11 +3,18 @@ import { isNested } from "../core/step-id.ts"
 
 /**
  * The places of a worker for attempts that run at the same time. Who finds none waits in line: those that go on after what they
- * asked for inside their step, then by priority, then in the order of arrival. An attempt that waits for what is inside its step
- * has no place meanwhile, so that whatever it waits for can have it.
+ * asked for inside their step, then by priority. Of one priority every second place is for whoever came first, and the others are for whose
+ * instance is the oldest. By arrival alone all instances would get on in step, be done at the same late moment, and leave the worker with nothing
+ * begun; by age alone the young might wait for ever. An attempt that waits for what is inside its step has no place meanwhile, so that
+ * whatever it waits for can have it.
  */
 export class StepLine {
-  readonly #line = new MinHeap<Waiting>(goesBefore)
+  readonly #goingOn: Waiting[] = []
+  /** Both hold all who wait for their first place, and some who do not any more. */
+  #byArrival = new MinHeap(cameBefore)
+  #byAge = new MinHeap(isOlder)
+  #isAgesTurn = false
+  readonly #beginners = new Set<Waiting>()
   #free: number
   #order = 0
   #isClosed = false
@@ -29,8 +36,6 @@ export class StepLine {
     return this.#running
   }
 
-  readonly #beginners = new Set<Waiting>()
-
   /** How many wait for their first place. */
   get waiting(): number {
     return this.#beginners.size
@@ -42,8 +47,9 @@ export class StepLine {
     return false
   }
 
-  place(priority: number, of: PlaceOwner): Place {
-    return new Place(this, priority, of)
+  /** `bornAt`: when the instance was created. */
+  place(priority: number, bornAt: number, of: PlaceOwner): Place {
+    return new Place(this, priority, bornAt, of)
   }
 
   /** Nobody begins any more; those that have begun go on, with what is inside them. */
@@ -52,11 +58,25 @@ export class StepLine {
   }
 
   enter(place: Place, goesOn: boolean, call: () => void): Waiting {
-    const waiting: Waiting = { place, priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
-    if (!goesOn) this.#beginners.add(waiting)
-    this.#line.push(waiting)
+    const waiting: Waiting = { place, order: this.#order++, goesOn, call }
+    if (goesOn) this.#goingOn.push(waiting)
+    else this.#line(waiting)
     this.#callNext()
     return waiting
+  }
+
+  #line(waiting: Waiting): void {
+    this.#beginners.add(waiting)
+    this.#byArrival.push(waiting)
+    this.#byAge.push(waiting)
+    // One that is called out of turn stays in the other heap until it is its first, which may never be.
+    if (this.#byAge.size + this.#byArrival.size < 4 * this.#beginners.size + 64) return
+    this.#byArrival = new MinHeap(cameBefore)
+    this.#byAge = new MinHeap(isOlder)
+    for (const beginner of this.#beginners) {
+      this.#byArrival.push(beginner)
+      this.#byAge.push(beginner)
+    }
   }
 
   /** It does not wait any more. */
@@ -74,7 +94,7 @@ export class StepLine {
 
   #callNext(): void {
     while (this.#free > 0) {
-      const next = this.#line.pop()
+      const next = this.#goingOn.shift() ?? this.#nextBeginner()
       if (next === undefined) return
       const { call } = next
       // One that may not begin any more still counts among those that wait.
@@ -82,15 +102,23 @@ export class StepLine {
       this.drop(next)
       this.#free--
       this.#running++
-      if (!next.goesOn) this.#left--
+      if (!next.goesOn) {
+        this.#left--
+        this.#isAgesTurn = !this.#isAgesTurn
+      }
       call()
     }
+  }
+
+  #nextBeginner(): Waiting | undefined {
+    return this.#isAgesTurn ? (this.#byAge.pop() ?? this.#byArrival.pop()) : (this.#byArrival.pop() ?? this.#byAge.pop())
   }
 }
 
 /** One attempt's place, or its wait for one. */
 export class Place {
   readonly priority: number
+  readonly bornAt: number
   readonly of: PlaceOwner
   readonly #line: StepLine
   #has = false
@@ -100,10 +128,11 @@ export class Place {
   #asked = 0
   #isOver = false
 
-  constructor(line: StepLine, priority: number, of: PlaceOwner) {
+  constructor(line: StepLine, priority: number, bornAt: number, of: PlaceOwner) {
     this.#line = line
     this.of = of
     this.priority = priority
+    this.bornAt = bornAt
   }
 
   begin(start: () => void): void {
@@ -162,12 +191,21 @@ export interface PlaceOwner {
 
 interface Waiting {
   readonly place: Place
-  readonly priority: number
   readonly order: number
   readonly goesOn: boolean
   call: (() => void) | undefined
 }
 
-function goesBefore(a: Waiting, b: Waiting): boolean {
-  return a.priority > b.priority || (a.priority === b.priority && a.order < b.order)
+function cameBefore(a: Waiting, b: Waiting): boolean {
+  const [first, second] = [a.place.priority, b.place.priority]
+  return first > second || (first === second && a.order < b.order)
+}
+
+/** Of those that were created at the same moment, some are first all the same: the instance decides, and not the moment of its step. */
+function isOlder(a: Waiting, b: Waiting): boolean {
+  const [first, second] = [a.place, b.place]
+  if (first.priority !== second.priority) return first.priority > second.priority
+  if (first.bornAt !== second.bornAt) return first.bornAt < second.bornAt
+  if (first.of.instance !== second.of.instance) return first.of.instance < second.of.instance
+  return a.order < b.order
 }

@@ -4,13 +4,14 @@ import { randomBytes } from "node:crypto"
 import { setTimeout as delay } from "node:timers/promises"
 import { postgres } from "perdure/postgres"
 import pg from "pg"
-import { afterAll, beforeAll, expect, inject, it } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { FaultyProxy } from "../../tools/postgres/faulty-proxy.ts"
+import { fileServerUrl } from "../../tools/postgres/file-server.ts"
 
 const name = `closing_${randomBytes(6).toString("hex")}`
-const url = new URL(inject("databaseUrl"))
+const url = new URL(fileServerUrl())
 url.searchParams.set("application_name", name)
-const admin = new pg.Client({ connectionString: inject("databaseUrl") })
+const admin = new pg.Client({ connectionString: fileServerUrl() })
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 beforeAll(() => admin.connect())

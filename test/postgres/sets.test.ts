@@ -1,5 +1,6 @@
 // What is read of many instances at once says the same as what is read of each.
 
+import { setTimeout as delay } from "node:timers/promises"
 import { afterAll, afterEach, expect, it } from "vitest"
 import { type Context, workflow } from "../../src/index.ts"
 import type { Store } from "../../src/ports/store.ts"
@@ -74,6 +75,33 @@ it("a batch keeps texts as they are, also those with quotes, control characters,
   const later = batch.map(({ instance, incarnation }, n) => turn(instance, 3, { incarnation, entries: texts.at(-n) ?? "" }))
   expect(await journal.commit(later)).toEqual(texts.map(() => "committed"))
   for (const { instance, entries } of later) expect((await journal.readJournal(instance, 3))[0]?.entries).toBe(entries)
+})
+
+it("a batch of which another process has just taken a position loses that turn alone, and one that was sent twice is committed", async () => {
+  const { engines, schema } = await bed.open([flow], ["client"])
+  const { journal } = engines[0]!.parts.store
+  const ids = ["a", "b", "c"]
+  await journal.commit(ids.map((id) => creation(id)))
+  const turns = ids.map((id) => turn(id, 3))
+  const other = await database.pool.connect()
+  await other.query("BEGIN")
+  // Not visible to whoever looks for the next position, but in the way of whoever writes it.
+  for (const [id, name] of [
+    ["a", "another"],
+    ["b", turns[1]!.turn],
+  ])
+    await other.query(
+      `INSERT INTO "${schema}".journal (instance, position, count, run, at, seq, turn, entries)
+      SELECT key, 3, 1, 1, 0, nextval('"${schema}".journal_seq'), $2, '[]' FROM "${schema}".instance WHERE id = $1`,
+      [id, name],
+    )
+  const committing = journal.commit(turns)
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`
+  while ((await database.pool.query(waiting, [`%"${schema}".write_%`])).rows.length === 0) await delay(5)
+  await other.query("COMMIT")
+  other.release()
+  expect(await committing).toEqual(["lost", "committed", "committed"])
+  expect((await journal.readJournal("c", 3)).map((row) => row.turn)).toEqual([turns[2]!.turn])
 })
 
 it("journals that are read at the same moment are those that are read one after another, from wherever they are wanted", async () => {

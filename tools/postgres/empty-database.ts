@@ -2,14 +2,14 @@
 
 import { randomBytes } from "node:crypto"
 import pg from "pg"
-import { inject } from "vitest"
+import { fileServerUrl } from "./file-server.ts"
 
 export class EmptyDatabase {
   readonly url: string
   readonly #name = `database_${randomBytes(6).toString("hex")}`
 
   constructor() {
-    const url = new URL(inject("databaseUrl"))
+    const url = new URL(fileServerUrl())
     url.pathname = `/${this.#name}`
     this.url = url.href
   }
@@ -27,7 +27,7 @@ export class EmptyDatabase {
   }
 }
 
-const onServer = (sql: string) => send(inject("databaseUrl"), sql)
+const onServer = (sql: string) => send(fileServerUrl(), sql)
 
 async function send(connectionString: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString })

@@ -1,4 +1,4 @@
-// A schema for a test file on the server that all of them share, and stores in it whose clock is the test's.
+// A schema for a test file on the server that it shares with others, and stores in it whose clock is the test's.
 
 import { randomBytes } from "node:crypto"
 import pg from "pg"
@@ -6,6 +6,7 @@ import { inject } from "vitest"
 import type { StoreProvider } from "../../src/ports/store.ts"
 import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/pg.ts"
 import { postgres, type PostgresOptions } from "../../src/stores/postgres/postgres.ts"
+import { fileServerUrl } from "./file-server.ts"
 
 export class TestDatabase {
   readonly url: string
@@ -21,10 +22,10 @@ export class TestDatabase {
 
   readonly #partitions: number | undefined
 
-  /** Default: on the server that all test files share. `partitions`: of the tables of its stores. */
-  constructor(connections = 60, url = inject("databaseUrl"), partitions?: number) {
+  /** Default: on the server of the test file. `partitions`: of the tables of its stores. */
+  constructor(connections = 60, url = fileServerUrl(), partitions?: number) {
     this.url = url
-    this.#poolerUrl = url === inject("databaseUrl") ? inject("poolerUrl") : undefined
+    this.#poolerUrl = url === fileServerUrl() ? inject("poolerUrl") : undefined
     this.#partitions = partitions
     this.pool = new pg.Pool({ connectionString: this.url, max: connections, application_name: this.#name })
     // A test that kills connections does so on purpose.

@@ -1,5 +1,8 @@
 import { byIndex } from "./planned-once.ts"
 
+const ended = `('completed', 'failed', 'cancelled', 'terminated')`
+const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, "runPosition" bigint, "endPosition" bigint`
+
 /**
  * Batches of turns. What is common is written for the whole batch at once, by a few statements over arrays; each that is not needed is not
  * run. What is left over, by its kind or by what the rows say, goes one by one through `write_turn`.
@@ -9,8 +12,6 @@ import { byIndex } from "./planned-once.ts"
  * `marks`: letters for what is in the batch: c, s and x as above, i takes messages out of an inbox, m sends some, t has tags.
  */
 export function batchFunctions(s: string): readonly string[] {
-  const ended = `('completed', 'failed', 'cancelled', 'terminated')`
-  const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, "runPosition" bigint, "endPosition" bigint`
   return [
     `CREATE FUNCTION ${s}.create_instances(ids text[], incarnations text[], ats bigint[], kinds text[], extras json[]) RETURNS void
     LANGUAGE plpgsql ${byIndex} AS $$
@@ -38,108 +39,10 @@ export function batchFunctions(s: string): readonly string[] {
       )
       ORDER BY b.id ON CONFLICT (id) DO NOTHING;
     END $$`,
-    // Answers nothing where all were written, else what became of each, in their order. Each instance has one turn here.
-    // \`locks\`: ids of all rows that may change, and of those that must not.
-    `CREATE FUNCTION ${s}.write_turns(
-      ids text[], incarnations text[], turns text[], positions bigint[], counts integer[], runs bigint[], ats bigint[], entries text[], bys text[],
-      kinds text[], seen bigint[], extras json[], marks text, locks text[], with_flow boolean
-    ) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
-    DECLARE
-      size integer := cardinality(ids);
-      first_seq bigint := nextval('${s}.journal_seq');
-      now bigint;
-      has_mail boolean := false;
-      done integer[];
-      done_keys bigint[];
-      -- Of those that are written; else 0.
-      keys bigint[];
-      outcomes text[];
-      new_keys bigint[];
-      n integer;
-    BEGIN
-      IF cardinality(locks) > 0 THEN
-        SELECT coalesce(bool_or(l.mail_at IS NOT NULL), false) INTO has_mail
-        FROM (SELECT i.mail_at FROM ${s}.instance i WHERE i.id = ANY (locks) ORDER BY i.id FOR NO KEY UPDATE) l;
-      END IF;
-      IF strpos(marks, 'c') > 0 THEN
-        PERFORM ${s}.create_instances(ids, incarnations, ats, kinds, extras);
-      END IF;
-      -- What may be removed under our hands, or taken away with its slots, is left over.
-      WITH inserted AS (
-        INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries)
-        SELECT i.key, t.position, t.count, t.run, t.at, first_seq + t.n, t.turn, t.entries
-        FROM unnest(ids, incarnations, turns, positions, counts, runs, ats, entries, kinds, seen)
-          WITH ORDINALITY AS t (id, incarnation, turn, position, count, run, at, entries, kind, seen, n)
-        CROSS JOIN LATERAL (
-          SELECT n.key, n.id, n.status, n.limits, n.uniques FROM ${s}.instance n WHERE n.id = t.id AND n.incarnation = t.incarnation OFFSET 0
-        ) i
-        WHERE CASE
-            WHEN t.kind IS NULL THEN i.status NOT IN ${ended} AND i.limits IS NULL
-            WHEN t.kind = 's' THEN i.limits IS NULL AND i.uniques IS NULL
-              AND (t.seen IS NULL OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = i.key AND m.seq > t.seen))
-            ELSE t.kind = 'c'
-          END
-          AND t.position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = i.key ORDER BY j.position DESC LIMIT 1), 1)
-        ORDER BY i.id
-        ON CONFLICT DO NOTHING
-        RETURNING seq, instance
-      )
-      SELECT array_agg(w.seq - first_seq), array_agg(w.instance) INTO done, done_keys FROM inserted w;
-      IF marks = '' AND cardinality(done) = size THEN RETURN NULL; END IF;
-      keys := array_fill(0::bigint, ARRAY[size]);
-      FOR n IN 1 .. coalesce(cardinality(done), 0) LOOP
-        keys[done[n]] := done_keys[n];
-      END LOOP;
-      now := ${s}.now_ms();
-      IF has_mail AND strpos(marks, 'i') > 0 THEN
-        DELETE FROM ${s}.inbox m
-        USING unnest(keys, kinds, extras) AS t (key, kind, extra) CROSS JOIN LATERAL json_to_record(t.extra) AS x (consumed bigint[], "discardInbox" boolean)
-        WHERE m.instance = ANY (keys) AND t.kind = 's' AND t.key > 0 AND m.instance = t.key AND (x."discardInbox" OR m.seq = ANY (x.consumed));
-      END IF;
-      IF strpos(marks, 's') > 0 THEN
-        UPDATE ${s}.instance i SET
-          status = coalesce(x.status, i.status),
-          phase = CASE WHEN x.status IS NULL THEN i.phase ELSE x.phase END,
-          due_at = CASE WHEN x.status IS NULL THEN i.due_at ELSE x."dueAt" END,
-          owner = CASE WHEN x.status IS NULL THEN i.owner ELSE x.owner END,
-          run = coalesce(x.run, i.run),
-          run_position = coalesce(x."runPosition", i.run_position),
-          end_position = CASE WHEN x.status IS NULL THEN i.end_position ELSE x."endPosition" END,
-          updated_at = CASE WHEN x.status IS NULL THEN i.updated_at ELSE t.at END,
-          crashed = i.crashed AND x.status IS NULL,
-          mail_at = CASE WHEN i.mail_at IS NOT NULL THEN (SELECT least(m.at, now) FROM ${s}.inbox m WHERE m.instance = i.key ORDER BY m.seq LIMIT 1) END,
-          control_at = CASE WHEN i.control_at IS NOT NULL THEN (
-            SELECT least(m.at, now) FROM ${s}.inbox m
-            WHERE m.instance = i.key AND m.kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY m.seq LIMIT 1
-          ) END
-        FROM unnest(ids, keys, ats, kinds, extras) AS t (id, key, at, kind, extra) CROSS JOIN LATERAL json_to_record(t.extra) AS x (${state})
-        WHERE i.id = ANY (ids) AND t.kind = 's' AND t.key > 0 AND i.id = t.id AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
-      END IF;
-      IF strpos(marks, 't') > 0 THEN
-        INSERT INTO ${s}.tag (tag, created_at, instance)
-        SELECT g, x."createdAt", t.key
-        FROM unnest(keys, kinds, extras) AS t (key, kind, extra)
-        CROSS JOIN LATERAL json_to_record(t.extra) AS x ("createdAt" bigint, "tagList" json) CROSS JOIN LATERAL json_array_elements_text(x."tagList") g
-        WHERE t.kind = 'c' AND t.key > 0 AND x."tagList" IS NOT NULL ON CONFLICT DO NOTHING;
-      END IF;
-      IF coalesce(cardinality(done), 0) < size THEN
-        outcomes := ARRAY(SELECT CASE WHEN k > 0 THEN 'written' END FROM unnest(keys) WITH ORDINALITY AS given (k, n) ORDER BY given.n);
-        new_keys := array_fill(NULL::bigint, ARRAY[size]);
-        FOR n IN 1 .. size LOOP
-          IF kinds[n] = 'x' AND extras[n]->'workflow' IS NOT NULL THEN new_keys[n] := nextval('${s}.instance_key'); END IF;
-        END LOOP;
-        FOR n IN SELECT t.n FROM unnest(ids, outcomes) WITH ORDINALITY AS t (id, outcome, n) WHERE t.outcome IS NULL ORDER BY t.id LOOP
-          outcomes[n] := ${s}.write_turn(
-            ids[n], incarnations[n], turns[n], positions[n], counts[n], runs[n], ats[n], entries[n], bys[n],
-            coalesce(extras[n], '{}')::jsonb, new_keys[n], first_seq + n, with_flow, now
-          );
-        END LOOP;
-      END IF;
-      IF strpos(marks, 'm') > 0 THEN
-        PERFORM ${s}.send_from_turns(extras, outcomes, now);
-      END IF;
-      RETURN outcomes;
-    END $$`,
+    takeMessagesFunction(s),
+    changeInstancesFunction(s),
+    writeTurnsFunction(s, false),
+    writeTurnsFunction(s, true),
     // In the order of the turns, and so in that of their acknowledgement.
     `CREATE FUNCTION ${s}.send_from_turns(extras json[], outcomes text[], now bigint) RETURNS void LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
@@ -154,4 +57,143 @@ export function batchFunctions(s: string): readonly string[] {
       END LOOP;
     END $$`,
   ]
+}
+
+/**
+ * Answers nothing where all were written, else what became of each, in their order. Each instance has one turn here. `locks`: ids of all rows that may
+ * change, and of those that must not.
+ *
+ * `write_fresh_turns` does the same, but fails where somebody else takes a position between the look at it and the insertion: to be prepared for that
+ * costs PostgreSQL a further look and a further record for every row. `write_turns` then says what the turns come to.
+ */
+export function writeTurnsFunction(s: string, isFresh: boolean): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.${isFresh ? "write_fresh_turns" : "write_turns"}(
+    ids text[], incarnations text[], turns text[], positions bigint[], counts integer[], runs bigint[], ats bigint[], entries text[], bys text[],
+    kinds text[], seen bigint[], extras json[], marks text, locks text[], with_flow boolean
+  ) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
+  DECLARE
+    size integer := cardinality(ids);
+    first_seq bigint := nextval('${s}.journal_seq');
+    now bigint;
+    has_mail boolean := false;
+    done integer[];
+    done_keys bigint[];
+    -- Of those that are written; else 0.
+    keys bigint[];
+    outcomes text[];
+    new_keys bigint[];
+    n integer;
+  BEGIN
+    IF cardinality(locks) > 0 THEN
+      SELECT coalesce(bool_or(l.mail_at IS NOT NULL), false) INTO has_mail
+      FROM (SELECT i.mail_at FROM ${s}.instance i WHERE i.id = ANY (locks) ORDER BY i.id FOR NO KEY UPDATE) l;
+    END IF;
+    IF strpos(marks, 'c') > 0 THEN
+      PERFORM ${s}.create_instances(ids, incarnations, ats, kinds, extras);
+    END IF;
+    -- What may be removed under our hands, or taken away with its slots, is left over.
+    WITH inserted AS (
+      INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries)
+      SELECT i.key, t.position, t.count, t.run, t.at, first_seq + t.n, t.turn, t.entries
+      FROM unnest(ids, incarnations, turns, positions, counts, runs, ats, entries, kinds, seen)
+        WITH ORDINALITY AS t (id, incarnation, turn, position, count, run, at, entries, kind, seen, n)
+      CROSS JOIN LATERAL (
+        SELECT n.key, n.id, n.status, n.limits, n.uniques FROM ${s}.instance n WHERE n.id = t.id AND n.incarnation = t.incarnation OFFSET 0
+      ) i
+      WHERE CASE
+          WHEN t.kind IS NULL THEN i.status NOT IN ${ended} AND i.limits IS NULL
+          WHEN t.kind = 's' THEN i.limits IS NULL AND i.uniques IS NULL
+            AND (t.seen IS NULL OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = i.key AND m.seq > t.seen))
+          ELSE t.kind = 'c'
+        END
+        AND t.position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = i.key ORDER BY j.position DESC LIMIT 1), 1)
+      ORDER BY i.id
+      ${isFresh ? "" : "ON CONFLICT DO NOTHING"}
+      RETURNING seq, instance
+    )
+    SELECT array_agg(w.seq - first_seq), array_agg(w.instance) INTO done, done_keys FROM inserted w;
+    IF marks = '' AND cardinality(done) = size THEN RETURN NULL; END IF;
+    keys := array_fill(0::bigint, ARRAY[size]);
+    FOR n IN 1 .. coalesce(cardinality(done), 0) LOOP
+      keys[done[n]] := done_keys[n];
+    END LOOP;
+    now := ${s}.now_ms();
+    IF has_mail AND strpos(marks, 'i') > 0 THEN
+      PERFORM ${s}.take_messages(keys, kinds, extras);
+    END IF;
+    IF strpos(marks, 's') > 0 THEN
+      PERFORM ${s}.change_instances(ids, keys, ats, kinds, extras, now);
+    END IF;
+    IF strpos(marks, 't') > 0 THEN
+      INSERT INTO ${s}.tag (tag, created_at, instance)
+      SELECT g, x."createdAt", t.key
+      FROM unnest(keys, kinds, extras) AS t (key, kind, extra)
+      CROSS JOIN LATERAL json_to_record(t.extra) AS x ("createdAt" bigint, "tagList" json) CROSS JOIN LATERAL json_array_elements_text(x."tagList") g
+      WHERE t.kind = 'c' AND t.key > 0 AND x."tagList" IS NOT NULL ON CONFLICT DO NOTHING;
+    END IF;
+    IF coalesce(cardinality(done), 0) < size THEN
+      outcomes := ARRAY(SELECT CASE WHEN k > 0 THEN 'written' END FROM unnest(keys) WITH ORDINALITY AS given (k, n) ORDER BY given.n);
+      new_keys := array_fill(NULL::bigint, ARRAY[size]);
+      FOR n IN 1 .. size LOOP
+        IF kinds[n] = 'x' AND extras[n]->'workflow' IS NOT NULL THEN new_keys[n] := nextval('${s}.instance_key'); END IF;
+      END LOOP;
+      FOR n IN SELECT t.n FROM unnest(ids, outcomes) WITH ORDINALITY AS t (id, outcome, n) WHERE t.outcome IS NULL ORDER BY t.id LOOP
+        outcomes[n] := ${s}.write_turn(
+          ids[n], incarnations[n], turns[n], positions[n], counts[n], runs[n], ats[n], entries[n], bys[n],
+          coalesce(extras[n], '{}')::jsonb, new_keys[n], first_seq + n, with_flow, now
+        );
+      END LOOP;
+    END IF;
+    IF strpos(marks, 'm') > 0 THEN
+      PERFORM ${s}.send_from_turns(extras, outcomes, now);
+    END IF;
+    RETURN outcomes;
+  END $$`
+}
+
+/** For rows that are joined with what was given: that is read once, and found by a hash. Looked through for each row, it would be read as often as there are rows. */
+const byHash = `${byIndex} SET enable_hashjoin = on SET enable_nestloop = off`
+
+/** What turns that are written have taken in, out of the inboxes. */
+export function takeMessagesFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.take_messages(keys bigint[], kinds text[], extras json[]) RETURNS void LANGUAGE plpgsql ${byHash} AS $$
+  BEGIN
+    WITH given AS MATERIALIZED (
+      SELECT t.key, x.* FROM unnest(keys, kinds, extras) AS t (key, kind, extra)
+      CROSS JOIN LATERAL json_to_record(t.extra) AS x (consumed bigint[], "discardInbox" boolean)
+      WHERE t.kind = 's' AND t.key > 0
+    )
+    DELETE FROM ${s}.inbox m USING given x
+    WHERE m.instance = ANY (keys) AND m.instance = x.key AND (x."discardInbox" OR m.seq = ANY (x.consumed));
+  END $$`
+}
+
+/** Rows of turns that are written and say another state. */
+export function changeInstancesFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.change_instances(ids text[], keys bigint[], ats bigint[], kinds text[], extras json[], now bigint) RETURNS void
+  LANGUAGE plpgsql ${byHash} AS $$
+  BEGIN
+    WITH given AS MATERIALIZED (
+      SELECT t.id, t.at, x.* FROM unnest(ids, keys, ats, kinds, extras) AS t (id, key, at, kind, extra)
+      CROSS JOIN LATERAL json_to_record(t.extra) AS x (${state})
+      WHERE t.kind = 's' AND t.key > 0
+    )
+    UPDATE ${s}.instance i SET
+      status = coalesce(x.status, i.status),
+      phase = CASE WHEN x.status IS NULL THEN i.phase ELSE x.phase END,
+      due_at = CASE WHEN x.status IS NULL THEN i.due_at ELSE x."dueAt" END,
+      owner = CASE WHEN x.status IS NULL THEN i.owner ELSE x.owner END,
+      run = coalesce(x.run, i.run),
+      run_position = coalesce(x."runPosition", i.run_position),
+      end_position = CASE WHEN x.status IS NULL THEN i.end_position ELSE x."endPosition" END,
+      updated_at = CASE WHEN x.status IS NULL THEN i.updated_at ELSE x.at END,
+      crashed = i.crashed AND x.status IS NULL,
+      mail_at = CASE WHEN i.mail_at IS NOT NULL THEN (SELECT least(m.at, now) FROM ${s}.inbox m WHERE m.instance = i.key ORDER BY m.seq LIMIT 1) END,
+      control_at = CASE WHEN i.control_at IS NOT NULL THEN (
+        SELECT least(m.at, now) FROM ${s}.inbox m
+        WHERE m.instance = i.key AND m.kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY m.seq LIMIT 1
+      ) END
+    FROM given x
+    WHERE i.id = ANY (ids) AND i.id = x.id AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
+  END $$`
 }

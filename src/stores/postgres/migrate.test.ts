@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import pg from "pg"
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { fileServerUrl } from "../../../tools/postgres/file-server.ts"
 import type { StoreContext } from "../../ports/store.ts"
 import { Database } from "./database.ts"
 import { migrate } from "./migrate.ts"
@@ -8,7 +9,7 @@ import { postgres } from "./postgres.ts"
 import { type Migration, migrations } from "./schema.ts"
 
 const context: StoreContext = { now: () => Date.now(), log: { debug() {}, info() {}, warn() {}, error() {} }, role: "worker" }
-const url = inject("databaseUrl")
+const url = fileServerUrl()
 const pool = new pg.Pool({ connectionString: url, max: 10 })
 const schemas: string[] = []
 const newSchema = () => {

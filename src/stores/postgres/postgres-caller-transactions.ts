@@ -154,7 +154,7 @@ class WithinCaller implements StoreWithin {
     const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
     // Before any row is locked: whoever has the locks of flow control waits for rows.
     const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)
-    const written = limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#schema, turns, false)) : await this.#writeLimited(turns, limited)
+    const written = limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#schema, turns, "plain")) : await this.#writeLimited(turns, limited)
     const appended = turns.filter(({ position }, at) => position > 1 && written[at] === "written")
     if (appended.length > 0) await keepOrder(this.#queries, this.#schema, appended)
     return written.map(outcomeOf)
@@ -168,7 +168,7 @@ class WithinCaller implements StoreWithin {
   async #writeLimited(turns: readonly Turn[], limited: readonly string[]): Promise<readonly Written[]> {
     await this.#requireFreshReads()
     await this.#queries.run("SAVEPOINT perdure_turns")
-    const written = await this.#wrote(writeTurns(this.#queries, this.#schema, turns, true))
+    const written = await this.#wrote(writeTurns(this.#queries, this.#schema, turns, "with flow"))
     const counts = await this.#queries.all(
       "counts",
       `SELECT 1 AS one FROM ${this.#schema}.instance i

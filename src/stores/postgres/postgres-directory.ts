@@ -10,18 +10,18 @@ import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import { deliver, deliverOrCreate, readInstance } from "./queries-of-one.ts"
-import { StandingReader } from "./standings.ts"
+import { standingReader } from "./standings.ts"
 
 export class PostgresDirectory implements Directory {
   readonly #database: Database
   readonly #tables: PostgresTables
   readonly #changes: ChangeReader
-  readonly #standings: StandingReader
+  readonly #standings: ReturnType<typeof standingReader>
 
   constructor(tables: PostgresTables) {
     this.#tables = tables
     this.#database = tables.database
-    this.#standings = new StandingReader(tables.database)
+    this.#standings = standingReader(tables.database)
     this.#changes = new ChangeReader(tables.database, (againMs) => tables.hints.lookLater(againMs))
   }
 

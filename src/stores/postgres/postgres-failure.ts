@@ -27,6 +27,11 @@ export function isMisprepared(error: unknown): boolean {
   return code === "26000" || code === "42P05"
 }
 
+/** Somebody else has written a row with the same key: rolled back. */
+export function isTaken(error: unknown): boolean {
+  return codeOf(error) === "23505" || (PerdureError.is(error, "STORE_FAILED") && error.details?.["postgresCode"] === "23505")
+}
+
 /** Nothing was sent: no connection came about. */
 export function isUnsent(error: unknown): boolean {
   const code = codeOf(error)

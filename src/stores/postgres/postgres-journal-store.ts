@@ -5,7 +5,7 @@ import { integer, list, optionalInteger, optionalText, text } from "./columns.ts
 import type { Database, PgRow } from "./database.ts"
 import { lotColumns } from "./due-search.ts"
 import { limitedWorkflows } from "./flow-session.ts"
-import { JournalReader } from "./journal-reader.ts"
+import { journalReader } from "./journal-reader.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
 import type { TurnCommitter } from "./turn-committer.ts"
 
@@ -16,14 +16,14 @@ export class PostgresJournalStore implements JournalStore {
   readonly #database: Database
   readonly #claimer: Claimer
   readonly #committer: TurnCommitter
-  readonly #reader: JournalReader
+  readonly #reader: ReturnType<typeof journalReader>
 
   constructor(tables: PostgresTables) {
     this.#tables = tables
     this.#database = tables.database
     this.#claimer = new Claimer(tables.database, tables.flow)
     this.#committer = tables.committer
-    this.#reader = new JournalReader(tables.database)
+    this.#reader = journalReader(tables.database)
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
@@ -96,7 +96,7 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
-    return this.#reader.read(id, from)
+    return this.#reader.read({ id, from })
   }
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {

@@ -40,7 +40,7 @@ export class PostgresScheduleStore implements ScheduleStore {
         if (ended.some((id) => isLive.get(id) === true) || live.some((id) => isLive.get(id) !== true)) throw new Lost()
         if (creates.some(({ instance }) => isLive.has(instance))) throw new Lost()
         if (!(await this.#writeRow(queries, change))) throw new Lost()
-        for (const outcome of creates.length === 0 ? [] : await writeTurns(queries, this.#schema, creates, false)) if (outcome !== "written") throw new Lost()
+        for (const outcome of creates.length === 0 ? [] : await writeTurns(queries, this.#schema, creates, "plain")) if (outcome !== "written") throw new Lost()
         if (messages.length > 0) await deliver(queries, this.#schema, messages)
       })
     } catch (error) {

@@ -154,7 +154,7 @@ class PostgresTransaction implements ClientTransaction {
     const { queries } = this.#connection
     const { committer, database } = this.#tables
     const limited = turn.state === undefined ? [] : await committer.limitedWorkflows(queries, [turn])
-    if (limited.length === 0) return (await writeTurns(queries, database.schema, [turn], false))[0] ?? "lost"
+    if (limited.length === 0) return (await writeTurns(queries, database.schema, [turn], "plain"))[0] ?? "lost"
     const session = await FlowSession.begin(queries, database.schema, limited)
     const [written = "lost"] = await committer.write(session, queries, [turn])
     this.#letIn = session.letIn

@@ -39,7 +39,7 @@ export async function deliver(queries: Queries, schema: string, messages: readon
 
 /** In one transaction. */
 export async function deliverOrCreate(queries: Queries, schema: string, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
-  const [written] = await writeTurns(queries, schema, [create], false)
+  const [written] = await writeTurns(queries, schema, [create], "plain")
   // Sent again after an unknown outcome: the message went in together with the creation.
   if (written === "recorded") return "created"
   const [delivered = "absent"] = await deliver(queries, schema, [message])

@@ -1,4 +1,4 @@
-import { batchFunctions } from "./batch-functions.ts"
+import { batchFunctions, changeInstancesFunction, takeMessagesFunction, writeTurnsFunction } from "./batch-functions.ts"
 import { claimFunctions, claimFunction, disownFunction, lockFlowFunction, removeFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
@@ -193,6 +193,11 @@ export const migrations: readonly Migration[] = [
   },
   { version: 3, compatible: 1, statements: (s) => [claimFunction(s), lockFlowFunction(s), writeTurnFunction(s)] },
   { version: 4, compatible: 1, statements: (s) => [...loneTurnFunctions(s), ...setReadFunctions(s)] },
+  {
+    version: 5,
+    compatible: 1,
+    statements: (s) => [takeMessagesFunction(s), changeInstancesFunction(s), writeTurnsFunction(s, false), writeTurnsFunction(s, true)],
+  },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -3,52 +3,24 @@ import type { Standing } from "../../ports/directory.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./columns.ts"
 import type { Database, PgRow } from "./database.ts"
+import { Gathering } from "./gathering.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
 
 /** So many are read by one statement. */
 const standingsMax = 100
 
-/** Reads how instances stand. Those that are asked for at the same moment come in one round trip. */
-export class StandingReader {
-  readonly #database: Database
-  #asked: Asked[] = []
-
-  constructor(database: Database) {
-    this.#database = database
-  }
-
-  read(id: string): Promise<Standing | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#asked.push({ id, resolve, reject })
-      if (this.#asked.length === 1) void Promise.resolve().then(() => this.#send())
-    })
-  }
-
-  #send(): void {
-    const all = this.#asked
-    this.#asked = []
-    for (let from = 0; from < all.length; from += standingsMax) void this.#sendSome(all.slice(from, from + standingsMax))
-  }
-
-  async #sendSome(asked: readonly Asked[]): Promise<void> {
-    try {
-      const rows = await this.#database.all(
-        "standings",
-        `SELECT j.n, j.status, j.end_position, ${journalColumns} FROM ${this.#database.schema}.read_standings($1) j`,
-        asked.map(({ id }) => toText(id)),
-      )
-      const standings = new Map(rows.map((row) => [integer(row, "n") - 1, toStanding(row)]))
-      asked.forEach(({ resolve }, at) => resolve(standings.get(at)))
-    } catch (error) {
-      for (const { reject } of asked) reject(error)
-    }
-  }
-}
-
-interface Asked {
-  readonly id: string
-  readonly resolve: (standing: Standing | undefined) => void
-  readonly reject: (error: unknown) => void
+/** How instances stand, by their ids. */
+export function standingReader(database: Database): Gathering<string, Standing | undefined> {
+  return new Gathering(standingsMax, async (ids) => {
+    const rows = await database.all(
+      "standings",
+      `SELECT j.n, j.status, j.end_position, ${journalColumns} FROM ${database.schema}.read_standings($1) j`,
+      ids.map(toText),
+    )
+    const standings: (Standing | undefined)[] = ids.map(() => undefined)
+    for (const row of rows) standings[integer(row, "n") - 1] = toStanding(row)
+    return standings
+  })
 }
 
 function toStanding(row: PgRow): Standing {

@@ -5,6 +5,7 @@ const purposes: Readonly<Record<string, string>> = {
   claim: "claiming instances",
   "create.write": "committing turns",
   deliver: "delivering messages",
+  "fresh.write": "committing turns",
   get: "looking up an instance",
   "give-up": "giving instances back",
   inbox: "reading messages",

@@ -6,6 +6,7 @@ import type { Database, Queries } from "./database.ts"
 import type { FlowSession } from "./flow-session.ts"
 import { writeLone } from "./lone-turn.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
+import { isTaken } from "./postgres-failure.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
 
 const unloneMax = 10_000
@@ -51,7 +52,12 @@ export class TurnCommitter {
       if (this.#unlone.size >= unloneMax) this.#unlone.clear()
       this.#unlone.add(turn.instance)
     }
-    return writeTurns(this.#database, schema, turns, false)
+    try {
+      return await writeTurns(this.#database, schema, turns, "fresh")
+    } catch (error) {
+      if (!isTaken(error)) throw error
+      return writeTurns(this.#database, schema, turns, "plain")
+    }
   }
 
   /** Within a transaction of its caller, under the locks of the workflows of all instances with limits among them. */
@@ -105,11 +111,11 @@ export class TurnCommitter {
 
   async #writeRound(queries: Queries, turns: readonly Turn[], session: FlowSession | undefined): Promise<readonly Written[]> {
     const { schema } = this.#database
-    if (session === undefined) return writeTurns(queries, schema, turns, false)
+    if (session === undefined) return writeTurns(queries, schema, turns, "plain")
     // What they were in before counts.
     const before = await session.recordsOf(turns.filter(({ state, create }) => state !== undefined && create === undefined).map(({ instance }) => instance))
     const ofId = new Map(before.map((record) => [record.id, record]))
-    const written = await writeTurns(queries, schema, turns, true)
+    const written = await writeTurns(queries, schema, turns, "with flow")
     const settled = turns.flatMap(({ instance, state }, at) => {
       const record = ofId.get(instance)
       return record !== undefined && state !== undefined && written[at] === "written" ? [{ record, state }] : []

@@ -12,15 +12,18 @@ export function outcomeOf(written: Written): TurnOutcome {
   return written === "written" || written === "recorded" ? "committed" : "lost"
 }
 
-/** Writes turns of different instances in one round trip. */
-export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], withFlow: boolean): Promise<readonly Written[]> {
+/**
+ * Writes turns of different instances in one round trip. `fresh`: it fails where somebody else writes one of their positions meanwhile, see `isTaken`;
+ * that is for transactions of their own.
+ */
+export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], way: "fresh" | "plain" | "with flow"): Promise<readonly Written[]> {
   const batch = new BatchColumns()
   for (const turn of turns) batch.add(turn)
   const entries = turns.map((turn) => toText(turn.entries))
   const separator = separatorOf(entries, batch.extras)
   const row = await queries.get(
-    "write",
-    `SELECT ${schema}.write_turns(
+    way === "fresh" ? "fresh.write" : "write",
+    `SELECT ${schema}.${way === "fresh" ? "write_fresh_turns" : "write_turns"}(
       $1, $2, $3, $4, $5, $6, $7, (string_to_array($8, $16))[2:], $9, $10, $11, (string_to_array($12, $16, ''))[2:]::json[], $13, $14, $15
     ) AS outcomes`,
     textArray(turns.map(({ instance }) => toText(instance))),
@@ -33,7 +36,7 @@ export async function writeTurns(queries: Queries, schema: string, turns: readon
     joinedTexts(entries, separator),
     textArray(turns.map(({ by }) => textOrNull(by))),
     ...batch.columns(separator),
-    withFlow,
+    way === "with flow",
     separator,
   )
   return row?.["outcomes"] === null ? turns.map(() => "written") : list<Written>(row, "outcomes")

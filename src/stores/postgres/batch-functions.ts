@@ -1,4 +1,4 @@
-import { byIndex } from "./planned-once.ts"
+import { byHash, byIndex } from "./planned-once.ts"
 
 const ended = `('completed', 'failed', 'cancelled', 'terminated')`
 const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, "runPosition" bigint, "endPosition" bigint`
@@ -150,9 +150,6 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
     RETURN outcomes;
   END $$`
 }
-
-/** For rows that are joined with what was given: that is read once, and found by a hash. Looked through for each row, it would be read as often as there are rows. */
-const byHash = `${byIndex} SET enable_hashjoin = on SET enable_nestloop = off`
 
 /** What turns that are written have taken in, out of the inboxes. */
 export function takeMessagesFunction(s: string): string {

@@ -1,4 +1,4 @@
-import { byIndex } from "./planned-once.ts"
+import { byHash, byIndex } from "./planned-once.ts"
 
 /** Owners, leases, and who may have what. What concerns limits is done by the caller, under the locks of flow control. */
 export function claimFunctions(s: string): readonly string[] {
@@ -65,6 +65,7 @@ export function claimFunctions(s: string): readonly string[] {
         ORDER BY i.claimable_at LIMIT 1
       ) d
     $$`,
+    takeFoundFunction(s),
     claimFunction(s),
     // Answers whether somebody else's lease is over: then there is something to claim.
     `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
@@ -202,6 +203,15 @@ export function claimFunction(s: string): string {
     IF cardinality(found_ids) = 0 THEN
       RETURN;
     END IF;
+    RETURN QUERY SELECT * FROM ${s}.take_found(claimer, found_ids, most, now, lease_ms);
+  END $$`
+}
+
+/** Gives rows that are locked to the claimer, and says what they were. */
+export function takeFoundFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.take_found(claimer text, found_ids text[], most integer, now bigint, lease_ms bigint)
+  RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql ${byHash} AS $$
+  BEGIN
     RETURN QUERY
     WITH chosen AS MATERIALIZED (
       SELECT i.*, i AS whole FROM ${s}.instance i WHERE i.id = ANY (found_ids)

@@ -5,3 +5,9 @@
  * planner that takes a table for empty would begin with that.
  */
 export const byIndex = ["SET plan_cache_mode = force_generic_plan", ...["seqscan", "hashjoin", "mergejoin"].map((way) => `SET enable_${way} = off`)].join(" ")
+
+/**
+ * The same where rows of a table, bounded by a list of their keys, are joined with what was given: that is read once, and found by a hash. Looked through for
+ * each row, it would be read as often as there are rows.
+ */
+export const byHash = `${byIndex} SET enable_hashjoin = on SET enable_nestloop = off`

@@ -1,5 +1,5 @@
 import { batchFunctions, changeInstancesFunction, takeMessagesFunction, writeTurnsFunction } from "./batch-functions.ts"
-import { claimFunctions, claimFunction, disownFunction, lockFlowFunction, removeFunction } from "./claim-functions.ts"
+import { claimFunctions, claimFunction, disownFunction, lockFlowFunction, removeFunction, takeFoundFunction } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
 import { loneTurnFunctions } from "./lone-turn-functions.ts"
@@ -196,7 +196,14 @@ export const migrations: readonly Migration[] = [
   {
     version: 5,
     compatible: 1,
-    statements: (s) => [takeMessagesFunction(s), changeInstancesFunction(s), writeTurnsFunction(s, false), writeTurnsFunction(s, true)],
+    statements: (s) => [
+      takeFoundFunction(s),
+      claimFunction(s),
+      takeMessagesFunction(s),
+      changeInstancesFunction(s),
+      writeTurnsFunction(s, false),
+      writeTurnsFunction(s, true),
+    ],
   },
 ]
 

@@ -14,6 +14,8 @@ const hearingMs = 100
 const resendMs = 250
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
+/** Between two notifications that are part of the transactions which they are about. */
+const rarelyMs = 20
 /** How long what we tell ourselves may take to be heard. */
 const echoMs = 5_000
 
@@ -59,6 +61,7 @@ export class Hints {
   #closed = false
   #followedUntil = 0
   #saidUntil = 0
+  #withinAt = -Infinity
 
   /** `ears`: where the connection that listens comes from. Undefined: nobody listens. */
   constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger) {
@@ -91,6 +94,19 @@ export class Hints {
   /** Messages for these can be read by others. */
   mail(ids: Iterable<string>): void {
     for (const id of ids) this.#out.add(`m${id}`)
+  }
+
+  /**
+   * The same as the payload of a notification that is part of the transaction which it is about, and so a round trip earlier. That takes a lock on the
+   * whole database for as long as the transaction takes to commit: undefined where this was asked for a moment ago.
+   */
+  mailWithin(ids: readonly string[]): string | undefined {
+    const now = performance.now()
+    const isBusy = now < this.#withinAt + rarelyMs
+    this.#withinAt = now
+    if (isBusy) return undefined
+    this.#poll.stir()
+    return toPayload(this.#name, new Set(ids.map((id) => `m${id}`)))
   }
 
   /** Something can be claimed or read by others. */

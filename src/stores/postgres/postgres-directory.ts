@@ -27,6 +27,10 @@ export class PostgresDirectory implements Directory {
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     if (messages.length === 0) return []
+    const { hints } = this.#tables
+    const ids = messages.map(({ instance }) => instance)
+    const payload = hints.mailWithin(ids)
+    if (payload !== undefined) return deliver(this.#database, this.#database.schema, messages, { channel: hints.channel, payload })
     let isNews = true
     try {
       const deliveries = await deliver(this.#database, this.#database.schema, messages)
@@ -34,7 +38,7 @@ export class PostgresDirectory implements Directory {
       return deliveries
     } finally {
       // Also where the answer was lost: they may be there.
-      if (isNews) this.#tables.hints.mail(messages.map(({ instance }) => instance))
+      if (isNews) hints.mail(ids)
     }
   }
 

@@ -32,9 +32,20 @@ export async function uniqueHolder(queries: Queries, s: string, { kind, key }: U
   return row === undefined ? undefined : text(row, "id")
 }
 
-export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
-  const row = await queries.get("deliver", `SELECT ${schema}.deliver($1::jsonb) AS deliveries`, JSON.stringify(messages.map(messageJson)))
+/** `told`: a notification that is sent with the commit. */
+export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[], told?: Notification): Promise<readonly Delivery[]> {
+  const json = JSON.stringify(messages.map(messageJson))
+  const deliveries = `${schema}.deliver($1::jsonb) AS deliveries`
+  const row =
+    told === undefined
+      ? await queries.get("deliver", `SELECT ${deliveries}`, json)
+      : await queries.get("told.deliver", `SELECT ${deliveries}, pg_notify($2, $3)`, json, told.channel, told.payload)
   return list<Delivery>(row, "deliveries")
+}
+
+interface Notification {
+  readonly channel: string
+  readonly payload: string
 }
 
 /** In one transaction. */

@@ -20,6 +20,7 @@ const purposes: Readonly<Record<string, string>> = {
   remove: "removing instances",
   renew: "renewing its lease",
   standings: "looking up whether instances have ended",
+  "told.deliver": "delivering messages",
   unread: "looking for messages",
   version: "reading the schema's version",
   write: "committing turns",

@@ -8,6 +8,7 @@ export const byIndex = ["SET plan_cache_mode = force_generic_plan", ...["seqscan
 
 /**
  * The same where rows of a table, bounded by a list of their keys, are joined with what was given: that is read once, and found by a hash. Looked through for
- * each row, it would be read as often as there are rows.
+ * each row, it would be read as often as there are rows. What cannot do without a loop costs a fortune in the eyes of PostgreSQL before its version 18,
+ * which would be a reason to compile it, each time anew.
  */
-export const byHash = `${byIndex} SET enable_hashjoin = on SET enable_nestloop = off`
+export const byHash = `${byIndex} SET enable_hashjoin = on SET enable_nestloop = off SET jit = off`

@@ -27,7 +27,9 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
-    return this.#claimer.claim(request)
+    const claimed = await this.#claimer.claim(request)
+    for (const { instance } of claimed) if (instance.slots !== undefined) this.#committer.noteLimited(instance.id)
+    return claimed
   }
 
   async owned(worker: string): Promise<readonly string[]> {

@@ -1,3 +1,4 @@
+import { isTerminal } from "../../core/status.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { toText } from "../odd-text.ts"
 import { lineOf } from "../turn-line.ts"
@@ -9,7 +10,7 @@ import type { PostgresFlow } from "./postgres-flow.ts"
 import { isTaken } from "./postgres-failure.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
 
-const unloneMax = 10_000
+const knownMax = 10_000
 
 /**
  * Commits turns: one round trip, which is a transaction of its own. Turns that give another state to an instance with limits are left
@@ -20,6 +21,8 @@ export class TurnCommitter {
   readonly #flow: PostgresFlow
   /** Instances with a turn that could not be written alone: those with limits cannot have any. */
   readonly #unlone = new Set<string>()
+  /** Instances that were claimed with limits. */
+  readonly #limited = new Set<string>()
 
   constructor(database: Database, flow: PostgresFlow) {
     this.#database = database
@@ -30,7 +33,7 @@ export class TurnCommitter {
     const rounds = inRounds(turns)
     const written =
       rounds.length === 1
-        ? await this.#database.persistently(() => this.#writeAtOnce(turns))
+        ? await this.#writeRoundAtOnce(turns)
         : await this.#database.persistently(() => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
     const outcomes = written.map(outcomeOf)
     const left = turns.filter((_, at) => written[at] === "flow")
@@ -44,12 +47,28 @@ export class TurnCommitter {
     return outcomes
   }
 
+  /** It has limits: turns that change what it has of them are written under the locks of flow control at once, and not first without. */
+  noteLimited(id: string): void {
+    if (this.#limited.size >= knownMax) this.#limited.clear()
+    this.#limited.add(id)
+  }
+
+  async #writeRoundAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
+    const isLeft = turns.map((turn) => this.#limited.has(turn.instance) && changesSlots(turn))
+    for (const { instance, state } of turns) if (state && isTerminal(state.status)) this.#limited.delete(instance)
+    if (!isLeft.includes(true)) return this.#database.persistently(() => this.#writeAtOnce(turns))
+    const others = turns.filter((_, at) => !isLeft[at])
+    const written = others.length === 0 ? [] : await this.#database.persistently(() => this.#writeAtOnce(others))
+    let next = 0
+    return isLeft.map((left) => (left ? "flow" : (written[next++] ?? "lost")))
+  }
+
   async #writeAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
     const { schema } = this.#database
     const [turn] = turns
     if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
       if (await writeLone(this.#database, schema, turn)) return ["written"]
-      if (this.#unlone.size >= unloneMax) this.#unlone.clear()
+      if (this.#unlone.size >= knownMax) this.#unlone.clear()
       this.#unlone.add(turn.instance)
     }
     try {
@@ -128,4 +147,9 @@ export class TurnCommitter {
     }
     return written
   }
+}
+
+/** As `write_turn` has it: one that goes on running has what it had. */
+function changesSlots({ create, state }: Turn): boolean {
+  return create === undefined && state !== undefined && !(state.status === "running" && state.phase !== "cancelling")
 }

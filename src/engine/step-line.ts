@@ -10,10 +10,10 @@ import { isNested } from "../core/step-id.ts"
  */
 export class StepLine {
   readonly #goingOn: Waiting[] = []
-  /** Both hold all who wait for their first place, and some who do not any more. */
-  #byArrival = new MinHeap(cameBefore)
-  #byAge = new MinHeap(isOlder)
-  #isAgesTurn = false
+  /** By arrival, and by age. Both hold all who wait for their first place, and some who do not any more. */
+  #heaps = emptyHeaps()
+  /** Whose turn it is. */
+  #turn = 0
   readonly #beginners = new Set<Waiting>()
   #free: number
   #order = 0
@@ -60,23 +60,18 @@ export class StepLine {
   enter(place: Place, goesOn: boolean, call: () => void): Waiting {
     const waiting: Waiting = { place, order: this.#order++, goesOn, call }
     if (goesOn) this.#goingOn.push(waiting)
-    else this.#line(waiting)
+    else {
+      this.#beginners.add(waiting)
+      this.#put(waiting)
+    }
     this.#callNext()
     return waiting
   }
 
-  #line(waiting: Waiting): void {
-    this.#beginners.add(waiting)
-    this.#byArrival.push(waiting)
-    this.#byAge.push(waiting)
-    // One that is called out of turn stays in the other heap until it is its first, which may never be.
-    if (this.#byAge.size + this.#byArrival.size < 4 * this.#beginners.size + 64) return
-    this.#byArrival = new MinHeap(cameBefore)
-    this.#byAge = new MinHeap(isOlder)
-    for (const beginner of this.#beginners) {
-      this.#byArrival.push(beginner)
-      this.#byAge.push(beginner)
-    }
+  #put(waiting: Waiting): void {
+    // One that is called out of turn stays in the other heap until it is its first, which may never be: now and then they are made anew.
+    if (this.#heaps.some(({ size }) => size > 2 * this.#beginners.size + 64)) this.#heaps = emptyHeaps()
+    for (const heap of this.#heaps) for (const one of heap.size === 0 ? this.#beginners : [waiting]) heap.push(one)
   }
 
   /** It does not wait any more. */
@@ -104,14 +99,14 @@ export class StepLine {
       this.#running++
       if (!next.goesOn) {
         this.#left--
-        this.#isAgesTurn = !this.#isAgesTurn
+        this.#turn = 1 - this.#turn
       }
       call()
     }
   }
 
   #nextBeginner(): Waiting | undefined {
-    return this.#isAgesTurn ? (this.#byAge.pop() ?? this.#byArrival.pop()) : (this.#byArrival.pop() ?? this.#byAge.pop())
+    return this.#heaps[this.#turn]?.pop() ?? this.#heaps[1 - this.#turn]?.pop()
   }
 }
 
@@ -196,16 +191,17 @@ interface Waiting {
   call: (() => void) | undefined
 }
 
+function emptyHeaps(): readonly MinHeap<Waiting>[] {
+  return [new MinHeap(cameBefore), new MinHeap(isOlder)]
+}
+
 function cameBefore(a: Waiting, b: Waiting): boolean {
-  const [first, second] = [a.place.priority, b.place.priority]
-  return first > second || (first === second && a.order < b.order)
+  return (b.place.priority - a.place.priority || a.order - b.order) < 0
 }
 
 /** Of those that were created at the same moment, some are first all the same: the instance decides, and not the moment of its step. */
 function isOlder(a: Waiting, b: Waiting): boolean {
-  const [first, second] = [a.place, b.place]
-  if (first.priority !== second.priority) return first.priority > second.priority
-  if (first.bornAt !== second.bornAt) return first.bornAt < second.bornAt
-  if (first.of.instance !== second.of.instance) return first.of.instance < second.of.instance
-  return a.order < b.order
+  const [one, other] = [a.place.of.instance, b.place.of.instance]
+  const difference = b.place.priority - a.place.priority || a.place.bornAt - b.place.bornAt
+  return difference === 0 && one !== other ? one < other : (difference || a.order - b.order) < 0
 }

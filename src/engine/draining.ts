@@ -1,10 +1,10 @@
-import type { Worker } from "./worker.ts"
+import type { ClaimingWorker } from "./claiming-worker.ts"
 
 /** How often to look whether attempts are over: nobody tells. */
 const lookMs = 5
 
 /** Attempts of a worker that closes may finish, and what they and the starts under way lead to is written; but not for ever. */
-export async function drained(worker: Worker): Promise<void> {
+export async function drained(worker: ClaimingWorker): Promise<void> {
   const { host, timers, settings, residency, stepLine, pulse, committer, mailroom } = worker
   let isLate = false
   const late = new Promise<void>((resolve) =>
@@ -24,7 +24,7 @@ export async function drained(worker: Worker): Promise<void> {
 }
 
 /** What was handed to the store when the last attempt was over is written, unless the store does not answer. */
-export async function written({ host, timers, settings, committer }: Worker): Promise<void> {
+export async function written({ host, timers, settings, committer }: ClaimingWorker): Promise<void> {
   if (committer.idle) return
   const late = new Promise<void>((resolve) => timers.set(host.now() + settings.drainMs, resolve))
   await Promise.race([late, committer.whenIdle()])

@@ -3,6 +3,7 @@ import type { Host } from "../ports/host.ts"
 import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
 import type { Answers } from "./answers.ts"
 import type { ChangeFeed } from "./change-feed.ts"
+import type { ClaimingWorker } from "./claiming-worker.ts"
 import type { CodeAsker } from "./code-asker.ts"
 import type { Controls } from "./controls.ts"
 import type { Endings } from "./endings.ts"
@@ -31,25 +32,25 @@ export interface EngineSpec {
 }
 
 /** What every engine is made of. */
-export interface CoreParts {
+export interface CoreParts<W extends Worker = Worker> {
   readonly host: Host
   readonly store: Store
   readonly settings: EngineSettings
   readonly registry: WorkflowRegistry
-  readonly worker: Worker
+  readonly worker: W
   readonly endings: Endings
   readonly starter: Starter
   readonly controls: Controls
 }
 
 /** What one that has schedules is made of. */
-export interface ScheduleParts extends CoreParts {
+export interface ScheduleParts<W extends Worker = Worker> extends CoreParts<W> {
   readonly scheduleWriter: ScheduleWriter
   readonly scheduler: Scheduler
 }
 
 /** What one with the API of a client is made of. */
-export interface EngineParts extends ScheduleParts {
+export interface EngineParts extends ScheduleParts<ClaimingWorker> {
   readonly reader: Reader
   readonly restarts: Restarts
   readonly answers: Answers

@@ -28,7 +28,6 @@ import { ChangeFeed } from "./change-feed.ts"
 import { ChangeSequence } from "./change-reader.ts"
 import { CodeAsker } from "./code-asker.ts"
 import { engineClosed } from "./endings.ts"
-import { EngineCore } from "./engine-core.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { InstanceHandle } from "./handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instance-calls.ts"
@@ -40,12 +39,13 @@ import { ScheduledStarts } from "./scheduled-starts.ts"
 import { Scheduler } from "./scheduler.ts"
 import { Schedules } from "./schedules.ts"
 import { ScheduleWriter } from "./schedule-writer.ts"
+import { ServingCore } from "./serving-core.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
 import { readWhy } from "./why-reader.ts"
 
 /** An engine on a store: a client of it, and a worker where the store lets it be one. */
 export class Engine implements Client, AsyncDisposable {
-  readonly core: EngineCore
+  readonly core: ServingCore
   /** What the engine is made of, for its own handles and for tests. */
   readonly parts: EngineParts
   readonly schedules: Schedules = new Schedules(
@@ -55,7 +55,7 @@ export class Engine implements Client, AsyncDisposable {
   readonly limits: LimitControl
   readonly #ticks: Ticks
 
-  private constructor(core: EngineCore, spec: EngineSpec) {
+  private constructor(core: ServingCore, spec: EngineSpec) {
     const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
     this.#ticks = core.attach(new Ticks(spec, store, (forTick) => Engine.open(forTick)))
@@ -71,7 +71,7 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    const engine = new Engine(await EngineCore.open({ ...spec, features: allFeatures }), spec)
+    const engine = new Engine(await ServingCore.open({ ...spec, features: allFeatures }), spec)
     await engine.core.begin(spec.role)
     return engine
   }

@@ -1,5 +1,5 @@
 import { Payload } from "../core/codec.ts"
-import { childIncarnation } from "../core/idempotency-key.ts"
+import { childIncarnation } from "../core/child-id.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import { isTerminal } from "../core/status.ts"
 import type { InstanceRow, NewMessage } from "../ports/journal-store.ts"

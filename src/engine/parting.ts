@@ -1,5 +1,5 @@
 import type { Encoded, Payload } from "../core/codec.ts"
-import { childIncarnation } from "../core/idempotency-key.ts"
+import { childIncarnation } from "../core/child-id.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isEnding, type Entry, type ParentLink } from "../core/journal.ts"
 import type { TerminalStatus } from "../core/status.ts"

@@ -1,11 +1,12 @@
 import type { InstanceRunner } from "./instance-runner.ts"
+import type { Residents } from "./residents.ts"
 import type { EngineSettings } from "./settings.ts"
 
 /** Instances at work for each step that may run: while some write what they did, others have their steps run. */
 const busyPerStep = 4
 
 /** The instances in memory, within bounds of number and of journal text; those idle longest leave first. */
-export class Residency {
+export class Residency implements Residents {
   readonly #settings: EngineSettings
   readonly #places = new Map<string, Place>()
   /** All that were ever here, where that is counted. */

@@ -21,7 +21,6 @@ import { instant } from "../core/instant.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { holderOf, isAgain, isSame } from "./start-answer.ts"
 import { callersDesk, ownDesk, type StartDesk, within } from "./start-desk.ts"
-import { StartLine } from "./start-line.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken } from "./random-token.ts"
 import type { Worker } from "./worker.ts"
@@ -34,7 +33,6 @@ export class Starter {
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
   readonly #debouncer: Replacer | undefined
-  readonly #line: StartLine
   readonly desk: StartDesk
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
@@ -43,7 +41,6 @@ export class Starter {
     this.#worker = worker
     this.#debouncer = worker.features.flow?.debouncer(worker)
     this.desk = ownDesk(store, worker, (birth) => this.create(birth))
-    this.#line = new StartLine(worker.pulse, worker.committer)
   }
 
   /** Answers the id of the instance, new or not. */
@@ -53,7 +50,7 @@ export class Starter {
       const prepared = await this.prepare(workflow, options)
       return this.#within(transaction, (desk) => this.#startAt(desk, prepared, options))
     }
-    const admission = this.#line.enter()
+    const admission = this.#worker.startLine?.enter()
     if (admission) await admission
     return this.#startAt(this.desk, await this.prepare(workflow, options), options)
   }
@@ -96,7 +93,7 @@ export class Starter {
 
   /** Nobody waits any more until others have got on: all start now, or are refused. */
   close(refusal?: unknown): void {
-    this.#line.close(refusal)
+    this.#worker.startLine?.close(refusal)
   }
 
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */

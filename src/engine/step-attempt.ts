@@ -173,7 +173,8 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   }
 
   get idempotencyKey(): string {
-    return idempotencyKey(this.#owner.identity.incarnation, this.open.run, this.ask.id)
+    const { runtime, identity } = this.#owner
+    return idempotencyKey((text) => runtime.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
   }
 
   newAsker(): Asker {

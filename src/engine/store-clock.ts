@@ -9,6 +9,7 @@ export function onStoreClock(host: Host, store: Pick<Store, "now">): Host {
     now,
     setTimer: (at, fire) => host.setTimer(at - now() + host.now(), fire),
     randomBytes: (length) => host.randomBytes(length),
+    sha256: (text) => host.sha256(text),
     quiesce: (then) => host.quiesce(then),
     runIn: (scope, run) => host.runIn(scope, run),
     currentScope: () => host.currentScope(),

@@ -2,6 +2,8 @@
 export interface Host {
   now(): number
   randomBytes(length: number): Uint8Array
+  /** Of a text's UTF-8 bytes, in hex. */
+  sha256(text: string): string
   /** Calls back when one macrotask has passed: every promise that could settle has settled. */
   quiesce(then: () => void): void
   /** Volatile. Returns the way to clear it. */

@@ -1,10 +1,14 @@
-import { EngineCore } from "../../engine/engine-core.ts"
+import { Endings } from "../../engine/endings.ts"
+import { type CoreKind, EngineCore, makeCore } from "../../engine/engine-core.ts"
 import type { EngineSpec } from "../../engine/engine-parts.ts"
+import { SoleWorker } from "../../engine/sole-worker.ts"
 
-/** In an object nobody else can take the instance, and nothing is written past its engine: there is nothing to look for. */
-const quiet = { lease: "36500d", sweep: "36500d" } as const
+const kind: CoreKind<SoleWorker> = {
+  worker: (spec) => new SoleWorker(spec),
+  endings: (store, host, { timers }) => new Endings(store, host, timers),
+}
 
 /** The core of the engine in an object; it does not begin before it is told to. */
-export function openObjectCore(spec: EngineSpec): Promise<EngineCore> {
-  return EngineCore.open({ ...spec, options: { ...spec.options, ...quiet } })
+export async function openObjectCore(spec: EngineSpec): Promise<EngineCore> {
+  return new EngineCore(await makeCore(spec, kind))
 }

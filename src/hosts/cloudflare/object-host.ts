@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks"
+import { createHash } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
 import type { ObjectStorage } from "./platform.ts"
@@ -29,6 +30,10 @@ export class ObjectHost implements Host {
 
   randomBytes(length: number): Uint8Array {
     return crypto.getRandomValues(new Uint8Array(length))
+  }
+
+  sha256(text: string): string {
+    return createHash("sha256").update(text).digest("hex")
   }
 
   /** Of all that drains the queue of microtasks here, this costs least: a timer of 0 ms takes more than one. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks"
-import { randomFillSync } from "node:crypto"
+import { createHash, randomFillSync } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
 
@@ -32,6 +32,10 @@ export class NodeHost implements Host {
     const bytes = this.#pool.slice(this.#poolUsed, this.#poolUsed + length)
     this.#poolUsed += length
     return bytes
+  }
+
+  sha256(text: string): string {
+    return createHash("sha256").update(text).digest("hex")
   }
 
   // All that the engine does begins in one of these two: so user code is called in the context in which the engine was opened.

@@ -1,5 +1,6 @@
 import { MinHeap } from "../../core/min-heap.ts"
 import { SeededRandom } from "../../core/seeded-random.ts"
+import { sha256 } from "../../core/sha256.ts"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
 
@@ -24,6 +25,10 @@ export class SimulatedHost implements Host {
 
   randomBytes(length: number): Uint8Array {
     return Uint8Array.from({ length }, () => Math.floor(this.#random.next() * 256))
+  }
+
+  sha256(text: string): string {
+    return sha256(text)
   }
 
   quiesce(then: () => void): void {

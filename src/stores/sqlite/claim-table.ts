@@ -1,9 +1,8 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import { inClaimOrder, toClaimable } from "../claim-order.ts"
 import type { DueSearch } from "./due-table.ts"
 import { toText } from "../odd-text.ts"
-import { integer, text } from "./sql-columns.ts"
+import { text } from "./sql-columns.ts"
 
 /** What was running when its owner went must go on somewhere: it is due at once. */
 const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
@@ -38,12 +37,9 @@ export class ClaimTable {
   }
 
   /** Rows that may be claimed now, in the order in which they are. */
-  due(offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): SqlRow[] {
+  due(offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): readonly SqlRow[] {
     const found = ids === undefined ? this.#due.of(offers, limit, now) : this.#due.among(ids, offers, now)
-    const rows = new Map(found.map((row) => [integer(row, "key"), row]))
-    return inClaimOrder([...rows.values()].map(toClaimable))
-      .slice(0, limit)
-      .map(({ row }) => row)
+    return this.#due.inOrder(found).slice(0, limit)
   }
 
   take(worker: string, key: number): void {

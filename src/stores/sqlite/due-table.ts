@@ -1,7 +1,7 @@
 import { defaultQueue } from "../../core/task-queue.ts"
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import { isOffered } from "../claim-order.ts"
+import { inClaimOrder, isOffered, toClaimable } from "../claim-order.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
 import { toText } from "../odd-text.ts"
 import { integer, text } from "./sql-columns.ts"
@@ -12,6 +12,13 @@ export interface DueSearch {
   of(offers: readonly Offer[], limit: number, now: number): SqlRow[]
   among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
   nextAt(offers: readonly Offer[]): number | undefined
+  /** These rows in the order in which they are claimed, each once. */
+  inOrder(rows: readonly SqlRow[]): readonly SqlRow[]
+}
+
+export function rowsInClaimOrder(found: readonly SqlRow[]): readonly SqlRow[] {
+  const rows = new Map(found.map((row) => [integer(row, "key"), row]))
+  return inClaimOrder([...rows.values()].map(toClaimable)).map(({ row }) => row)
 }
 
 export const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
@@ -81,6 +88,10 @@ export class DueTable implements DueSearch {
       for (const row of rows) if (row !== undefined) next = Math.min(next, integer(row, "claimable_at"))
     }
     return next === Infinity ? undefined : next
+  }
+
+  inOrder(rows: readonly SqlRow[]): readonly SqlRow[] {
+    return rowsInClaimOrder(rows)
   }
 
   /** Who serves all queues looks at those in which something waits. */

@@ -1,6 +1,7 @@
 import type { StoreContext, StoreRole } from "../../ports/store.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { closedStore } from "../closed-store.ts"
+import type { DueSearch } from "./due-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
 import { objectMigrations } from "./object-schema.ts"
 import type { ObjectSqlDriver } from "./object-sql-driver.ts"
@@ -18,11 +19,14 @@ export class ObjectDatabase {
   #role: StoreRole = "client"
   readonly #listening = new Set<() => void>()
 
-  /** `outlet`: other instances are elsewhere, and who has it makes the tables before the first turn. */
-  constructor(driver: ObjectSqlDriver, { now, role }: Pick<StoreContext, "now" | "role">, flow: TurnFlow, outlet?: TurnOutlet) {
+  /**
+   * `outlet`: other instances are elsewhere, and who has it makes the tables before the first turn. `inOrder`: of several that are here, which
+   * come first.
+   */
+  constructor(driver: ObjectSqlDriver, { now, role }: Pick<StoreContext, "now" | "role">, flow: TurnFlow, outlet?: TurnOutlet, inOrder?: DueSearch["inOrder"]) {
     this.#driver = driver
     if (outlet === undefined || versionOf(driver).version > 0) migrate(driver, objectMigrations)
-    this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver), outlet })
+    this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver, inOrder), outlet })
     this.journal = new SqliteJournalStore(this.tables)
     this.#mayWork = role === "worker"
     this.#becomeWorker()

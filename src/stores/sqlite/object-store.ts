@@ -1,4 +1,5 @@
 import type { Store, StoreProvider } from "../../ports/store.ts"
+import { rowsInClaimOrder } from "./due-table.ts"
 import { ObjectDatabase } from "./object-database.ts"
 import { ObjectSqlDriver } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
@@ -16,7 +17,7 @@ export function objectStore(storage: ObjectStorage): StoreProvider {
     open: async (context) => {
       const driver = new ObjectSqlDriver(storage, objectParts)
       const flow = new SqliteFlow(driver, context.now)
-      const database = new ObjectDatabase(driver, context, flow)
+      const database = new ObjectDatabase(driver, context, flow, undefined, rowsInClaimOrder)
       const tables = { ...database.tables, flow }
       const parts: Pick<Store, "directory" | "schedules" | "transactions" | "flow"> = {
         directory: new SqliteDirectory(tables),

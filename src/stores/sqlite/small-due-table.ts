@@ -7,8 +7,11 @@ import { integer } from "./sql-columns.ts"
 /** For a handful of instances: one look at all of them, however many workflows, queues and priorities there may be. */
 export class SmallDueTable implements DueSearch {
   readonly #claimable: SqlStatement
+  readonly inOrder: DueSearch["inOrder"]
 
-  constructor(driver: SqlDriver) {
+  /** `inOrder`: where there may be more than one. */
+  constructor(driver: SqlDriver, inOrder: DueSearch["inOrder"] = (rows) => rows) {
+    this.inOrder = inOrder
     this.#claimable = driver.prepare(`SELECT ${dueColumns} FROM perdure_instance i WHERE i.claimable_at IS NOT NULL`)
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { sha256 } from "../../core/sha256.ts"
 import { type CurrentHost, quiet } from "./host-bed.ts"
 
 export function lifeCases(bed: CurrentHost): void {
@@ -70,6 +71,15 @@ export function lifeCases(bed: CurrentHost): void {
       }
       expect(texts.size).toBe(1_000)
     })
+  })
+
+  it.each([
+    ["", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+    ["abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],
+    ["é\n😀".repeat(100), sha256("é\n😀".repeat(100))],
+    ["half a pair: \ud800", sha256("half a pair: \ufffd")],
+  ])("gives the SHA-256 of a text: %j", (text, hash) => {
+    expect(bed().host.sha256(text)).toBe(hash)
   })
 
   it("a logger that throws is the user's affair", () => {

@@ -120,6 +120,10 @@ export class SimulatedProcess implements FaultyProcess, Host {
     return this.#spec.host.randomBytes(length)
   }
 
+  sha256(text: string): string {
+    return this.#spec.host.sha256(text)
+  }
+
   quiesce(then: () => void): void {
     this.beats++
     macrotask(() => {

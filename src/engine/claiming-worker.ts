@@ -1,0 +1,162 @@
+import { PerdureError } from "../core/errors.ts"
+import { Dispatcher } from "./dispatcher.ts"
+import { drained, written } from "./draining.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
+import { Residency } from "./residency.ts"
+import { StartLine } from "./start-line.ts"
+import { Alarm } from "./timers.ts"
+import { Worker, type WorkerSpec } from "./worker.ts"
+
+const unreadMax = 1_000
+const storeRetryMs = 1_000
+const compareMs = 250
+
+/** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
+export class ClaimingWorker extends Worker {
+  readonly residency: Residency
+  readonly startLine: StartLine
+  /** It is time to look whether a hint was lost. */
+  onSweep: () => void = () => undefined
+  readonly #dispatcher: Dispatcher
+  #comparedAt = 0
+  /** Ours in the store, but not in memory, when last looked. */
+  #absent: ReadonlySet<string> = new Set()
+  readonly #nextLook: Alarm
+
+  constructor(spec: WorkerSpec) {
+    super(spec)
+    const { store, host, registry, settings } = spec
+    this.residency = new Residency(settings)
+    this.startLine = new StartLine(this.pulse, this.committer)
+    this.#nextLook = new Alarm(this.timers, () => this.onSweep())
+    this.#dispatcher = new Dispatcher({
+      journal: store.journal,
+      host,
+      timers: this.timers,
+      worker: this.worker,
+      offers: registry.offers,
+      leaseMs: settings.leaseMs,
+      sweepMs: settings.sweepMs,
+      isHeld: (id) => this.holds(id) || this.loading.has(id),
+      makeRoom: () => this.#makeRoom(),
+      onClaimed: (claimed) => this.load(claimed),
+      onSweep: () => this.#sweep(),
+    })
+  }
+
+  wake(ids?: readonly string[]): void {
+    this.#dispatcher.wake(ids)
+  }
+
+  dueAt(at: number): void {
+    this.#dispatcher.dueAt(at)
+  }
+
+  giveBack(ids: readonly string[]): void {
+    this.#dispatcher.giveBack(ids)
+  }
+
+  get isStarved(): boolean {
+    return this.#dispatcher.isStarved
+  }
+
+  onRest(): void {
+    this.#dispatcher.isStarved = false
+    this.#dispatcher.wake()
+  }
+
+  /** Nothing is under way but attempts and timers. */
+  get idle(): boolean {
+    return this.pulse.idle && this.committer.idle && this.mailroom.idle && this.#dispatcher.idle
+  }
+
+  /** The store has not answered a claim, or a release, yet. */
+  get isClaiming(): boolean {
+    return !this.#dispatcher.idle
+  }
+
+  protected async beginClaims(): Promise<void> {
+    await this.#dispatcher.start()
+  }
+
+  /** Drains: attempts may finish, then what is in memory is given back in good order. */
+  async stop(): Promise<void> {
+    this.stopClaims()
+    try {
+      await this.#dispatcher.stop()
+      this.draining = true
+      this.stepLine?.close()
+      const wasActive = this.active
+      if (wasActive) await drained(this)
+      this.active = false
+      this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
+      await written(this)
+      // Not only what was in memory: also what waits to be given back.
+      if (wasActive) await this.#dispatcher.leave()
+    } finally {
+      this.timers.close()
+    }
+  }
+
+  override kill(): void {
+    void this.#dispatcher.stop()
+    super.kill()
+  }
+
+  /** Another process may have written something: looks at all that it can have changed here. */
+  async look(): Promise<void> {
+    if (!this.active) return
+    this.#dispatcher.wake()
+    try {
+      for (const id of await this.store.journal.unread(this.worker, unreadMax)) {
+        const runner = this.residency.get(id)
+        if (runner) this.mailroom.read(runner)
+      }
+      await this.#compareOwned()
+    } catch (error) {
+      this.host.log.error("messages could not be looked up; trying again", { error })
+      this.#nextLook.setTo(this.host.now() + storeRetryMs)
+    }
+  }
+
+  protected override discard(runner: InstanceRunner, reason?: unknown): boolean {
+    const wasFull = this.residency.room === 0
+    const wasHere = super.discard(runner, reason)
+    if (wasHere && (wasFull || this.isStarved)) this.#dispatcher.wake()
+    return wasHere
+  }
+
+  /** In case a hint was lost; and whoever has been idle for long leaves. */
+  #sweep(): void {
+    this.onSweep()
+    for (const runner of this.residency.surplus(this.host.now(), 0)) this.onIdle(runner)
+  }
+
+  #makeRoom(): number {
+    const { share } = this.residency
+    if (share > 0 && this.residency.room === 0)
+      for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
+    return Math.min(share, this.residency.room)
+  }
+
+  /**
+   * Brings memory in line with what the store has as ours. What it does not have somebody else wrote: it was terminated or
+   * restarted from another process. What is not in memory was claimed or started by a call that was never answered.
+   */
+  async #compareOwned(): Promise<void> {
+    const now = this.host.now()
+    const nextCheckAt = this.#comparedAt + compareMs
+    if (now < nextCheckAt) return this.#nextLook.setTo(nextCheckAt)
+    this.#comparedAt = now
+    const held = [...this.residency.values()].filter((runner) => runner.isSettledInStore)
+    const owned = new Set(await this.store.journal.owned(this.worker))
+    for (const runner of held)
+      if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
+    const absent = [...owned].filter((id) => !this.residency.get(id))
+    // What is only being loaded is there at the next look.
+    const orphans = absent.filter((id) => this.#absent.has(id))
+    this.#absent = new Set(absent)
+    if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
+    if (absent.length > orphans.length) this.#nextLook.setTo(now + compareMs)
+  }
+}

@@ -190,6 +190,7 @@ const surfaces: Record<string, Surface> = {
       "flowControl",
       "history",
       "hooks",
+      "nestedSteps",
       "queries",
       "restarts",
       "schedules",

@@ -1,6 +1,7 @@
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import type { Family, FamilySource } from "./family.ts"
 import type { Limits } from "./limits.ts"
+import type { Questions, QuestionSource } from "./questions.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
 /** What an execution needs of whoever drives it. */
@@ -17,6 +18,8 @@ export interface ExecutionSpec {
   guard(): void
   /** The children of the run; throws where there can be none. */
   newFamily(source: FamilySource): Family
+  /** What others ask the code, where they may. */
+  readonly newQuestions?: ((source: QuestionSource) => Questions) | undefined
   /** Something was asked for, given up or came to its end. */
   onActivity(): void
 }

@@ -4,6 +4,7 @@ import { Execution } from "./execution.ts"
 import { Family } from "./family.ts"
 import type { Release } from "./journal.ts"
 import { defaultLimits } from "./limits.ts"
+import { Questions } from "./questions.ts"
 import { workflow, type AnyWorkflow } from "./workflow.ts"
 
 /** Drives code by hand, as an engine would: one entry, then a macrotask. */
@@ -21,6 +22,7 @@ class Driver {
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),
       guard: silent,
+      newQuestions: (source) => new Questions(source),
       newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
       onActivity: silent,
     })

@@ -3,13 +3,15 @@ import type { AskRequest } from "./ask.ts"
 import { encodeValue, Payload } from "./codec.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import { firstToGoOn, type Judgement } from "./condition.ts"
-import { tooManySteps, CancelledError, PerdureError } from "./errors.ts"
-import { Handlers } from "./handlers.ts"
+import { tooManySteps, CancelledError } from "./errors.ts"
+import { EventHandlers } from "./handlers.ts"
 import type { ExecutionSpec } from "./execution-spec.ts"
 import type { Family } from "./family.ts"
 import type { EntryOf, Note, Recorded, Release } from "./journal.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./outcome.ts"
+import { partMissing } from "./part-missing.ts"
+import type { Questions } from "./questions.ts"
 import { Reading } from "./reading.ts"
 import { Rollbacks } from "./rollback.ts"
 import { startOf } from "./run-history.ts"
@@ -46,7 +48,8 @@ export class Execution implements ContextSource {
   #cancelled: CancelledError | undefined = undefined
   #asked = 0
   #rollbacks: Rollbacks | undefined = undefined
-  #handlers: Handlers | undefined = undefined
+  #handlers: EventHandlers | undefined = undefined
+  #questions: Questions | undefined = undefined
   #family: Family | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
@@ -60,18 +63,23 @@ export class Execution implements ContextSource {
     this.#spec = spec
   }
 
+  /** None of its code runs any more. */
+  get isHalted(): boolean {
+    return this.#halted
+  }
+
   get hasOpenAsks(): boolean {
     return this.asks.size > 0 || this.#family?.isAwaited === true
   }
 
   /** A condition that the code waits for and that holds now, or whose predicate throws. */
   judge(): Judgement | undefined {
-    return firstToGoOn(this.asks.conditions(), (what, predicate) => this.#readingOnly(what, predicate))
+    return firstToGoOn(this.asks.conditions(), (what, predicate) => this.readingOnly(what, predicate))
   }
 
   /** The code asks for nothing, but what comes from outside may make a handler of its own settle what it waits for. */
   get isLeftToHandlers(): boolean {
-    return this.#handlers?.areOpen === true && !this.hasOpenAsks && !this.#halted
+    return (this.#handlers?.areOpen === true || this.#questions?.areOpen === true) && !this.hasOpenAsks && !this.#halted
   }
 
   /** The code has nothing that is to be recorded. */
@@ -114,10 +122,15 @@ export class Execution implements ContextSource {
       case "event.handled":
         return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, payload?.decode()))
       case "update.accepted":
-        return this.#halted ? undefined : this.#update(entry)
+        return this.#halted ? undefined : this.#answer(entry)
       default:
         return this.#settle(entry, payload)
     }
+  }
+
+  #answer(entry: EntryOf<"update.accepted">): void {
+    if (!this.questions) throw partMissing("queries", `update "${entry.name}"`)
+    this.questions.update(entry)
   }
 
   #begin(input: unknown): void {
@@ -154,7 +167,7 @@ export class Execution implements ContextSource {
   #unwind(outcome: Outcome): void {
     const rollbacks = (this.#rollbacks ??= new Rollbacks())
     const { underWay, aborted } = this.asks.giveUpRest()
-    for (const id of aborted) this.#note({ type: "ask.aborted", id })
+    for (const id of aborted) this.note({ type: "ask.aborted", id })
     this.isUnwinding = true
     this.#spec.onActivity()
     this.#spec.enter(() => {
@@ -241,12 +254,12 @@ export class Execution implements ContextSource {
     const { id } = ask.request
     const withdrawn = this.asks.withdraw(ask)
     if (!withdrawn) return
-    if (withdrawn.recorded) this.#note({ type: "ask.aborted", id })
+    if (withdrawn.recorded) this.note({ type: "ask.aborted", id })
     ask.reject((ask.request as { signal: AbortSignal }).signal.reason)
     this.#spec.onActivity()
   }
 
-  #note(note: Note): void {
+  note(note: Note): void {
     if (this.notes.length === 0) this.notes = [note]
     else this.notes.push(note)
     this.#spec.onActivity()
@@ -261,7 +274,7 @@ export class Execution implements ContextSource {
     this.refuseInHandler()
     const isPatched = this.asksAhead === 0
     this.#patches.set(patch, isPatched)
-    if (isPatched) this.#note({ type: "patched", patch })
+    if (isPatched) this.note({ type: "patched", patch })
     return isPatched
   }
 
@@ -280,9 +293,15 @@ export class Execution implements ContextSource {
     this.#end({ ok: true, value: undefined, continues })
   }
 
-  get handlers(): Handlers {
-    this.#handlers ??= new Handlers()
+  get handlers(): EventHandlers {
+    this.#handlers ??= new EventHandlers()
     return this.#handlers
+  }
+
+  /** What others ask the code; undefined: nobody may. */
+  get questions(): Questions | undefined {
+    this.#questions ??= this.#spec.newQuestions?.(this)
+    return this.#questions
   }
 
   handlesEvent(type: string): boolean {
@@ -294,18 +313,7 @@ export class Execution implements ContextSource {
     this.#spec.onActivity()
   }
 
-  /** Answers a query from what the code knows now. Arguments and answer are encoded. */
-  query(name: string, args: string): string {
-    return this.#readingOnly(`query "${name}"`, () => this.handlers.query(name, args))
-  }
-
-  /** Throws if the code refuses the request. */
-  validateUpdate(name: string, args: string): void {
-    if (this.#halted) throw new PerdureError("INSTANCE_ENDED", `the code of instance "${this.#spec.info.id}" has ended, and takes no updates`)
-    this.#readingOnly(`the validation of update "${name}"`, () => this.handlers.validateUpdate(name, args))
-  }
-
-  #readingOnly<T>(what: string, read: () => T): T {
+  readingOnly<T>(what: string, read: () => T): T {
     this.#reading ??= new Reading()
     return this.#reading.run(what, (run) => this.#spec.enter(run), read)
   }
@@ -315,13 +323,12 @@ export class Execution implements ContextSource {
     this.#reading?.refuse()
   }
 
-  #update({ update, name, value: { text, isSensitive } }: EntryOf<"update.accepted">): void {
-    const fail = (error: unknown) => this.#note({ type: "update.failed", update, value: Payload.ofError(error, isSensitive) })
-    const answer = (result: unknown) => {
-      const value = encodeValue(result, { what: `answer to update "${name}"`, bytesMax: this.#spec.limits.payloadBytesMax })
-      this.#note({ type: "update.completed", update, value: Payload.of(value, isSensitive) })
-    }
-    this.#spec.enter(() => void this.handlers.update(name, text).then(answer).catch(fail))
+  enter(run: () => void): void {
+    this.#spec.enter(run)
+  }
+
+  get payloadBytesMax(): number {
+    return this.#spec.limits.payloadBytesMax
   }
 
   get family(): Family {
@@ -363,7 +370,7 @@ export class Execution implements ContextSource {
   }
 
   annotate(entry: EntryOf<"annotated">): void {
-    if (!this.#halted) this.#note(entry)
+    if (!this.#halted) this.note(entry)
   }
 
   get seed(): string {

@@ -16,8 +16,9 @@ import type {
 import { durationMs } from "./duration.ts"
 import { PerdureError } from "./errors.ts"
 import type { AskFor, Family } from "./family.ts"
-import type { Handlers } from "./handlers.ts"
+import type { EventHandlers } from "./handlers.ts"
 import { checkEventType, type Limits } from "./limits.ts"
+import type { Questions } from "./questions.ts"
 import { SeededRandom } from "./seeded-random.ts"
 import { handled } from "./thenable.ts"
 import type { AnyWorkflow } from "./workflow.ts"
@@ -32,7 +33,9 @@ export interface ContextSource {
   /** What random numbers are drawn from. */
   readonly seed: string
   readonly annotations: Annotations
-  readonly handlers: Handlers
+  readonly handlers: EventHandlers
+  /** What others may ask the code; undefined: nobody may, so it need not say what it answers. */
+  readonly questions: Questions | undefined
   /** A handler was set: events that are buffered may be for it. */
   newHandler(): void
   /** Throws where nothing may change: while a query is answered. */
@@ -123,14 +126,14 @@ export class WorkflowContext extends Asker {
   setQueryHandler(name: string, handler: QueryHandler): void {
     checkFunction(`the handler of query "${name}"`, handler)
     this.#source.refuseInHandler()
-    this.#source.handlers.setQuery(name, handler)
+    this.#source.questions?.setQuery(name, handler)
   }
 
   setUpdateHandler(name: string, first: UpdateOptions | UpdateHandler, second?: UpdateHandler): void {
     const handler = typeof first === "function" ? first : second
     checkFunction(`the handler of update "${name}"`, handler)
     this.#source.refuseInHandler()
-    this.#source.handlers.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
+    this.#source.questions?.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
     this.#source.newHandler()
   }
 

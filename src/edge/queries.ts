@@ -1,3 +1,4 @@
+import { questionSupport } from "../engine/all-features.ts"
 import { Answers } from "../engine/answers.ts"
 import { CodeAsker } from "../engine/code-asker.ts"
 import { refuseSelf } from "../engine/instance-calls.ts"
@@ -5,6 +6,7 @@ import type { RunnerPart } from "./runner-part.ts"
 
 /** For queries and updates: what callers ask the code of instances. */
 export const queries: RunnerPart = {
+  features: { questions: questionSupport },
   answers: (core) => {
     const { store, host, registry, worker } = core.parts
     const asker = new CodeAsker(store, registry, worker, core.attach(new Answers(store, host, core.recheck)))

@@ -5,6 +5,7 @@ import { codecs } from "./codecs.ts"
 import { flowControl } from "./flow-control.ts"
 import { history } from "./history.ts"
 import { hooks } from "./hooks.ts"
+import { nestedSteps } from "./nested-steps.ts"
 import { queries } from "./queries.ts"
 import { restarts } from "./restarts.ts"
 import { schedules } from "./schedules.ts"
@@ -12,7 +13,7 @@ import { transactions } from "./transactions.ts"
 import { why } from "./why.ts"
 import { composeWorkflowRunner, type WorkflowRunnerOptions } from "./workflow-runner.ts"
 
-const parts = [changes, children, codecs, flowControl, history, hooks, queries, restarts, schedules, transactions, why]
+const parts = [changes, children, codecs, flowControl, history, hooks, nestedSteps, queries, restarts, schedules, transactions, why]
 
 /** The one class of Durable Objects that runs all workflows; an object for each instance. It has every part. */
 export function createWorkflowRunner(options: WorkflowRunnerOptions): WorkflowRunnerClass {

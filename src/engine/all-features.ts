@@ -1,10 +1,13 @@
+import { Questions } from "../core/questions.ts"
+import { CodeAnswers } from "./code-answers.ts"
 import { Debouncer } from "./debouncer.ts"
 import { codedStore, payloadCodecs } from "./coded-store.ts"
-import type { ChildSupport, CodecSupport, EngineFeatures, FlowRules, HookMaker, TransactionMaker } from "./engine-features.ts"
+import type { ChildSupport, CodecSupport, EngineFeatures, FlowRules, HookMaker, QuestionSupport, TransactionMaker } from "./engine-features.ts"
 import { flowTraits, forkTraits } from "./flow-control.ts"
 import { EndingHooks } from "./hooks.ts"
 import { newsOfKept } from "./kept-children.ts"
 import { LimitDesk } from "./limit-desk.ts"
+import { NestedSteps } from "./nested-steps.ts"
 import { Outreach } from "./outreach.ts"
 import { partingMessages } from "./parting.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
@@ -27,6 +30,13 @@ export const childSupport: ChildSupport = {
   newsOfKept,
 }
 
+export const nestedSteps: NonNullable<EngineFeatures["nestedSteps"]> = (state, driver) => new NestedSteps(state, driver)
+
+export const questionSupport: QuestionSupport = {
+  questions: (source) => new Questions(source),
+  answers: (...made) => new CodeAnswers(...made),
+}
+
 export const hookCalls: HookMaker = (runtime, workflow, identity, state) => new EndingHooks(runtime, workflow, identity, state)
 
 /** In the database of the store itself; all that a Durable Object has. */
@@ -36,4 +46,12 @@ const allTransactions: TransactionMaker = (runtime, writer, submit) =>
   runtime.clientTransactions ? new StepClientTransactions(runtime, runtime.clientTransactions, writer, submit) : ownTransactions(runtime, writer, submit)
 
 /** What an engine can do whose size is of no concern. */
-export const allFeatures: EngineFeatures = { codecs: codecSupport, flow: flowRules, transactions: allTransactions, hooks: hookCalls, children: childSupport }
+export const allFeatures: EngineFeatures = {
+  codecs: codecSupport,
+  flow: flowRules,
+  transactions: allTransactions,
+  hooks: hookCalls,
+  children: childSupport,
+  nestedSteps,
+  questions: questionSupport,
+}

@@ -1,6 +1,6 @@
 import type { AskRequest, DoAsk } from "../core/ask.ts"
 import { encodeValue, Payload } from "../core/codec.ts"
-import { CancelledError, PerdureError, tooManySteps } from "../core/errors.ts"
+import { CancelledError, PerdureError } from "../core/errors.ts"
 import { durationMs } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { OpenStep } from "../core/open-work.ts"
@@ -8,11 +8,11 @@ import type { EntryOf, Recorded, Release } from "../core/journal.ts"
 import { partMissing } from "../core/part-missing.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import { SmallMap } from "../core/small-map.ts"
-import { isNested, isOfRollback, parentOf } from "../core/step-id.ts"
+import { isNested, isOfRollback } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { TransactionRunner } from "./engine-features.ts"
-import { NestedSteps, type NestedDriver } from "./nested-steps.ts"
+import type { NestedDriver, NestedSteps } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -26,12 +26,9 @@ export class Attempts implements AttemptOwner, NestedDriver {
   readonly #writer: TurnWriter
   readonly #driver: AttemptsDriver
   readonly #live = new SmallMap<StepAttempt>()
-  readonly #nested: NestedSteps
+  /** Where steps may have steps inside them. */
+  readonly #nested: NestedSteps | undefined
   #transactions: TransactionRunner | undefined
-  /** Nested steps whose time to retry came before their outer function asked for them again. */
-  #retriesDue: Set<string> | undefined
-  /** Nested asks that came while paused. */
-  #held: AskRequest[] | undefined
   #closed = false
   /** What functions are told that are to stop. */
   #stopping: PerdureError | undefined
@@ -43,7 +40,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     this.#state = state
     this.#writer = writer
     this.#driver = driver
-    this.#nested = new NestedSteps(state, this)
+    this.#nested = runtime.features.nestedSteps?.(state, this)
   }
 
   get duplicateSteps(): "number" | "error" {
@@ -55,11 +52,27 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   submit(request: AskRequest): void {
-    this.#driver.submit({ take: () => this.#takeNested(request) })
+    this.#driver.submit({ take: () => this.#nested?.take(request) })
   }
 
   abort(id: string): void {
     this.#driver.submit({ take: () => void this.#driver.record({ type: "ask.aborted", id }) })
+  }
+
+  isLive(id: string): boolean {
+    return this.#live.has(id)
+  }
+
+  recordAsk(request: AskRequest): void {
+    this.#driver.recordAsk(request)
+  }
+
+  recordPaused(reason: string): void {
+    this.#driver.record({ type: "paused", reason })
+  }
+
+  get stepsMax(): number {
+    return this.runtime.settings.limits.stepsMax
   }
 
   isDurable(position: number): boolean {
@@ -86,8 +99,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const request = this.#request(id)
     if (request) return this.begin(request, step.attempt + 1)
     step.retryAt = undefined
-    this.#retriesDue ??= new Set()
-    this.#retriesDue.add(id)
+    this.#nested?.retryWhenAsked(id)
   }
 
   /** Begins again what was under way when the last owner went. */
@@ -99,16 +111,14 @@ export class Attempts implements AttemptOwner, NestedDriver {
       // The code gets nothing of it: there is no point in doing it again.
       if (this.#isStopped(step))
         this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
-      else this.#resume(request, step)
+      else this.resume(request, step)
     }
   }
 
   /** What functions asked for while paused begins now. */
   goOn(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
     for (const step of this.#state.steps.values()) step.isHeld = false
-    for (const request of held) this.submit(request)
+    this.#nested?.goOn()
   }
 
   /** Running functions are told to stop, what they wait for rejects, and none is tried again; but how they end counts. */
@@ -116,27 +126,21 @@ export class Attempts implements AttemptOwner, NestedDriver {
     if (this.#stopping) return
     this.#stopping = new PerdureError("INSTANCE_ENDED", reason)
     for (const attempt of this.#live.values()) attempt.abort(this.#stopping)
-    this.#nested.stop(this.#stopping)
+    this.#nested?.stop(this.#stopping)
   }
 
   /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
   drop(reason: unknown): void {
     this.abandon(reason)
-    this.#held = undefined
+    this.#nested?.forgetHeld()
     this.#closed = false
   }
 
   /** A cancel: running functions are told, and what nested steps wait for rejects. */
   cancel(error: CancelledError): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
-    const held = this.#held ?? []
-    this.#held = undefined
-    this.#writer.whenDurable({
-      afterCommit: () => {
-        this.#nested.cancel(error)
-        for (const { id } of held) this.#nested.refuse(id, error)
-      },
-    })
+    const held = this.#nested?.forgetHeld()
+    this.#writer.whenDurable({ afterCommit: () => this.#nested?.cancel(error, held) })
   }
 
   /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
@@ -151,53 +155,18 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** A nested result goes to its asker when it is durable. */
   settleNested(recorded: Recorded): void {
     const { entry } = recorded
-    if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable({ afterCommit: () => this.#nested.settle(recorded as Recorded<Release>) })
+    if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable({ afterCommit: () => this.#nested?.settle(recorded as Recorded<Release>) })
   }
 
   /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
-  #resume(request: DoAsk, step: OpenStep): void {
+  resume(request: DoAsk, step: OpenStep): void {
     if (step.hasNested) this.#writer.whenDurable(new StepAttempt(this, request, step.attempt, step))
     else this.begin(request, step.attempt + 1)
   }
 
   #request(id: string): DoAsk | undefined {
-    const request = isNested(id) ? this.#nested.request(id) : this.#driver.request(id)
+    const request = isNested(id) ? this.#nested?.request(id) : this.#driver.request(id)
     return request?.kind === "do" ? request : undefined
-  }
-
-  #takeNested(request: AskRequest): void {
-    const { steps, sleeps, waits, nested } = this.#state
-    // The step that asks is over, and nothing inside it outlives it.
-    if (!steps.has(parentOf(request.id) ?? "")) return
-    // What it asks for came in while it was on its way: it is handed out when that is durable.
-    if (nested.has(request.id)) return
-    // So did a cancel, which rejects it.
-    if (this.#nested.isClosed(request)) return
-    const stopped = this.#stoppedFor(request)
-    if (stopped) return this.#nested.refuse(request.id, stopped)
-    if (this.#state.isHeldBack) return this.#hold(request)
-    const open = steps.get(request.id)
-    if (open && request.kind === "do") {
-      if (this.#retriesDue?.delete(request.id)) this.begin(request, open.attempt + 1)
-      else if (open.retryAt === undefined && !this.#live.has(request.id)) this.#resume(request, open)
-      return
-    }
-    if (sleeps.has(request.id) || waits.has(request.id)) return
-    const { stepsMax } = this.runtime.settings.limits
-    if (this.#state.asked < stepsMax) this.#driver.recordAsk(request)
-    else this.#nested.refuse(request.id, tooManySteps(stepsMax))
-  }
-
-  /** Nothing new begins while paused: the function that asks is at rest. */
-  #hold(request: AskRequest): void {
-    const wasWorking = this.#state.working
-    this.#held ??= []
-    this.#held.push(request)
-    // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
-    const [outer, inside] = [parentOf(request.id), `${request.id}/`]
-    for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
-    // That all is at rest is worth an entry: the row changes with it.
-    if (wasWorking && !this.#state.working) this.#driver.record({ type: "paused", reason: "the steps under way wait for steps inside them" })
   }
 
   #isCancelled(step: OpenStep): boolean {
@@ -206,7 +175,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   /** Why a function that is to stop gets no more sleeps and waits. */
-  #stoppedFor({ kind, id }: AskRequest): PerdureError | undefined {
+  stoppedFor({ kind, id }: AskRequest): PerdureError | undefined {
     return kind === "do" || isOfRollback(id) ? undefined : this.#stopping
   }
 
@@ -229,12 +198,13 @@ export class Attempts implements AttemptOwner, NestedDriver {
     attempt.begin()
   }
 
-  /** An attempt that nobody waits for any more gets no answers. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
-    if (this.#live.get(outer.ask.id) !== outer) return new Promise(() => undefined)
-    const stopped = this.#stoppedFor(request)
-    if (stopped) throw stopped
-    return this.#nested.ask(outer, request)
+    if (!this.#nested) {
+      outer.isFutile = true
+      throw partMissing("nestedSteps", `"${request.id}", which is inside a step,`)
+    }
+    // An attempt that nobody waits for any more gets no answers.
+    return this.#live.get(outer.ask.id) === outer ? this.#nested.ask(outer, request) : new Promise(() => undefined)
   }
 
   transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown> {

@@ -5,7 +5,7 @@ import type { ReleasePipeline } from "./release-pipeline.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
-/** What the code of one instance answers to those who ask it: events that it handles, queries and updates. */
+/** What the code of one instance answers to those who ask it: queries and updates. */
 export class CodeAnswers {
   readonly #id: string
   readonly #runtime: Runtime
@@ -21,16 +21,13 @@ export class CodeAnswers {
     this.#record = record
   }
 
-  handlesEvent(type: string): boolean {
-    return this.#pipeline.execution?.handlesEvent(type) ?? false
-  }
-
   /** What the code has against an update; undefined: nothing. */
   refuseUpdate(name: string, args: Payload): { readonly error: unknown } | undefined {
     const { execution } = this.#pipeline
     if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
     try {
-      execution.validateUpdate(name, args.text)
+      if (execution.isHalted) throw new PerdureError("INSTANCE_ENDED", `the code of instance "${this.#id}" has ended, and takes no updates`)
+      execution.questions?.validateUpdate(name, args.text)
       return undefined
     } catch (error) {
       return { error }
@@ -46,6 +43,6 @@ export class CodeAnswers {
   /** Answers from what the code knows, where all of that is committed. */
   query(name: string, args: string): string | undefined {
     const { execution, isQuiet } = this.#pipeline
-    return execution && isQuiet && this.#writer.idle ? execution.query(name, args) : undefined
+    return execution && isQuiet && this.#writer.idle ? execution.questions?.query(name, args) : undefined
   }
 }

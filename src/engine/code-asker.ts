@@ -1,5 +1,6 @@
 import { decodeValue, encodeValue } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
+import type { Questions } from "../core/questions.ts"
 import { isTerminal } from "../core/status.ts"
 import type { Store } from "../ports/store.ts"
 import type { Answers } from "./answers.ts"
@@ -27,7 +28,7 @@ export class CodeAsker {
   /** From memory where all that the code knows there is committed, else by reading the journal again: in any process that has the code. */
   async query(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const encoded = this.#encode("query", name, args)
-    const answer = this.#worker.residency.get(id)?.answers.query(name, encoded) ?? (await this.#queryReplayed(id, name, encoded))
+    const answer = this.#worker.residency.get(id)?.answers?.query(name, encoded) ?? (await this.#queryReplayed(id, name, encoded))
     return decodeValue(answer)
   }
 
@@ -87,7 +88,7 @@ export class CodeAsker {
           })
         }),
     })
-    return execution.query(name, args)
+    return (execution.questions as Questions).query(name, args)
   }
 }
 

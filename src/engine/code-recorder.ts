@@ -107,7 +107,7 @@ export class CodeRecorder {
     if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#driver.record(note)
     // On replay the handler comes to its end again.
     if (!this.#state.updates.has(note.update)) return
-    this.#driver.answers.answer(note)
+    this.#driver.answers?.answer(note)
   }
 
   #end(outcome: Outcome): void {
@@ -140,5 +140,5 @@ export interface CodeDriver {
   record(entry: Entry): Recorded
   settle(entry: EntryOf<"wait.completed">): void
   readonly endings: RunEndings
-  readonly answers: CodeAnswers
+  readonly answers: CodeAnswers | undefined
 }

@@ -3,6 +3,7 @@ import type { Payload } from "../core/codec.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { Debounce } from "../core/flow-options.ts"
 import type { InstanceState } from "../core/instance-state.ts"
+import type { Questions, QuestionSource } from "../core/questions.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { FlowControl, FlowTraits } from "../ports/flow-control.ts"
 import type { Host } from "../ports/host.ts"
@@ -10,8 +11,10 @@ import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { EndingHooks } from "./hooks.ts"
 import type { EngineOptions } from "./settings.ts"
+import type { CodeAnswers } from "./code-answers.ts"
 import type { Controls } from "./controls.ts"
 import type { newsOfKept } from "./kept-children.ts"
+import type { NestedDriver, NestedSteps } from "./nested-steps.ts"
 import type { Outreach } from "./outreach.ts"
 import type { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
@@ -39,6 +42,15 @@ export interface EngineFeatures {
   readonly hooks?: HookMaker
   /** `ctx.startChild` and `ctx.runChild`. */
   readonly children?: ChildSupport
+  /** What others ask the code of instances: queries and updates. */
+  readonly questions?: QuestionSupport
+  /** What functions of steps ask for inside their steps. */
+  readonly nestedSteps?: (state: InstanceState, driver: NestedDriver) => NestedSteps
+}
+
+export interface QuestionSupport {
+  readonly questions: (source: QuestionSource) => Questions
+  readonly answers: (...made: ConstructorParameters<typeof CodeAnswers>) => CodeAnswers
 }
 
 export interface ChildSupport {

@@ -10,7 +10,7 @@ import type { InstanceRow, Message, NewInstance } from "../ports/journal-store.t
 import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
 import type { Beginning } from "./beginning.ts"
-import { CodeAnswers } from "./code-answers.ts"
+import type { CodeAnswers } from "./code-answers.ts"
 import { CodeRecorder, type CodeDriver } from "./code-recorder.ts"
 import { ResidentCode } from "./resident-code.ts"
 import { DirectEvents, type DirectDriver } from "./direct-events.ts"
@@ -48,7 +48,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   inboxDirty = false
 
   readonly endings: RunEndings
-  readonly answers: CodeAnswers
+  /** Where others may ask its code. */
+  readonly answers: CodeAnswers | undefined
   #directEvents: DirectEvents | undefined = undefined
   readonly #runtime: Runtime
   readonly #writer: TurnWriter
@@ -89,7 +90,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
     const record = (entry: Entry) => this.record(entry)
     this.endings = new RunEndings(runtime.features, identity, this.state, this.#writer, this.#pipeline, this.#attempts, record)
-    this.answers = new CodeAnswers(this.id, runtime, this.#writer, this.#pipeline, record)
+    this.answers = runtime.features.questions?.answers(this.id, runtime, this.#writer, this.#pipeline, record)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
@@ -126,6 +127,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   onMismatch(disagreement: Disagreement): void {
     this.#stall("JOURNAL_MISMATCH", describeDisagreement(disagreement))
+  }
+
+  handlesEvent(type: string): boolean {
+    return this.#pipeline.execution?.handlesEvent(type) ?? false
   }
 
   get isGone(): boolean {

@@ -2,6 +2,7 @@ import { Payload } from "../core/codec.ts"
 import { isControl } from "../core/control.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
+import { partMissing } from "../core/part-missing.ts"
 import { isUndoing } from "../core/undoing.ts"
 import type { AnyWorkflow, SensitiveData } from "../core/workflow.ts"
 import type { Message, NewMessage } from "../ports/journal-store.ts"
@@ -81,9 +82,11 @@ export class MessageIntake {
   /** One that the code refuses is answered, and never accepted. */
   #takeUpdate({ topic = "", payload = "", eventId = "" }: Incoming): void {
     const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
-    const refusal = this.#driver.answers.refuseUpdate(topic, value)
+    const { answers } = this.#driver
+    if (!answers) throw partMissing("queries", `update "${topic}"`)
+    const refusal = answers.refuseUpdate(topic, value)
     if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
-    else this.#driver.answers.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
+    else answers.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
   }
 
   /** Also one that comes without a detour through the inbox. */
@@ -97,7 +100,7 @@ export class MessageIntake {
     })
     const wait = this.#state.openWait(topic)
     if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
-    else if (this.#driver.answers.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
+    else if (this.#driver.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
   }
 }
 
@@ -109,7 +112,8 @@ export interface IntakeDriver {
   readonly workflow: AnyWorkflow
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
   readonly endings: RunEndings
-  readonly answers: CodeAnswers
+  readonly answers: CodeAnswers | undefined
+  handlesEvent(type: string): boolean
   settle(entry: EntryOf<"wait.completed">): void
   /** What was held back may begin; these messages go before all other inputs. */
   resume(messages: readonly Incoming[]): void

@@ -1,9 +1,11 @@
 import type { AskRequest, DoAsk } from "../core/ask.ts"
-import { CancelledError, PerdureError } from "../core/errors.ts"
+import { CancelledError, PerdureError, tooManySteps } from "../core/errors.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Recorded, Release } from "../core/journal.ts"
+import type { OpenStep } from "../core/open-work.ts"
 import { SmallMap } from "../core/small-map.ts"
 import { PendingAsk, settle, type Settling } from "../core/settlement.ts"
+import { parentOf } from "../core/step-id.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 
 /**
@@ -15,6 +17,10 @@ export class NestedSteps {
   readonly #state: InstanceState
   readonly #waiters = new SmallMap<Waiter[]>()
   readonly #driver: NestedDriver
+  /** Steps whose time to retry came before their outer function asked for them again. */
+  readonly #retriesDue = new Set<string>()
+  /** Asks that came while paused. */
+  #held: AskRequest[] = []
 
   constructor(state: InstanceState, driver: NestedDriver) {
     this.#state = state
@@ -22,6 +28,8 @@ export class NestedSteps {
   }
 
   ask(outer: StepAttempt, request: AskRequest): Promise<unknown> {
+    const stopped = this.#driver.stoppedFor(request)
+    if (stopped) throw stopped
     if (request.kind !== "do" && request.signal?.aborted) throw request.signal.reason
     const waiter = new Waiter(request, outer)
     const recorded = this.#state.nested.get(request.id)
@@ -44,6 +52,56 @@ export class NestedSteps {
     return waiter.promise
   }
 
+  /** An ask whose turn has come among the inputs. */
+  take(request: AskRequest): void {
+    const { steps, sleeps, waits, nested } = this.#state
+    // The step that asks is over, and nothing inside it outlives it.
+    if (!steps.has(parentOf(request.id) ?? "")) return
+    // What it asks for came in while it was on its way: it is handed out when that is durable.
+    if (nested.has(request.id)) return
+    // So did a cancel, which rejects it.
+    if (this.isClosed(request)) return
+    const stopped = this.#driver.stoppedFor(request)
+    if (stopped) return this.refuse(request.id, stopped)
+    if (this.#state.isHeldBack) return this.#hold(request)
+    const open = steps.get(request.id)
+    if (open && request.kind === "do") {
+      if (this.#retriesDue.delete(request.id)) this.#driver.begin(request, open.attempt + 1)
+      else if (open.retryAt === undefined && !this.#driver.isLive(request.id)) this.#driver.resume(request, open)
+      return
+    }
+    if (sleeps.has(request.id) || waits.has(request.id)) return
+    const { stepsMax } = this.#driver
+    if (this.#state.asked < stepsMax) this.#driver.recordAsk(request)
+    else this.refuse(request.id, tooManySteps(stepsMax))
+  }
+
+  /** Nothing new begins while paused: the function that asks is at rest. */
+  #hold(request: AskRequest): void {
+    const wasWorking = this.#state.working
+    this.#held.push(request)
+    // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
+    const [outer, inside] = [parentOf(request.id), `${request.id}/`]
+    for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
+    // That all is at rest is worth an entry: the row changes with it.
+    if (wasWorking && !this.#state.working) this.#driver.recordPaused("the steps under way wait for steps inside them")
+  }
+
+  /** What was held begins now. */
+  goOn(): void {
+    for (const request of this.forgetHeld()) this.#driver.submit(request)
+  }
+
+  forgetHeld(): readonly AskRequest[] {
+    const held = this.#held
+    this.#held = []
+    return held
+  }
+
+  retryWhenAsked(id: string): void {
+    this.#retriesDue.add(id)
+  }
+
   /** The function to run for a nested step, as asked for last. */
   request(id: string): DoAsk | undefined {
     const request = this.#waiters.get(id)?.at(-1)?.request
@@ -57,12 +115,13 @@ export class NestedSteps {
     for (const waiter of this.#take(entry.id)) waiter.outer.answer(() => settle(waiter, entry, received))
   }
 
-  /** Sleeps, waits and retries that a cancel has closed. */
-  cancel(error: CancelledError): void {
+  /** Sleeps, waits and retries that a cancel has closed, and what was held. */
+  cancel(error: CancelledError, held: readonly AskRequest[] = []): void {
     for (const id of this.#waiters.keys()) {
       const waiters = this.#waiters.get(id) ?? []
       if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
     }
+    for (const { id } of held) this.refuse(id, error)
   }
 
   /** The same where how the outermost steps end is still awaited, but nothing else: sleeps, waits and retries are given up. */
@@ -118,6 +177,16 @@ export interface NestedDriver {
   /** Records that a nested sleep or wait was given up. */
   abort(id: string): void
   isDurable(position: number): boolean
+  readonly stepsMax: number
+  /** Why a function that is to stop gets no more of these. */
+  stoppedFor(request: AskRequest): PerdureError | undefined
+  /** Whether an attempt of the step is under way here. */
+  isLive(id: string): boolean
+  begin(request: DoAsk, attempt: number): void
+  /** Goes on with the attempt that was under way. */
+  resume(request: DoAsk, step: OpenStep): void
+  recordAsk(request: AskRequest): void
+  recordPaused(reason: string): void
 }
 
 class Waiter extends PendingAsk {

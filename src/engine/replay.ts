@@ -8,6 +8,7 @@ import type { Recorded } from "../core/journal.ts"
 import { defaultLimits } from "../core/limits.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { lastRun, seedOf } from "../core/run-history.ts"
+import { Questions } from "../core/questions.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { JournalRow, NewInstance } from "../ports/journal-store.ts"
@@ -119,6 +120,7 @@ function readOnlySpec(
     log: { debug: silent, info: silent, warn: silent, error: silent },
     ...driver,
     guard: silent,
+    newQuestions: (source) => new Questions(source),
     newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
   }
 }

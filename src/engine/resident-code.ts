@@ -7,6 +7,7 @@ import { seedOf } from "../core/run-history.ts"
 import type { Limits } from "../core/limits.ts"
 import { partMissing } from "../core/part-missing.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
+import type { Questions, QuestionSource } from "../core/questions.ts"
 import type { Scope } from "../ports/host.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Pulsed } from "./pulse.ts"
@@ -62,6 +63,10 @@ export class ResidentCode implements ExecutionSpec, Scope {
     const { outreach } = this.#runtime
     if (!outreach) throw partMissing("children", "a child")
     return outreach.familyOf(this.#resident, source, this.limits)
+  }
+
+  get newQuestions(): ((source: QuestionSource) => Questions) | undefined {
+    return this.#runtime.features.questions?.questions
   }
 
   onActivity(): void {

@@ -7,7 +7,7 @@ import { expect, it } from "vitest"
 import { dryRun } from "./example-worker.ts"
 
 const goals = { "runner-only": 60_000, "with-http": 120_000, "with-all-parts": undefined }
-const bounds = { "runner-only": 66_400, "with-http": 95_900, "with-all-parts": 112_800 }
+const bounds = { "runner-only": 62_000, "with-http": 92_400, "with-all-parts": 109_900 }
 
 it.each(["runner-only", "with-http", "with-all-parts"] as const)(
   "a Worker %s stays within its bound, and needs nothing of Node but what nodejs_compat gives",

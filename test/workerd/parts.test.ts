@@ -59,6 +59,11 @@ describe("a runner without parts", () => {
     await expect(handle.result({ timeout: "20s" })).rejects.toMatchObject(missing("children"))
   })
 
+  it("fails a step that asks for one inside it, without another attempt", async () => {
+    const handle = await client.start("nesting", { id: "nests", input: "ada" })
+    await expect(handle.result({ timeout: "20s" })).rejects.toMatchObject({ code: "STEP_FAILED", details: { attempts: 1 }, cause: missing("nestedSteps") })
+  })
+
   it("fails a transaction at once, without another attempt", async () => {
     const handle = await client.start("writing", { id: "writes" })
     await expect(handle.result({ timeout: "20s" })).rejects.toMatchObject({ code: "STEP_FAILED", details: { attempts: 1 }, cause: missing("transactions") })
@@ -68,7 +73,7 @@ describe("a runner without parts", () => {
 describe("a runner with some parts", () => {
   const client = workflowClient(SOME_RUNNER)
 
-  it("has what these bring: children, hooks, history, restarts and changes", async () => {
+  it("has what these bring: children, hooks, history, restarts, steps inside steps and changes", async () => {
     const handle = await client.start("told", { id: "some", input: "ada" })
     await expect(handle.result({ timeout: "20s" })).resolves.toBe("Hello, ADA!")
     await expect.poll(() => endings).toEqual(["some"])
@@ -77,6 +82,7 @@ describe("a runner with some parts", () => {
     await handle.restart({ from: "greet" })
     await expect.poll(() => endings).toEqual(["some", "some"])
     await expect(handle.describe()).resolves.toMatchObject({ status: "completed", run: 2 })
+    await expect((await client.start("nesting", { id: "nests", input: "ada" })).result({ timeout: "20s" })).resolves.toBe("ADA")
     const changes = client.changes()[Symbol.asyncIterator]()
     await expect(changes.next()).resolves.toMatchObject({ value: { type: "workflow.started" } })
   })

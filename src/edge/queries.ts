@@ -2,6 +2,7 @@ import { questionSupport } from "../engine/all-features.ts"
 import { Answers } from "../engine/answers.ts"
 import { CodeAsker } from "../engine/code-asker.ts"
 import { refuseSelf } from "../engine/instance-calls.ts"
+import { recheckOf } from "../engine/recheck.ts"
 import type { RunnerPart } from "./runner-part.ts"
 
 /** For queries and updates: what callers ask the code of instances. */
@@ -9,7 +10,7 @@ export const queries: RunnerPart = {
   features: { questions: questionSupport },
   answers: (core) => {
     const { store, host, registry, worker } = core.parts
-    const asker = new CodeAsker(store, registry, worker, core.attach(new Answers(store, host, core.recheck)))
+    const asker = new CodeAsker(store, registry, worker, core.attach(new Answers(store, host, recheckOf(core.parts))))
     return {
       query: (id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
       update: async (id: string, name: string, args: readonly unknown[]) => {

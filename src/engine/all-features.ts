@@ -1,6 +1,7 @@
+import { checkPriority } from "../core/flow-options.ts"
 import { Questions } from "../core/questions.ts"
 import { CodeAnswers } from "./code-answers.ts"
-import { Debouncer } from "./debouncer.ts"
+import { debouncedStart, Debouncer, refuseDebounce } from "./debouncer.ts"
 import { codedStore, payloadCodecs } from "./coded-store.ts"
 import type { ChildSupport, CodecSupport, EngineFeatures, FlowRules, HookMaker, QuestionSupport, TransactionMaker } from "./engine-features.ts"
 import { flowTraits, forkTraits } from "./flow-control.ts"
@@ -10,6 +11,7 @@ import { LimitDesk } from "./limit-desk.ts"
 import { NestedSteps } from "./nested-steps.ts"
 import { Outreach } from "./outreach.ts"
 import { partingMessages } from "./parting.ts"
+import { holderOf, singletonExists } from "./singletons.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
 import { StepLine } from "./step-line.ts"
 import { StepTransactions } from "./step-transactions.ts"
@@ -21,6 +23,11 @@ export const flowRules: FlowRules = {
   forkTraits,
   desk: (flow, registry, host, timers) => new LimitDesk(flow, registry, host, timers),
   debouncer: (worker) => new Debouncer(worker),
+  debouncedStart,
+  refuseDebounce,
+  checkPriority,
+  holderOf,
+  singletonExists,
   stepLine: (places, total) => new StepLine(places, total),
 }
 

@@ -1,7 +1,9 @@
 import { PerdureError } from "../core/errors.ts"
+import { Committer } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { drained, written } from "./draining.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
+import { Mailroom } from "./mailroom.ts"
 import { Residency } from "./residency.ts"
 import { StartLine } from "./start-line.ts"
 import { Alarm } from "./timers.ts"
@@ -13,6 +15,8 @@ const compareMs = 250
 
 /** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
 export class ClaimingWorker extends Worker {
+  readonly committer: Committer
+  readonly mailroom: Mailroom
   readonly residency: Residency
   readonly startLine: StartLine
   /** It is time to look whether a hint was lost. */
@@ -26,11 +30,15 @@ export class ClaimingWorker extends Worker {
   constructor(spec: WorkerSpec) {
     super(spec)
     const { store, host, registry, settings } = spec
+    const { journal, batchesMax } = store
+    const arm = () => this.pulse.arm()
+    this.committer = new Committer(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
+    this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.residency = new Residency(settings)
     this.startLine = new StartLine(this.pulse, this.committer)
     this.#nextLook = new Alarm(this.timers, () => this.onSweep())
     this.#dispatcher = new Dispatcher({
-      journal: store.journal,
+      journal,
       host,
       timers: this.timers,
       worker: this.worker,

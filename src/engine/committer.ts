@@ -7,6 +7,22 @@ import type { Transactions } from "../ports/transactions.ts"
 /** What became of a turn; an error means that it is not known to be written. `unsent`: it never will be. */
 export type CommitResult = TurnOutcome | { readonly error: unknown; readonly unsent?: true }
 
+/** Where turns go to be written. */
+export interface Commits {
+  /** Called when something was written, or may have been. */
+  onWritten: () => void
+  /** The listener is told once, after the transaction. */
+  submit(turn: Turn, listener: CommitListener): void
+  /** Writes what has gathered. */
+  flush(): void
+  /** Writes one turn in a transaction of its own, with what `run` writes there. */
+  transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome>
+  /** A write of one turn that is not part of any batch. */
+  alone<T>(write: () => Promise<T>): Promise<T>
+  /** Forgets what has gathered: it was never promised to anybody. */
+  abandon(): void
+}
+
 /** Where several batches may be under way: a further one is sent when so many turns have gathered, */
 const companyMin = 32
 /** and has no more than so many. */
@@ -17,7 +33,7 @@ const companyMax = 256
  * gathers. An instance has at most one turn here at a time. A batch that errors is split until the culprit stands alone.
  * A store that is elsewhere works on several batches at once, if they are worth it: few turns wait for company instead.
  */
-export class Committer {
+export class Committer implements Commits {
   readonly #journal: JournalStore
   readonly #arm: () => void
   readonly #log: Logger
@@ -29,7 +45,6 @@ export class Committer {
   #transacting = 0
   #abandoned = false
   #onIdle: (() => void)[] = []
-  /** Called when something was written, or may have been. */
   onWritten: () => void = () => undefined
   /** For metrics and tests: how many transactions and turns were written. */
   commits = 0
@@ -61,7 +76,6 @@ export class Committer {
     return this.idle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** The listener is told once, after the transaction. */
   submit(turn: Turn, listener: CommitListener): void {
     if (this.#abandoned) return
     // What is far away must not hold up what is here.
@@ -75,12 +89,10 @@ export class Committer {
     return this.#batches === 0 || (this.#batches < this.batchesMax && this.#gathering.size >= companyMin)
   }
 
-  /** Writes one turn in a transaction of its own, with what `run` writes there. */
   async transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome> {
     return this.alone(() => transactions.transact(run))
   }
 
-  /** A write of one turn that is not part of any batch. */
   async alone<T>(write: () => Promise<T>): Promise<T> {
     this.#transacting++
     try {
@@ -95,7 +107,6 @@ export class Committer {
     }
   }
 
-  /** Forgets what has gathered: it was never promised to anybody. */
   abandon(): void {
     this.#gathering = new Batch([], [])
     this.#abandoned = true

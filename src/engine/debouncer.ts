@@ -1,7 +1,9 @@
 import { durationMs } from "../core/duration.ts"
+import { PerdureError } from "../core/errors.ts"
 import type { Debounce } from "../core/flow-options.ts"
 import type { EntryOf, Recorded } from "../core/journal.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
+import type { StartOptions } from "./client.ts"
 import { deadlineOf } from "./flow-traits.ts"
 import { loadRun } from "./loader.ts"
 import type { StartDesk } from "./start-desk.ts"
@@ -70,4 +72,16 @@ function restart(
 
 function lastPosition(recorded: readonly Recorded[]): number {
   return recorded.reduce((last, { position }) => Math.max(last, position), 0)
+}
+
+/** When a start that is debounced begins, if no other comes. */
+export function debouncedStart(name: string, { quiet }: Debounce<unknown>, { delay, startAt }: StartOptions<unknown>, now: number): number {
+  if (delay !== undefined || startAt !== undefined)
+    throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, which says when it starts; give neither delay nor startAt`)
+  return now + durationMs(quiet)
+}
+
+/** Another id than the caller's may be the answer to a start that is debounced. */
+export function refuseDebounce({ debounce, instance }: Birth, what: string): void {
+  if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, and cannot ${what}; start it`)
 }

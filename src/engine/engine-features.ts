@@ -1,7 +1,7 @@
 import type { Entry } from "../core/journal.ts"
 import type { Payload } from "../core/codec.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
-import type { Debounce } from "../core/flow-options.ts"
+import type { checkPriority, Debounce } from "../core/flow-options.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Questions, QuestionSource } from "../core/questions.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
@@ -9,6 +9,7 @@ import type { FlowControl, FlowTraits } from "../ports/flow-control.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceRow, NewInstance } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
+import type { debouncedStart, refuseDebounce } from "./debouncer.ts"
 import type { EndingHooks } from "./hooks.ts"
 import type { EngineOptions } from "./settings.ts"
 import type { CodeAnswers } from "./code-answers.ts"
@@ -19,6 +20,7 @@ import type { Outreach } from "./outreach.ts"
 import type { partingMessages } from "./parting.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import type { Runtime } from "./runtime.ts"
+import type { holderOf, singletonExists } from "./singletons.ts"
 import type { StartDesk } from "./start-desk.ts"
 import type { Birth, Starter } from "./starter.ts"
 import type { StepAttempt } from "./step-attempt.ts"
@@ -69,6 +71,11 @@ export interface FlowRules {
   forkTraits(original: NewInstance, workflow: AnyWorkflow | undefined, input: Payload): FlowTraits | undefined
   desk(flow: FlowControl, registry: WorkflowRegistry, host: Host, timers: Timers): LimitRules
   debouncer(worker: Worker): Replacer
+  readonly debouncedStart: typeof debouncedStart
+  readonly refuseDebounce: typeof refuseDebounce
+  readonly checkPriority: typeof checkPriority
+  readonly holderOf: typeof holderOf
+  readonly singletonExists: typeof singletonExists
   /** For workers that run only so many attempts at the same time, or in all. */
   stepLine(places: number, total: number | undefined): StepLine
 }

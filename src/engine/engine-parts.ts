@@ -31,13 +31,17 @@ export interface EngineSpec {
   readonly budget?: WorkBudget
 }
 
-/** What every engine is made of. */
-export interface CoreParts<W extends Worker = Worker> {
+/** What the parts of every engine are made with. */
+export interface BareParts<W extends Worker = Worker> {
   readonly host: Host
   readonly store: Store
   readonly settings: EngineSettings
   readonly registry: WorkflowRegistry
   readonly worker: W
+}
+
+/** What every engine is made of. */
+export interface CoreParts<W extends Worker = Worker> extends BareParts<W> {
   readonly endings: Endings
   readonly starter: Starter
   readonly controls: Controls

@@ -34,6 +34,7 @@ import { refuseSelf, result, sendOrStart } from "./instance-calls.ts"
 import { countInstances, listInstances, listWorkflows } from "./instance-list.ts"
 import { StoredLimits, type LimitControl } from "./limit-control.ts"
 import { Reader } from "./reader.ts"
+import { recheckOf } from "./recheck.ts"
 import { Restarts } from "./restarts.ts"
 import { ScheduledStarts } from "./scheduled-starts.ts"
 import { Scheduler } from "./scheduler.ts"
@@ -59,8 +60,9 @@ export class Engine implements Client, AsyncDisposable {
     const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
     this.#ticks = core.attach(new Ticks(spec, store, (forTick) => Engine.open(forTick)))
-    const answers = core.attach(new Answers(store, host, core.recheck))
-    const changes = core.attach(new ChangeFeed(store.directory, host, core.recheck))
+    const recheck = recheckOf(core.parts)
+    const answers = core.attach(new Answers(store, host, recheck))
+    const changes = core.attach(new ChangeFeed(store.directory, host, recheck))
     const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(store, host, worker.timers, registry, scheduleWriter))
     const asker = new CodeAsker(store, registry, worker, answers)

@@ -1,20 +1,7 @@
-import { PerdureError } from "../core/errors.ts"
 import { keptAtRest } from "../core/flow-options.ts"
-import type { FlowTraits, UniqueUse } from "../ports/flow-control.ts"
+import type { FlowTraits } from "../ports/flow-control.ts"
 
 /** What follows from the traits that an instance has; how it gets them is in flow-control.ts. */
-
-export function singletonOf(flow: FlowTraits | undefined): UniqueUse | undefined {
-  return flow?.unique?.find(({ kind }) => kind === "singleton")
-}
-
-export function singletonExists(holder: string): PerdureError {
-  return new PerdureError(
-    "SINGLETON_EXISTS",
-    `instance "${holder}" is the only one that may be there, and has not ended; wait for it, terminate it, or say ifExists: "return" to get it`,
-    { details: { instance: holder } },
-  )
-}
 
 /** One with limits may stand in line beyond its time: so its row says when it ends in any case. */
 export function deadlineOf(flow: FlowTraits | undefined, at: number | undefined): { readonly deadlineAt: number } | undefined {

@@ -92,10 +92,10 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.endings = new RunEndings(runtime.features, identity, this.state, this.#writer, this.#pipeline, this.#attempts, record)
     this.answers = runtime.features.questions?.answers(this.id, runtime, this.#writer, this.#pipeline, record)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
-    this.#intake = new MessageIntake(this.state, this.#writer, this)
+    this.#intake = new MessageIntake(this.state, this.#writer, this.#pipeline, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
-    const parts = { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks }
-    this.#row = new ResidentRow(runtime, { ...parts, pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer })
+    const own = { pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer }
+    this.#row = new ResidentRow(runtime, { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks, ...own })
   }
 
   /** Made for the first: most instances get none. */
@@ -127,10 +127,6 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   onMismatch(disagreement: Disagreement): void {
     this.#stall("JOURNAL_MISMATCH", describeDisagreement(disagreement))
-  }
-
-  handlesEvent(type: string): boolean {
-    return this.#pipeline.execution?.handlesEvent(type) ?? false
   }
 
   get isGone(): boolean {

@@ -10,11 +10,20 @@ const readRetryMs = 100
 /** Some seconds. Then the instance leaves memory, and is loaded again later. */
 const readTriesMax = 6
 
+/** Messages out and in. */
+export interface Mail {
+  /** None is on its way. */
+  readonly idle: boolean
+  deliver(message: NewMessage): Promise<Delivery>
+  /** Reads the runner's inbox and hands it what is there. */
+  read(runner: InstanceRunner): void
+}
+
 /**
  * Messages out and in. Those sent at the same moment are delivered in one transaction, and resident instances that may have
  * some are asked about in one read.
  */
-export class Mailroom {
+export class Mailroom implements Mail {
   readonly #directory: Directory
   readonly #journal: JournalStore
   readonly #host: Host
@@ -52,7 +61,6 @@ export class Mailroom {
     })
   }
 
-  /** Reads the runner's inbox and hands it what is there. */
   read(runner: InstanceRunner): void {
     runner.inboxDirty = true
     this.#readers.add(runner)

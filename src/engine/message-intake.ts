@@ -8,6 +8,7 @@ import type { AnyWorkflow, SensitiveData } from "../core/workflow.ts"
 import type { Message, NewMessage } from "../ports/journal-store.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import { byParent, type ChildEnding } from "./parting.ts"
+import type { ReleasePipeline } from "./release-pipeline.ts"
 import type { RunEndings } from "./run-endings.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -17,11 +18,13 @@ export class MessageIntake {
   seen = 0
   readonly #state: InstanceState
   readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
   readonly #driver: IntakeDriver
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
   #held: Incoming[] = []
 
-  constructor(state: InstanceState, writer: TurnWriter, driver: IntakeDriver) {
+  constructor(state: InstanceState, writer: TurnWriter, pipeline: ReleasePipeline, driver: IntakeDriver) {
+    this.#pipeline = pipeline
     this.#state = state
     this.#writer = writer
     this.#driver = driver
@@ -100,7 +103,7 @@ export class MessageIntake {
     })
     const wait = this.#state.openWait(topic)
     if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
-    else if (this.#driver.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
+    else if (this.#pipeline.execution?.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
   }
 }
 
@@ -113,7 +116,6 @@ export interface IntakeDriver {
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
   readonly endings: RunEndings
   readonly answers: CodeAnswers | undefined
-  handlesEvent(type: string): boolean
   settle(entry: EntryOf<"wait.completed">): void
   /** What was held back may begin; these messages go before all other inputs. */
   resume(messages: readonly Incoming[]): void

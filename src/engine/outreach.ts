@@ -10,9 +10,9 @@ import { decodeRow } from "../core/turn-codec.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { Controls } from "./controls.ts"
-import { singletonExists } from "./flow-traits.ts"
-import { holderOf } from "./start-answer.ts"
-import { idExists, refuseDebounce, type Starter } from "./starter.ts"
+import { refuseDebounce } from "./debouncer.ts"
+import { holderOf, singletonExists } from "./singletons.ts"
+import { idExists, type Starter } from "./starter.ts"
 
 /** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
 export class Outreach {

@@ -1,3 +1,4 @@
+import type { BareParts } from "./engine-parts.ts"
 import { Alarm, type Timers } from "./timers.ts"
 
 const soonMs = 1_000
@@ -9,6 +10,11 @@ export interface RecheckSpec {
   readonly ours: { readonly active: boolean }
   /** Of a store whose hints come at once: how rarely it may look in the end. */
   readonly rarelyMs: number | undefined
+}
+
+/** That of an engine. */
+export function recheckOf({ host, worker, store, settings }: BareParts): RecheckSpec {
+  return { now: () => host.now(), timers: worker.timers, ours: worker, rarelyMs: store.sweepMs === undefined ? undefined : settings.sweepMs }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { EntryOf } from "../core/journal.ts"
 import type { Host } from "../ports/host.ts"
 import type { NewMessage } from "../ports/journal-store.ts"
 import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
-import type { Committer } from "./committer.ts"
+import type { Commits } from "./committer.ts"
 import type { EngineFeatures } from "./engine-features.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { Outreach } from "./outreach.ts"
@@ -21,7 +21,7 @@ export interface Runtime {
   readonly settings: EngineSettings
   readonly features: EngineFeatures
   readonly pulse: Pulse
-  readonly committer: Committer
+  readonly committer: Commits
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers

@@ -6,7 +6,7 @@ import type { Handle } from "./client.ts"
 import type { ScheduleParts } from "./engine-parts.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
-import { singletonExists } from "./flow-traits.ts"
+import { singletonExists } from "./singletons.ts"
 import { describeSchedule } from "./schedule-view.ts"
 import { scheduleNotFound } from "./schedule-writer.ts"
 

@@ -1,20 +1,28 @@
+import { redacted, shownError } from "../core/hidden.ts"
 import type { Hint, StoreRole } from "../ports/store.ts"
 import { ClaimingWorker } from "./claiming-worker.ts"
 import { engineClosed } from "./endings.ts"
 import { type CoreKind, EngineCore, makeCore, type MadeCore } from "./engine-core.ts"
 import type { EngineSpec } from "./engine-parts.ts"
+import { recheckOf } from "./recheck.ts"
+import { onStoreClock } from "./store-clock.ts"
 import { Lookout } from "./lookout.ts"
 import { WatchedEndings } from "./watched-endings.ts"
 
 const kind: CoreKind<ClaimingWorker> = {
   worker: (spec) => new ClaimingWorker(spec),
-  endings: (store, host, recheck, worker) => new WatchedEndings(store, host, recheck, worker),
+  host: onStoreClock,
+  settings: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
+  endings: (parts) => new WatchedEndings(parts, recheckOf(parts)),
 }
+
+const standByMs = 250
 
 /** The core of an engine on a store that others use as well: it looks at what they write, and leaves in good order. */
 export class ServingCore extends EngineCore<ClaimingWorker> {
   readonly #lookout: Lookout
   #stopHints: () => void = () => undefined
+  #stopRejections: () => void = () => undefined
 
   private constructor(made: MadeCore<ClaimingWorker>) {
     super(made)
@@ -28,8 +36,44 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
   }
 
   override async begin(wanted: StoreRole = "worker"): Promise<void> {
-    this.#stopHints = this.parts.store.onHint((hint) => void this.look(hint))
-    await super.begin(wanted)
+    const { store, host, settings } = this.parts
+    this.#listen()
+    this.#stopHints = store.onHint((hint) => void this.look(hint))
+    if (wanted === "client" || settings.execute === "ticks") return
+    if (store.role === "worker") return super.begin()
+    host.log.warn("another process executes the workflows of this store; this one is a client and stands by")
+    this.#standBy()
+  }
+
+  #listen(): void {
+    const { host, worker } = this.parts
+    this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
+      if (scope.engine !== worker) return
+      host.log.error(
+        `a promise of instance "${scope.instance}"${scope.step === undefined ? "" : `, step "${scope.step}",`} was rejected and nobody handled it`,
+        { instance: scope.instance, error: scope.isSensitive === true ? redacted : shownError(reason) },
+      )
+    })
+  }
+
+  #standBy(): void {
+    const { store, host, worker } = this.parts
+    worker.timers.set(host.now() + standByMs, () => {
+      void (async () => {
+        try {
+          const role = this.closing ? undefined : await store.standBy()
+          // Also if it was closed while the store answered.
+          if (this.closing) return
+          if (role !== "worker") return this.#standBy()
+          host.log.info("this process executes the workflows of this store now")
+          await super.begin()
+        } catch (error) {
+          if (this.closing) return
+          host.log.error("standing by failed; trying again", { error })
+          this.#standBy()
+        }
+      })()
+    })
   }
 
   /** Somebody else may have changed something. */
@@ -45,6 +89,7 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
 
   override kill(): void {
     this.#stopHints()
+    this.#stopRejections()
     super.kill()
   }
 
@@ -57,7 +102,7 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
       await worker.stop()
     } finally {
       for (const companion of this.companions) companion.close?.(engineClosed())
-      this.stopRejections()
+      this.#stopRejections()
       await store.close()
     }
   }

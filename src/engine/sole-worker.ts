@@ -1,5 +1,7 @@
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { Residents } from "./residents.ts"
+import { SoleCommitter } from "./sole-committer.ts"
+import { SoleMailroom } from "./sole-mailroom.ts"
 import { Alarm } from "./timers.ts"
 import { Worker, type WorkerSpec } from "./worker.ts"
 
@@ -12,6 +14,8 @@ const leaseMs = 36_500 * 24 * 60 * 60 * 1_000
  * So there is nothing to share or to look for: it asks for the instance when it is told of it, and when it is due.
  */
 export class SoleWorker extends Worker {
+  readonly committer: SoleCommitter
+  readonly mailroom: SoleMailroom
   readonly residency: Residents = new OneResident()
   readonly startLine = undefined
   readonly isStarved = false
@@ -22,6 +26,9 @@ export class SoleWorker extends Worker {
 
   constructor(spec: WorkerSpec) {
     super(spec)
+    const arm = () => this.pulse.arm()
+    this.committer = new SoleCommitter(spec.store.journal, arm, spec.host.log, (id) => this.isElsewhere(id))
+    this.mailroom = new SoleMailroom(spec.store, (runner, error) => this.onLost(runner, error))
     this.#due = new Alarm(this.timers, () => this.wake())
   }
 

@@ -1,6 +1,4 @@
 import { PerdureError } from "../core/errors.ts"
-import type { FlowTraits } from "../ports/flow-control.ts"
-import { singletonOf } from "./flow-traits.ts"
 import { loadRun } from "./loader.ts"
 import type { StartDesk } from "./start-desk.ts"
 import type { Birth } from "./starter.ts"
@@ -21,10 +19,4 @@ export async function isSame({ store }: StartDesk, { instance, start }: Birth): 
   if (row.workflow === instance.workflow && first?.type === "run.started" && first.value.text === start.value.text) return true
   const what = row.workflow === instance.workflow ? "another input" : `workflow "${row.workflow}"`
   throw new PerdureError("ID_CONFLICT", `instance "${instance.id}" exists with ${what}; choose another id`, { details: { instance: instance.id } })
-}
-
-/** The instance that is in the way of a singleton. */
-export async function holderOf({ store }: StartDesk, flow: FlowTraits | undefined): Promise<string | undefined> {
-  const singleton = singletonOf(flow)
-  return singleton && store.flow.holder(singleton)
 }

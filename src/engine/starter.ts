@@ -1,7 +1,7 @@
 import { encodeValue, Payload } from "../core/codec.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import { checkPriority, type Debounce } from "../core/flow-options.ts"
+import type { Debounce } from "../core/flow-options.ts"
 import type { EntryOf, ParentLink } from "../core/journal.ts"
 import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } from "../core/limits.ts"
 import { partMissing } from "../core/part-missing.ts"
@@ -15,11 +15,11 @@ import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
 import type { BatchStarter } from "./batch-start.ts"
-import type { Replacer } from "./engine-features.ts"
-import { deadlineOf, singletonExists } from "./flow-traits.ts"
+import type { FlowRules, Replacer } from "./engine-features.ts"
+import { deadlineOf } from "./flow-traits.ts"
 import { instant } from "../core/instant.ts"
 import type { WorkflowRegistry } from "./registry.ts"
-import { holderOf, isAgain, isSame } from "./start-answer.ts"
+import { isAgain, isSame } from "./start-answer.ts"
 import { callersDesk, ownDesk, type StartDesk, within } from "./start-desk.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken } from "./random-token.ts"
@@ -32,6 +32,7 @@ export class Starter {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
+  readonly #flow: FlowRules | undefined
   readonly #debouncer: Replacer | undefined
   readonly desk: StartDesk
 
@@ -39,7 +40,8 @@ export class Starter {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
-    this.#debouncer = worker.features.flow?.debouncer(worker)
+    this.#flow = worker.features.flow
+    this.#debouncer = this.#flow?.debouncer(worker)
     this.desk = ownDesk(store, worker, (birth) => this.create(birth))
   }
 
@@ -82,9 +84,9 @@ export class Starter {
         if (options.ifExists === "return" && (await isSame(desk, birth))) return id
         throw idExists(id)
       }
-      const holder = await holderOf(desk, flow)
+      const holder = await this.#flow?.holderOf(desk, flow)
       if (holder !== undefined && options.ifExists === "return") return holder
-      if (holder !== undefined) throw singletonExists(holder)
+      if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
       // Whoever had the key has just ended, or begun.
       await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
     }
@@ -99,11 +101,11 @@ export class Starter {
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const birth = await this.prepare(workflow, options)
-    refuseDebounce(birth, "be used with sendOrStart")
+    this.#flow?.refuseDebounce(birth, "be used with sendOrStart")
     const sendAt = async (desk: StartDesk) => {
       const delivery = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
-      const holder = delivery === "absent" ? await holderOf(desk, birth.instance.flow) : undefined
-      if (holder !== undefined) throw singletonExists(holder)
+      const holder = delivery === "absent" ? await this.#flow?.holderOf(desk, birth.instance.flow) : undefined
+      if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
       if (delivery === "ended") throw takesNoEvents(birth.instance.id)
       return delivery
     }
@@ -132,13 +134,10 @@ export class Starter {
     const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }), definition?.options.sensitive?.input)
     const now = host.now()
     const debounce = definition?.options.debounce
-    if (debounce && (options.delay !== undefined || options.startAt !== undefined))
-      throw new PerdureError("BAD_OPTION", `workflow "${name}" is debounced, which says when it starts; give neither delay nor startAt`)
-    const startAt = debounce ? now + durationMs(debounce.quiet) : startTime(options, now)
+    const startAt = debounce && this.#flow ? this.#flow.debouncedStart(name, debounce, options, now) : startTime(options, now)
     const timeout = options.timeout ?? definition?.options.timeout
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
     const tags = checkTags(options.tags)
-    if (options.priority !== undefined) checkPriority("priority", options.priority)
     const flow = this.#flowOf(definition, input, options.priority)
     if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
     const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
@@ -171,9 +170,11 @@ export class Starter {
   }
 
   #flowOf(definition: AnyWorkflow | undefined, input: unknown, priority: number | undefined): FlowTraits | undefined {
-    const { flow } = this.#worker.features
-    if (flow === undefined && priority !== undefined) throw partMissing("flowControl", "a priority")
-    if (definition) return flow?.traits(definition, input, priority)
+    if (priority !== undefined) {
+      if (!this.#flow) throw partMissing("flowControl", "a priority")
+      this.#flow.checkPriority("priority", priority)
+    }
+    if (definition) return this.#flow?.traits(definition, input, priority)
     return priority ? { priority } : undefined
   }
 
@@ -229,11 +230,6 @@ export function idExists(id: string): PerdureError {
 
 function takesNoEvents(id: string): PerdureError {
   return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, { details: { instance: id } })
-}
-
-/** Another id than the caller's may be the answer to a start that is debounced. */
-export function refuseDebounce({ debounce, instance }: Birth, what: string): void {
-  if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, and cannot ${what}; start it`)
 }
 
 export interface Birth {

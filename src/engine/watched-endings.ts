@@ -12,9 +12,9 @@ export class WatchedEndings extends Endings {
   readonly #ours: Ours
   readonly #recheck: Recheck
 
-  constructor(store: Store, host: Host, recheck: RecheckSpec, ours: Ours) {
+  constructor({ store, host, worker }: EndingsParts, recheck: RecheckSpec) {
     super(store, host, recheck.timers)
-    this.#ours = ours
+    this.#ours = worker
     this.#recheck = new Recheck(recheck, () => void this.check())
   }
 
@@ -43,6 +43,12 @@ export class WatchedEndings extends Endings {
       else this.host.log.error(`instance "${id}" could not be looked up; trying again`, { instance: id, error })
     }
   }
+}
+
+interface EndingsParts {
+  readonly store: Store
+  readonly host: Host
+  readonly worker: Ours
 }
 
 /** What is executed here. */

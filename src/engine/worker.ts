@@ -6,11 +6,11 @@ import type { ClaimedInstance, NewInstance, NewMessage } from "../ports/journal-
 import type { Store } from "../ports/store.ts"
 import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
 import type { Beginning } from "./beginning.ts"
-import { Committer, type CommitResult } from "./committer.ts"
+import type { CommitResult, Commits } from "./committer.ts"
 import type { EngineFeatures, LimitRules } from "./engine-features.ts"
 import { loadInstance } from "./family-ties.ts"
 import { InstanceRunner } from "./instance-runner.ts"
-import { Mailroom } from "./mailroom.ts"
+import type { Mail } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
 import { Pulse } from "./pulse.ts"
 import { randomToken } from "./random-token.ts"
@@ -34,11 +34,9 @@ export abstract class Worker implements Runtime {
   readonly settings: EngineSettings
   readonly features: EngineFeatures
   readonly pulse: Pulse
-  readonly committer: Committer
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
-  readonly mailroom: Mailroom
   readonly stepLine: StepLine | undefined
   /** Given later: whoever starts instances needs the worker first. */
   outreach: Outreach | undefined
@@ -47,6 +45,8 @@ export abstract class Worker implements Runtime {
   /** It executes; else it only writes for clients. */
   active = false
   draining = false
+  abstract readonly committer: Commits
+  abstract readonly mailroom: Mail
   /** Who is in memory here. */
   abstract readonly residency: Residents
   /** Where starts may come in crowds. */
@@ -79,18 +79,10 @@ export abstract class Worker implements Runtime {
     this.timers = new Timers(host)
     this.limits = features.flow?.desk(store.flow, registry, host, this.timers)
     this.pulse = new Pulse(host, () => this.committer.flush())
-    this.committer = new Committer(
-      store.journal,
-      () => this.pulse.arm(),
-      host.log,
-      (id) => this.isElsewhere(id),
-      store.batchesMax,
-    )
     this.transactions = store.transactions
     this.clientTransactions = store.clientTransactions
     const { concurrentStepsMax, budget } = settings
     if (concurrentStepsMax < Infinity || budget) this.stepLine = features.flow?.stepLine(concurrentStepsMax, budget?.stepsMax)
-    this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
   }
 
   /** These instances, or any, may be there to be claimed. */

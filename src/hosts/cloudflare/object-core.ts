@@ -5,7 +5,9 @@ import { SoleWorker } from "../../engine/sole-worker.ts"
 
 const kind: CoreKind<SoleWorker> = {
   worker: (spec) => new SoleWorker(spec),
-  endings: (store, host, { timers }) => new Endings(store, host, timers),
+  host: (own) => own,
+  settings: (asked) => asked,
+  endings: ({ store, host, worker }) => new Endings(store, host, worker.timers),
 }
 
 /** The core of the engine in an object; it does not begin before it is told to. */

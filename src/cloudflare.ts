@@ -18,6 +18,7 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
   }
 }
 
+export { annotations } from "./edge/annotations.ts"
 export { changes } from "./edge/changes.ts"
 export { children } from "./edge/children.ts"
 export { codecs } from "./edge/codecs.ts"

@@ -180,6 +180,7 @@ const surfaces: Record<string, Surface> = {
   "src/cloudflare.ts": {
     values: [
       "BaseWorkflow",
+      "annotations",
       "changes",
       "children",
       "codecs",

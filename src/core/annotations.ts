@@ -94,7 +94,7 @@ function checkRecord(changes: unknown): Memo {
 }
 
 /** The execution of the code, as far as what it notes is concerned. */
-interface AnnotationSource {
+export interface AnnotationSource {
   /** Throws where nothing may change. */
   guardChange(): void
   annotate(entry: EntryOf<"annotated">): void

@@ -1,3 +1,4 @@
+import type { Annotations, AnnotationSource } from "./annotations.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
 import type { Family, FamilySource } from "./family.ts"
 import type { Limits } from "./limits.ts"
@@ -18,6 +19,8 @@ export interface ExecutionSpec {
   guard(): void
   /** The children of the run; throws where there can be none. */
   newFamily(source: FamilySource): Family
+  /** What the code notes about its instance; throws where it cannot. */
+  newAnnotations(source: AnnotationSource): Annotations
   /** What others ask the code, where they may. */
   readonly newQuestions?: ((source: QuestionSource) => Questions) | undefined
   /** Something was asked for, given up or came to its end. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { Annotations } from "./annotations.ts"
 import { encodeValue, Payload } from "./codec.ts"
 import { Execution } from "./execution.ts"
 import { Family } from "./family.ts"
@@ -22,6 +23,7 @@ class Driver {
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),
       guard: silent,
+      newAnnotations: (source) => new Annotations(source, defaultLimits),
       newQuestions: (source) => new Questions(source),
       newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
       onActivity: silent,

@@ -1,4 +1,4 @@
-import { Annotations } from "./annotations.ts"
+import type { Annotations } from "./annotations.ts"
 import type { AskRequest } from "./ask.ts"
 import { encodeValue, Payload } from "./codec.ts"
 import type { InstanceInfo, WorkflowLog } from "./context.ts"
@@ -53,6 +53,7 @@ export class Execution implements ContextSource {
   #family: Family | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
+  #start: EntryOf<"run.started"> | undefined = undefined
   /** Once its worker has crashed. */
   #info: InstanceInfo | undefined = undefined
   /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
@@ -111,7 +112,8 @@ export class Execution implements ContextSource {
       case "run.started":
         // A delayed one was written long before it begins.
         this.now = startOf({ at, entry })
-        if (entry.tags ?? entry.memo) this.annotations.begin(entry)
+        this.#start = entry
+        this.#annotations?.begin(entry)
         return this.#begin(entry.value.decode())
       case "cancel.requested":
         return this.#cancel(position, entry.reason)
@@ -360,7 +362,10 @@ export class Execution implements ContextSource {
   }
 
   get annotations(): Annotations {
-    this.#annotations ??= new Annotations(this, this.#spec.limits)
+    if (this.#annotations === undefined) {
+      this.#annotations = this.#spec.newAnnotations(this)
+      if (this.#start) this.#annotations.begin(this.#start)
+    }
     return this.#annotations
   }
 

@@ -1,4 +1,5 @@
 import type { WorkflowRunnerClass } from "../hosts/cloudflare/workflow-runner.ts"
+import { annotations } from "./annotations.ts"
 import { changes } from "./changes.ts"
 import { children } from "./children.ts"
 import { codecs } from "./codecs.ts"
@@ -13,7 +14,7 @@ import { transactions } from "./transactions.ts"
 import { why } from "./why.ts"
 import { composeWorkflowRunner, type WorkflowRunnerOptions } from "./workflow-runner.ts"
 
-const parts = [changes, children, codecs, flowControl, history, hooks, nestedSteps, queries, restarts, schedules, transactions, why]
+const parts = [annotations, changes, children, codecs, flowControl, history, hooks, nestedSteps, queries, restarts, schedules, transactions, why]
 
 /** The one class of Durable Objects that runs all workflows; an object for each instance. It has every part. */
 export function createWorkflowRunner(options: WorkflowRunnerOptions): WorkflowRunnerClass {

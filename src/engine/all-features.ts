@@ -1,5 +1,7 @@
+import { Annotations } from "../core/annotations.ts"
 import { checkPriority } from "../core/flow-options.ts"
 import { Questions } from "../core/questions.ts"
+import { callerSupport } from "./callers-desk.ts"
 import { CodeAnswers } from "./code-answers.ts"
 import { debouncedStart, Debouncer, refuseDebounce } from "./debouncer.ts"
 import { codedStore, payloadCodecs } from "./coded-store.ts"
@@ -44,6 +46,8 @@ export const questionSupport: QuestionSupport = {
   answers: (...made) => new CodeAnswers(...made),
 }
 
+export const annotations: NonNullable<EngineFeatures["annotations"]> = (source, limits) => new Annotations(source, limits)
+
 export const hookCalls: HookMaker = (runtime, workflow, identity, state) => new EndingHooks(runtime, workflow, identity, state)
 
 /** In the database of the store itself; all that a Durable Object has. */
@@ -61,4 +65,6 @@ export const allFeatures: EngineFeatures = {
   children: childSupport,
   nestedSteps,
   questions: questionSupport,
+  annotations,
+  callers: callerSupport,
 }

@@ -3,13 +3,22 @@ import { PerdureError } from "../core/errors.ts"
 import type { Turn } from "../ports/journal-store.ts"
 import type { BatchItem, BatchResult, StartOptions } from "./client.ts"
 import type { StartDesk } from "./start-desk.ts"
-import type { Birth } from "./starter.ts"
+import type { Birth, Starter } from "./starter.ts"
 
-export interface BatchStarter {
+interface BatchStarter {
   prepare(item: BatchItem): Promise<Birth>
   within<T>(work: (desk: StartDesk) => Promise<T>): Promise<T>
   turnOf(birth: Birth): Turn
   startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string>
+}
+
+export function batchStarterOf(starter: Starter, transaction: unknown): BatchStarter {
+  return {
+    prepare: async ({ workflow, ...options }) => starter.prepare(workflow, options),
+    within: (work) => starter.within(transaction, work),
+    turnOf: (birth) => starter.birthTurn(birth),
+    startAt: (desk, birth, options) => starter.startAt(desk, birth, options),
+  }
 }
 
 type Prepared = Ready | { readonly item: BatchItem; readonly error: PerdureError }

@@ -12,7 +12,7 @@ import { notFound } from "./ending-looks.ts"
 import { existingRow } from "./existing-row.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { controlResult, seize } from "./seizure.ts"
-import { within } from "./start-desk.ts"
+import { callersOf } from "./start-desk.ts"
 import type { Worker } from "./worker.ts"
 
 /** In a message that asks for a terminate. */
@@ -60,7 +60,11 @@ export class Controls {
   }
 
   async sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
-    if (options.transaction !== undefined) return this.#sendWithin(options.transaction, id, type, payload, options)
+    const { transaction } = options
+    if (transaction !== undefined) {
+      const messageOf = ({ workflow, version }: InstanceRow) => this.eventMessage(id, { name: workflow, version }, type, payload, options)
+      return callersOf(this.#worker.features).sendWithin(this.#store, transaction, id, messageOf)
+    }
     const resident = this.#worker.residency.get(id)
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
     const target = resident?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
@@ -72,18 +76,6 @@ export class Controls {
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw ended(await existingRow(this.#store, id))
     this.#worker.hint([id])
-  }
-
-  /** In a transaction of the caller's: whoever has the instance is told when that is committed. */
-  async #sendWithin(client: unknown, id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
-    return within(this.#store, client, async ({ directory }) => {
-      const row = await directory.get(id)
-      if (!row) throw notFound(id)
-      const message = await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options)
-      const [delivery] = await directory.deliver([message])
-      if (delivery === "absent") throw notFound(id)
-      if (delivery === "ended") throw ended(row)
-    })
   }
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {
@@ -162,7 +154,7 @@ export function checkText(option: string, value: unknown): void {
   throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })
 }
 
-function ended(row: InstanceRow): PerdureError {
+export function ended(row: InstanceRow): PerdureError {
   return new PerdureError("INSTANCE_ENDED", `instance "${row.id}" is over and takes no more events; restart it, or start another`, {
     details: { instance: row.id, status: row.status },
   })

@@ -2,7 +2,9 @@ import type { Entry } from "../core/journal.ts"
 import type { Payload } from "../core/codec.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { checkPriority, Debounce } from "../core/flow-options.ts"
+import type { Annotations, AnnotationSource } from "../core/annotations.ts"
 import type { InstanceState } from "../core/instance-state.ts"
+import type { Limits } from "../core/limits.ts"
 import type { Questions, QuestionSource } from "../core/questions.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { FlowControl, FlowTraits } from "../ports/flow-control.ts"
@@ -12,6 +14,7 @@ import type { Store } from "../ports/store.ts"
 import type { debouncedStart, refuseDebounce } from "./debouncer.ts"
 import type { EndingHooks } from "./hooks.ts"
 import type { EngineOptions } from "./settings.ts"
+import type { CallerSupport } from "./callers-desk.ts"
 import type { CodeAnswers } from "./code-answers.ts"
 import type { Controls } from "./controls.ts"
 import type { newsOfKept } from "./kept-children.ts"
@@ -44,6 +47,10 @@ export interface EngineFeatures {
   readonly hooks?: HookMaker
   /** `ctx.startChild` and `ctx.runChild`. */
   readonly children?: ChildSupport
+  /** What is started and sent in transactions of the caller's. */
+  readonly callers?: CallerSupport
+  /** `ctx.tags` and `ctx.setMemo`. */
+  readonly annotations?: (source: AnnotationSource, limits: Limits) => Annotations
   /** What others ask the code of instances: queries and updates. */
   readonly questions?: QuestionSupport
   /** What functions of steps ask for inside their steps. */

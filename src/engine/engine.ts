@@ -23,7 +23,7 @@ import type {
 } from "./client.ts"
 import { allFeatures } from "./all-features.ts"
 import { Answers } from "./answers.ts"
-import { notStarted, startWithin } from "./batch-start.ts"
+import { batchStarterOf, notStarted, startWithin } from "./batch-start.ts"
 import { ChangeFeed } from "./change-feed.ts"
 import { ChangeSequence } from "./change-reader.ts"
 import { CodeAsker } from "./code-asker.ts"
@@ -101,7 +101,7 @@ export class Engine implements Client, AsyncDisposable {
 
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     this.#check()
-    if (transaction !== undefined) return startWithin(items, this.parts.starter.batchStarter(transaction))
+    if (transaction !== undefined) return startWithin(items, batchStarterOf(this.parts.starter, transaction))
     const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
       items.map((item) => {

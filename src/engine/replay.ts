@@ -1,3 +1,4 @@
+import { Annotations } from "../core/annotations.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Execution } from "../core/execution.ts"
 import type { ExecutionSpec } from "../core/execution-spec.ts"
@@ -120,6 +121,7 @@ function readOnlySpec(
     log: { debug: silent, info: silent, warn: silent, error: silent },
     ...driver,
     guard: silent,
+    newAnnotations: (source) => new Annotations(source, limits),
     newQuestions: (source) => new Questions(source),
     newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
   }

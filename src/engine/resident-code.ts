@@ -1,4 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
+import type { Annotations, AnnotationSource } from "../core/annotations.ts"
 import type { ExecutionSpec } from "../core/execution-spec.ts"
 import type { InstanceInfo, WorkflowLog } from "../core/context.ts"
 import type { Family, FamilySource } from "../core/family.ts"
@@ -63,6 +64,12 @@ export class ResidentCode implements ExecutionSpec, Scope {
     const { outreach } = this.#runtime
     if (!outreach) throw partMissing("children", "a child")
     return outreach.familyOf(this.#resident, source, this.limits)
+  }
+
+  newAnnotations(source: AnnotationSource): Annotations {
+    const { annotations } = this.#runtime.features
+    if (!annotations) throw partMissing("annotations", "what a workflow notes in ctx.tags or with ctx.setMemo")
+    return annotations(source, this.limits)
   }
 
   get newQuestions(): ((source: QuestionSource) => Questions) | undefined {

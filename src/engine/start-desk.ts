@@ -2,7 +2,9 @@ import { PerdureError } from "../core/errors.ts"
 import type { StoreWithin } from "../ports/caller-transactions.ts"
 import type { Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
+import type { CallerSupport } from "./callers-desk.ts"
 import type { CommitResult } from "./committer.ts"
+import type { EngineFeatures } from "./engine-features.ts"
 import type { Birth } from "./starter.ts"
 import type { Worker } from "./worker.ts"
 
@@ -25,16 +27,14 @@ export function ownDesk(store: Store, worker: Worker, create: StartDesk["create"
   }
 }
 
-/** Whoever is written to is told by the database, when the caller commits. */
-export function callersDesk(store: StoreWithin, turnOf: (birth: Birth) => Turn): StartDesk {
-  const write = async (turn: Turn): Promise<CommitResult> => (await store.journal.commit([turn]))[0] ?? "lost"
-  return { store, create: (birth) => write(turnOf(birth)), write, announce: () => undefined }
+/** What writes in transactions of the caller's; throws where nothing can. */
+export function callersOf({ callers }: EngineFeatures): CallerSupport {
+  if (callers) return callers
+  throw noTransactions()
 }
 
-export function within<T>(store: Store, client: unknown, work: (store: StoreWithin) => Promise<T>): Promise<T> {
-  const { callerTransactions } = store
-  if (callerTransactions) return callerTransactions.within(client, work)
-  throw new PerdureError(
+export function noTransactions(): PerdureError {
+  return new PerdureError(
     "NO_TRANSACTIONS",
     "this store cannot write in a transaction of yours; use postgres(…), and give a client of pg with a transaction open",
   )

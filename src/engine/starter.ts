@@ -14,13 +14,12 @@ import type { NewInstance, NewMessage, RunReference, Turn } from "../ports/journ
 import type { Store } from "../ports/store.ts"
 import type { StartOptions } from "./client.ts"
 import type { CommitResult } from "./committer.ts"
-import type { BatchStarter } from "./batch-start.ts"
 import type { FlowRules, Replacer } from "./engine-features.ts"
 import { deadlineOf } from "./flow-traits.ts"
 import { instant } from "../core/instant.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { isAgain, isSame } from "./start-answer.ts"
-import { callersDesk, ownDesk, type StartDesk, within } from "./start-desk.ts"
+import { callersOf, ownDesk, type StartDesk } from "./start-desk.ts"
 import { TurnDraft } from "./turn-draft.ts"
 import { randomToken } from "./random-token.ts"
 import type { Worker } from "./worker.ts"
@@ -50,28 +49,19 @@ export class Starter {
     const { transaction } = options
     if (transaction !== undefined) {
       const prepared = await this.prepare(workflow, options)
-      return this.#within(transaction, (desk) => this.#startAt(desk, prepared, options))
+      return this.within(transaction, (desk) => this.startAt(desk, prepared, options))
     }
     const admission = this.#worker.startLine?.enter()
     if (admission) await admission
-    return this.#startAt(this.desk, await this.prepare(workflow, options), options)
+    return this.startAt(this.desk, await this.prepare(workflow, options), options)
   }
 
-  /** For whoever starts many in a transaction of the caller's. */
-  batchStarter(transaction: unknown): BatchStarter {
-    return {
-      prepare: async ({ workflow, ...options }) => this.prepare(workflow, options),
-      within: (work) => this.#within(transaction, work),
-      turnOf: (birth) => this.birthTurn(birth),
-      startAt: (desk, birth, options) => this.#startAt(desk, birth, options),
-    }
+  /** In a transaction of the caller's. */
+  within<T>(transaction: unknown, work: (desk: StartDesk) => Promise<T>): Promise<T> {
+    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (birth) => this.birthTurn(birth), work)
   }
 
-  #within<T>(transaction: unknown, work: (desk: StartDesk) => Promise<T>): Promise<T> {
-    return within(this.#store, transaction, (store) => work(callersDesk(store, (birth) => this.birthTurn(birth))))
-  }
-
-  async #startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string> {
+  async startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string> {
     for (let tries = 0; tries < triesMax; tries++) {
       const replaced = birth.debounce && (await this.#debouncer?.replace(desk, birth, birth.debounce))
       if (replaced !== undefined) return replaced
@@ -109,7 +99,7 @@ export class Starter {
       if (delivery === "ended") throw takesNoEvents(birth.instance.id)
       return delivery
     }
-    return options.transaction === undefined ? sendAt(this.desk) : this.#within(options.transaction, sendAt)
+    return options.transaction === undefined ? sendAt(this.desk) : this.within(options.transaction, sendAt)
   }
 
   /** A promise only where there is a schema to ask. */

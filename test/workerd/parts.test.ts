@@ -54,6 +54,16 @@ describe("a runner without parts", () => {
     await expect(other.status()).rejects.toMatchObject({ code: "NOT_FOUND" })
   })
 
+  it("finds instances by the tags that they were started with, and fails one that wants to change its own", async () => {
+    const tags = ["blue"]
+    const handle = await client.start("noted", { id: "blue", input: "ada", tags })
+    await handle.sendEvent("go")
+    await expect(handle.result({ timeout: "20s" })).resolves.toBe("Hello, ada!")
+    await expect.poll(async () => (await client.list({ tag: "blue" })).instances.map(({ id }) => id)).toEqual(["blue"])
+    const noting = await client.start("tagged", { id: "tagged", tags })
+    await expect(noting.result({ timeout: "20s" })).rejects.toMatchObject(missing("annotations"))
+  })
+
   it("fails an instance that wants a child", async () => {
     const handle = await client.start("family", { id: "childless", input: "ada" })
     await expect(handle.result({ timeout: "20s" })).rejects.toMatchObject(missing("children"))
@@ -73,7 +83,7 @@ describe("a runner without parts", () => {
 describe("a runner with some parts", () => {
   const client = workflowClient(SOME_RUNNER)
 
-  it("has what these bring: children, hooks, history, restarts, steps inside steps and changes", async () => {
+  it("has what these bring: children, hooks, history, restarts, steps inside steps, notes and changes", async () => {
     const handle = await client.start("told", { id: "some", input: "ada" })
     await expect(handle.result({ timeout: "20s" })).resolves.toBe("Hello, ADA!")
     await expect.poll(() => endings).toEqual(["some"])
@@ -83,6 +93,7 @@ describe("a runner with some parts", () => {
     await expect.poll(() => endings).toEqual(["some", "some"])
     await expect(handle.describe()).resolves.toMatchObject({ status: "completed", run: 2 })
     await expect((await client.start("nesting", { id: "nests", input: "ada" })).result({ timeout: "20s" })).resolves.toBe("ADA")
+    await expect((await client.start("tagged", { id: "tagged", tags: ["blue"] })).result({ timeout: "20s" })).resolves.toEqual(["blue", "seen"])
     const changes = client.changes()[Symbol.asyncIterator]()
     await expect(changes.next()).resolves.toMatchObject({ value: { type: "workflow.started" } })
   })

@@ -1,5 +1,5 @@
 import { workflow } from "perdure"
-import { changes, children, composeWorkflowRunner, history, hooks, nestedSteps, restarts } from "perdure/cloudflare"
+import { annotations, changes, children, composeWorkflowRunner, history, hooks, nestedSteps, restarts } from "perdure/cloudflare"
 
 const noted = workflow("noted", async (ctx, name: string) => {
   ctx.setQueryHandler("name", () => name)
@@ -13,10 +13,21 @@ const family = workflow("family", async (ctx, name: string) => ctx.runChild(leaf
 
 const nesting = workflow("nesting", async (ctx, name: string) => ctx.do("outer", async ({ step }) => step.do("inner", () => name.toUpperCase())))
 
+const tagged = workflow("tagged", async (ctx) => {
+  ctx.tags.add("seen")
+  ctx.setMemo("stage", "done")
+  return [...ctx.tags]
+})
+
 const writing = workflow("writing", async (ctx) => ctx.transaction("write", (sql) => sql.run("CREATE TABLE note (text TEXT)")))
 
 /** A runner that was given no parts. */
-export const SmallRunner = composeWorkflowRunner({ workflows: [noted, leaf, family, nesting, writing], parts: [], binding: "SMALL_RUNNER", indexShards: 1 })
+export const SmallRunner = composeWorkflowRunner({
+  workflows: [noted, leaf, family, nesting, tagged, writing],
+  parts: [],
+  binding: "SMALL_RUNNER",
+  indexShards: 1,
+})
 
 /** What hooks were told. */
 export const endings: string[] = []
@@ -28,8 +39,8 @@ const told = workflow("told", { onCompleted: ({ id }) => void endings.push(id) }
 
 /** One that has some parts, and none of the others. */
 export const SomeRunner = composeWorkflowRunner({
-  workflows: [told, leaf, nesting],
-  parts: [changes, children, history, hooks, nestedSteps, restarts],
+  workflows: [told, leaf, nesting, tagged],
+  parts: [annotations, changes, children, history, hooks, nestedSteps, restarts],
   binding: "SOME_RUNNER",
   indexShards: 1,
 })

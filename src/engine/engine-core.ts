@@ -23,18 +23,20 @@ export interface CoreKind<W extends Worker> {
   worker(spec: WorkerSpec): W
   /** Where a store has a clock of its own, it is that one's time that counts. */
   host(own: Host, opened: Store): Host
-  settings(asked: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
+  settings(common: EngineSettings, options: EngineOptions): EngineSettings
+  /** As the store would have them. */
+  onStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
   endings(parts: BareParts<W>): Endings
 }
 
 /** Opens the store, and puts together what works on it. */
 export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<MadeCore<W>> {
   const { features = {} } = spec
-  const asked = engineSettings(spec.options, { codecs: codecsOf(spec.options, features), budget: spec.budget })
+  const asked = kind.settings(engineSettings(spec.options, { codecs: codecsOf(spec.options, features), budget: spec.budget }), spec.options)
   const registry = new WorkflowRegistry(spec.workflows, asked.limits, asked.queues)
   const opened = await spec.store.open({ now: () => spec.host.now(), log: spec.host.log, role: spec.role ?? "worker" })
   const host = kind.host(spec.host, opened)
-  const settings = kind.settings(asked, spec.options, opened)
+  const settings = kind.onStore(asked, spec.options, opened)
   const store = settings.codecs && features.codecs ? features.codecs.store(opened, settings.codecs) : opened
   const companions: Companion[] = []
   const listener: WorkerSpec["listener"] = {

@@ -5,6 +5,7 @@ import { engineClosed } from "./endings.ts"
 import { type CoreKind, EngineCore, makeCore, type MadeCore } from "./engine-core.ts"
 import type { EngineSpec } from "./engine-parts.ts"
 import { recheckOf } from "./recheck.ts"
+import { servingSettings } from "./serving-settings.ts"
 import { onStoreClock } from "./store-clock.ts"
 import { Lookout } from "./lookout.ts"
 import { WatchedEndings } from "./watched-endings.ts"
@@ -12,7 +13,8 @@ import { WatchedEndings } from "./watched-endings.ts"
 const kind: CoreKind<ClaimingWorker> = {
   worker: (spec) => new ClaimingWorker(spec),
   host: onStoreClock,
-  settings: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
+  settings: servingSettings,
+  onStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
   endings: (parts) => new WatchedEndings(parts, recheckOf(parts)),
 }
 

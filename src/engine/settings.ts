@@ -1,7 +1,7 @@
 import type { EncodeOptions } from "../core/codec.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import { checkQueue, defaultLimits, type Limits } from "../core/limits.ts"
+import { defaultLimits, type Limits } from "../core/limits.ts"
 import type { PayloadCodecs, PayloadCodec } from "../core/payload-codecs.ts"
 import type { StepContext } from "../core/context.ts"
 import { checkRetry, type RetryOptions } from "../core/retry-policy.ts"
@@ -87,50 +87,43 @@ export interface WorkBudget {
   readonly stepsMax: number
 }
 
-/** Throws where a number is not one that can be counted to. */
-function checkCount(name: string, value: number | undefined, least: number): void {
-  if (value === undefined || value === Infinity || (Number.isInteger(value) && value >= least)) return
-  throw new PerdureError("BAD_OPTION", `${name} is ${String(value)}; give a whole number from ${least} on`, { details: { option: name } })
-}
-
-function checkQueues(queues: readonly string[]): readonly string[] {
-  if (!Array.isArray(queues) || queues.length === 0)
-    throw new PerdureError("BAD_OPTION", `taskQueues names no queue; give a list such as ["default", "reports"], or leave it out to serve all`)
-  for (const queue of queues as readonly string[]) checkQueue(queue)
-  return [...new Set(queues as readonly string[])]
-}
-
+/** What every engine goes by. Of what only those need that others share a store with, it is the defaults. */
 export function engineSettings(options: EngineOptions, { codecs, budget }: Partial<Pick<EngineSettings, "codecs" | "budget">> = {}): EngineSettings {
-  const { execute = "always" } = options
-  if (execute !== "always" && execute !== "ticks") throw new PerdureError("BAD_OPTION", `execute is ${String(execute)}; give "always" or "ticks"`)
   if (options.retry !== undefined) checkRetry(options.retry)
   checkCount("maxRecoveries", options.maxRecoveries, 0)
-  checkCount("maxResidentInstances", options.maxResidentInstances, 1)
   checkCount("maxConcurrentSteps", options.maxConcurrentSteps, 1)
-  checkCount("maxResidentBytes", options.maxResidentBytes, 0)
   for (const [name, value] of Object.entries(options.limits ?? {})) checkCount(`limits.${name}`, value, 1)
   const limits = { ...defaultLimits, ...options.limits }
-  const ms = (value: Duration | undefined, what: string, fallback: number) => (value === undefined ? fallback : durationMs(value, what))
   return {
     retry: options.retry,
     hooks: options,
     limits,
     resultEncoding: { what: "result", bytesMax: limits.payloadBytesMax },
-    replayGraceMs: ms(options.replayGrace, "replayGrace", 5_000),
-    cancelGraceMs: ms(options.cancelGrace, "cancelGrace", 30_000),
+    replayGraceMs: durationOr(options.replayGrace, "replayGrace", 5_000),
+    cancelGraceMs: durationOr(options.cancelGrace, "cancelGrace", 30_000),
     recoveriesMax: options.maxRecoveries ?? 10,
-    drainMs: ms(options.drain, "drain", 10_000),
-    leaseMs: ms(options.lease, "lease", 30_000),
-    sweepMs: ms(options.sweep, "sweep", 5_000),
-    residentMax: options.maxResidentInstances ?? 10_000,
+    drainMs: durationOr(options.drain, "drain", 10_000),
+    leaseMs: 30_000,
+    sweepMs: 5_000,
+    residentMax: 10_000,
     concurrentStepsMax: options.maxConcurrentSteps ?? Infinity,
-    residentBytesMax: options.maxResidentBytes ?? 256 * 1024 * 1024,
+    residentBytesMax: 256 * 1024 * 1024,
     residentSleepMsMax: 10_000,
     residentIdleMs: 60_000,
-    queues: options.taskQueues && checkQueues(options.taskQueues),
+    queues: undefined,
     codecs,
     interceptors: options.interceptors ?? [],
-    execute,
+    execute: "always",
     budget,
   }
+}
+
+/** Throws where a number is not one that can be counted to. */
+export function checkCount(name: string, value: number | undefined, least: number): void {
+  if (value === undefined || value === Infinity || (Number.isInteger(value) && value >= least)) return
+  throw new PerdureError("BAD_OPTION", `${name} is ${String(value)}; give a whole number from ${least} on`, { details: { option: name } })
+}
+
+export function durationOr(value: Duration | undefined, what: string, otherwise: number): number {
+  return value === undefined ? otherwise : durationMs(value, what)
 }

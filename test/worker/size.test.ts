@@ -1,5 +1,5 @@
 // What a Worker weighs, as wrangler bundles and minifies it, compressed as it is uploaded. The goals are 60 KB for the runner and 120 KB with the
-// HTTP API, of runners without further parts; the first is not reached. Nothing may get heavier unnoticed: the bounds are what was measured, and a hundredth more.
+// HTTP API; a runner without parts, and with the one that the HTTP API shows instances with. Nothing may get heavier unnoticed: the bounds are what was measured, and a hundredth more, but no more than the goals.
 
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
@@ -7,7 +7,7 @@ import { expect, it } from "vitest"
 import { dryRun } from "./example-worker.ts"
 
 const goals = { "runner-only": 60_000, "with-http": 120_000, "with-all-parts": undefined }
-const bounds = { "runner-only": 62_000, "with-http": 92_400, "with-all-parts": 109_900 }
+const bounds = { "runner-only": 60_000, "with-http": 90_400, "with-all-parts": 108_500 }
 
 it.each(["runner-only", "with-http", "with-all-parts"] as const)(
   "a Worker %s stays within its bound, and needs nothing of Node but what nodejs_compat gives",

@@ -6,7 +6,8 @@ import { SoleWorker } from "../../engine/sole-worker.ts"
 const kind: CoreKind<SoleWorker> = {
   worker: (spec) => new SoleWorker(spec),
   host: (own) => own,
-  settings: (asked) => asked,
+  settings: (common) => common,
+  onStore: (settings) => settings,
   endings: ({ store, host, worker }) => new Endings(store, host, worker.timers),
 }
 

@@ -1,6 +1,6 @@
 import type { Hint } from "../ports/store.ts"
 import type { Companion } from "./companion.ts"
-import type { Worker } from "./worker.ts"
+import type { ClaimingWorker } from "./claiming-worker.ts"
 
 const anything: Hint = { work: true, ends: true, answers: true, changed: true }
 
@@ -13,7 +13,7 @@ export class Lookout {
   readonly #work: Lane
   readonly #waiters: Lane
 
-  constructor(worker: Pick<Worker, "look" | "hint">, companions: readonly Companion[]) {
+  constructor(worker: Pick<ClaimingWorker, "look" | "hint">, companions: readonly Companion[]) {
     this.#companions = companions
     this.#work = new Lane(async ({ work }) => (typeof work === "boolean" ? worker.look() : worker.hint(work)))
     this.#waiters = new Lane(async (hint) => {

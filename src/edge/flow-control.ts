@@ -6,6 +6,7 @@ import { WorkflowRegistry } from "../engine/registry.ts"
 import { LimitObject } from "../hosts/cloudflare/limit-object.ts"
 import { NumbersObject } from "../hosts/cloudflare/numbers-object.ts"
 import { EdgeFlow } from "../stores/cloudflare/edge-flow.ts"
+import { KeyedTurns } from "../stores/cloudflare/keyed-turns.ts"
 import { limitKeyOf } from "../stores/cloudflare/object-name.ts"
 import { PermitSender } from "../stores/cloudflare/permit-sender.ts"
 import { isLimitKey, SqliteLimitKey } from "../stores/sqlite/limits/sqlite-limit-key.ts"
@@ -25,6 +26,7 @@ const flow: FlowPart = {
     return {
       slots: { teller: keys, permits },
       keys,
+      keyed: (directory, onWritten) => new KeyedTurns(keys, directory, onWritten),
       open: (driver) => {
         const inTurns = new SqliteFlow(driver, now, permits.isPermitted)
         return {

@@ -22,5 +22,7 @@ export function openOwnStore(
   const database = new ObjectDatabase(driver, context, opened?.flow ?? new NoFlow(driver), own.outlet)
   const { tables } = database
   const control = opened && { flow: opened.control(tables, edge) }
-  return new EdgeStore({ ...edge, ...more(tables), ...control, database, directory: new SqliteInstances(tables), network, keys: flow?.keys })
+  const directory = new SqliteInstances(tables)
+  const keyed = flow?.keyed(directory, edge.onWritten)
+  return new EdgeStore({ ...edge, ...more(tables), ...control, database, directory, network, keys: flow?.keys, keyed })
 }

@@ -15,6 +15,7 @@ import type { EdgeParts } from "../stores/cloudflare/edge-store.ts"
 import type { IndexNewsOf } from "../stores/cloudflare/index-sender.ts"
 import type { ShardChanges } from "../stores/sqlite/shards/shard-changes.ts"
 import type { OutboxTable } from "../stores/sqlite/outbox-table.ts"
+import type { KeyedTurns } from "../stores/cloudflare/keyed-turns.ts"
 import type { SqliteTables } from "../stores/sqlite/sqlite-tables.ts"
 import type { TurnFlow } from "../stores/sqlite/turn-flow.ts"
 import type { ObjectSite } from "./object-site.ts"
@@ -67,6 +68,7 @@ export interface InstanceFlow {
   readonly slots: Slots
   /** How keys are had before an instance begins. */
   readonly keys: EdgeParts["keys"]
+  keyed(directory: EdgeParts["directory"], onWritten: () => void): KeyedTurns
   /** What it does within turns, and what the engine asks of it. */
   open(driver: SqlDriver): { readonly flow: TurnFlow; control(tables: SqliteTables, edge: Pick<EdgeParts, "own" | "onWritten">): FlowControl }
 }

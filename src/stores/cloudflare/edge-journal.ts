@@ -1,5 +1,4 @@
 import { isTerminal } from "../../core/status.ts"
-import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { appendsOnly } from "../plain-turn.ts"
 import type { SharedParts } from "./edge-store.ts"
@@ -7,8 +6,6 @@ import type { SharedParts } from "./edge-store.ts"
 /** The journal of the object's own instance; those of others are read, and begun, where they are. */
 export class EdgeJournal implements JournalStore {
   readonly #parts: SharedParts
-  /** The instance is under way, and has the keys that it is to have; false: that is to be looked up. */
-  #isUnderWayHere = false
 
   constructor(parts: SharedParts) {
     this.#parts = parts
@@ -49,32 +46,16 @@ export class EdgeJournal implements JournalStore {
     // The committer sends what is elsewhere on its own.
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
     const isPlain = turns.every(appendsOnly)
-    const unique = first === undefined || isPlain ? [] : await this.#lackingKeys(first)
+    const { keyed } = this.#parts
+    const unique = isPlain || !keyed ? [] : await keyed.lacking(turns)
     if (first?.create !== undefined) this.#parts.onWriting?.()
-    if (turns.some(({ state }) => state && isTerminal(state.status))) this.#isUnderWayHere = false
-    if (first !== undefined && unique.length > 0 && this.#parts.keys) return this.#commitWithKeys(first, turns, unique)
     this.#parts.last.turn = undefined
+    if (keyed && unique.length > 0) return keyed.commit(turns, unique, () => this.#local.commit(turns))
     const outcomes = await this.#local.commit(turns)
     if (outcomes.at(-1) === "committed") this.#parts.last.turn = turns.at(-1)
     // Nobody else is to hear of the others, and the object has to be awake as before.
     if (!isPlain) this.#parts.onWritten()
     return outcomes
-  }
-
-  /** Keys that are to be had before the turn: of an instance that begins to be, or to be again. */
-  async #lackingKeys({ instance, create, state }: Turn): Promise<readonly UniqueUse[]> {
-    if (create) return create.flow?.unique ?? []
-    if (state === undefined || this.#isUnderWayHere || isTerminal(state.status)) return []
-    const row = await this.#parts.directory.get(instance)
-    this.#isUnderWayHere = row !== undefined && !isTerminal(row.status)
-    return this.#isUnderWayHere ? [] : (row?.flow?.unique ?? []).filter(({ kind }) => kind === "singleton")
-  }
-
-  async #commitWithKeys({ instance, incarnation }: Turn, turns: readonly Turn[], unique: readonly UniqueUse[]): Promise<readonly TurnOutcome[]> {
-    this.#parts.last.turn = undefined
-    const { keys, onWritten } = this.#parts
-    const outcomes = await keys?.withKeys({ id: instance, incarnation }, unique, () => this.#local.commit(turns), onWritten)
-    return outcomes ?? turns.map(() => "lost" as const)
   }
 
   /** An instance that begins in another object. */

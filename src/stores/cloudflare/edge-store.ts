@@ -5,6 +5,7 @@ import type { Hint, Store, StoreRole } from "../../ports/store.ts"
 import { EdgeDirectory } from "./edge-directory.ts"
 import { EdgeJournal } from "./edge-journal.ts"
 import { noFlowControl } from "./no-flow-control.ts"
+import type { KeyedTurns } from "./keyed-turns.ts"
 import type { PermitSender } from "./permit-sender.ts"
 
 export interface EdgeParts {
@@ -18,6 +19,7 @@ export interface EdgeParts {
   /** Where instances may have limits, and keys to themselves. */
   readonly flow?: Store["flow"] | undefined
   readonly keys?: Pick<PermitSender, "withKeys"> | undefined
+  readonly keyed?: KeyedTurns | undefined
   readonly transactions?: Store["transactions"] | undefined
   /** Of a schedule's object; else nobody asks for schedules here. */
   readonly schedules?: Store["schedules"] | undefined

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest"
 import { workflow, type Context } from "../index.ts"
 import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import type { Store, StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
 import { Gate } from "../testing/scenarios/gate.ts"
 import { Engine } from "./engine.ts"
+import { overriding } from "./overriding.ts"
 
 const count = 40
 
@@ -63,6 +65,36 @@ it("instances that rest in memory do not count: a worker goes on claiming while 
   while ((await client.count({}, "status"))["waiting"] !== count) await new Promise<void>((resolve) => macrotask(resolve))
   await Promise.all(handles.map((handle, n) => handle.sendEvent("go", n)))
   expect(await Promise.all(handles.map((handle) => handle.result()))).toEqual(Array.from({ length: count }, (_, n) => n))
+  await client.close()
+  await worker.close()
+})
+
+it("what is being claimed has its places in memory: starts that come meanwhile do not take them", async () => {
+  const flow = workflow("flow", async (ctx: Context) => ctx.do("work", () => gate.passed))
+  const gate = new Gate()
+  const answer = new Gate()
+  const store = memory()
+  /** Its claims are answered late. */
+  const slow: StoreProvider = {
+    name: "slow",
+    async open(context) {
+      const open = await store.open(context)
+      const claim: Store["journal"]["claim"] = async (request) => answer.passed.then(() => open.journal.claim(request))
+      return overriding<Store>(open, { journal: overriding(open.journal, { claim }) })
+    },
+  }
+  const host = new SimulatedHost()
+  const client = await Engine.open({ host, store, workflows: [flow], options: {}, role: "client" })
+  const worker = await Engine.open({ host, store: slow, workflows: [flow], options: { maxResidentInstances: 3 } })
+  const { residency } = worker.parts.worker
+  const there = await Promise.all(["a", "b", "c"].map((id) => client.start(flow, { id })))
+  const here = await Promise.all(["d", "e", "f"].map((id) => worker.start(flow, { id })))
+  expect(residency.size).toBe(0)
+  answer.open()
+  for (let i = 0; i < 50; i++) await new Promise<void>((resolve) => macrotask(resolve))
+  expect(residency.size).toBe(3)
+  gate.open()
+  await Promise.all([...there, ...here].map((handle) => handle.result()))
   await client.close()
   await worker.close()
 })

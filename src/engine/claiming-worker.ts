@@ -34,7 +34,7 @@ export class ClaimingWorker extends Worker {
     const arm = () => this.pulse.arm()
     this.committer = new Committer(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
     this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
-    this.residency = new Residency(settings)
+    this.residency = new Residency(settings, () => this.#dispatcher.claiming + this.loading.size)
     this.startLine = new StartLine(this.pulse, this.committer)
     this.#nextLook = new Alarm(this.timers, () => this.onSweep())
     this.#dispatcher = new Dispatcher({

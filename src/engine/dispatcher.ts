@@ -13,6 +13,8 @@ const retryMs = 1_000
 export class Dispatcher {
   /** There was no room in memory when last looked, and there may be something to claim. */
   isStarved = false
+  /** How many the claim that is under way may bring. */
+  claiming = 0
   readonly #spec: DispatcherSpec
   #running = false
   #ids = new Set<string>()
@@ -138,9 +140,12 @@ export class Dispatcher {
         this.#all = false
         this.isStarved = false
         this.#ids = new Set(ids.slice(claimMax))
+        this.claiming = limit
         const claimed = await journal.claim({ worker, offers, limit, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
         if (all && claimed.length === limit) this.#all = true
-        if (claimed.length > 0) await this.#spec.onClaimed(claimed)
+        const loading = claimed.length > 0 ? this.#spec.onClaimed(claimed) : undefined
+        this.claiming = 0
+        await loading
       }
       const told = this.#told
       const dueAt = await journal.nextDueAt(offers)
@@ -151,6 +156,7 @@ export class Dispatcher {
       }
       if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
+      this.claiming = 0
       host.log.error("the store did not answer a claim; trying again", { error })
       this.#claimLater()
     }

@@ -8,12 +8,15 @@ const busyPerStep = 4
 /** The instances in memory, within bounds of number and of journal text; those idle longest leave first. */
 export class Residency implements Residents {
   readonly #settings: EngineSettings
+  readonly #expected: () => number
   readonly #places = new Map<string, Place>()
   /** All that were ever here, where that is counted. */
   readonly #admitted = new Set<string>()
 
-  constructor(settings: EngineSettings) {
+  /** `expected`: how many are being claimed, or on their way into memory. Places are kept for them. */
+  constructor(settings: EngineSettings, expected: () => number) {
     this.#settings = settings
+    this.#expected = expected
   }
 
   get size(): number {
@@ -23,7 +26,8 @@ export class Residency implements Residents {
   /** How many more may come. */
   get room(): number {
     const { residentMax, budget } = this.#settings
-    return Math.max(0, Math.min(residentMax - this.#places.size, (budget?.instancesMax ?? Infinity) - this.#admitted.size))
+    const left = Math.min(residentMax - this.#places.size, (budget?.instancesMax ?? Infinity) - this.#admitted.size)
+    return Math.max(0, left - this.#expected())
   }
 
   /** How many were here, where there is a budget of them. */

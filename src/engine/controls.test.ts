@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest"
 import { type Context, workflow } from "../index.ts"
+import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import type { Turn } from "../ports/journal-store.ts"
+import type { Store, StoreProvider } from "../ports/store.ts"
 import { sqlite } from "../sqlite.ts"
+import { memory } from "../stores/memory/memory.ts"
 import { createTestEngine } from "../testing.ts"
+import { Engine } from "./engine.ts"
+import { overriding } from "./overriding.ts"
 
 const waiting = workflow("waiting", async (ctx: Context<{ letter: number }>) => ctx.waitForEvent("letter"))
 
@@ -46,6 +52,35 @@ describe("what a caller without types passes", () => {
 })
 
 describe("restart", () => {
+  it("is due when it is written, however fast the clock goes: else nobody would be told of it", async () => {
+    const turns: Turn[] = []
+    const store: StoreProvider = {
+      name: "noted",
+      async open(context) {
+        const open = await memory().open(context)
+        const commit: Store["journal"]["commit"] = (batch) => {
+          turns.push(...batch)
+          return open.journal.commit(batch)
+        }
+        return overriding<Store>(open, { journal: overriding(open.journal, { commit }) })
+      },
+    }
+    const host = new (class extends SimulatedHost {
+      #ticks = 0
+      override now(): number {
+        return super.now() + this.#ticks++
+      }
+    })()
+    const engine = await Engine.open({ host, store, workflows: [waiting], options: {} })
+    await engine.start(waiting, { id: "a" })
+    await engine.terminate("a")
+    turns.length = 0
+    expect(await engine.restart("a")).toMatchObject({ accepted: true })
+    const { at, state } = turns[0] ?? {}
+    expect(state).toMatchObject({ run: 2, dueAt: at })
+    await engine.close()
+  })
+
   it("gives a delayed instance the timeout that it was started with, without the delay", async () => {
     await using engine = await createTestEngine({ workflows: [waiting] })
     const handle = await engine.start(waiting, { id: "a", delay: "10m", timeout: "1h" })

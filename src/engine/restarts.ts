@@ -56,7 +56,7 @@ export class Restarts {
       return {
         entry,
         run: row.run + 1,
-        state: (position) => ({ status, run: row.run + 1, runPosition: position, dueAt: host.now(), ...deadline }),
+        state: (position, at) => ({ status, run: row.run + 1, runPosition: position, dueAt: at, ...deadline }),
         annotations: annotationsOf(recorded, kept),
       }
     })

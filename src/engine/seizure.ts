@@ -20,7 +20,8 @@ export type Seizure =
   | {
       readonly entry: Entry
       readonly run: number
-      readonly state: (position: number) => InstanceState
+      /** `at`: when it is written. What is due then is told of, what is due a moment later is not. */
+      readonly state: (position: number, at: number) => InstanceState
       /** What its tags and its memo become. */
       readonly annotations?: ReturnType<typeof annotationsOf>
     }
@@ -45,7 +46,7 @@ export async function seize({ store, worker }: { store: Store; worker: Worker },
     draft.tags = tags
     draft.memo = memo && draft.stored(memo)
     draft.sends = isTerminal(row.status) ? [] : partingMessages(worker.features, foldOf(recorded), row.incarnation, decision.entry, draft)
-    const state = decision.state(position)
+    const state = decision.state(position, draft.at)
     const turn = draft.seal(worker.nextTurnId(), row, decision.run, state)
     const outcome = await new Promise((onResult) => worker.committer.submit(turn, { onResult }))
     if (outcome === "committed") {

@@ -14,14 +14,7 @@ export function claimFunctions(s: string): readonly string[] {
       WHERE o.owner IS NOT NULL AND o.owner <> claimer AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.owner AND l.until > now)
     $$`,
     disownFunction(s),
-    // Workflows of instances with limits that these owners have.
-    `CREATE FUNCTION ${s}.limited_workflows(owners text[], only_ids text[]) RETURNS text[] LANGUAGE plpgsql STABLE ${byIndex} AS $$
-    BEGIN
-      IF only_ids IS NULL THEN
-        RETURN (SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i WHERE i.owner = ANY (owners) AND i.limits IS NOT NULL);
-      END IF;
-      RETURN (SELECT array_agg(DISTINCT i.workflow) FROM ${s}.instance i WHERE i.id = ANY (only_ids) AND i.owner = ANY (owners) AND i.limits IS NOT NULL);
-    END $$`,
+    limitedWorkflowsFunction(s),
     // Where something waits: the queues and priorities of each workflow and version. A queue that is null stands for all.
     `CREATE FUNCTION ${s}.lots(workflows text[], versions text[], queues text[])
     RETURNS TABLE (workflow text, version text, queue text, priority bigint) LANGUAGE plpgsql STABLE AS $$
@@ -77,6 +70,20 @@ export function claimFunctions(s: string): readonly string[] {
     END $$`,
     removeFunction(s),
   ]
+}
+
+/** Workflows of instances with limits that these owners have. OFFSET 0: not by an index in the order of workflows, so that the same ones stand together. */
+export function limitedWorkflowsFunction(s: string): string {
+  const workflows = (which: string) => `SELECT array_agg(DISTINCT l.workflow) FROM (
+    SELECT i.workflow FROM ${s}.instance i WHERE ${which} AND i.owner = ANY (owners) AND i.limits IS NOT NULL OFFSET 0
+  ) l`
+  return `CREATE OR REPLACE FUNCTION ${s}.limited_workflows(owners text[], only_ids text[]) RETURNS text[] LANGUAGE plpgsql STABLE ${byIndex} AS $$
+  BEGIN
+    IF only_ids IS NULL THEN
+      RETURN (${workflows("true")});
+    END IF;
+    RETURN (${workflows("i.id = ANY (only_ids)")});
+  END $$`
 }
 
 /**

@@ -1,5 +1,13 @@
 import { batchFunctions, changeInstancesFunction, takeMessagesFunction, writeTurnsFunction } from "./batch-functions.ts"
-import { claimFunctions, claimFunction, disownFunction, lockFlowFunction, removeFunction, takeFoundFunction } from "./claim-functions.ts"
+import {
+  claimFunctions,
+  claimFunction,
+  disownFunction,
+  limitedWorkflowsFunction,
+  lockFlowFunction,
+  removeFunction,
+  takeFoundFunction,
+} from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
 import { loneTurnFunctions } from "./lone-turn-functions.ts"
@@ -197,6 +205,7 @@ export const migrations: readonly Migration[] = [
     version: 5,
     compatible: 1,
     statements: (s) => [
+      limitedWorkflowsFunction(s),
       takeFoundFunction(s),
       claimFunction(s),
       takeMessagesFunction(s),

@@ -92,7 +92,7 @@ export class StepAttempt implements Scope, AfterCommit, Input {
   /** Starts its function, as soon as there is a place for it. */
   begin(): void {
     const { runtime, identity } = this.#owner
-    this.#place = runtime.stepLine?.place(identity.flow?.priority ?? 0, identity.createdAt, this)
+    this.#place = runtime.stepLine?.place(identity.flow?.priority ?? 0, this)
     if (this.#place) this.#place.begin(() => this.#start())
     else this.#start()
   }

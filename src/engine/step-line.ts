@@ -3,18 +3,11 @@ import { isNested } from "../core/step-id.ts"
 
 /**
  * The places of a worker for attempts that run at the same time. Who finds none waits in line: those that go on after what they
- * asked for inside their step, then by priority. Of one priority every second place is for whoever came first, and the others are for whose
- * instance is the oldest. By arrival alone all instances would get on in step, be done at the same late moment, and leave the worker with nothing
- * begun; by age alone the young might wait for ever. An attempt that waits for what is inside its step has no place meanwhile, so that
- * whatever it waits for can have it.
+ * asked for inside their step, then by priority, then in the order of arrival. An attempt that waits for what is inside its step
+ * has no place meanwhile, so that whatever it waits for can have it.
  */
 export class StepLine {
-  readonly #goingOn: Waiting[] = []
-  /** By arrival, and by age. Both hold all who wait for their first place, and some who do not any more. */
-  #heaps = emptyHeaps()
-  /** Whose turn it is. */
-  #turn = 0
-  readonly #beginners = new Set<Waiting>()
+  readonly #line = new MinHeap<Waiting>(goesBefore)
   #free: number
   #order = 0
   #isClosed = false
@@ -36,6 +29,8 @@ export class StepLine {
     return this.#running
   }
 
+  readonly #beginners = new Set<Waiting>()
+
   /** How many wait for their first place. */
   get waiting(): number {
     return this.#beginners.size
@@ -47,9 +42,8 @@ export class StepLine {
     return false
   }
 
-  /** `bornAt`: when the instance was created. */
-  place(priority: number, bornAt: number, of: PlaceOwner): Place {
-    return new Place(this, priority, bornAt, of)
+  place(priority: number, of: PlaceOwner): Place {
+    return new Place(this, priority, of)
   }
 
   /** Nobody begins any more; those that have begun go on, with what is inside them. */
@@ -58,20 +52,11 @@ export class StepLine {
   }
 
   enter(place: Place, goesOn: boolean, call: () => void): Waiting {
-    const waiting: Waiting = { place, order: this.#order++, goesOn, call }
-    if (goesOn) this.#goingOn.push(waiting)
-    else {
-      this.#beginners.add(waiting)
-      this.#put(waiting)
-    }
+    const waiting: Waiting = { place, priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
+    if (!goesOn) this.#beginners.add(waiting)
+    this.#line.push(waiting)
     this.#callNext()
     return waiting
-  }
-
-  #put(waiting: Waiting): void {
-    // One that is called out of turn stays in the other heap until it is its first, which may never be: now and then they are made anew.
-    if (this.#heaps.some(({ size }) => size > 2 * this.#beginners.size + 64)) this.#heaps = emptyHeaps()
-    for (const heap of this.#heaps) for (const one of heap.size === 0 ? this.#beginners : [waiting]) heap.push(one)
   }
 
   /** It does not wait any more. */
@@ -89,7 +74,7 @@ export class StepLine {
 
   #callNext(): void {
     while (this.#free > 0) {
-      const next = this.#goingOn.shift() ?? this.#nextBeginner()
+      const next = this.#line.pop()
       if (next === undefined) return
       const { call } = next
       // One that may not begin any more still counts among those that wait.
@@ -97,23 +82,15 @@ export class StepLine {
       this.drop(next)
       this.#free--
       this.#running++
-      if (!next.goesOn) {
-        this.#left--
-        this.#turn = 1 - this.#turn
-      }
+      if (!next.goesOn) this.#left--
       call()
     }
-  }
-
-  #nextBeginner(): Waiting | undefined {
-    return this.#heaps[this.#turn]?.pop() ?? this.#heaps[1 - this.#turn]?.pop()
   }
 }
 
 /** One attempt's place, or its wait for one. */
 export class Place {
   readonly priority: number
-  readonly bornAt: number
   readonly of: PlaceOwner
   readonly #line: StepLine
   #has = false
@@ -123,11 +100,10 @@ export class Place {
   #asked = 0
   #isOver = false
 
-  constructor(line: StepLine, priority: number, bornAt: number, of: PlaceOwner) {
+  constructor(line: StepLine, priority: number, of: PlaceOwner) {
     this.#line = line
     this.of = of
     this.priority = priority
-    this.bornAt = bornAt
   }
 
   begin(start: () => void): void {
@@ -186,22 +162,12 @@ export interface PlaceOwner {
 
 interface Waiting {
   readonly place: Place
+  readonly priority: number
   readonly order: number
   readonly goesOn: boolean
   call: (() => void) | undefined
 }
 
-function emptyHeaps(): readonly MinHeap<Waiting>[] {
-  return [new MinHeap(cameBefore), new MinHeap(isOlder)]
-}
-
-function cameBefore(a: Waiting, b: Waiting): boolean {
-  return (b.place.priority - a.place.priority || a.order - b.order) < 0
-}
-
-/** Of those that were created at the same moment, some are first all the same: the instance decides, and not the moment of its step. */
-function isOlder(a: Waiting, b: Waiting): boolean {
-  const [one, other] = [a.place.of.instance, b.place.of.instance]
-  const difference = b.place.priority - a.place.priority || a.place.bornAt - b.place.bornAt
-  return difference === 0 && one !== other ? one < other : (difference || a.order - b.order) < 0
+function goesBefore(a: Waiting, b: Waiting): boolean {
+  return a.priority > b.priority || (a.priority === b.priority && a.order < b.order)
 }

@@ -69,6 +69,34 @@ it("instances that rest in memory do not count: a worker goes on claiming while 
   await worker.close()
 })
 
+it("what a worker wants it claims little by little, so that others who are free at the same time get their part", async () => {
+  const limits: number[] = []
+  const gate = new Gate()
+  const flow = workflow("flow", async (ctx: Context) => ctx.do("work", () => gate.passed))
+  const store = memory()
+  const noted: StoreProvider = {
+    name: "noted",
+    async open(context) {
+      const open = await store.open(context)
+      const claim: Store["journal"]["claim"] = async (request) => {
+        limits.push(request.limit)
+        return open.journal.claim(request)
+      }
+      return overriding<Store>(open, { journal: overriding(open.journal, { claim }) })
+    },
+  }
+  const host = new SimulatedHost()
+  const client = await Engine.open({ host, store, workflows: [flow], options: {}, role: "client" })
+  const handles = await Promise.all(Array.from({ length: count }, (_, n) => client.start(flow, { id: `i${n}` })))
+  const worker = await Engine.open({ host, store: noted, workflows: [flow], options: { maxConcurrentSteps: 8 } })
+  for (let i = 0; i < 50; i++) await new Promise<void>((resolve) => macrotask(resolve))
+  expect(limits).toEqual([8, 8, 8, 8])
+  gate.open()
+  await Promise.all(handles.map((handle) => handle.result()))
+  await client.close()
+  await worker.close()
+})
+
 it("what is being claimed has its places in memory: starts that come meanwhile do not take them", async () => {
   const flow = workflow("flow", async (ctx: Context) => ctx.do("work", () => gate.passed))
   const gate = new Gate()

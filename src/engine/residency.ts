@@ -65,12 +65,15 @@ export class Residency implements Residents {
 
   /**
    * How many more to claim where only so many steps run at a time: what could not be done soon is left to other workers, and to what comes
-   * with a higher priority. None while they would be few, so that there are not as many claims as instances.
+   * with a higher priority. None while they would be few, so that there are not as many claims as instances; and not all at once, so that workers
+   * who are done at the same time share what is left.
    */
   get share(): number {
     let share = busyPerStep * this.#settings.concurrentStepsMax
     if (share < Infinity) for (const { runner } of this.#places.values()) if (runner && !runner.isAtRest) share--
-    return share < this.#settings.concurrentStepsMax ? 0 : share
+    const { concurrentStepsMax } = this.#settings
+    if (share < concurrentStepsMax) return 0
+    return Math.min(share, Math.max(concurrentStepsMax, busyPerStep))
   }
 
   /** Those that should leave: idle for long, or idle while there is no room for others (`wanted` of them, oldest first). */

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -59,6 +59,16 @@ describe("the room of the log", () => {
     expect(recovered.prepare("SELECT count(*) AS n FROM note").get()).toEqual({ n: 40 })
     expect(recovered.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }])
     recovered.close()
+  })
+
+  it("never fails a transaction that is committed, also where the database cannot be opened a second time", () => {
+    const unopenable = join(folder, "folder.db")
+    mkdirSync(unopenable)
+    const room = new LogRoom(unopenable)
+    writeFileSync(`${unopenable}-wal`, "short")
+    expect(() => {
+      for (let i = 0; i < 40; i++) room.committed()
+    }).not.toThrow()
   })
 
   it("is done without where another connection writes in that moment", () => {

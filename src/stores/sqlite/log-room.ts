@@ -20,25 +20,23 @@ export class LogRoom {
     this.#path = path
   }
 
-  /** A transaction was committed, and no other has begun. */
+  /** A transaction was committed, and no other has begun. It never throws: what is committed must not look as if it had failed. */
   committed(): void {
-    if (++this.#transactions === transactionsBefore && this.#length() < roomBytes) this.#make()
-  }
-
-  #length(): number {
-    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? Infinity
+    if (++this.#transactions === transactionsBefore) this.#make()
   }
 
   #make(): void {
-    const database = new DatabaseSync(this.#path, { timeout: 0 })
+    let database: DatabaseSync | undefined
     try {
+      if (statSync(`${this.#path}-wal`).size >= roomBytes) return
+      database = new DatabaseSync(this.#path, { timeout: 0 })
       database.exec(
         `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_log_room (bytes BLOB); INSERT INTO perdure_log_room VALUES (zeroblob(${roomBytes})); ROLLBACK`,
       )
     } catch {
-      // Another process writes, or the disk is full: it works without, and whatever is wrong is said by the next commit.
+      // There is no log, another process writes, or the disk is full: it works without, and whatever is wrong is said by the next commit.
     } finally {
-      database.close()
+      database?.close()
     }
   }
 }

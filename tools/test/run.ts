@@ -1,4 +1,4 @@
-// Runs the suites one after another and closes with their times and one line, "N passed, N failed".
+// Runs the suites one after another and closes with the last lines of those that failed, the times of all, and one line, "N passed, N failed".
 //
 //   node tools/test/run.ts                 all suites, crash and simulation in their short form
 //   node tools/test/run.ts lint unit       only these
@@ -13,22 +13,48 @@ import { type Suite, suites } from "./suites.ts"
 
 type Outcome = "passed" | "failed"
 
-const root = fileURLToPath(new URL("../../", import.meta.url))
-
-async function run(command: string, long: boolean): Promise<boolean> {
-  const path = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter)
-  const env = { ...process.env, PATH: path, ...(long ? { LONG: "1" } : {}) }
-  const child = spawn(command, { cwd: root, shell: true, stdio: ["ignore", "inherit", "inherit"], env })
-  const [code] = (await once(child, "close")) as [number | null]
-  return code === 0
+interface Result {
+  readonly name: string
+  readonly outcome: Outcome
+  readonly seconds: number
+  readonly lastLines: readonly string[]
 }
 
-async function runSuite(suite: Suite, long: boolean): Promise<Outcome> {
+const root = fileURLToPath(new URL("../../", import.meta.url))
+
+/** What is shown once more of a suite that failed: in a log, its own place is far up. */
+const linesShownAgain = 80
+
+interface Ended {
+  readonly isGreen: boolean
+  /** The last lines that it wrote; empty in a terminal, which it writes to directly. */
+  readonly lastLines: readonly string[]
+}
+
+async function run(command: string, long: boolean): Promise<Ended> {
+  const path = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter)
+  const env = { ...process.env, PATH: path, ...(long ? { LONG: "1" } : {}) }
+  const output = process.stdout.isTTY ? "inherit" : "pipe"
+  const child = spawn(command, { cwd: root, shell: true, stdio: ["ignore", output, output], env })
+  let lastLines: string[] = []
+  const passOn = (to: NodeJS.WriteStream) => (text: string) => {
+    to.write(text)
+    const [first, ...rest] = text.split("\n")
+    lastLines = [...lastLines.slice(0, -1), (lastLines.at(-1) ?? "") + first, ...rest].slice(-linesShownAgain)
+  }
+  child.stdout?.setEncoding("utf8").on("data", passOn(process.stdout))
+  child.stderr?.setEncoding("utf8").on("data", passOn(process.stderr))
+  const [code] = (await once(child, "close")) as [number | null]
+  return { isGreen: code === 0, lastLines }
+}
+
+async function runSuite(suite: Suite, long: boolean): Promise<Pick<Result, "outcome" | "lastLines">> {
   for (const command of suite.commands) {
     console.log(`\n=== ${suite.name}: ${command}\n`)
-    if (!(await run(command, long))) return "failed"
+    const { isGreen, lastLines } = await run(command, long)
+    if (!isGreen) return { outcome: "failed", lastLines }
   }
-  return "passed"
+  return { outcome: "passed", lastLines: [] }
 }
 
 const { values, positionals } = parseArgs({ options: { long: { type: "boolean", default: false } }, allowPositionals: true })
@@ -42,12 +68,14 @@ const chosen = suites.filter(
   (suite) =>
     (values.long ? suite.long : suite.long !== "only" || positionals.includes(suite.name)) && (positionals.length === 0 || positionals.includes(suite.name)),
 )
-const results: { readonly name: string; readonly outcome: Outcome; readonly seconds: number }[] = []
+const results: Result[] = []
 for (const suite of chosen) {
   const startedAt = performance.now()
-  const outcome = await runSuite(suite, values.long)
-  results.push({ name: suite.name, outcome, seconds: (performance.now() - startedAt) / 1000 })
+  const ended = await runSuite(suite, values.long)
+  results.push({ name: suite.name, ...ended, seconds: (performance.now() - startedAt) / 1000 })
 }
+
+for (const { name, lastLines } of results) if (lastLines.length > 0) console.log(`\n=== ${name} failed; its last lines:\n\n${lastLines.join("\n")}`)
 
 const count = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length
 const row = (name: string, seconds: number, outcome: string) => `  ${name.padEnd(12)}${seconds.toFixed(1).padStart(8)} s  ${outcome}`.trimEnd()

@@ -45,7 +45,7 @@ export class Pulse {
   arm(): void {
     if (this.#armed) return
     this.#armed = true
-    this.#host.quiesce(this.#beat)
+    this.#host.quiesce(this.#beat, true)
   }
 
   readonly #beat = (): void => {

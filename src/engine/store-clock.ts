@@ -10,7 +10,7 @@ export function onStoreClock(host: Host, store: Pick<Store, "now">): Host {
     setTimer: (at, fire) => host.setTimer(at - now() + host.now(), fire),
     randomBytes: (length) => host.randomBytes(length),
     sha256: (text) => host.sha256(text),
-    quiesce: (then) => host.quiesce(then),
+    quiesce: (then, inARow) => host.quiesce(then, inARow),
     runIn: (scope, run) => host.runIn(scope, run),
     currentScope: () => host.currentScope(),
     onUnhandledRejection: (listener) => host.onUnhandledRejection(listener),

@@ -4,8 +4,11 @@ export interface Host {
   randomBytes(length: number): Uint8Array
   /** Of a text's UTF-8 bytes, in hex. */
   sha256(text: string): string
-  /** Calls back when one macrotask has passed: every promise that could settle has settled. */
-  quiesce(then: () => void): void
+  /**
+   * Calls back when one macrotask has passed: every promise that could settle has settled. `inARow`: many follow each other, and
+   * it is enough if others get a turn of the event loop now and then.
+   */
+  quiesce(then: () => void, inARow?: boolean): void
   /** Volatile. Returns the way to clear it. */
   setTimer(at: number, fire: () => void): () => void
   /** Runs user code in a scope that follows it through its awaits. `run` is given the scope: a function that is made once serves all. */

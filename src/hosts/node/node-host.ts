@@ -2,6 +2,7 @@ import { AsyncLocalStorage, AsyncResource } from "node:async_hooks"
 import { createHash, randomFillSync } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
+import { ImmediateRow } from "./immediate-row.ts"
 
 const timerMsMax = 2 ** 31 - 1
 
@@ -11,6 +12,7 @@ export class NodeHost implements Host {
   /** The async context in which the engine was opened: user code sees it, whoever wakes the engine. */
   readonly #context = new AsyncResource("Perdure")
   readonly #inContext: (run: () => void) => void = AsyncLocalStorage.snapshot()
+  readonly #row = new ImmediateRow(this.#inContext)
   readonly #pool = new Uint8Array(4_096)
   #poolUsed = this.#pool.length
 
@@ -39,8 +41,9 @@ export class NodeHost implements Host {
   }
 
   // All that the engine does begins in one of these two: so user code is called in the context in which the engine was opened.
-  quiesce(then: () => void): void {
-    setImmediate(this.#inContext, then)
+  quiesce(then: () => void, inARow = false): void {
+    if (inARow) this.#row.add(then)
+    else setImmediate(this.#inContext, then)
   }
 
   setTimer(at: number, fire: () => void): () => void {

@@ -11,6 +11,6 @@ export interface HostBed {
 export type CurrentHost = () => HostBed
 
 /** One macrotask of the host. */
-export function quiet(host: Host): Promise<void> {
-  return new Promise((resolve) => host.quiesce(resolve))
+export function quiet(host: Host, inARow = false): Promise<void> {
+  return new Promise((resolve) => host.quiesce(resolve, inARow))
 }

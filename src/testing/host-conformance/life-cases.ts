@@ -3,7 +3,7 @@ import { sha256 } from "../../core/sha256.ts"
 import { type CurrentHost, quiet } from "./host-bed.ts"
 
 export function lifeCases(bed: CurrentHost): void {
-  describe("quiescence", () => {
+  describe.each([false, true])("quiescence, one of many in a row: %s", (inARow) => {
     it("comes when every promise that could settle has settled, however long the chain", async () => {
       const { host } = bed()
       let links = 0
@@ -13,7 +13,7 @@ export function lifeCases(bed: CurrentHost): void {
           links++
         }
       }
-      const done = quiet(host).then(() => links)
+      const done = quiet(host, inARow).then(() => links)
       void chain()
       expect(await done).toBe(10_000)
     })
@@ -21,7 +21,7 @@ export function lifeCases(bed: CurrentHost): void {
     it("comes later than the call", async () => {
       const { host } = bed()
       let isOver = false
-      const done = new Promise<boolean>((resolve) => host.quiesce(() => resolve(isOver)))
+      const done = new Promise<boolean>((resolve) => host.quiesce(() => resolve(isOver), inARow))
       isOver = true
       expect(await done).toBe(true)
     })
@@ -35,11 +35,11 @@ export function lifeCases(bed: CurrentHost): void {
           void Promise.resolve()
             .then(() => undefined)
             .then(() => seen.push("after the first"))
-        })
+        }, inARow)
         host.quiesce(() => {
           seen.push("second")
-          host.quiesce(resolve)
-        })
+          host.quiesce(resolve, inARow)
+        }, inARow)
       })
       await all
       expect(seen).toEqual(["first", "after the first", "second"])
@@ -49,8 +49,8 @@ export function lifeCases(bed: CurrentHost): void {
       const { host } = bed()
       let times = 0
       await new Promise<void>((resolve) => {
-        const again = () => (++times === 1_000 ? resolve() : host.quiesce(again))
-        host.quiesce(again)
+        const again = () => (++times === 1_000 ? resolve() : host.quiesce(again, inARow))
+        host.quiesce(again, inARow)
       })
       expect(times).toBe(1_000)
     })

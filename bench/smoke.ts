@@ -27,7 +27,7 @@ async function passes(workload: Workload, baseline: Baseline): Promise<boolean> 
   return false
 }
 
-if (!existsSync(new URL("../dist/index.js", import.meta.url))) {
+if (!existsSync(new URL("../dist/node/index.js", import.meta.url))) {
   console.error("the measurements run what is built; `npm run build` first")
   process.exit(2)
 }

@@ -101,6 +101,23 @@ describe("the packed package", () => {
     await run(project, "npx", "tsc", "-p", "tsconfig.json", "--skipLibCheck", "false")
     expect(JSON.parse(await run(project, "node", "out/entries.js"))).toEqual(specifiers.map(() => true))
   })
+
+  it("has each class once, whichever entries load it, and Node loads few files", async () => {
+    await writeFile(
+      join(project, "classes.mjs"),
+      `import { PerdureError, workflow } from "perdure"
+import { connect } from "perdure/client"
+import { createTestEngine } from "perdure/testing"
+const failures = []
+try { connect("no url") } catch (error) { failures.push(error) }
+const engine = await createTestEngine({ workflows: [workflow("own", async () => 1)] })
+try { await engine.start("unknown") } catch (error) { failures.push(error) }
+await engine.close()
+console.log(JSON.stringify(failures.map((error) => error instanceof PerdureError)))
+console.log(import.meta.resolve("perdure").endsWith("/dist/node/index.js"))`,
+    )
+    expect(await run(project, "node", "classes.mjs")).toBe("[true,true]\ntrue\n")
+  })
 })
 
 describe("the command line", () => {

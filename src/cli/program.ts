@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url"
 import { Command } from "commander"
 import type { Io } from "./io.ts"
 import { isColourful, styleOf } from "./output/style.ts"
@@ -43,6 +44,6 @@ export function createProgram(io: Io): Command {
 /** The version of the package. */
 export async function versionText(): Promise<string> {
   const { readFile } = await import("node:fs/promises")
-  const manifest = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { readonly version: string }
+  const manifest = JSON.parse(await readFile(fileURLToPath(import.meta.resolve("perdure/package.json")), "utf8")) as { readonly version: string }
   return manifest.version
 }

@@ -2,7 +2,7 @@ import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
 /** So many may start together, in one wave or, where several batches may be under way, in as many waves. */
-const crowdMax = 250
+const crowdMax = 340
 /** The next come when so few are busy, but for those of the other waves, */
 const busyMax = 60
 /** or when the others have had so many commits. */

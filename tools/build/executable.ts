@@ -2,4 +2,4 @@
 
 import { chmodSync } from "node:fs"
 
-chmodSync(new URL("../../dist/cli/main.js", import.meta.url), 0o755)
+chmodSync(new URL("../../dist/node/main.js", import.meta.url), 0o755)

@@ -1,8 +1,8 @@
 import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
-/** So many may start together, in one wave or, where several batches may be under way, in as many waves. */
-const crowdMax = 340
+/** So many may start together; where several batches may be under way, so many for each of them. */
+const waveMax = 340
 /** The next come when so few are busy, but for those of the other waves, */
 const busyMax = 60
 /** or when the others have had so many commits. */
@@ -16,12 +16,11 @@ const commitsMax = 16
 export class StartLine {
   readonly #pulse: Pulse
   readonly #committer: Committer
-  readonly #waveMax: number
   readonly #busyMax: number
   #line: ((refusal?: unknown) => void)[] = []
   #next = 0
   /** How many may still start in this wave. */
-  #room: number
+  #room = waveMax
   /** Those that were written when the wave began. */
   #commits = 0
   #isClosed = false
@@ -30,9 +29,7 @@ export class StartLine {
   constructor(pulse: Pulse, committer: Committer) {
     this.#pulse = pulse
     this.#committer = committer
-    this.#waveMax = Math.ceil(crowdMax / committer.batchesMax)
-    this.#busyMax = busyMax + crowdMax - this.#waveMax
-    this.#room = this.#waveMax
+    this.#busyMax = busyMax + waveMax * (committer.batchesMax - 1)
     pulse.onBeat = () => this.#admit()
   }
 
@@ -63,7 +60,7 @@ export class StartLine {
     const busy = this.#pulse.waiting + underWay
     if (busy < this.#busyMax || commits - this.#commits >= commitsMax) {
       this.#commits = commits
-      this.#room = this.#waveMax
+      this.#room = waveMax
       this.#room -= this.#call(this.#room)
     }
     if (this.#line.length > 0) this.#lookAgain()

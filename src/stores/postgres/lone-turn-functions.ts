@@ -9,10 +9,7 @@ const state = `new_status text, new_phase text, new_due_at bigint, new_owner tex
  */
 export function loneTurnFunctions(s: string): readonly string[] {
   const ended = `('completed', 'failed', 'cancelled', 'terminated')`
-  const journal = `${s}.journal (instance, position, count, run, at, seq, turn, entries)`
-  const row = (key: string) => `${key}, of_position, of_count, of_run, of_at, nextval('${s}.journal_seq') + 1, of_turn, of_entries`
-  const isNext = (key: string) =>
-    `of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = ${key} ORDER BY j.position DESC LIMIT 1), 1)`
+  const { journal, row, isNext } = parts(s)
   return [
     `CREATE OR REPLACE FUNCTION ${s}.append_lone(${turn}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
     BEGIN
@@ -54,4 +51,45 @@ export function loneTurnFunctions(s: string): readonly string[] {
       RETURN true;
     END $$`,
   ]
+}
+
+/** One that takes messages out of the inbox, with the state that the instance then has. What is unread is dropped, or stays. */
+export function takeLoneFunction(s: string): string {
+  const { journal, row, isNext } = parts(s)
+  const firstOf = (which: string) => `(SELECT least(m.at, ${s}.now_ms()) FROM ${s}.inbox m WHERE m.instance = found_key${which} ORDER BY m.seq LIMIT 1)`
+  return `CREATE OR REPLACE FUNCTION ${s}.take_lone(${turn}, ${state}, consumed bigint[], seen bigint, discards boolean)
+    RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    DECLARE
+      found_key bigint;
+      is_left boolean := false;
+    BEGIN
+      SELECT i.key INTO found_key FROM ${s}.instance i
+      WHERE i.id = of_id AND i.incarnation = of_incarnation AND i.limits IS NULL AND i.uniques IS NULL FOR NO KEY UPDATE;
+      IF NOT FOUND THEN RETURN false; END IF;
+      IF seen IS NOT NULL AND EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = found_key AND m.seq > seen) THEN RETURN false; END IF;
+      INSERT INTO ${journal} SELECT ${row("found_key")} WHERE ${isNext("found_key")} ON CONFLICT DO NOTHING;
+      IF NOT FOUND THEN RETURN false; END IF;
+      IF discards THEN
+        DELETE FROM ${s}.inbox m WHERE m.instance = found_key;
+      ELSE
+        DELETE FROM ${s}.inbox m WHERE m.instance = found_key AND m.seq = ANY (consumed);
+        is_left := EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = found_key);
+      END IF;
+      UPDATE ${s}.instance i SET
+        status = new_status, phase = new_phase, due_at = new_due_at, owner = new_owner, run = new_run, run_position = new_run_position,
+        end_position = new_end_position, updated_at = of_at, crashed = false,
+        mail_at = CASE WHEN is_left THEN ${firstOf("")} END,
+        control_at = CASE WHEN is_left THEN ${firstOf(" AND m.kind IN ('pause', 'resume', 'cancel', 'terminate')")} END
+      WHERE i.id = of_id;
+      RETURN true;
+    END $$`
+}
+
+function parts(s: string) {
+  return {
+    journal: `${s}.journal (instance, position, count, run, at, seq, turn, entries)`,
+    row: (key: string) => `${key}, of_position, of_count, of_run, of_at, nextval('${s}.journal_seq') + 1, of_turn, of_entries`,
+    isNext: (key: string) =>
+      `of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = ${key} ORDER BY j.position DESC LIMIT 1), 1)`,
+  }
 }

@@ -1,5 +1,6 @@
 import type { InstanceState, NewInstance, Turn } from "../../ports/journal-store.ts"
 import { textOrNull, toText } from "../odd-text.ts"
+import { numberArray } from "./array-literal.ts"
 import type { Queries } from "./database.ts"
 import { toQueue } from "./instance-row.ts"
 
@@ -13,16 +14,20 @@ export async function writeLone(queries: Queries, schema: string, turn: Turn): P
 }
 
 interface Call {
-  readonly does: "append" | "change" | "create"
+  readonly does: "append" | "change" | "create" | "take"
   readonly values: readonly unknown[]
 }
 
 function callOf(turn: Turn): Call | undefined {
   const { create, within, state, tags, memo, consumed, inboxSeen, sends, discardInbox, ifQueued, blobs } = turn
-  if (blobs?.length || tags !== undefined || memo !== undefined || sends?.length || consumed?.length || ifQueued === true) return undefined
+  if (blobs?.length || tags !== undefined || memo !== undefined || sends?.length || ifQueued === true) return undefined
   if (create !== undefined) {
     if (state === undefined || within !== undefined || create.flow !== undefined || create.tags.length > 0) return undefined
     return { does: "create", values: [...turnValues(turn), ...stateValues(state), ...creationValues(create)] }
+  }
+  if (consumed?.length) {
+    if (state === undefined) return undefined
+    return { does: "take", values: [...turnValues(turn), ...stateValues(state), numberArray(consumed), inboxSeen ?? null, discardInbox === true] }
   }
   if (state !== undefined) return { does: "change", values: [...turnValues(turn), ...stateValues(state)] }
   // These look at the inbox.

@@ -10,7 +10,7 @@ import {
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverFunctions } from "./deliver-functions.ts"
-import { loneTurnFunctions } from "./lone-turn-functions.ts"
+import { loneTurnFunctions, takeLoneFunction } from "./lone-turn-functions.ts"
 import { takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions } from "./read-functions.ts"
 import { setReadFunctions } from "./set-read-functions.ts"
@@ -214,6 +214,7 @@ export const migrations: readonly Migration[] = [
       writeTurnsFunction(s, true),
     ],
   },
+  { version: 6, compatible: 1, statements: (s) => [takeLoneFunction(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

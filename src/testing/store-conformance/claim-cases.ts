@@ -129,6 +129,19 @@ export function claimCases(bed: CurrentBed): void {
       await journal.commit([turn("i", 4, { state: { status: "waiting", run: 1, runPosition: 1 } })])
       expect(await claimedIds()).toEqual(["i"])
     })
+
+    it("one that takes some of its control messages, and gives itself back, is claimed for the others", async () => {
+      const { journal, directory } = bed()
+      const state = { status: "paused", run: 1, runPosition: 1 } as const
+      await journal.commit([creation("i", { state })])
+      await directory.deliver([event("i"), { instance: "i", kind: "pause", at: 1_000_000 }, { instance: "i", kind: "resume", at: 1_000_000 }])
+      expect(await claimedIds()).toEqual(["i"])
+      const [, pause, resume] = await journal.readInbox(["i"])
+      await journal.commit([turn("i", 3, { consumed: [found(pause).seq], state })])
+      expect(await claimedIds()).toEqual(["i"])
+      await journal.commit([turn("i", 4, { consumed: [found(resume).seq], state })])
+      expect(await claimedIds()).toEqual([])
+    })
   })
 
   describe("next due time", () => {

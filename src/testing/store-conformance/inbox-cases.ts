@@ -86,6 +86,21 @@ export function inboxCases(bed: CurrentBed): void {
       expect(await journal.readInbox(["i"])).toEqual([])
     })
 
+    it("a turn that takes what it saw, and would end its instance, is lost if there is more", async () => {
+      const { journal, directory } = bed()
+      await journal.commit([creation("i")])
+      await directory.deliver([event("i")])
+      const [seen] = await journal.readInbox(["i"])
+      const end = turn("i", 3, { consumed: [found(seen).seq], inboxSeen: found(seen).seq, state: completed, discardInbox: true })
+      await directory.deliver([event("i", { topic: "late" })])
+      expect(await journal.commit([end])).toEqual(["lost"])
+      expect((await journal.readInbox(["i"])).map((message) => message.topic)).toEqual([found(seen).topic, "late"])
+      const late = (await journal.readInbox(["i"])).at(-1)
+      expect(await journal.commit([{ ...end, inboxSeen: found(late).seq }])).toEqual(["committed"])
+      expect(await journal.readInbox(["i"])).toEqual([])
+      expect((await directory.get("i"))?.status).toBe("completed")
+    })
+
     it("a turn that discards the inbox drops what is unread of its instance", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i"), creation("other")])

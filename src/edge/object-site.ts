@@ -2,8 +2,8 @@ import { emptiedStorage } from "../stores/sqlite/emptied-storage.ts"
 import { ObjectSqlDriver } from "../stores/sqlite/object-sql-driver.ts"
 import type { ObjectStorage } from "../stores/sqlite/object-storage.ts"
 import { SqliteObjectTables } from "../stores/sqlite/object-tables.ts"
-import type { WorkflowSource } from "../core/workflow-source.ts"
 import type { EngineFeatures } from "../engine/engine-features.ts"
+import type { WorkflowRegistry } from "../engine/registry.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import type { ObjectState } from "../hosts/cloudflare/platform.ts"
 import type { StubNetwork } from "../hosts/cloudflare/stub-network.ts"
@@ -13,7 +13,7 @@ import type { ShardLayout } from "../stores/cloudflare/shard-layout.ts"
 
 /** What all objects of a runner have in common. */
 export interface RunnerSetting {
-  readonly workflows: readonly WorkflowSource[]
+  readonly registry: WorkflowRegistry
   readonly options: EngineOptions
   readonly features: EngineFeatures
   readonly layout: ShardLayout

@@ -24,5 +24,5 @@ export function openOwnStore(
   const control = opened && { flow: opened.control(tables, edge) }
   const directory = new SqliteInstances(tables)
   const keyed = flow?.keyed(directory, edge.onWritten)
-  return new EdgeStore({ ...edge, ...more(tables), ...control, database, directory, network, keys: flow?.keys, keyed })
+  return new EdgeStore({ ...edge, ...more(tables), ...control, database, directory, network, keys: flow?.keys, keyed, isThere: () => own.isThere() })
 }

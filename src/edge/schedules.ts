@@ -13,11 +13,11 @@ import type { RunnerPart, SchedulePart } from "./runner-part.ts"
 const part: SchedulePart = {
   schedule: (site, flow) => {
     const { driver, storage, network, shardOf, now, setting } = site
-    const { layout, workflows, options, features, log } = setting
+    const { layout, registry, options, features, log } = setting
     const rows = new SqliteObjectSchedule(driver)
     return new ScheduleObject({
       storage,
-      workflows,
+      workflows: registry,
       options,
       features,
       log,

@@ -48,9 +48,9 @@ export function composeWorkflowRunner({
 }: ComposedRunnerOptions): WorkflowRunnerClass {
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
   const { features = {}, tables = {}, flow, outbox, schedules, transactions, changes, answers } = composed(parts)
-  const setting: RunnerSetting = { workflows, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables), outbox }
   // What is wrong with them is said when the Worker is loaded, and not by each object.
-  void new WorkflowRegistry(workflows, engineSettings(options, { codecs: codecsOf(options, features) }).limits)
+  const registry = new WorkflowRegistry(workflows, engineSettings(options, { codecs: codecsOf(options, features) }).limits)
+  const setting: RunnerSetting = { registry, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables), outbox }
   if (!flow && options.maxConcurrentSteps !== undefined) throw partMissing("flowControl", "maxConcurrentSteps")
   if (!features.hooks) requireNoHooks("the runner", options)
   for (const workflow of workflows.map(definitionOf)) {
@@ -73,7 +73,7 @@ export function composeWorkflowRunner({
         outbox: outbox?.sender(site),
         slots: slots?.slots,
         layout: shards,
-        workflows,
+        workflows: registry,
         options,
         features,
         answersOf: (core) => ({ ...instanceAnswers(core), ...answers?.(core) }),

@@ -33,7 +33,8 @@ export interface CoreKind<W extends Worker> {
 export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<MadeCore<W>> {
   const { features = {} } = spec
   const asked = kind.settings(engineSettings(spec.options, { codecs: codecsOf(spec.options, features), budget: spec.budget }), spec.options)
-  const registry = new WorkflowRegistry(spec.workflows, asked.limits, asked.queues)
+  const { workflows } = spec
+  const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, asked.limits, asked.queues)
   const opened = await spec.store.open({ now: () => spec.host.now(), log: spec.host.log, role: spec.role ?? "worker" })
   const host = kind.host(spec.host, opened)
   const settings = kind.onStore(asked, spec.options, opened)

@@ -21,7 +21,8 @@ import type { Worker } from "./worker.ts"
 export interface EngineSpec {
   readonly host: Host
   readonly store: StoreProvider
-  readonly workflows: readonly WorkflowSource[]
+  /** A registry: what many engines have in common. */
+  readonly workflows: readonly WorkflowSource[] | WorkflowRegistry
   readonly options: EngineOptions
   /** Default: none. */
   readonly features?: EngineFeatures

@@ -44,7 +44,9 @@ export function forkTraits({ flow }: NewInstance, workflow: AnyWorkflow | undefi
 
 /** What the code says of the limits of each workflow. Where versions differ, the last registered counts. */
 export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLimits[] {
-  return registry.names.map((workflow) => {
+  const known = declared.get(registry)
+  if (known) return known
+  const limits = registry.names.map((workflow) => {
     const limits = new Map<string, WorkflowLimits["limits"][number]>()
     for (const version of registry.versions(workflow)) {
       const { concurrency, rateLimit } = registry.resolve(workflow, version).options
@@ -53,7 +55,11 @@ export function declaredLimits(registry: WorkflowRegistry): readonly WorkflowLim
     }
     return { workflow, limits: [...limits.values()] }
   })
+  declared.set(registry, limits)
+  return limits
 }
+
+const declared = new WeakMap<WorkflowRegistry, readonly WorkflowLimits[]>()
 
 /** What the code says of a limit; undefined: it does not know it. */
 export function declaredNumbers(workflows: readonly WorkflowSource[]): (use: LimitUse) => { readonly max: number; readonly perMs?: number } | undefined {

@@ -12,6 +12,7 @@ export class WorkflowRegistry {
   /** Types of events that some workflow has a schema for. */
   readonly #checkedEvents = new Set<string>()
   readonly #queues: readonly string[] | undefined
+  #offers: readonly Offer[] | undefined
 
   /** `queues`: the task queues that are served; undefined: all. */
   constructor(workflows: readonly WorkflowSource[], limits: Limits, queues?: readonly string[]) {
@@ -35,9 +36,10 @@ export class WorkflowRegistry {
   }
 
   get offers(): readonly Offer[] {
-    return [...this.#byName].flatMap(([workflow, versions]) =>
+    this.#offers ??= [...this.#byName].flatMap(([workflow, versions]) =>
       [...versions.keys()].map((version) => ({ workflow, version, ...(this.#queues && { queues: this.#queues }) })),
     )
+    return this.#offers
   }
 
   /** Instances of this very definition, in that task queue, are executed here. */

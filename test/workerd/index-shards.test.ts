@@ -191,6 +191,29 @@ describe("the index of Durable Objects", () => {
     expect(await listed()).toEqual(before)
   })
 
+  it("hears of one that begins anew after it was over and out of memory, and takes in no change twice", async () => {
+    const cursor = await client().changes("latest")[Symbol.asyncIterator]().cursor()
+    const handle = await client().start("quick", { id: "anew", input: 2 })
+    const isTold = (run: number) =>
+      eventually(
+        () => listed({ idPrefix: "anew" }),
+        ([row]) => row?.status === "completed" && row.run === run,
+      )
+    await isTold(1)
+    for (const run of [2, 3]) {
+      await evictDurableObject(stubOf("anew"))
+      await handle.restart()
+      expect(await isTold(run)).toHaveLength(1)
+    }
+    const types: string[] = []
+    for await (const { instance, type, run } of client().changes(cursor)) {
+      if (instance === "anew") types.push(`${run} ${type}`)
+      if (types.at(-1) === "3 workflow.completed") break
+    }
+    expect(types.length).toBeGreaterThanOrEqual(6)
+    expect(types).toEqual([...new Set(types)])
+  })
+
   it("keeps everything listed when the number of shards is raised, and moves what goes on", async () => {
     const waiting = Array.from({ length: 10 }, (_, at) => `mover-${at}`)
     for (const id of waiting) await client().start("patient", { id, input: { name: id } })

@@ -61,7 +61,7 @@ it("tells by its code what a statement did wrong", async () => {
 it.each(["INSERT OR  ROLLBACK INTO note (text) VALUES ('a')", "CREATE TRIGGER t AFTER INSERT ON note BEGIN SELECT raise (rollback, 'no'); END"])(
   "refuses what would roll back the storage itself, which breaks the object: %s",
   async (sql) => {
-    await withTable((driver) => expect(() => driver.prepare(sql)).toThrow(expect.objectContaining({ code: "SQL_REFUSED" })))
+    await withTable((driver) => expect(() => driver.prepare(sql).run()).toThrow(expect.objectContaining({ code: "SQL_REFUSED" })))
   },
 )
 

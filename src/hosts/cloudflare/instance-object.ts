@@ -1,13 +1,11 @@
 import { decodeValue } from "../../core/codec.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { defaultLimits } from "../../core/limits.ts"
 import { partMissing } from "../../core/part-missing.ts"
-import type { WorkflowSource } from "../../core/workflow-source.ts"
 import { notFound } from "../../engine/ending-looks.ts"
 import { engineClosed } from "../../engine/endings.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import type { EngineFeatures } from "../../engine/engine-features.ts"
-import { WorkflowRegistry } from "../../engine/registry.ts"
+import type { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
@@ -44,7 +42,7 @@ export interface ObjectSpec {
   answersOf(core: EngineCore): InstanceAnswers
   /** For clients, who have nothing but the binding. */
   readonly layout: unknown
-  readonly workflows: readonly WorkflowSource[]
+  readonly workflows: WorkflowRegistry
   readonly options: EngineOptions
   readonly log: Logger
   readonly now?: () => number
@@ -104,7 +102,7 @@ export class InstanceObject {
   async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
     try {
       if (method === "layout") return encodeAnswer(this.#spec.layout)
-      if (method === "workflows") return encodeAnswer(new WorkflowRegistry(this.#spec.workflows, defaultLimits).infos)
+      if (method === "workflows") return encodeAnswer(this.#spec.workflows.infos)
       return encodeAnswer(await this.call(id, method as InstanceMethod, decodeValue(args) as readonly unknown[], caller))
     } catch (error) {
       return encodeFailure(error)

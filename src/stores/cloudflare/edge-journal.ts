@@ -16,6 +16,7 @@ export class EdgeJournal implements JournalStore {
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    if (this.#parts.isThere?.() === false) return []
     const claimed = await this.#local.claim(request)
     // One that is not claimed may have been parked.
     this.#parts.onWritten()

@@ -25,6 +25,8 @@ export interface EdgeParts {
   readonly schedules?: Store["schedules"] | undefined
   /** Those of the object's own instance, where anybody may ask for them. */
   readonly changes?: Pick<Directory, "changes" | "latestChange"> | undefined
+  /** False: nothing was written here yet. */
+  readonly isThere?: (() => boolean) | undefined
   /** Called before an instance is made, in the same breath as that. */
   readonly onWriting?: (() => void) | undefined
   /** Called after each write, before anything else can happen in the object. */

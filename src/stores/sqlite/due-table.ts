@@ -21,7 +21,7 @@ export function rowsInClaimOrder(found: readonly SqlRow[]): readonly SqlRow[] {
   return inClaimOrder([...rows.values()].map(toClaimable)).map(({ row }) => row)
 }
 
-export const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
+const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
 const offered = `i.workflow = ? AND i.version = ? AND i.queue = ?`
 /** Most instances have no priority: theirs is an index of its own, and any other priority is rare. */
 const plain = `i.priority = 0`

@@ -47,7 +47,13 @@ export class ObjectRecord {
   }
 
   read(): ObjectNotes {
-    return this.#found() ?? nothing
+    return this.#ahead.notes ?? this.#found() ?? nothing
+  }
+
+  /** What the next note says as well. Until then only this object knows: it may be forgotten. */
+  keep(change: Partial<ObjectNotes>): void {
+    if (this.#driver.recall) this.#ahead.notes = { ...this.read(), ...change }
+    else this.write(change)
   }
 
   write(change: Partial<ObjectNotes>): void {
@@ -56,6 +62,10 @@ export class ObjectRecord {
     const values = [wanted, known, shard, removed ? toText(removed.id) : null, removed ? toText(removed.incarnation) : null]
     this.#driver.prepare(note).run(...values)
     recalled(this.#driver, "notes", table, () => notes)
+  }
+
+  get #ahead(): { notes?: ObjectNotes } {
+    return recalled(this.#driver, "ahead", table, () => ({}))
   }
 
   #found(): ObjectNotes | undefined {

@@ -1,10 +1,11 @@
 import type { Migration } from "./schema.ts"
-import { claimableAt, instanceTables } from "./table-statements.ts"
+import { instanceTables } from "./table-statements.ts"
 
 /**
  * The same tables as in a file, in the database of a Durable Object. That one holds one instance, and is made for it: every table and
  * every index costs the object a page and a start a tenth of a millisecond. So there are no indexes but those that are also
- * constraints, and what most instances never use is made by the driver when a statement first names it.
+ * constraints, and what most instances never use is made by the driver when a statement first names it. There is no generated column
+ * either: SQLite parses its expression anew for each statement that writes the table, so who reads works it out (claimable-row.ts).
  */
 export const objectMigrations: readonly Migration[] = [
   {
@@ -41,7 +42,6 @@ export const objectMigrations: readonly Migration[] = [
         parked_seq INTEGER,
         parked_until INTEGER,
         deadline_at INTEGER,
-        claimable_at ${claimableAt},
         queue TEXT NOT NULL DEFAULT '',
         memo TEXT
       ) STRICT`,

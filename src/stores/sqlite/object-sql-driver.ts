@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
 import { closedStore } from "../closed-store.ts"
-import { madeBy, ObjectMemory, shapeOf, type StatementShape } from "./object-memory.ts"
+import { madeBy, ObjectMemory, shapeOf } from "./object-memory.ts"
 import { firstTables } from "./object-schema.ts"
 import { objectSqlFailure } from "./object-sql-failure.ts"
 import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } from "./object-storage.ts"
@@ -32,9 +32,7 @@ export class ObjectSqlDriver implements SqlDriver {
 
   prepare(sql: string): SqlStatement {
     this.#requireOpen()
-    const shape = shapeOf(sql)
-    if (shape.isRollback) throw rollsBack(sql)
-    return new ObjectSqlStatement(sql, shape, this)
+    return new ObjectSqlStatement(sql, this)
   }
 
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][] {
@@ -122,8 +120,11 @@ export class ObjectSqlDriver implements SqlDriver {
     return this.#closed
   }
 
-  execute(sql: string, values: readonly SqlValue[], shape: StatementShape = shapeOf(sql)): ObjectSqlCursor {
+  /** What kind of statement it is, is looked at only here: an object runs few of those that are prepared for it. */
+  execute(sql: string, values: readonly SqlValue[]): ObjectSqlCursor {
     this.#requireOpen()
+    const shape = shapeOf(sql)
+    if (shape.isRollback) throw rollsBack(sql)
     if (shape.reads !== "" && this.#hasNone(shape.reads)) return noRows
     if (shape.writes !== "") this.#require(shape.writes)
     const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
@@ -136,7 +137,7 @@ export class ObjectSqlDriver implements SqlDriver {
       const statements = this.#parts(name)
       if (statements.length === 0) throw objectSqlFailure(error)
       this.make(statements)
-      return this.execute(sql, values, shape)
+      return this.execute(sql, values)
     }
   }
 
@@ -192,19 +193,17 @@ export class ObjectSqlDriver implements SqlDriver {
 
 class ObjectSqlStatement implements SqlStatement {
   readonly #sql: string
-  readonly #shape: StatementShape
   readonly #driver: ObjectSqlDriver
 
-  constructor(sql: string, shape: StatementShape, driver: ObjectSqlDriver) {
+  constructor(sql: string, driver: ObjectSqlDriver) {
     this.#sql = sql
-    this.#shape = shape
     this.#driver = driver
   }
 
   /** Asks only for what is wanted, so it is to be read before the next statement. */
   run(...values: SqlValue[]): SqlChanges {
-    const { isInsertOfOne } = this.#shape
-    const { rowsWritten } = this.#driver.execute(this.#sql, values, this.#shape)
+    const { isInsertOfOne } = shapeOf(this.#sql)
+    const { rowsWritten } = this.#driver.execute(this.#sql, values)
     const ask = (sql: string) => this.#ask(sql)
     return {
       get changes() {
@@ -219,7 +218,7 @@ class ObjectSqlStatement implements SqlStatement {
 
   /** A single row written may be the one in which SQLite keeps the last number of an AUTOINCREMENT, also where nothing was inserted. */
   write(...values: SqlValue[]): boolean {
-    const { rowsWritten } = this.#driver.execute(this.#sql, values, this.#shape)
+    const { rowsWritten } = this.#driver.execute(this.#sql, values)
     return rowsWritten === 1 ? this.#ask(changes) > 0 : rowsWritten > 0
   }
 
@@ -233,7 +232,7 @@ class ObjectSqlStatement implements SqlStatement {
   }
 
   all(...values: SqlValue[]): SqlRow[] {
-    return this.#driver.execute(this.#sql, values, this.#shape).toArray().map(toRow)
+    return this.#driver.execute(this.#sql, values).toArray().map(toRow)
   }
 }
 

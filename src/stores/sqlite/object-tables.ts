@@ -8,6 +8,7 @@ import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, Standing } fr
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { toText } from "../odd-text.ts"
+import { claimableAtOf } from "./claimable-row.ts"
 import { InboxTable } from "./inbox-table.ts"
 import { JournalTable } from "./journal-table.ts"
 import { migrate, versionOf } from "./migrate.ts"
@@ -133,7 +134,7 @@ export class SqliteObjectTables implements ObjectTables {
     const row = onlyInstance(this.#driver)
     if (row === undefined) return undefined
     const dueAt = optionalInteger(row, "due_at")
-    const claimableAt = optionalInteger(row, "claimable_at")
+    const claimableAt = claimableAtOf(row)
     return {
       id: text(row, "id"),
       incarnation: text(row, "incarnation"),
@@ -141,7 +142,7 @@ export class SqliteObjectTables implements ObjectTables {
       isOwned: row["owner"] !== null,
       hasMail: row["mail_at"] !== null,
       ...(dueAt === undefined ? undefined : { dueAt }),
-      ...(claimableAt === undefined ? undefined : { claimableAt }),
+      ...(claimableAt < Infinity && { claimableAt }),
     }
   }
 
@@ -224,7 +225,9 @@ export class SqliteObjectTables implements ObjectTables {
     if (written) return { row, ...written }
     const rows = new JournalTable(this.#driver).read(row.id, from)
     const last = rows.at(-1)
-    return { row, rows, revision: last === undefined ? 0 : last.position + last.count - 1 }
+    const revision = last === undefined ? 0 : last.position + last.count - 1
+    this.#turns.readTo(revision)
+    return { row, rows, revision }
   }
 
   indexed(revision: number, shard: string): void {
@@ -258,8 +261,9 @@ export class SqliteObjectTables implements ObjectTables {
     if (create === undefined && tags === undefined && memo === undefined && (shows === undefined || shows === this.#shown)) return
     this.#shown = shows ?? this.#shown
     // The shard is known before it is told, and durable with the instance itself: else it could hold what nobody remembers to have told it.
-    const { shard = this.#shardOf(instance) } = this.#record.read()
-    this.#record.write({ wanted: position + count - 1, shard })
+    const { wanted, known, shard = this.#shardOf(instance) } = this.#record.read()
+    // It is noted already that there is something to tell.
+    this.#record[wanted > known ? "keep" : "write"]({ wanted: position + count - 1, shard })
   }
 
   #one(sql: string, ...values: (string | number)[]): SqlRow | undefined {

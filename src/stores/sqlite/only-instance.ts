@@ -1,9 +1,10 @@
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
-import { instanceColumns, toInstanceRow } from "./instance-row.ts"
+import { objectRows } from "./claimable-row.ts"
+import { toInstanceRow } from "./instance-row.ts"
 import { recalled } from "./object-memory.ts"
 
-const read = `SELECT ${instanceColumns}, i.claimable_at, i.mail_at FROM perdure_instance i LIMIT 1`
+const read = `${objectRows} LIMIT 1`
 
 /** The one instance of an object, or one of several. Whoever wants to know anything of it shares one statement, and what it gave. */
 export function onlyInstance(driver: SqlDriver): SqlRow | undefined {

@@ -1,18 +1,19 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { toText } from "../odd-text.ts"
-import { dueColumns, type DueSearch, isRowOffered } from "./due-table.ts"
+import { claimableAtOf, objectRows } from "./claimable-row.ts"
+import { type DueSearch, isRowOffered } from "./due-table.ts"
 import { integer } from "./sql-columns.ts"
 
 /** For a handful of instances: one look at all of them, however many workflows, queues and priorities there may be. */
 export class SmallDueTable implements DueSearch {
-  readonly #claimable: SqlStatement
+  readonly #all: SqlStatement
   readonly inOrder: DueSearch["inOrder"]
 
   /** `inOrder`: where there may be more than one. */
   constructor(driver: SqlDriver, inOrder: DueSearch["inOrder"] = (rows) => rows) {
     this.inOrder = inOrder
-    this.#claimable = driver.prepare(`SELECT ${dueColumns} FROM perdure_instance i WHERE i.claimable_at IS NOT NULL`)
+    this.#all = driver.prepare(objectRows)
   }
 
   of(offers: readonly Offer[], _limit: number, now: number): SqlRow[] {
@@ -30,6 +31,7 @@ export class SmallDueTable implements DueSearch {
   }
 
   #offered(offers: readonly Offer[]): SqlRow[] {
-    return this.#claimable.all().filter((row) => isRowOffered(row, offers))
+    const rows = this.#all.all().map((row): SqlRow => ({ ...row, claimable_at: claimableAtOf(row) }))
+    return rows.filter((row) => integer(row, "claimable_at") < Infinity && isRowOffered(row, offers))
   }
 }

@@ -15,6 +15,13 @@ import type { TurnFlow } from "./turn-flow.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
 
+// Made once: a Durable Object prepares its statements for one instance.
+const creation = (columns: readonly string[]) =>
+  `INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`
+const create = creation(createColumns)
+const createWithMore = creation([...createColumns, ...traitColumns, "deadline_at", "queue", "memo"])
+const stateChange = `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0`
+
 /** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
 export class SqliteTurns {
   readonly #journal: JournalTable
@@ -39,15 +46,12 @@ export class SqliteTurns {
     this.#flow = flow
     this.#now = now
     this.#keys = new InstanceKeys(driver)
-    const creation = (columns: readonly string[]) =>
-      driver.prepare(`INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`)
-    this.#create = creation(createColumns)
-    this.#createWithMore = creation([...createColumns, ...traitColumns, "deadline_at", "queue", "memo"])
+    this.#create = driver.prepare(create)
+    this.#createWithMore = driver.prepare(createWithMore)
     // Much cheaper than a RETURNING clause.
     this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
     this.#notes = new InstanceNotes(driver)
     this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
-    const stateChange = `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0`
     this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
     this.#setStateAndDeadline = driver.prepare(`${stateChange}, deadline_at = ? WHERE key = ?`)
   }

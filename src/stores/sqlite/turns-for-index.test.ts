@@ -33,3 +33,17 @@ it("begins anew with an instance that takes the place of another", () => {
   turns.wrote(again)
   expect(turns.since(1)?.rows).toEqual([again])
 })
+
+it("has all that were written since the journal was read, and nothing where one was written before", () => {
+  const read = new TurnsForIndex()
+  read.readTo(2)
+  const later = saying(turn("i", 3), "run.completed")
+  read.wrote(later)
+  read.indexed(2)
+  expect(read.since(3)).toEqual({ rows: [later], revision: 3 })
+
+  const unread = new TurnsForIndex()
+  unread.wrote(later)
+  unread.indexed(2)
+  expect(unread.since(3)).toBeUndefined()
+})

@@ -22,9 +22,15 @@ export class TurnsForIndex {
     if (this.#from !== undefined && tells.test(turn.entries)) this.#turns.push(turn)
   }
 
+  /** The journal was read to its end: what is written from here on passes by. */
+  readTo(revision: number): void {
+    this.#from ??= revision + 1
+  }
+
   /** The index has all up to there. */
   indexed(revision: number): void {
-    this.#from = revision + 1
+    // One that passed by before its end was read is not among them.
+    if (this.#from !== undefined) this.#from = revision + 1
     this.#turns = this.#turns.filter(({ position, count }) => position + count - 1 > revision)
   }
 

@@ -52,8 +52,7 @@ export class ObjectRecord {
 
   /** What the next note says as well. Until then only this object knows: it may be forgotten. */
   keep(change: Partial<ObjectNotes>): void {
-    if (this.#driver.recall) this.#ahead.notes = { ...this.read(), ...change }
-    else this.write(change)
+    this.#ahead.notes = { ...this.read(), ...change }
   }
 
   write(change: Partial<ObjectNotes>): void {

@@ -59,11 +59,11 @@ export class ShardEntries {
     // Most are new; to look first would cost as much again.
     const isNew = this.#insert.write(...values)
     const before = isNew ? undefined : this.#find.get(toText(id))
-    if (before !== undefined && text(before, "incarnation") !== incarnation) {
-      // An id is free again only when the removal of whoever had it is known here: the one that is there is the younger one.
-      if (createdAt <= integer(before, "created_at")) return "refused"
-    } else if (before !== undefined && revision <= integer(before, "revision")) return "known"
     if (before !== undefined) {
+      // An id is free again only when the removal of whoever had it is known here: the one that is there is the younger one.
+      if (text(before, "incarnation") !== incarnation) {
+        if (createdAt <= integer(before, "created_at")) return "refused"
+      } else if (revision <= integer(before, "revision")) return "known"
       this.#removeTags(id, before)
       this.#update.run(...values)
     }

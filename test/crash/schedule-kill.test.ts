@@ -85,7 +85,8 @@ describe("schedules of processes that are killed", () => {
       expect(counts.skipped > 0).toBe(id !== "allow")
     }
     expect(bed.integrity()).toEqual(["ok"])
-    expect(worker.output).toBe("")
+    // The last may be one that stood by first, and said so.
+    expect(worker.output.replace(/^perdure: another process executes .*; this one is a client and stands by\n/, "")).toBe("")
     expect(await worker.kill("SIGTERM")).toEqual({ code: 0, signal: null })
   })
 })

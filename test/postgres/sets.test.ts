@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { afterAll, afterEach, expect, it } from "vitest"
 import { type Context, workflow } from "../../src/index.ts"
 import type { Store } from "../../src/ports/store.ts"
-import { completed, creation, turn } from "../../src/testing/store-conformance/sample.ts"
+import { completed, creation, limited, slots, turn } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 import { ClusterBed } from "./cluster-bed.ts"
 
@@ -77,10 +77,13 @@ it("a batch keeps texts as they are, also those with quotes, control characters,
   for (const { instance, entries } of later) expect((await journal.readJournal(instance, 3))[0]?.entries).toBe(entries)
 })
 
-it("a batch of which another process has just taken a position loses that turn alone, and one that was sent twice is committed", async () => {
+it.each([
+  ["a few turns", 3],
+  ["a batch", 12],
+])("%s of which another process has just taken a position lose that turn alone, and one that was sent twice is committed", async (_, count) => {
   const { engines, schema } = await bed.open([flow], ["client"])
   const { journal } = engines[0]!.parts.store
-  const ids = ["a", "b", "c"]
+  const ids = Array.from({ length: count }, (_, n) => String.fromCharCode(97 + n))
   await journal.commit(ids.map((id) => creation(id)))
   const turns = ids.map((id) => turn(id, 3))
   const other = await database.pool.connect()
@@ -96,12 +99,31 @@ it("a batch of which another process has just taken a position loses that turn a
       [id, name],
     )
   const committing = journal.commit(turns)
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`
-  while ((await database.pool.query(waiting, [`%"${schema}".write_%`])).rows.length === 0) await delay(5)
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE ANY ($1)`
+  while ((await database.pool.query(waiting, [[`%"${schema}".write_%`, `%"${schema}".append_lone%`]])).rows.length === 0) await delay(5)
   await other.query("COMMIT")
   other.release()
-  expect(await committing).toEqual(["lost", "committed", "committed"])
+  expect(await committing).toEqual(["lost", ...ids.slice(1).map(() => "committed")])
   expect((await journal.readJournal("c", 3)).map((row) => row.turn)).toEqual([turns[2]!.turn])
+})
+
+it("a few turns are written with the state that some of them give, whatever the order, and those with limits go the other way", async () => {
+  const { engines } = await bed.open([flow], ["client"])
+  const { journal, directory } = engines[0]!.parts.store
+  const ids = ["d", "a", "c", "b"]
+  await journal.commit([...ids.map((id) => creation(id)), limited("slow", [slots(1)])])
+  const turns = [
+    turn("d", 3, { state: completed }),
+    turn("a", 3),
+    turn("c", 3, { state: { status: "sleeping", dueAt: 9, run: 1, runPosition: 1 } }),
+    turn("b", 3),
+  ]
+  expect(await journal.commit(turns)).toEqual(ids.map(() => "committed"))
+  expect(await Promise.all(ids.map(async (id) => (await directory.get(id))?.status))).toEqual(["completed", "waiting", "sleeping", "waiting"])
+  for (const { instance, turn: name } of turns) expect((await journal.readJournal(instance, 3)).map((row) => row.turn)).toEqual([name])
+  // Sent again, along with one that is new and one that comes too late.
+  expect(await journal.commit([turns[1]!, turn("c", 4), turn("b", 3, { turn: "late" })])).toEqual(["committed", "committed", "lost"])
+  expect(await journal.commit([turn("slow", 3), turn("a", 4)])).toEqual(["committed", "committed"])
 })
 
 it("journals that are read at the same moment are those that are read one after another, from wherever they are wanted", async () => {

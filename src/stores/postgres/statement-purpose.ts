@@ -1,11 +1,7 @@
 /** What each statement is for, by its name, in words that an error can use after "while". */
 const purposes: Readonly<Record<string, string>> = {
-  "append.write": "committing turns",
-  "change.write": "committing turns",
   claim: "claiming instances",
-  "create.write": "committing turns",
   deliver: "delivering messages",
-  "fresh.write": "committing turns",
   get: "looking up an instance",
   "give-up": "giving instances back",
   inbox: "reading messages",
@@ -20,7 +16,6 @@ const purposes: Readonly<Record<string, string>> = {
   remove: "removing instances",
   renew: "renewing its lease",
   standings: "looking up whether instances have ended",
-  "told.deliver": "delivering messages",
   unread: "looking for messages",
   version: "reading the schema's version",
   write: "committing turns",
@@ -32,5 +27,6 @@ export const commitStatement = "commit of a transaction"
 export function purposeOf(statement: string | undefined): string {
   if (statement === undefined) return "connecting"
   if (statement === commitStatement) return "committing a transaction"
-  return purposes[statement] ?? `executing "${statement}"`
+  // What stands before a dot is the way in which it is done.
+  return purposes[statement.slice(statement.lastIndexOf(".") + 1)] ?? `executing "${statement}"`
 }

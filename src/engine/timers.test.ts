@@ -39,6 +39,31 @@ describe("timers", () => {
     expect(fired).toEqual([10, 15])
   })
 
+  it("leave none with the host where all are cleared, and go on with the next that is set", async () => {
+    const host = new SimulatedHost({ startAt: 0 })
+    const setTimer = host.setTimer.bind(host)
+    const pending = new Set<number>()
+    host.setTimer = (at, fire) => {
+      const stop = setTimer(at, fire)
+      pending.add(at)
+      return () => {
+        pending.delete(at)
+        stop()
+      }
+    }
+    const timers = new Timers(host)
+    const fired: number[] = []
+    const handles = [10, 20].map((at) => timers.set(at, () => fired.push(at)))
+    timers.clear(handles[0])
+    expect(pending).toEqual(new Set([10]))
+    timers.clear(handles[1])
+    expect(pending).toEqual(new Set())
+    expect(timers.size).toBe(0)
+    timers.set(30, () => fired.push(30))
+    await host.advanceTo(40, settled)
+    expect(fired).toEqual([30])
+  })
+
   it("fire all, also where what one of them calls throws", async () => {
     const lines: string[] = []
     const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)

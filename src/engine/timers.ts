@@ -33,16 +33,24 @@ export class Timers {
     return handle
   }
 
-  /** A cleared timer stays in the heap for a while, without what it would have called. */
+  /**
+   * A cleared timer stays in the heap for a while, without what it would have called. Where no other is left, the host is told: a Durable Object
+   * that has a timer does not leave memory.
+   */
   clear(handle: TimerHandle | undefined): void {
     if (handle?.fire === undefined) return
     handle.fire = undefined
     this.#cleared++
-    if (this.#cleared > clearedMax && this.#cleared > this.#heap.size / 2) this.#rebuild()
+    if (this.#cleared === this.#heap.size) this.#empty()
+    else if (this.#cleared > clearedMax && this.#cleared > this.#heap.size / 2) this.#rebuild()
   }
 
   close(): void {
     this.#closed = true
+    this.#empty()
+  }
+
+  #empty(): void {
     this.#disarm?.()
     this.#heap = emptyHeap()
     this.#cleared = 0

@@ -110,6 +110,12 @@ describe("an instance in a Durable Object", () => {
     expect(calls.get("evicted/ask")).toBe(1)
   })
 
+  it("may leave memory when its result is known: nothing is left of the wait for it", { timeout: 10_000 }, async () => {
+    await (await client.start("greet", { id: "left", input: { name: "Ada" } })).result()
+    await evictDurableObject(stubOf("left"))
+    expect(await client.get("left").status()).toBe("completed")
+  })
+
   it("has no alarm once it is over", async () => {
     await (await client.start("greet", { id: "over", input: { name: "Ada" } })).result()
     expect(await settledAlarm("over")).toBe(null)

@@ -8,14 +8,11 @@ import { integer, optionalInteger, text } from "../sql-columns.ts"
 /** For so long what was removed is remembered: far longer than anything that was sent stays under way. */
 const goneMs = 7 * 24 * 60 * 60 * 1_000
 
-const columns = ["incarnation", "revision", "workflow", "version", "status", "queue", "created_at", "row"]
-
 /** The copies of instances. Everything within a transaction of its caller. */
 export class ShardEntries {
   readonly #find: SqlStatement
   readonly #gone: SqlStatement
-  readonly #insert: SqlStatement
-  readonly #update: SqlStatement
+  readonly #write: SqlStatement
   readonly #remove: SqlStatement
   readonly #tag: SqlStatement
   readonly #untag: SqlStatement
@@ -25,10 +22,11 @@ export class ShardEntries {
   constructor(driver: SqlDriver) {
     this.#find = driver.prepare(`SELECT incarnation, revision, created_at, row FROM perdure_index_entry WHERE id = ?`)
     this.#gone = driver.prepare(`SELECT revision FROM perdure_index_gone WHERE id = ? AND incarnation = ?`)
-    this.#insert = driver.prepare(
-      `INSERT INTO perdure_index_entry (${columns.join(", ")}, id) VALUES (${"?, ".repeat(columns.length)}?) ON CONFLICT DO NOTHING`,
+    this.#write = driver.prepare(
+      `INSERT INTO perdure_index_entry (id, incarnation, revision, workflow, version, status, queue, created_at, row) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, revision = excluded.revision, workflow = excluded.workflow,
+        version = excluded.version, status = excluded.status, queue = excluded.queue, created_at = excluded.created_at, row = excluded.row`,
     )
-    this.#update = driver.prepare(`UPDATE perdure_index_entry SET ${columns.join(" = ?, ")} = ? WHERE id = ?`)
     this.#remove = driver.prepare(`DELETE FROM perdure_index_entry WHERE id = ?`)
     this.#tag = driver.prepare(`INSERT INTO perdure_index_tag (tag, created_at, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
     this.#untag = driver.prepare(`DELETE FROM perdure_index_tag WHERE tag = ? AND created_at = ? AND id = ?`)
@@ -44,8 +42,15 @@ export class ShardEntries {
     const { id, incarnation, createdAt } = row
     const gone = this.#gone.get(toText(id), toText(incarnation))
     if (gone !== undefined && revision <= (optionalInteger(gone, "revision") ?? Infinity)) return "refused"
+    const before = this.#find.get(toText(id))
+    if (before !== undefined && text(before, "incarnation") !== incarnation) {
+      // An id is free again only when the removal of whoever had it is known here: the one that is there is the younger one.
+      if (createdAt <= integer(before, "created_at")) return "refused"
+    } else if (before !== undefined && revision <= integer(before, "revision")) return "known"
+    if (before !== undefined) this.#removeTags(id, before)
     const { owner: _, ...copy } = row
-    const values = [
+    this.#write.run(
+      toText(id),
       toText(incarnation),
       revision,
       toText(row.workflow),
@@ -54,21 +59,9 @@ export class ShardEntries {
       toQueue(row.queue),
       createdAt,
       JSON.stringify(copy),
-      toText(id),
-    ]
-    // Most are new; to look first would cost as much again.
-    const isNew = this.#insert.write(...values)
-    const before = isNew ? undefined : this.#find.get(toText(id))
-    if (before !== undefined) {
-      // An id is free again only when the removal of whoever had it is known here: the one that is there is the younger one.
-      if (text(before, "incarnation") !== incarnation) {
-        if (createdAt <= integer(before, "created_at")) return "refused"
-      } else if (revision <= integer(before, "revision")) return "known"
-      this.#removeTags(id, before)
-      this.#update.run(...values)
-    }
+    )
     for (const tag of row.tags) this.#tag.run(toText(tag), createdAt, toText(id))
-    return isNew && gone === undefined ? "new" : "known"
+    return before === undefined && gone === undefined ? "new" : "known"
   }
 
   remove({ id, incarnation, movedAt }: IndexRemoval, now: number): void {

@@ -5,7 +5,7 @@ import { lineOf } from "../turn-line.ts"
 import { text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
 import type { FlowSession } from "./flow-session.ts"
-import { writeFew, writeLone } from "./lone-turn.ts"
+import { writeLone } from "./lone-turn.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
 import { isTaken } from "./postgres-failure.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
@@ -19,7 +19,7 @@ const knownMax = 10_000
 export class TurnCommitter {
   readonly #database: Database
   readonly #flow: PostgresFlow
-  /** Instances with a turn that could not be written by itself: those with limits cannot have any. */
+  /** Instances with a turn that could not be written alone: those with limits cannot have any. */
   readonly #unlone = new Set<string>()
   /** Instances that were claimed with limits. */
   readonly #limited = new Set<string>()
@@ -64,26 +64,13 @@ export class TurnCommitter {
   }
 
   async #writeAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
-    const done = turns.some(({ instance }) => this.#unlone.has(instance)) ? undefined : await this.#writeOneByOne(turns)
-    if (done === undefined) return this.#writeBatch(turns)
-    const left = turns.filter((_, at) => !done[at])
-    if (left.length === 0) return turns.map(() => "written")
-    if (this.#unlone.size + left.length > knownMax) this.#unlone.clear()
-    for (const { instance } of left) this.#unlone.add(instance)
-    const ofLeft = await this.#writeBatch(left)
-    let next = 0
-    return done.map((isWritten) => (isWritten ? "written" : (ofLeft[next++] ?? "lost")))
-  }
-
-  /** Whether each was written; undefined: none was tried. */
-  async #writeOneByOne(turns: readonly Turn[]): Promise<readonly boolean[] | undefined> {
     const { schema } = this.#database
     const [turn] = turns
-    return turns.length === 1 && turn ? [await writeLone(this.#database, schema, turn)] : writeFew(this.#database, schema, turns)
-  }
-
-  async #writeBatch(turns: readonly Turn[]): Promise<readonly Written[]> {
-    const { schema } = this.#database
+    if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
+      if (await writeLone(this.#database, schema, turn)) return ["written"]
+      if (this.#unlone.size >= knownMax) this.#unlone.clear()
+      this.#unlone.add(turn.instance)
+    }
     try {
       return await writeTurns(this.#database, schema, turns, "fresh")
     } catch (error) {

@@ -41,6 +41,15 @@ describe("the room of the log", () => {
     expect(notes()).toBe(1_000)
   })
 
+  it("is not made where transactions are large: the log soon has its length by itself", () => {
+    driver.exec("CREATE TABLE large (bytes BLOB)")
+    const insert = driver.prepare("INSERT INTO large VALUES (zeroblob(60000))")
+    for (let i = 0; i < 32; i++) driver.transaction(() => insert.run())
+    const length = logLength()
+    expect(length).toBeGreaterThan(fullLength / 4)
+    expect(length).toBeLessThan(fullLength)
+  })
+
   it("leaves nothing in the database, also for one who opens it while the log is there", () => {
     write(32)
     const other = new DatabaseSync(path)

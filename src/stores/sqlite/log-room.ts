@@ -5,6 +5,8 @@ import { DatabaseSync } from "node:sqlite"
 const transactionsBefore = 32
 /** SQLite begins its log again from the start when it has a thousand pages. */
 const roomBytes = 1_000 * 4_096
+/** One that is so long by then grows by large transactions, and has its whole length after a few more. */
+const nearBytes = roomBytes / 4
 
 /**
  * Room for SQLite's write-ahead log. The log grows with every commit up to its thousand pages, from where on it is written over
@@ -28,7 +30,7 @@ export class LogRoom {
   #make(): void {
     let database: DatabaseSync | undefined
     try {
-      if (statSync(`${this.#path}-wal`).size >= roomBytes) return
+      if (statSync(`${this.#path}-wal`).size >= nearBytes) return
       database = new DatabaseSync(this.#path, { timeout: 0 })
       database.exec(
         `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_log_room (bytes BLOB); INSERT INTO perdure_log_room VALUES (zeroblob(${roomBytes})); ROLLBACK`,

@@ -6,14 +6,17 @@ import { afterEach, describe, expect, it } from "vitest"
 import type { IndexShard, IndexUpdate } from "../../src/ports/index-shard.ts"
 import type { InstanceRow } from "../../src/ports/journal-store.ts"
 import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
-import { faults } from "./shard-runner.ts"
+import { faults, noting } from "./shard-runner.ts"
 
 const { SHARD_RUNNER } = env as { readonly SHARD_RUNNER: DurableObjectNamespace }
 const client = () => workflowClient(SHARD_RUNNER)
 const stubOf = (name: string) => SHARD_RUNNER.get(SHARD_RUNNER.idFromName(name))
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
 afterEach(() => {
   faults.down.clear()
+  faults.isSlow = false
 })
 
 async function listed(filter: ListFilter = {}) {
@@ -33,7 +36,7 @@ async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => bool
     const value = await look()
     if (isThere(value)) return value
     if (tries > 400) throw new Error(`never there: ${JSON.stringify(value).slice(0, 500)}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await pause(10)
   }
 }
 
@@ -212,6 +215,23 @@ describe("the index of Durable Objects", () => {
     }
     expect(types.length).toBeGreaterThanOrEqual(6)
     expect(types).toEqual([...new Set(types)])
+  })
+
+  it("hears of what is noted while it is being told of something else, also where a table of the user's is made meanwhile", async () => {
+    faults.isSlow = true
+    await client().start("noting", { id: "noting" })
+    for (let tries = 0; tries < 400 && faults.waiting === 0; tries++) await pause(5)
+    expect(faults.waiting).toBeGreaterThan(0)
+    noting.mayNote = true
+    for (let tries = 0; tries < 400 && !noting.hasNoted; tries++) await pause(5)
+    expect(noting.hasNoted).toBe(true)
+    faults.isSlow = false
+    const rows = await eventually(
+      () => listed({ idPrefix: "noting" }),
+      ([row]) => row?.memo !== undefined,
+    )
+    expect(rows.map(({ status, memo }) => [status, memo])).toEqual([["running", { is: "noted" }]])
+    noting.mayEnd = true
   })
 
   it("keeps everything listed when the number of shards is raised, and moves what goes on", async () => {

@@ -2,6 +2,8 @@ import { byIndex } from "./planned-once.ts"
 
 const turn = `of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text`
 const state = `new_status text, new_phase text, new_due_at bigint, new_owner text, new_run bigint, new_run_position bigint, new_end_position bigint`
+const newState = `status = new_status, phase = new_phase, due_at = new_due_at, owner = new_owner, run = new_run, run_position = new_run_position,
+        end_position = new_end_position, updated_at = of_at, crashed = false`
 
 /**
  * A turn that goes alone, of the kinds that nearly all are. Each does what `write_turns` does for it, with scalars in place of arrays: most of
@@ -30,8 +32,7 @@ export function loneTurnFunctions(s: string): readonly string[] {
       INSERT INTO ${journal} SELECT ${row("found_key")} WHERE ${isNext("found_key")} ON CONFLICT DO NOTHING;
       IF NOT FOUND THEN RETURN false; END IF;
       UPDATE ${s}.instance i SET
-        status = new_status, phase = new_phase, due_at = new_due_at, owner = new_owner, run = new_run, run_position = new_run_position,
-        end_position = new_end_position, updated_at = of_at, crashed = false
+        ${newState}
       WHERE i.id = of_id;
       RETURN true;
     END $$`,
@@ -76,8 +77,7 @@ export function takeLoneFunction(s: string): string {
         is_left := EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = found_key);
       END IF;
       UPDATE ${s}.instance i SET
-        status = new_status, phase = new_phase, due_at = new_due_at, owner = new_owner, run = new_run, run_position = new_run_position,
-        end_position = new_end_position, updated_at = of_at, crashed = false,
+        ${newState},
         mail_at = CASE WHEN is_left THEN ${firstOf("")} END,
         control_at = CASE WHEN is_left THEN ${firstOf(" AND m.kind IN ('pause', 'resume', 'cancel', 'terminate')")} END
       WHERE i.id = of_id;

@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite"
 const transactionsBefore = 32
 /** SQLite begins its log again from the start when it has a thousand pages. */
 const roomBytes = 1_000 * 4_096
-/** One that is so long by then grows by large transactions, and has its whole length after a few more. */
-const nearBytes = roomBytes / 4
+/** One that grows by so much in as many transactions grows by large ones, and soon has its whole length by itself. */
+const fastBytes = roomBytes / 4
 
 /**
  * Room for SQLite's write-ahead log. The log grows with every commit up to its thousand pages, from where on it is written over
@@ -17,6 +17,8 @@ const nearBytes = roomBytes / 4
 export class LogRoom {
   readonly #path: string
   #transactions = 0
+  #length = 0
+  #isSettled = false
 
   constructor(path: string) {
     this.#path = path
@@ -24,19 +26,21 @@ export class LogRoom {
 
   /** A transaction was committed, and no other has begun. It never throws: what is committed must not look as if it had failed. */
   committed(): void {
-    if (++this.#transactions === transactionsBefore) this.#make()
-  }
-
-  #make(): void {
+    if (this.#isSettled || ++this.#transactions % transactionsBefore !== 0) return
     let database: DatabaseSync | undefined
     try {
-      if (statSync(`${this.#path}-wal`).size >= nearBytes) return
+      const { size } = statSync(`${this.#path}-wal`)
+      const isFast = size - this.#length >= fastBytes
+      this.#length = size
+      this.#isSettled = size >= roomBytes || !isFast
+      if (size >= roomBytes || isFast) return
       database = new DatabaseSync(this.#path, { timeout: 0 })
       database.exec(
         `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_log_room (bytes BLOB); INSERT INTO perdure_log_room VALUES (zeroblob(${roomBytes})); ROLLBACK`,
       )
     } catch {
       // There is no log, another process writes, or the disk is full: it works without, and whatever is wrong is said by the next commit.
+      this.#isSettled = true
     } finally {
       database?.close()
     }

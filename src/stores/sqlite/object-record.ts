@@ -47,12 +47,7 @@ export class ObjectRecord {
   }
 
   read(): ObjectNotes {
-    return this.#ahead.notes ?? this.#found() ?? nothing
-  }
-
-  /** What the next note says as well. Until then only this object knows: it may be forgotten. */
-  keep(change: Partial<ObjectNotes>): void {
-    this.#ahead.notes = { ...this.read(), ...change }
+    return this.#found() ?? nothing
   }
 
   write(change: Partial<ObjectNotes>): void {
@@ -61,10 +56,6 @@ export class ObjectRecord {
     const values = [wanted, known, shard, removed ? toText(removed.id) : null, removed ? toText(removed.incarnation) : null]
     this.#driver.prepare(note).run(...values)
     recalled(this.#driver, "notes", table, () => notes)
-  }
-
-  get #ahead(): { notes?: ObjectNotes } {
-    return recalled(this.#driver, "ahead", table, () => ({}))
   }
 
   #found(): ObjectNotes | undefined {

@@ -261,9 +261,8 @@ export class SqliteObjectTables implements ObjectTables {
     if (create === undefined && tags === undefined && memo === undefined && (shows === undefined || shows === this.#shown)) return
     this.#shown = shows ?? this.#shown
     // The shard is known before it is told, and durable with the instance itself: else it could hold what nobody remembers to have told it.
-    const { wanted, known, shard = this.#shardOf(instance) } = this.#record.read()
-    // It is noted already that there is something to tell.
-    this.#record[wanted > known ? "keep" : "write"]({ wanted: position + count - 1, shard })
+    const { shard = this.#shardOf(instance) } = this.#record.read()
+    this.#record.write({ wanted: position + count - 1, shard })
   }
 
   #one(sql: string, ...values: (string | number)[]): SqlRow | undefined {

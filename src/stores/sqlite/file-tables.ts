@@ -1,10 +1,11 @@
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import { DueTable } from "./due-table.ts"
+import { GroupedJournalTable } from "./grouped-journal-table.ts"
 import { SqliteFlow } from "./sqlite-flow.ts"
 import { type FlowTables, sqliteTables } from "./sqlite-tables.ts"
 
 /** The tables of a file, which may hold any number of instances. */
 export function fileTables(driver: SqlDriver, now: () => number): FlowTables {
   const flow = new SqliteFlow(driver, now)
-  return { ...sqliteTables(driver, now, { flow, due: new DueTable(driver) }), flow }
+  return { ...sqliteTables(driver, now, { journal: new GroupedJournalTable(driver), flow, due: new DueTable(driver) }), flow }
 }

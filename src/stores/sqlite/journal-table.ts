@@ -10,7 +10,10 @@ const entriesBlob = 0
 /** What `whole` needs of a row, in its order. */
 export const rowColumns = "j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks, j.instance"
 
-/** Appends and reads turns. One prepared insert per turn is what the speed of a commit rests on. Writers are in a transaction. */
+/** How most rows are inserted: all that they have is in them. */
+export const inlineInsert = `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) VALUES (?, ?, ?, ?, ?, ?, ?)`
+
+/** Appends and reads turns. Writers are in a transaction. */
 export class JournalTable {
   readonly #insert: SqlStatement
   readonly #insertLarge: SqlStatement
@@ -20,9 +23,7 @@ export class JournalTable {
   readonly #readChunks: SqlStatement
 
   constructor(driver: SqlDriver) {
-    this.#insert = driver.prepare(
-      `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    )
+    this.#insert = driver.prepare(`${inlineInsert} ON CONFLICT DO NOTHING`)
     this.#insertLarge = driver.prepare(
       `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     )
@@ -37,13 +38,25 @@ export class JournalTable {
     this.#readChunks = driver.prepare(`SELECT blob, bytes FROM perdure_journal_chunk WHERE instance = ? AND position = ? ORDER BY blob, part`)
   }
 
+  /** Runs `write`, which appends rows of several turns. */
+  together<T>(write: () => T): T {
+    return write()
+  }
+
   /** False if another turn has the position. The key is of an instance that is there. */
   append(key: number, row: JournalRow): boolean {
     const entries = toText(row.entries)
+    const { blobs } = row
+    if (entries.length > inlineTextMax || (blobs !== undefined && blobs.length > 0)) return this.appendLarge(key, row, entries)
+    return this.appendInline(key, row, entries)
+  }
+
+  protected appendInline(key: number, row: JournalRow, entries: string): boolean {
+    return this.#insert.write(key, row.position, row.count, row.run, row.at, toText(row.turn), entries)
+  }
+
+  protected appendLarge(key: number, row: JournalRow, entries: string): boolean {
     const { position, blobs } = row
-    if (entries.length <= inlineTextMax && (blobs === undefined || blobs.length === 0)) {
-      return this.#insert.write(key, position, row.count, row.run, row.at, toText(row.turn), entries)
-    }
     const large = new Map((blobs ?? []).map((blob, index) => [index + 1, toChunks(toText(blob))]))
     if (entries.length > inlineTextMax) large.set(entriesBlob, toChunks(entries))
     const count = [...large.values()].reduce((sum, chunks) => sum + chunks.length, 0)

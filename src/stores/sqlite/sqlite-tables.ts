@@ -25,14 +25,14 @@ export interface FlowTables extends SqliteTables {
 }
 
 export interface TableParts {
+  readonly journal?: JournalTable
   readonly flow: TurnFlow
   readonly due: DueSearch
   /** Other instances are not in this database. */
   readonly outlet?: TurnOutlet | undefined
 }
 
-export function sqliteTables(driver: SqlDriver, now: () => number, { flow, due, outlet }: TableParts): SqliteTables {
-  const journal = new JournalTable(driver)
+export function sqliteTables(driver: SqlDriver, now: () => number, { journal = new JournalTable(driver), flow, due, outlet }: TableParts): SqliteTables {
   const inbox = new InboxTable(driver)
   return { driver, now, claims: new ClaimTable(driver, due), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now, outlet) }
 }

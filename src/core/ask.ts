@@ -53,7 +53,9 @@ export interface WaitAsk {
 }
 
 /** Where asks go: the execution for workflow code, the engine for a step's function. */
-export type AskSink = (ask: AskRequest) => Promise<unknown>
+export interface AskSink {
+  submit(ask: AskRequest): Promise<unknown>
+}
 
 /** The methods of `Asks`: names and numbers each ask, checks its arguments, hands it on. */
 export class Asker implements Asks<Record<string, never>> {
@@ -75,7 +77,7 @@ export class Asker implements Asks<Record<string, never>> {
       const id = this.#id(name)
       if (typeof fn !== "function") throw new PerdureError("BAD_OPTION", `step "${name}" has no function; write ctx.do("${name}", async () => …)`)
       if (options !== undefined) this.#checkOptions(name, options)
-      return this.#sink({ kind: "do", id, fn: fn as DoAsk["fn"], options: options as StepOptions | undefined }) as Promise<T>
+      return this.#sink.submit({ kind: "do", id, fn: fn as DoAsk["fn"], options: options as StepOptions | undefined }) as Promise<T>
     } catch (error) {
       return rejected(error)
     }
@@ -135,7 +137,7 @@ export class Asker implements Asks<Record<string, never>> {
   /** A wrong argument rejects, like everything else that can go wrong with a step. */
   #ask(name: string, make: (id: string) => AskRequest, duplicates = this.#duplicates): Promise<unknown> {
     try {
-      return this.#sink(make(this.#id(name, duplicates)))
+      return this.#sink.submit(make(this.#id(name, duplicates)))
     } catch (error) {
       return rejected(error)
     }

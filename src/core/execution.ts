@@ -17,6 +17,7 @@ import { Rollbacks } from "./rollback.ts"
 import { startOf } from "./run-history.ts"
 import { settle, type Settling } from "./settlement.ts"
 import { validate } from "./standard-schema.ts"
+import { called } from "./thenable.ts"
 import { WorkflowContext, type ContextSource } from "./workflow-context.ts"
 
 /**
@@ -137,18 +138,20 @@ export class Execution implements ContextSource {
 
   #begin(input: unknown): void {
     const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number", this.#spec.limits)
-    this.#spec.enter(() => {
-      new Promise((resolve) => resolve(this.#spec.workflow.run(context, input))).then(
-        (value) => this.#finish({ ok: true, value }),
-        (error: unknown) => this.#finish({ ok: false, error }),
-      )
-    })
+    this.#spec.enter(() => this.#follow(called(() => this.#spec.workflow.run(context, input))))
+  }
+
+  #follow(running: Promise<unknown>): void {
+    running.then(
+      (value) => this.#finish({ ok: true, value }),
+      (error: unknown) => this.#finish({ ok: false, error }),
+    )
   }
 
   /** Runs a handler of the code's; what it throws fails the run. */
   #call(run: () => unknown): void {
     this.#spec.enter(() => {
-      new Promise((resolve) => resolve(run())).catch((error: unknown) => this.#finish({ ok: false, error }))
+      called(run).catch((error: unknown) => this.#finish({ ok: false, error }))
     })
   }
 
@@ -230,7 +233,7 @@ export class Execution implements ContextSource {
     else settle(ask, entry, payload)
   }
 
-  readonly ask = (request: AskRequest): Promise<unknown> => {
+  submit(request: AskRequest): Promise<unknown> {
     const spec = this.#spec
     spec.guard()
     this.refuseInHandler()

@@ -24,9 +24,8 @@ import { handled } from "./thenable.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
 /** What the context of workflow code needs of its execution. */
-export interface ContextSource {
+export interface ContextSource extends AskSink {
   readonly instance: InstanceInfo
-  readonly ask: AskSink
   readonly signal: AbortSignal
   readonly lastAsked: string | undefined
   readonly now: number
@@ -55,7 +54,7 @@ export class WorkflowContext extends Asker {
   #random: SeededRandom | undefined
 
   constructor(source: ContextSource, duplicateSteps: "number" | "error", limits: Limits) {
-    super(source.ask, undefined, duplicateSteps, limits)
+    super(source, undefined, duplicateSteps, limits)
     this.#source = source
     this.#limits = limits
   }

@@ -7,7 +7,7 @@ import { debouncedStart, Debouncer, refuseDebounce } from "./debouncer.ts"
 import { codedStore, payloadCodecs } from "./coded-store.ts"
 import type { ChildSupport, CodecSupport, EngineFeatures, FlowRules, HookMaker, QuestionSupport, TransactionMaker } from "./engine-features.ts"
 import { flowTraits, forkTraits } from "./flow-control.ts"
-import { EndingHooks } from "./hooks.ts"
+import { EndingHooks, hasHooks } from "./hooks.ts"
 import { newsOfKept } from "./kept-children.ts"
 import { LimitDesk } from "./limit-desk.ts"
 import { NestedSteps } from "./nested-steps.ts"
@@ -48,7 +48,8 @@ export const questionSupport: QuestionSupport = {
 
 export const annotations: NonNullable<EngineFeatures["annotations"]> = (source, limits) => new Annotations(source, limits)
 
-export const hookCalls: HookMaker = (runtime, workflow, identity, state) => new EndingHooks(runtime, workflow, identity, state)
+export const hookCalls: HookMaker = (runtime, workflow, identity, state) =>
+  hasHooks(workflow.options, runtime.settings.hooks) ? new EndingHooks(runtime, workflow, identity, state) : undefined
 
 /** In the database of the store itself; all that a Durable Object has. */
 export const ownTransactions: TransactionMaker = (runtime, writer, submit) => new StepTransactions(runtime, writer, submit)

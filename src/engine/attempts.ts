@@ -26,8 +26,8 @@ export class Attempts implements AttemptOwner, NestedDriver {
   readonly #writer: TurnWriter
   readonly #driver: AttemptsDriver
   readonly #live = new SmallMap<StepAttempt>()
-  /** Where steps may have steps inside them. */
-  readonly #nested: NestedSteps | undefined
+  /** Made for the first: most steps have none inside them. */
+  #nested: NestedSteps | undefined
   #transactions: TransactionRunner | undefined
   #closed = false
   /** What functions are told that are to stop. */
@@ -40,7 +40,6 @@ export class Attempts implements AttemptOwner, NestedDriver {
     this.#state = state
     this.#writer = writer
     this.#driver = driver
-    this.#nested = runtime.features.nestedSteps?.(state, this)
   }
 
   get duplicateSteps(): "number" | "error" {
@@ -99,7 +98,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const request = this.#request(id)
     if (request) return this.begin(request, step.attempt + 1)
     step.retryAt = undefined
-    this.#nested?.retryWhenAsked(id)
+    this.#inside()?.retryWhenAsked(id)
   }
 
   /** Begins again what was under way when the last owner went. */
@@ -199,12 +198,19 @@ export class Attempts implements AttemptOwner, NestedDriver {
   }
 
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
-    if (!this.#nested) {
+    const nested = this.#inside()
+    if (!nested) {
       outer.isFutile = true
       throw partMissing("nestedSteps", `"${request.id}", which is inside a step,`)
     }
     // An attempt that nobody waits for any more gets no answers.
-    return this.#live.get(outer.ask.id) === outer ? this.#nested.ask(outer, request) : new Promise(() => undefined)
+    return this.#live.get(outer.ask.id) === outer ? nested.ask(outer, request) : new Promise(() => undefined)
+  }
+
+  /** Undefined where steps cannot have any. */
+  #inside(): NestedSteps | undefined {
+    this.#nested ??= this.runtime.features.nestedSteps?.(this.#state, this)
+    return this.#nested
   }
 
   transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown> {

@@ -1,7 +1,8 @@
 import type { Payload } from "../core/codec.ts"
 import { PerdureError } from "../core/errors.ts"
-import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
+import type { EntryOf } from "../core/journal.ts"
 import type { ReleasePipeline } from "./release-pipeline.ts"
+import type { EntryRecorder } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
@@ -11,14 +12,14 @@ export class CodeAnswers {
   readonly #runtime: Runtime
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
-  readonly #record: (entry: Entry) => Recorded
+  readonly #journal: EntryRecorder
 
-  constructor(id: string, runtime: Runtime, writer: TurnWriter, pipeline: ReleasePipeline, record: (entry: Entry) => Recorded) {
+  constructor(id: string, runtime: Runtime, writer: TurnWriter, pipeline: ReleasePipeline, journal: EntryRecorder) {
     this.#id = id
     this.#runtime = runtime
     this.#writer = writer
     this.#pipeline = pipeline
-    this.#record = record
+    this.#journal = journal
   }
 
   /** What the code has against an update; undefined: nothing. */
@@ -36,7 +37,7 @@ export class CodeAnswers {
 
   /** Whoever sent the update is told once it is durable. */
   answer(entry: EntryOf<"update.completed" | "update.failed">): void {
-    this.#record(entry)
+    this.#journal.record(entry)
     this.#writer.whenDurable({ afterCommit: () => this.#runtime.onAnswered(entry) })
   }
 

@@ -68,8 +68,8 @@ export interface ChildSupport {
   readonly newsOfKept: typeof newsOfKept
 }
 
-/** Makes what calls the hooks of one instance. */
-export type HookMaker = (runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) => EndingHooks
+/** Makes what calls the hooks of one instance; undefined where it has none. */
+export type HookMaker = (runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) => EndingHooks | undefined
 
 export interface FlowRules {
   /** What is to be known of an instance with this input. Undefined: nothing. */

@@ -14,6 +14,7 @@ import type {
   ListFilter,
   ListPage,
   RestartOptions,
+  ResultOptions,
   SendOrStartOptions,
   StartArguments,
   StartOptions,
@@ -140,9 +141,8 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   /** The result of an instance, once it has one. */
-  async result(id: string, timeoutMs: number | undefined, signal?: AbortSignal): Promise<unknown> {
-    this.#check()
-    return result(this.core, id, timeoutMs, signal)
+  result(id: string, options?: ResultOptions): Promise<unknown> {
+    return result(this.core, id, options)
   }
 
   async workflows(): Promise<readonly WorkflowInfo[]> {

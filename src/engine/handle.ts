@@ -1,4 +1,3 @@
-import { durationMs } from "../core/duration.ts"
 import type { Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type {
@@ -33,8 +32,8 @@ export class InstanceHandle implements Handle<unknown, Record<string, unknown>> 
     return this.#current()
   }
 
-  async result(options: ResultOptions = {}): Promise<unknown> {
-    return this.#engine.result(this.id, options.timeout === undefined ? undefined : durationMs(options.timeout, "timeout"), options.signal)
+  result(options?: ResultOptions): Promise<unknown> {
+    return this.#engine.result(this.id, options)
   }
 
   async status(): Promise<Status> {

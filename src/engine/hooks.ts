@@ -10,6 +10,11 @@ import type { Runtime } from "./runtime.ts"
 
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
+/** Whether one of them is set. */
+export function hasHooks(...places: readonly Partial<Record<(typeof names)[keyof typeof names], Hook>>[]): boolean {
+  return places.some((place) => Object.values(names).some((name) => place[name] !== undefined))
+}
+
 /**
  * The hooks of one instance, called when its ending (or stall) is durable. That they were called is recorded, so that a crash
  * before makes them run again: at least once.

@@ -1,7 +1,8 @@
+import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
-import type { SendOrStartOptions, StartOptions } from "./client.ts"
-import { resultOf } from "./endings.ts"
+import type { ResultOptions, SendOrStartOptions, StartOptions } from "./client.ts"
+import { engineClosed, resultOf } from "./endings.ts"
 import type { EngineCore } from "./engine-core.ts"
 
 /** What callers ask of an engine that takes more than one of its parts, whatever the API is that they ask through. */
@@ -20,7 +21,9 @@ export async function sendOrStart(
 }
 
 /** The result of an instance, once it has one. */
-export async function result({ parts }: EngineCore, id: string, timeoutMs: number | undefined, signal?: AbortSignal): Promise<unknown> {
+export async function result({ parts, isClosing }: EngineCore, id: string, { timeout, signal }: ResultOptions = {}): Promise<unknown> {
+  if (isClosing) throw engineClosed()
+  const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, "timeout")
   const runner = parts.worker.residency.get(id)
   const isOurs = runner !== undefined && !runner.state.ended
   // Its hooks may ask: by then it has one.

@@ -48,8 +48,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   inboxDirty = false
 
   readonly endings: RunEndings
-  /** Where others may ask its code. */
-  readonly answers: CodeAnswers | undefined
+  #answers: CodeAnswers | undefined = undefined
   #directEvents: DirectEvents | undefined = undefined
   readonly #runtime: Runtime
   readonly #writer: TurnWriter
@@ -57,7 +56,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #attempts: Attempts
   readonly #recorder: CodeRecorder
   readonly #intake: MessageIntake
-  /** Where an engine may have them. */
+  /** Where there are any to call. */
   readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
   readonly #row: ResidentRow
@@ -88,9 +87,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
     this.#pipeline = new ReleasePipeline(this.state, this)
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
-    const record = (entry: Entry) => this.record(entry)
-    this.endings = new RunEndings(runtime.features, identity, this.state, this.#writer, this.#pipeline, this.#attempts, record)
-    this.answers = runtime.features.questions?.answers(this.id, runtime, this.#writer, this.#pipeline, record)
+    this.endings = new RunEndings(runtime.features, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this.#pipeline, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
@@ -102,6 +99,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   get directEvents(): DirectEvents {
     this.#directEvents ??= new DirectEvents(this.state, this.#writer, this.#intake, this)
     return this.#directEvents
+  }
+
+  /** Undefined where nobody may ask its code. */
+  get answers(): CodeAnswers | undefined {
+    this.#answers ??= this.#runtime.features.questions?.answers(this.id, this.#runtime, this.#writer, this.#pipeline, this)
+    return this.#answers
   }
 
   #inputOf(message: Incoming): Input {

@@ -21,7 +21,7 @@ export class MessageIntake {
   readonly #pipeline: ReleasePipeline
   readonly #driver: IntakeDriver
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
-  #held: Incoming[] = []
+  #held: Incoming[] | undefined = undefined
 
   constructor(state: InstanceState, writer: TurnWriter, pipeline: ReleasePipeline, driver: IntakeDriver) {
     this.#pipeline = pipeline
@@ -32,7 +32,7 @@ export class MessageIntake {
 
   /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
   take(message: Incoming, closed: boolean): void {
-    if (!isControl(message.kind) && closed) return void this.#held.push(message)
+    if (!isControl(message.kind) && closed) return void (this.#held ??= []).push(message)
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
@@ -64,8 +64,8 @@ export class MessageIntake {
   }
 
   #resume(): void {
-    const held = this.#held
-    this.#held = []
+    const held = this.#held ?? []
+    this.#held = undefined
     this.#driver.resume(held)
   }
 

@@ -10,6 +10,11 @@ import { partingMessages } from "./family-ties.ts"
 import type { ReleasePipeline } from "./release-pipeline.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
+/** Where entries go. */
+export interface EntryRecorder {
+  record(entry: Entry): Recorded
+}
+
 /** The ways in which a run of one instance comes to its end: by itself, cancelled, terminated, or continued as new. */
 export class RunEndings {
   /** Another run has begun, which is to be loaded. */
@@ -20,7 +25,7 @@ export class RunEndings {
   readonly #writer: TurnWriter
   readonly #pipeline: ReleasePipeline
   readonly #attempts: Attempts
-  readonly #record: (entry: Entry) => Recorded
+  readonly #journal: EntryRecorder
 
   constructor(
     features: EngineFeatures,
@@ -29,7 +34,7 @@ export class RunEndings {
     writer: TurnWriter,
     pipeline: ReleasePipeline,
     attempts: Attempts,
-    record: (entry: Entry) => Recorded,
+    journal: EntryRecorder,
   ) {
     this.#features = features
     this.#identity = identity
@@ -37,7 +42,7 @@ export class RunEndings {
     this.#writer = writer
     this.#pipeline = pipeline
     this.#attempts = attempts
-    this.#record = record
+    this.#journal = journal
   }
 
   end(entry: EndingEntry): void {
@@ -49,14 +54,14 @@ export class RunEndings {
   cancel(entry: EntryOf<"cancel.requested">): void {
     const { id } = this.#identity
     const { begun } = this.#pipeline
-    this.#record(entry)
+    this.#journal.record(entry)
     if (!begun) return this.end(cancelledEntry(id, this.#state))
     this.#attempts.cancel(new CancelledError(id, entry.reason))
   }
 
   /** Its code cannot be told: journal and code disagree, or it kills the process. */
   cancelStalled(entry: EntryOf<"cancel.requested">): void {
-    if (!this.#state.cancel) this.#record(entry)
+    if (!this.#state.cancel) this.#journal.record(entry)
     this.forceCancel()
   }
 
@@ -69,7 +74,7 @@ export class RunEndings {
   /** With rollback, what the code completed is undone first; the code itself does nothing more. */
   terminate(reason: string | undefined, rollback: boolean): void {
     if (!rollback || !this.#pipeline.begun || this.#state.stalled) return this.end(terminatedEntry(reason))
-    this.#record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
+    this.#journal.record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
     this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
   }
 
@@ -82,7 +87,7 @@ export class RunEndings {
     const [value, noted] = [this.#encoded(input), memo && this.#encoded(memo)]
     this.continued = true
     this.#recordLast({ type: "run.continued" })
-    this.#record({
+    this.#journal.record({
       type: "run.started",
       run: run + 1,
       workflow,
@@ -96,14 +101,14 @@ export class RunEndings {
       ...(noted === undefined ? undefined : { memo: noted }),
     })
     // Copied, not referred to: however often it goes on, only the last run is ever read.
-    for (const { at, entry } of unread) this.#record({ ...entry, at })
+    for (const { at, entry } of unread) this.#journal.record({ ...entry, at })
     this.#attempts.abandon(`run ${run} of instance "${id}" is over`)
   }
 
   /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
   #recordLast(entry: Entry): void {
     const messages = partingMessages(this.#features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
-    this.#record(entry)
+    this.#journal.record(entry)
     if (messages.length > 0) this.#writer.draft.sends = messages
   }
 

@@ -1,4 +1,4 @@
-import { Asker, type AskRequest, type DoAsk } from "../core/ask.ts"
+import { Asker, type AskRequest, type AskSink, type DoAsk } from "../core/ask.ts"
 import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
 import type { OpenStep } from "../core/open-work.ts"
@@ -39,7 +39,7 @@ export interface AttemptFailure {
  * One execution of a step's function: its context, its clock, its end. It is what waits for the turn to be durable, the scope in
  * which the function runs, and what is taken in when it has ended, all in one: there is one for every step.
  */
-export class StepAttempt implements Scope, AfterCommit, Input {
+export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   readonly ask: DoAsk
   readonly number: number
   readonly open: OpenStep
@@ -177,8 +177,13 @@ export class StepAttempt implements Scope, AfterCommit, Input {
     return idempotencyKey((text) => runtime.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
   }
 
+  /** What its function asks for inside its step. */
+  submit(request: AskRequest): Promise<unknown> {
+    return this.#owner.nestedAsk(this, request)
+  }
+
   newAsker(): Asker {
-    return new Asker((request) => this.#owner.nestedAsk(this, request), this.ask.id, this.#owner.duplicateSteps, this.#owner.runtime.settings.limits)
+    return new Asker(this, this.ask.id, this.#owner.duplicateSteps, this.#owner.runtime.settings.limits)
   }
 
   #end(ok: boolean, outcome: unknown): void {

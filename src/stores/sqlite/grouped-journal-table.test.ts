@@ -48,7 +48,9 @@ it("writes nothing where a position is taken that nobody can have taken, and the
   const all = ids(30)
   await store.commit(all.map((id) => creation(id)))
   // By somebody who is not told apart from this connection: a tool in the same process.
-  driver.exec(`INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) SELECT key, 3, 1, 1, 0, 'x', '[]' FROM perdure_instance WHERE id = 'i17'`)
+  driver.exec(
+    `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) SELECT key, 3, 1, 1, 0, 'x', '[]' FROM perdure_instance WHERE id = 'i17'`,
+  )
   const next = all.map((id) => turn(id, 3))
   await expect(store.commit(next)).rejects.toThrow(/UNIQUE/)
   expect(written()).toHaveLength(31)

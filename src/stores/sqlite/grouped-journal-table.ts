@@ -6,6 +6,7 @@ import { inlineInsert, JournalTable } from "./journal-table.ts"
 const columnCount = 7
 /** So many rows go into one statement, which binds at most 100 values. */
 const groupMax = 14
+const valuesMax = groupMax * columnCount
 
 /**
  * The journal where many instances write together: one statement inserts several rows, as a call of the database costs nearly as much as
@@ -15,8 +16,10 @@ const groupMax = 14
 export class GroupedJournalTable extends JournalTable {
   readonly #insertOne: SqlStatement
   readonly #insertGroup: SqlStatement
-  /** The values of rows that are not inserted yet, one row after the other; undefined: rows do not wait. */
-  #waiting: SqlValue[] | undefined
+  /** The values of rows that are not inserted yet, one row after the other. It keeps its length: to let it grow with every group would cost more than to fill it. */
+  readonly #waiting: SqlValue[] = Array.from({ length: valuesMax }, () => null)
+  #count = 0
+  #isTogether = false
 
   constructor(driver: SqlDriver) {
     super(driver)
@@ -25,13 +28,14 @@ export class GroupedJournalTable extends JournalTable {
   }
 
   override together<T>(write: () => T): T {
-    this.#waiting = []
+    this.#isTogether = true
     try {
       const result = write()
       this.#flush()
       return result
     } finally {
-      this.#waiting = undefined
+      this.#isTogether = false
+      this.#count = 0
     }
   }
 
@@ -41,12 +45,20 @@ export class GroupedJournalTable extends JournalTable {
   }
 
   protected override appendInline(key: number, row: JournalRow, entries: string): boolean {
+    if (!this.#isTogether) return super.appendInline(key, row, entries)
     const waiting = this.#waiting
-    if (waiting === undefined) return super.appendInline(key, row, entries)
-    waiting.push(key, row.position, row.count, row.run, row.at, toText(row.turn), entries)
-    if (waiting.length === groupMax * columnCount) {
+    let at = this.#count
+    waiting[at++] = key
+    waiting[at++] = row.position
+    waiting[at++] = row.count
+    waiting[at++] = row.run
+    waiting[at++] = row.at
+    waiting[at++] = toText(row.turn)
+    waiting[at++] = entries
+    this.#count = at
+    if (at === valuesMax) {
       this.#insertGroup.run(...waiting)
-      waiting.length = 0
+      this.#count = 0
     }
     return true
   }
@@ -58,9 +70,7 @@ export class GroupedJournalTable extends JournalTable {
   }
 
   #flush(): void {
-    const waiting = this.#waiting
-    if (waiting === undefined) return
-    for (let at = 0; at < waiting.length; at += columnCount) this.#insertOne.run(...waiting.slice(at, at + columnCount))
-    waiting.length = 0
+    for (let at = 0; at < this.#count; at += columnCount) this.#insertOne.run(...this.#waiting.slice(at, at + columnCount))
+    this.#count = 0
   }
 }

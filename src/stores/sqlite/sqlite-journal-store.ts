@@ -107,7 +107,7 @@ export class SqliteJournalStore implements JournalStore {
     if (first === undefined) return []
     const write = () => {
       this.#turns.begin()
-      return turns.length === 1 ? this.#write(turns) : this.#journal.together(() => this.#write(turns))
+      return turns.length === 1 ? this.#write(turns) : this.#turns.together(() => this.#write(turns))
     }
     try {
       const isSingle = turns.length === 1 && this.#turns.isOneRow(first)

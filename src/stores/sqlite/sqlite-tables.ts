@@ -3,6 +3,7 @@ import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { ClaimTable } from "./claim-table.ts"
 import type { DueSearch } from "./due-table.ts"
 import { InboxTable } from "./inbox-table.ts"
+import { InstanceStates } from "./instance-states.ts"
 import { JournalTable } from "./journal-table.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteTurns } from "./sqlite-turns.ts"
@@ -26,13 +27,16 @@ export interface FlowTables extends SqliteTables {
 
 export interface TableParts {
   readonly journal?: JournalTable
+  readonly states?: InstanceStates
   readonly flow: TurnFlow
   readonly due: DueSearch
   /** Other instances are not in this database. */
   readonly outlet?: TurnOutlet | undefined
 }
 
-export function sqliteTables(driver: SqlDriver, now: () => number, { journal = new JournalTable(driver), flow, due, outlet }: TableParts): SqliteTables {
+export function sqliteTables(driver: SqlDriver, now: () => number, parts: TableParts): SqliteTables {
+  const { journal = new JournalTable(driver), states = new InstanceStates(driver), flow, due, outlet } = parts
   const inbox = new InboxTable(driver)
-  return { driver, now, claims: new ClaimTable(driver, due), journal, inbox, flow, turns: new SqliteTurns(driver, journal, inbox, flow, now, outlet) }
+  const turns = new SqliteTurns(driver, { journal, states, inbox, flow, now, outlet })
+  return { driver, now, claims: new ClaimTable(driver, due), journal, inbox, flow, turns }
 }

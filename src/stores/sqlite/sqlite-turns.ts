@@ -5,6 +5,7 @@ import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
 import { InstanceNotes } from "./instance-notes.ts"
+import { type InstanceStates, stateChange } from "./instance-states.ts"
 import { stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../odd-text.ts"
@@ -20,7 +21,16 @@ const creation = (columns: readonly string[]) =>
   `INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`
 const create = creation(createColumns)
 const createWithMore = creation([...createColumns, ...traitColumns, "deadline_at", "queue", "memo"])
-const stateChange = `UPDATE perdure_instance SET ${stateColumns.map((column) => `${column} = ?`).join(", ")}, updated_at = ?, crashed = 0`
+
+/** What turns are written into. */
+export interface TurnParts {
+  readonly journal: JournalTable
+  readonly states: InstanceStates
+  readonly inbox: InboxTable
+  readonly flow: TurnFlow
+  readonly now: () => number
+  readonly outlet: TurnOutlet | undefined
+}
 
 /** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
 export class SqliteTurns {
@@ -35,13 +45,14 @@ export class SqliteTurns {
   readonly #createWithMore: SqlStatement
   readonly #createdKey: SqlStatement
   readonly #notes: InstanceNotes
-  readonly #setState: SqlStatement
+  readonly #states: InstanceStates
   readonly #setStateAndDeadline: SqlStatement
   readonly #run: SqlStatement
 
-  constructor(driver: SqlDriver, journal: JournalTable, inbox: InboxTable, flow: TurnFlow, now: () => number, outlet?: TurnOutlet) {
+  constructor(driver: SqlDriver, { journal, states, inbox, flow, now, outlet }: TurnParts) {
     this.#outlet = outlet
     this.#journal = journal
+    this.#states = states
     this.#inbox = inbox
     this.#flow = flow
     this.#now = now
@@ -52,7 +63,6 @@ export class SqliteTurns {
     this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
     this.#notes = new InstanceNotes(driver)
     this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
-    this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
     this.#setStateAndDeadline = driver.prepare(`${stateChange}, deadline_at = ? WHERE key = ?`)
   }
 
@@ -61,6 +71,7 @@ export class SqliteTurns {
     const known = this.#keys.of(turn.instance, turn.incarnation)
     if (known === undefined) return "lost"
     const { key } = known
+    if (looksAtStates(turn, known)) this.#states.flush()
     if (turn.position !== known.next) return this.#outcomeOf(key, turn)
     if (turn.inboxSeen !== undefined && this.#inbox.hasNewer(key, turn.inboxSeen)) return this.#outcomeOf(key, turn)
     if (known.hasLimits && turn.by !== undefined && !this.#flow.isOwnedBy(key, turn.by)) return this.#outcomeOf(key, turn)
@@ -78,8 +89,13 @@ export class SqliteTurns {
   }
 
   #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
-    if (!hasLimits) return void this.#setState.run(...stateValues(state), at, key)
+    if (!hasLimits) return this.#states.set(key, state, at)
     this.#flow.settle(key, state, () => void this.#setStateAndDeadline.run(...stateValues(state), at, state.deadlineAt ?? null, key))
+  }
+
+  /** Runs `write`, which writes several turns. */
+  together<T>(write: () => T): T {
+    return this.#journal.together(() => this.#states.together(write))
   }
 
   /** One statement writes all of it. */
@@ -103,6 +119,7 @@ export class SqliteTurns {
     const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
     if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
+    if (turn.within !== undefined || flow !== undefined) this.#states.flush()
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
     if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areFree(unique)) return "lost"
@@ -148,6 +165,11 @@ export class SqliteTurns {
   #outcomeOf(key: number, turn: Turn): TurnOutcome {
     return this.#journal.isRecorded(key, turn) ? "committed" : "lost"
   }
+}
+
+/** Whether what it does depends on the state of an instance, or would have to come after it. */
+function looksAtStates({ ifQueued, tags, memo, sends }: Turn, { hasLimits, hasUnique }: KnownInstance): boolean {
+  return hasLimits || hasUnique || ifQueued === true || (tags ?? memo ?? sends) !== undefined
 }
 
 function lastKey(statement: SqlStatement): number {

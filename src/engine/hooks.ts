@@ -7,6 +7,7 @@ import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
 import type { AnyWorkflow, Hook, HookEvent } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Runtime } from "./runtime.ts"
+import type { TurnWriter } from "./turn-writer.ts"
 
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
@@ -40,18 +41,28 @@ export class EndingHooks {
     return ending !== undefined && ending !== this.#done && this.#hooks.length > 0
   }
 
-  /** When they may be called; undefined: at once. */
-  get dueAt(): number | undefined {
-    return this.#state.hook.retryAt
-  }
-
   /** Nothing is left to call for what the journal ends with. */
   markDone(): void {
     this.#done = this.#ending
   }
 
-  /** Calls them, and says what to record: if one throws, all are called again after a while. */
-  async call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
+  /** Calls them, and has the instance record it; or says when they may be called again. */
+  callIfDue(instance: HookedInstance, writer: TurnWriter): number | undefined {
+    const { retryAt } = this.#state.hook
+    if (retryAt !== undefined && retryAt > this.#runtime.host.now()) return retryAt
+    this.#callAndRecord(instance, writer).catch((error: unknown) => instance.onLost({ error }))
+    return undefined
+  }
+
+  async #callAndRecord(instance: HookedInstance, writer: TurnWriter): Promise<void> {
+    const note = await this.#call()
+    if (instance.isGone) return
+    instance.record(note)
+    writer.seal()
+  }
+
+  /** Says what to record: if one throws, all are called again after a while. */
+  async #call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
     const { host } = this.#runtime
     const status = this.#state.status as HookEvent["status"]
     const hook = names[status]
@@ -109,4 +120,12 @@ export class EndingHooks {
     if (ending?.type === "run.completed") return { ...base, result: ending.value.decode() }
     return ending === undefined ? base : { ...base, error: endingError(id, ending) }
   }
+}
+
+/** The runner of the instance, as its hooks see it. */
+export interface HookedInstance {
+  /** It has left memory. */
+  readonly isGone: boolean
+  record(entry: Entry): unknown
+  onLost(result: { readonly error: unknown }): void
 }

@@ -11,10 +11,10 @@ import { Attempts, type AttemptsDriver } from "./attempts.ts"
 import type { CommitResult } from "./committer.ts"
 import type { Beginning } from "./beginning.ts"
 import type { CodeAnswers } from "./code-answers.ts"
+import { type ClockDriver, InstanceClock } from "./instance-clock.ts"
 import { CodeRecorder, type CodeDriver } from "./code-recorder.ts"
 import { ResidentCode } from "./resident-code.ts"
 import { DirectEvents, type DirectDriver } from "./direct-events.ts"
-import { Grace } from "./grace.ts"
 import type { EndingHooks } from "./hooks.ts"
 import type { Input } from "./input.ts"
 import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
@@ -26,7 +26,6 @@ import { RunEndings } from "./run-endings.ts"
 import { ResidentRow } from "./resident-row.ts"
 import type { Row } from "./row-state.ts"
 import type { Runtime } from "./runtime.ts"
-import { Alarm } from "./timers.ts"
 import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
 
@@ -35,7 +34,7 @@ import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
  */
-export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver {
+export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver, ClockDriver {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -60,8 +59,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
   readonly #row: ResidentRow
-  readonly #grace: Grace
-  readonly #alarm: Alarm
+  readonly #clock: InstanceClock
   readonly #inputs = new SmallQueue<Input>()
   /** The loop runs, or it made a release whose macrotask has not passed. */
   #settling = false
@@ -79,10 +77,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.workflow = workflow
     this.identity = identity
     this.id = identity.id
-    this.#alarm = new Alarm(runtime.timers, () => {
-      if (!this.inLine && !this.#settling) this.pump()
-    })
-    this.#grace = new Grace(runtime.host, runtime.timers, runtime.settings.replayGraceMs)
+    this.#clock = new InstanceClock(runtime, this)
     this.#hooks = runtime.features.hooks?.(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
     this.#pipeline = new ReleasePipeline(this.state, this)
@@ -121,11 +116,11 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   onAccepted(): void {
-    this.#grace.clear()
+    this.#clock.endGrace()
   }
 
   onMissing(describe: () => Disagreement): void {
-    this.#grace.await(() => this.onMismatch(describe()))
+    this.#clock.beginGrace(() => this.onMismatch(describe()))
   }
 
   onMismatch(disagreement: Disagreement): void {
@@ -143,15 +138,17 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
   begin({ start, within }: Beginning, onCreated: (result: CommitResult) => void): void {
     this.record(start)
-    this.#writer.draft.create = this.identity
-    this.#writer.draft.within = within
-    this.#writer.draft.onResult = onCreated
+    const { draft } = this.#writer
+    draft.create = this.identity
+    draft.within = within
+    draft.onResult = onCreated
     this.#runtime.pulse.join(this)
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
   load(row: InstanceRow, { recorded, textLength, news }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
+    this.activeAt = this.#runtime.host.now()
     for (const item of recorded) {
       this.state.apply(item)
       this.#pipeline.push(item)
@@ -222,15 +219,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
   drop(reason?: unknown): void {
     this.#gone = true
-    this.#alarm.setTo(undefined)
-    this.#grace.clear()
+    this.#clock.stop()
     this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
     this.#writer.abandon(reason)
   }
 
   pump(): void {
     if (this.#gone || this.#counting || this.#writer.isHeld || this.#writer.isLeaving) return
-    this.activeAt = this.#runtime.host.now()
     // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
     this.#settling = true
     try {
@@ -315,7 +310,12 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   submit(...inputs: Input[]): void {
     if (this.#gone || inputs.length === 0) return
     for (const input of inputs) this.#inputs.push(input)
-    // All are there when the first is taken in. Where the last release is a macrotask ago, they need not wait for another.
+    // All are there when the first is taken in.
+    this.pumpNow()
+  }
+
+  /** Where the last release is a macrotask ago, it need not wait for another. */
+  pumpNow(): void {
     if (!this.inLine && !this.#settling) this.pump()
   }
 
@@ -341,6 +341,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   onCommitted(draft: TurnDraft): void {
     this.textLength += draft.entries.length
+    this.activeAt = draft.at
     if (this.#gone) return
     draft.committed()
     if (this.state.ended && !this.#told && this.#writer.isDurable(this.state.ended.position)) {
@@ -373,25 +374,18 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)
       return
     }
-    if ((hooks.dueAt ?? 0) <= this.#runtime.host.now()) this.#call(hooks).catch((bug: unknown) => this.onLost({ error: bug }))
-    else this.#alarm.setTo(hooks.dueAt)
-  }
-
-  async #call(hooks: EndingHooks): Promise<void> {
-    const note = await hooks.call()
-    if (this.#gone) return
-    this.record(note)
-    this.#writer.seal()
+    const dueAt = hooks.callIfDue(this, this.#writer)
+    if (dueAt !== undefined) this.#clock.ringAt(dueAt)
   }
 
   /** Keeps the timers of the host in line with what is pending. */
   #arm(drained: boolean): void {
     // While replay waits for the code no timer can be acted on.
-    this.#alarm.setTo(drained && !this.#timers.isHeldUp ? this.#timers.dueAt : undefined)
+    this.#clock.ringAt(drained && !this.#timers.isHeldUp ? this.#timers.dueAt : undefined)
     if (this.#gated) return this.#rest()
     if (!drained) return
-    if (!this.#isStuck) return this.#grace.clear()
-    this.#grace.await(() => {
+    if (!this.#isStuck) return this.#clock.endGrace()
+    this.#clock.beginGrace(() => {
       if (this.#isStuck) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
     })
   }

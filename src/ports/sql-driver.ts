@@ -30,8 +30,8 @@ export interface SqlDriver {
 
 export interface SqlChanges {
   readonly changes: number
-  /** Of the row inserted last, where the driver tells. */
-  readonly lastInsertRowid?: number | bigint
+  /** Of the row inserted last. */
+  readonly lastInsertRowid: number | bigint
 }
 
 export interface SqlStatement {

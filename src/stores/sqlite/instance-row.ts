@@ -2,7 +2,7 @@ import { defaultQueue } from "../../core/task-queue.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
 import type { InstanceState } from "../../ports/journal-store.ts"
 import type { SqlValue } from "../../ports/sql-driver.ts"
-import { toText } from "../odd-text.ts"
+import { textOrNull, toText } from "../odd-text.ts"
 
 export { instanceColumns, toInstanceRow } from "../instance-rows.ts"
 
@@ -21,12 +21,14 @@ export const traitColumns = ["priority", "limits", "uniques", "lane"] as const
 
 /** In the order of `stateColumns`. */
 export function stateValues(state: InstanceState): SqlValue[] {
-  const { status, phase, dueAt, owner, run, runPosition, endPosition } = state
-  return [status, phase ?? null, dueAt ?? null, owner === undefined ? null : toText(owner), run, runPosition, endPosition ?? null]
+  const { status, phase, dueAt, owner, run, runPosition, endPosition, deadlineAt } = state
+  return [status, phase ?? null, dueAt ?? null, textOrNull(owner), run, runPosition, endPosition ?? null, deadlineAt ?? null]
 }
 
-/** Only instances with limits have a deadline, which is apart. */
-export const stateColumns = ["status", "phase", "due_at", "owner", "run", "run_position", "end_position"] as const
+export const stateColumns = ["status", "phase", "due_at", "owner", "run", "run_position", "end_position", "deadline_at"] as const
+
+/** Sets instances to a state, given its values and the time of the change. */
+export const stateChange = `UPDATE perdure_instance SET ${stateColumns.join(" = ?, ")} = ?, updated_at = ?, crashed = 0`
 
 /** The default one, which is that of most, is empty. */
 export function toQueue(queue: string = defaultQueue): string {

@@ -10,21 +10,21 @@ const entriesBlob = 0
 /** What `whole` needs of a row, in its order. */
 export const rowColumns = "j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks, j.instance"
 
-/** How most rows are inserted: all that they have is in them. */
-export const inlineInsert = `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) VALUES (?, ?, ?, ?, ?, ?, ?)`
+/** All of it fits into its row. */
+export function isInline({ entries, blobs }: JournalRow): boolean {
+  return entries.length <= inlineTextMax && (blobs === undefined || blobs.length === 0)
+}
 
 /** Appends and reads turns. Writers are in a transaction. */
 export class JournalTable {
   readonly #insert: SqlStatement
-  readonly #insertLarge: SqlStatement
   readonly #insertChunk: SqlStatement
   readonly #recorded: SqlStatement
   readonly #read: (id: string, from: number) => SqlValue[][]
   readonly #readChunks: SqlStatement
 
   constructor(driver: SqlDriver) {
-    this.#insert = driver.prepare(`${inlineInsert} ON CONFLICT DO NOTHING`)
-    this.#insertLarge = driver.prepare(
+    this.#insert = driver.prepare(
       `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     )
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_journal_chunk (instance, position, blob, part, bytes) VALUES (?, ?, ?, ?, ?)`)
@@ -38,32 +38,20 @@ export class JournalTable {
     this.#readChunks = driver.prepare(`SELECT blob, bytes FROM perdure_journal_chunk WHERE instance = ? AND position = ? ORDER BY blob, part`)
   }
 
-  /** Runs `write`, which appends rows of several turns. */
-  together<T>(write: () => T): T {
-    return write()
-  }
-
   /** False if another turn has the position. The key is of an instance that is there. */
   append(key: number, row: JournalRow): boolean {
     const entries = toText(row.entries)
-    const { blobs } = row
-    if (entries.length > inlineTextMax || (blobs !== undefined && blobs.length > 0)) return this.appendLarge(key, row, entries)
-    return this.appendInline(key, row, entries)
-  }
-
-  protected appendInline(key: number, row: JournalRow, entries: string): boolean {
-    return this.#insert.write(key, row.position, row.count, row.run, row.at, toText(row.turn), entries)
-  }
-
-  protected appendLarge(key: number, row: JournalRow, entries: string): boolean {
-    const { position, blobs } = row
-    const large = new Map((blobs ?? []).map((blob, index) => [index + 1, toChunks(toText(blob))]))
+    if (isInline(row)) return this.#write(key, row, entries, null)
+    const large = new Map((row.blobs ?? []).map((blob, index) => [index + 1, toChunks(toText(blob))]))
     if (entries.length > inlineTextMax) large.set(entriesBlob, toChunks(entries))
     const count = [...large.values()].reduce((sum, chunks) => sum + chunks.length, 0)
-    const inline = large.has(entriesBlob) ? "" : entries
-    if (!this.#insertLarge.write(key, position, row.count, row.run, row.at, toText(row.turn), inline, count)) return false
-    for (const [blob, chunks] of large) for (const [part, chunk] of chunks.entries()) this.#insertChunk.run(key, position, blob, part, chunk)
+    if (!this.#write(key, row, large.has(entriesBlob) ? "" : entries, count)) return false
+    for (const [blob, chunks] of large) for (const [part, chunk] of chunks.entries()) this.#insertChunk.run(key, row.position, blob, part, chunk)
     return true
+  }
+
+  #write(key: number, { position, count, run, at, turn }: JournalRow, entries: string, chunks: number | null): boolean {
+    return this.#insert.write(key, position, count, run, at, toText(turn), entries, chunks)
   }
 
   /** Whether this very turn has its position: it was sent again. */

@@ -17,7 +17,7 @@ export class SqlSession implements Sql {
 
   run(sql: string, ...values: readonly SqlValue[]): SqlResult {
     return this.#call(sql, values, (statement) => {
-      const { changes, lastInsertRowid = 0 } = statement.run(...values)
+      const { changes, lastInsertRowid } = statement.run(...values)
       return { changes, lastInsertRowid }
     })
   }

@@ -1,4 +1,3 @@
-import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery, Directory } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
@@ -7,7 +6,6 @@ import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { onlyInstanceRow } from "./only-instance.ts"
 import { toText } from "../odd-text.ts"
-import { text } from "./sql-columns.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 import type { TurnFlow } from "./turn-flow.ts"
@@ -21,7 +19,6 @@ export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCr
   readonly #flow: TurnFlow
   readonly #remover: InstanceRemover
   readonly #get: SqlStatement
-  readonly #status: SqlStatement
 
   constructor({ driver, now, inbox, turns, flow }: SqliteTables) {
     this.#driver = driver
@@ -31,7 +28,6 @@ export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCr
     this.#flow = flow
     this.#remover = new InstanceRemover(driver, inbox)
     this.#get = driver.prepare(`SELECT ${instanceColumns} FROM perdure_instance i WHERE i.id = ?`)
-    this.#status = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ?`)
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
@@ -45,7 +41,7 @@ export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCr
     try {
       return this.#flow.transaction(() => {
         this.#turns.begin()
-        const existed = this.#status.get(toText(create.instance)) !== undefined
+        const existed = this.#get.get(toText(create.instance)) !== undefined
         const created = this.#turns.write(create) === "committed"
         // Sent again after an unknown outcome: the message went in together with the creation.
         const delivery = existed && created ? "created" : this.#inbox.deliver(message, now)
@@ -65,13 +61,8 @@ export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCr
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {
-    const ended = ids.filter((id) => {
-      const row = this.#status.get(toText(id))
-      return row !== undefined && isTerminal(text(row, "status") as Status)
-    })
-    if (ended.length === 0) return []
     try {
-      return this.#driver.transaction(() => this.#remover.remove(ended))
+      return this.#driver.transaction(() => this.#remover.remove(ids))
     } finally {
       this.#turns.forget()
     }

@@ -3,11 +3,11 @@ import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import { ClaimTable } from "./claim-table.ts"
 import type { DueSearch } from "./due-table.ts"
 import { InboxTable } from "./inbox-table.ts"
-import { InstanceStates } from "./instance-states.ts"
 import { JournalTable } from "./journal-table.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteTurns } from "./sqlite-turns.ts"
 import type { TurnFlow } from "./turn-flow.ts"
+import type { TurnGroup } from "./turn-group.ts"
 
 /** All prepared statements over one connection, shared by journal store and directory. */
 export interface SqliteTables {
@@ -26,17 +26,15 @@ export interface FlowTables extends SqliteTables {
 }
 
 export interface TableParts {
-  readonly journal?: JournalTable
-  readonly states?: InstanceStates
+  /** Where many instances write together. */
+  readonly group?: TurnGroup
   readonly flow: TurnFlow
   readonly due: DueSearch
   /** Other instances are not in this database. */
   readonly outlet?: TurnOutlet | undefined
 }
 
-export function sqliteTables(driver: SqlDriver, now: () => number, parts: TableParts): SqliteTables {
-  const { journal = new JournalTable(driver), states = new InstanceStates(driver), flow, due, outlet } = parts
-  const inbox = new InboxTable(driver)
-  const turns = new SqliteTurns(driver, { journal, states, inbox, flow, now, outlet })
-  return { driver, now, claims: new ClaimTable(driver, due), journal, inbox, flow, turns }
+export function sqliteTables(driver: SqlDriver, now: () => number, { group, flow, due, outlet }: TableParts): SqliteTables {
+  const common = { driver, now, journal: new JournalTable(driver), inbox: new InboxTable(driver), flow }
+  return { ...common, claims: new ClaimTable(driver, due), turns: new SqliteTurns({ ...common, outlet, group }) }
 }

@@ -5,14 +5,13 @@ import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
 import { InstanceNotes } from "./instance-notes.ts"
-import { type InstanceStates, stateChange } from "./instance-states.ts"
-import { stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
-import type { JournalTable } from "./journal-table.ts"
+import { stateChange, stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
+import { isInline, type JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../odd-text.ts"
 import { appendsOnly } from "../plain-turn.ts"
-import { integer, text } from "./sql-columns.ts"
-import { inlineTextMax } from "./text-chunks.ts"
+import { text } from "./sql-columns.ts"
 import type { TurnFlow } from "./turn-flow.ts"
+import type { TurnGroup } from "./turn-group.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
 
@@ -20,16 +19,17 @@ const createColumns = ["id", "incarnation", "workflow", "version", "created_at",
 const creation = (columns: readonly string[]) =>
   `INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`
 const create = creation(createColumns)
-const createWithMore = creation([...createColumns, ...traitColumns, "deadline_at", "queue", "memo"])
+const createWithMore = creation([...createColumns, ...traitColumns, "queue", "memo"])
 
 /** What turns are written into. */
 export interface TurnParts {
+  readonly driver: SqlDriver
   readonly journal: JournalTable
-  readonly states: InstanceStates
   readonly inbox: InboxTable
   readonly flow: TurnFlow
   readonly now: () => number
   readonly outlet: TurnOutlet | undefined
+  readonly group: TurnGroup | undefined
 }
 
 /** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
@@ -40,30 +40,28 @@ export class SqliteTurns {
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #outlet: TurnOutlet | undefined
+  /** Where many instances write together. */
+  readonly #group: TurnGroup | undefined
   readonly #create: SqlStatement
   /** Most have no limits, no queue and no memo. */
   readonly #createWithMore: SqlStatement
-  readonly #createdKey: SqlStatement
   readonly #notes: InstanceNotes
-  readonly #states: InstanceStates
-  readonly #setStateAndDeadline: SqlStatement
+  readonly #setState: SqlStatement
   readonly #run: SqlStatement
 
-  constructor(driver: SqlDriver, { journal, states, inbox, flow, now, outlet }: TurnParts) {
+  constructor({ driver, journal, inbox, flow, now, outlet, group }: TurnParts) {
     this.#outlet = outlet
+    this.#group = group
     this.#journal = journal
-    this.#states = states
     this.#inbox = inbox
     this.#flow = flow
     this.#now = now
     this.#keys = new InstanceKeys(driver)
     this.#create = driver.prepare(create)
     this.#createWithMore = driver.prepare(createWithMore)
-    // Much cheaper than a RETURNING clause.
-    this.#createdKey = driver.prepare(`SELECT last_insert_rowid() AS key`)
     this.#notes = new InstanceNotes(driver)
     this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
-    this.#setStateAndDeadline = driver.prepare(`${stateChange}, deadline_at = ? WHERE key = ?`)
+    this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
   }
 
   write(turn: Turn): TurnOutcome {
@@ -71,15 +69,10 @@ export class SqliteTurns {
     const known = this.#keys.of(turn.instance, turn.incarnation)
     if (known === undefined) return "lost"
     const { key } = known
-    if (looksAtStates(turn, known)) this.#states.flush()
-    if (turn.position !== known.next) return this.#outcomeOf(key, turn)
-    if (turn.inboxSeen !== undefined && this.#inbox.hasNewer(key, turn.inboxSeen)) return this.#outcomeOf(key, turn)
-    if (known.hasLimits && turn.by !== undefined && !this.#flow.isOwnedBy(key, turn.by)) return this.#outcomeOf(key, turn)
-    if (turn.ifQueued === true && !this.#flow.isQueued(key)) return this.#outcomeOf(key, turn)
-    if (known.hasUnique && turn.state !== undefined && !this.#flow.keepUnique(key, turn.state)) return this.#outcomeOf(key, turn)
-    if (!this.#journal.append(key, turn)) return this.#outcomeOf(key, turn)
+    this.#group?.before(turn, known)
+    if (!this.#mayFollow(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
-    if (turn.consumed !== undefined && turn.consumed.length > 0) this.#inbox.consume(key, turn.consumed, this.#now())
+    if (turn.consumed?.length) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox === true) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
     if (turn.tags !== undefined || turn.memo !== undefined) this.#notes.write(key, turn)
@@ -88,19 +81,35 @@ export class SqliteTurns {
     return "committed"
   }
 
-  #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
-    if (!hasLimits) return this.#states.set(key, state, at)
-    this.#flow.settle(key, state, () => void this.#setStateAndDeadline.run(...stateValues(state), at, state.deadlineAt ?? null, key))
+  /** Nothing has happened meanwhile that it does not know of. */
+  #mayFollow({ position, inboxSeen, by, ifQueued, state }: Turn, { key, next, hasLimits, hasUnique }: KnownInstance): boolean {
+    return (
+      position === next &&
+      (inboxSeen === undefined || !this.#inbox.hasNewer(key, inboxSeen)) &&
+      (!hasLimits || by === undefined || this.#flow.isOwnedBy(key, by)) &&
+      (ifQueued !== true || this.#flow.isQueued(key)) &&
+      (!hasUnique || state === undefined || this.#flow.keepUnique(key, state))
+    )
   }
 
-  /** Runs `write`, which writes several turns. */
-  together<T>(write: () => T): T {
-    return this.#journal.together(() => this.#states.together(write))
+  #append(key: number, turn: Turn): boolean {
+    return this.#group?.append(key, turn) || this.#journal.append(key, turn)
+  }
+
+  #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
+    const set = () => void this.#setState.run(...stateValues(state), at, key)
+    if (hasLimits) this.#flow.settle(key, state, set)
+    else if (!this.#group?.set(key, state, at)) set()
   }
 
   /** One statement writes all of it. */
   isOneRow(turn: Turn): boolean {
-    return turn.entries.length <= inlineTextMax && (turn.blobs === undefined || turn.blobs.length === 0) && appendsOnly(turn)
+    return isInline(turn) && appendsOnly(turn)
+  }
+
+  /** Runs `write`, which writes several turns. */
+  together<T>(write: () => T): T {
+    return this.#group ? this.#group.together(write) : write()
   }
 
   /** To be called first in a transaction with turns in it. */
@@ -118,8 +127,8 @@ export class SqliteTurns {
     // The code may have changed them before the instance was written.
     const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
-    if (turn.state === undefined) throw new Error("a turn that creates an instance says its state")
-    if (turn.within !== undefined || flow !== undefined) this.#states.flush()
+    if (turn.state === undefined) throw new Error("a new instance has no state")
+    if (turn.within ?? flow) this.#group?.flush()
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
     if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areFree(unique)) return "lost"
@@ -132,14 +141,14 @@ export class SqliteTurns {
       toTags(tags),
       ...stateValues(turn.state),
       turn.at,
-      ...(hasMore ? [...traitValues(flow ?? {}), turn.state.deadlineAt ?? null, toQueue(queue), textOrNull(turn.memo)] : []),
+      ...(hasMore ? [...traitValues(flow ?? {}), toQueue(queue), textOrNull(turn.memo)] : []),
     )
     if (changes === 0) return this.#outcomeOfCreation(turn)
-    const key = lastInsertRowid === undefined ? lastKey(this.#createdKey) : Number(lastInsertRowid)
+    const key = Number(lastInsertRowid)
     this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
     if (unique.length > 0) this.#flow.take(unique, key)
     this.#notes.tag(key, createdAt, tags)
-    if (!this.#journal.append(key, turn)) throw new Error("a new instance has no journal")
+    if (!this.#append(key, turn)) throw new Error("a new instance has no journal")
     if (turn.sends !== undefined) this.#send(turn.sends)
     this.#outlet?.wrote(turn)
     return "committed"
@@ -163,17 +172,7 @@ export class SqliteTurns {
   }
 
   #outcomeOf(key: number, turn: Turn): TurnOutcome {
+    this.#group?.flush()
     return this.#journal.isRecorded(key, turn) ? "committed" : "lost"
   }
-}
-
-/** Whether what it does depends on the state of an instance, or would have to come after it. */
-function looksAtStates({ ifQueued, tags, memo, sends }: Turn, { hasLimits, hasUnique }: KnownInstance): boolean {
-  return hasLimits || hasUnique || ifQueued === true || (tags ?? memo ?? sends) !== undefined
-}
-
-function lastKey(statement: SqlStatement): number {
-  const row = statement.get()
-  if (row === undefined) throw new Error("an inserted row has a key")
-  return integer(row, "key")
 }

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import type { InstanceState } from "../../ports/journal-store.ts"
+import { completed, creation, event, found, turn } from "../../testing/store-conformance/sample.ts"
+import { fileTables } from "./file-tables.ts"
+import { migrate } from "./migrate.ts"
+import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { migrations } from "./schema.ts"
+import { SqliteJournalStore } from "./sqlite-journal-store.ts"
+import { inlineTextMax } from "./text-chunks.ts"
+
+let driver: NodeSqlDriver
+let store: SqliteJournalStore
+
+beforeEach(() => {
+  driver = new NodeSqlDriver(":memory:", "")
+  migrate(driver, migrations)
+  store = new SqliteJournalStore(fileTables(driver, () => 0))
+})
+
+afterEach(() => driver.close())
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `i${index}`)
+const rows = () => driver.prepare(`SELECT status, due_at, end_position, updated_at FROM perdure_instance ORDER BY key`).all()
+const sleeping = (dueAt: number): InstanceState => ({ status: "sleeping", run: 1, runPosition: 1, dueAt })
+const written = () =>
+  driver
+    .prepare(`SELECT i.id || '@' || j.position AS row FROM perdure_journal j JOIN perdure_instance i ON i.key = j.instance ORDER BY j.seq`)
+    .all()
+    .map((row) => row["row"])
+const outcomes = (count: number, outcome: "committed" | "lost") => Array.from({ length: count }, () => outcome)
+
+describe("rows of the journal", () => {
+  it("writes many turns in their order, also around one that is too large for its row", async () => {
+    const all = ids(40)
+    expect(await store.commit(all.map((id) => creation(id)))).toEqual(outcomes(40, "committed"))
+    const large = `["${"x".repeat(inlineTextMax)}"]`
+    const next = all.map((id, index) => ({ ...turn(id, 3), ...(index === 20 ? { entries: large } : undefined) }))
+    expect(await store.commit(next)).toEqual(outcomes(40, "committed"))
+    expect(written()).toEqual([...all.map((id) => `${id}@1`), ...all.map((id) => `${id}@3`)])
+    expect((await store.readJournal("i20", 3))[0]?.entries).toBe(large)
+  })
+
+  it("knows a turn that is sent again in the same commit, and one that comes too late", async () => {
+    await store.commit([creation("a"), creation("b")])
+    const second = turn("a", 3)
+    const late = { ...turn("a", 3), turn: "another" }
+    expect(await store.commit([turn("b", 3), second, second, late])).toEqual(["committed", "committed", "committed", "lost"])
+    expect(written()).toEqual(["a@1", "b@1", "b@3", "a@3"])
+  })
+
+  it("writes nothing where a position is taken that nobody can have taken, and then tells whose it is", async () => {
+    const all = ids(30)
+    await store.commit(all.map((id) => creation(id)))
+    // By somebody who is not told apart from this connection: a tool in the same process.
+    driver.exec(
+      `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) SELECT key, 3, 1, 1, 0, 'x', '[]' FROM perdure_instance WHERE id = 'i17'`,
+    )
+    const next = all.map((id) => turn(id, 3))
+    await expect(store.commit(next)).rejects.toThrow(/UNIQUE/)
+    expect(written()).toHaveLength(31)
+    const alone = []
+    for (const each of next) alone.push(...(await store.commit([each])))
+    expect(alone).toEqual(all.map((id) => (id === "i17" ? "lost" : "committed")))
+    expect(written()).toHaveLength(60)
+  })
+})
+
+describe("states", () => {
+  it.each([1, 3, 4, 20, 21, 40, 45])("%i instances that come to one state together get it, and no other does", async (count) => {
+    await store.commit([...ids(count), "other"].map((id) => creation(id)))
+    await store.commit([...ids(count).map((id) => turn(id, 3, { state: completed, at: 7 })), turn("other", 3)])
+    const changed = { status: "completed", due_at: null, end_position: 2, updated_at: 7 }
+    expect(rows()).toEqual([...ids(count).map(() => changed), { status: "waiting", due_at: null, end_position: null, updated_at: 1_000_000 }])
+  })
+
+  it("each gets its own, where their states or times differ", async () => {
+    const all = ids(30)
+    await store.commit(all.map((id) => creation(id)))
+    await store.commit(all.map((id, index) => turn(id, 3, { state: sleeping(Math.floor(index / 7)), at: Math.floor(index / 5) })))
+    expect(rows()).toEqual(
+      all.map((_, index) => ({ status: "sleeping", due_at: Math.floor(index / 7), end_position: null, updated_at: Math.floor(index / 5) })),
+    )
+  })
+
+  it("the last of several states of one instance stays", async () => {
+    const all = ids(6)
+    await store.commit(all.map((id) => creation(id)))
+    await store.commit([...all.map((id) => turn(id, 3, { state: sleeping(5) })), ...all.map((id) => turn(id, 4, { state: completed, at: 9 }))])
+    expect(rows()).toEqual(all.map(() => ({ status: "completed", due_at: null, end_position: 2, updated_at: 9 })))
+  })
+
+  it("a message that a turn sends knows who has ended in the same commit", async () => {
+    const all = ids(5)
+    await store.commit([...all, "sender"].map((id) => creation(id)))
+    const last = found(all.at(-1))
+    await store.commit([...all.map((id) => turn(id, 3, { state: completed })), turn("sender", 3, { sends: [event(last), event("sender")] })])
+    expect(await store.readInbox([last])).toEqual([])
+    expect(await store.readInbox(["sender"])).toHaveLength(1)
+  })
+
+  it("nothing is left of a commit that failed", async () => {
+    const all = ids(5)
+    await store.commit(all.map((id) => creation(id)))
+    const bad = turn("i4", 3, { state: completed, tags: [null as unknown as string] })
+    await expect(store.commit([...all.slice(0, 4).map((id) => turn(id, 3, { state: completed })), bad])).rejects.toThrow(/includes/)
+    await store.commit([turn("i0", 3), turn("i1", 3)])
+    expect(rows().map((row) => row["status"])).toEqual(all.map(() => "waiting"))
+  })
+})

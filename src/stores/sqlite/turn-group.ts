@@ -1,0 +1,60 @@
+import type { InstanceState, Turn } from "../../ports/journal-store.ts"
+import type { SqlDriver } from "../../ports/sql-driver.ts"
+import { GroupedRows } from "./grouped-rows.ts"
+import { GroupedStates } from "./grouped-states.ts"
+import type { KnownInstance } from "./instance-keys.ts"
+import { isInline } from "./journal-table.ts"
+
+/**
+ * Turns of many instances that are written in one transaction: while `together` runs, what they do to the journal and to the rows of their
+ * instances waits until one statement can do it for several, as getting a statement to run costs nearly as much as what it does. All of it is done when
+ * `together` ends; `flush` is for whoever wants to look earlier. Other turns are none of its business.
+ */
+export class TurnGroup {
+  readonly #rows: GroupedRows
+  readonly #states: GroupedStates
+  #isOpen = false
+
+  constructor(driver: SqlDriver) {
+    this.#rows = new GroupedRows(driver)
+    this.#states = new GroupedStates(driver)
+  }
+
+  together<T>(write: () => T): T {
+    this.#isOpen = true
+    try {
+      const result = write()
+      this.flush()
+      return result
+    } finally {
+      this.#isOpen = false
+      this.#rows.clear()
+      this.#states.clear()
+    }
+  }
+
+  /** A turn is about to be written: it may look at what those before it made of their instances, or has to come after that. */
+  before({ ifQueued, tags, memo, sends }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
+    if (hasLimits || hasUnique || ifQueued === true || (tags ?? memo ?? sends) !== undefined) this.#states.flush()
+  }
+
+  /** False: it is to be appended in another way, now. */
+  append(key: number, turn: Turn): boolean {
+    const takes = this.#isOpen && isInline(turn)
+    if (takes) this.#rows.add(key, turn)
+    // Rows keep their order.
+    else this.#rows.flush()
+    return takes
+  }
+
+  /** The same of the state of an instance without limits. */
+  set(key: number, state: InstanceState, at: number): boolean {
+    if (this.#isOpen) this.#states.add(key, state, at)
+    return this.#isOpen
+  }
+
+  flush(): void {
+    this.#rows.flush()
+    this.#states.flush()
+  }
+}

@@ -1,8 +1,10 @@
 import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
-/** So many may start together; where several batches may be under way, so many for each of them. */
-const waveMax = 340
+/** So many may start together; */
+const waveMax = 500
+/** where several batches may be under way, so many for each of them. */
+const waveOfSeveralMax = 340
 /** The next come when so few are busy, but for those of the other waves, */
 const busyMax = 60
 /** or when the others have had so many commits. */
@@ -16,11 +18,12 @@ const commitsMax = 16
 export class StartLine {
   readonly #pulse: Pulse
   readonly #committer: Committer
+  readonly #waveMax: number
   readonly #busyMax: number
   #line: ((refusal?: unknown) => void)[] = []
   #next = 0
   /** How many may still start in this wave. */
-  #room = waveMax
+  #room: number
   /** Those that were written when the wave began. */
   #commits = 0
   #isClosed = false
@@ -29,7 +32,10 @@ export class StartLine {
   constructor(pulse: Pulse, committer: Committer) {
     this.#pulse = pulse
     this.#committer = committer
-    this.#busyMax = busyMax + waveMax * (committer.batchesMax - 1)
+    const { batchesMax } = committer
+    this.#waveMax = batchesMax === 1 ? waveMax : waveOfSeveralMax
+    this.#busyMax = busyMax + this.#waveMax * (batchesMax - 1)
+    this.#room = this.#waveMax
     pulse.onBeat = () => this.#admit()
   }
 
@@ -60,7 +66,7 @@ export class StartLine {
     const busy = this.#pulse.waiting + underWay
     if (busy < this.#busyMax || commits - this.#commits >= commitsMax) {
       this.#commits = commits
-      this.#room = waveMax
+      this.#room = this.#waveMax
       this.#room -= this.#call(this.#room)
     }
     if (this.#line.length > 0) this.#lookAgain()

@@ -73,7 +73,7 @@ export class SqliteTurns {
     if (!this.#mayFollow(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
     if (turn.consumed?.length) this.#inbox.consume(key, turn.consumed, this.#now())
-    if (turn.discardInbox === true) this.#inbox.discard(key)
+    if (turn.discardInbox && !this.#group?.hasNoMail) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
     if (turn.tags !== undefined || turn.memo !== undefined) this.#notes.write(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
@@ -127,7 +127,7 @@ export class SqliteTurns {
     // The code may have changed them before the instance was written.
     const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
-    if (turn.state === undefined) throw new Error("a new instance has no state")
+    if (turn.state === undefined) throw new Error("a creation lacks its state")
     if (turn.within ?? flow) this.#group?.flush()
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
@@ -148,7 +148,7 @@ export class SqliteTurns {
     this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
     if (unique.length > 0) this.#flow.take(unique, key)
     this.#notes.tag(key, createdAt, tags)
-    if (!this.#append(key, turn)) throw new Error("a new instance has no journal")
+    if (!this.#append(key, turn)) throw new Error("a creation lacks its journal")
     if (turn.sends !== undefined) this.#send(turn.sends)
     this.#outlet?.wrote(turn)
     return "committed"

@@ -65,6 +65,25 @@ describe("rows of the journal", () => {
   })
 })
 
+describe("messages that nobody will read", () => {
+  const inbox = () => driver.prepare(`SELECT count(*) AS count FROM perdure_inbox`).get()?.["count"]
+
+  it("are gone with the turn that ends their instance, also where they came in the same commit", async () => {
+    await store.commit([creation("a"), creation("b"), creation("c")])
+    const ends = { state: completed, discardInbox: true } as const
+    expect(await store.commit([turn("a", 3, ends), turn("b", 3, { sends: [event("c")] }), turn("c", 3, ends)])).toEqual(outcomes(3, "committed"))
+    expect(inbox()).toBe(0)
+  })
+
+  it("do not include those of others", async () => {
+    await store.commit([creation("a"), creation("b"), turn("a", 3, { sends: [event("a"), event("b")] })])
+    const ends = { state: completed, discardInbox: true } as const
+    await store.commit([turn("a", 4, ends), turn("b", 3)])
+    expect(await store.readInbox(["b"])).toHaveLength(1)
+    expect(inbox()).toBe(1)
+  })
+})
+
 describe("states", () => {
   it.each([1, 3, 4, 20, 21, 40, 45])("%i instances that come to one state together get it, and no other does", async (count) => {
     await store.commit([...ids(count), "other"].map((id) => creation(id)))

@@ -1,5 +1,5 @@
 import type { InstanceState, Turn } from "../../ports/journal-store.ts"
-import type { SqlDriver } from "../../ports/sql-driver.ts"
+import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { GroupedRows } from "./grouped-rows.ts"
 import { GroupedStates } from "./grouped-states.ts"
 import type { KnownInstance } from "./instance-keys.ts"
@@ -13,15 +13,20 @@ import { isInline } from "./journal-table.ts"
 export class TurnGroup {
   readonly #rows: GroupedRows
   readonly #states: GroupedStates
+  readonly #firstMessage: SqlStatement
   #isOpen = false
+  /** Whether nobody at all has a message; undefined: it was not looked, or is not known any more. */
+  #hasNoMail: boolean | undefined
 
   constructor(driver: SqlDriver) {
     this.#rows = new GroupedRows(driver)
     this.#states = new GroupedStates(driver)
+    this.#firstMessage = driver.prepare(`SELECT min(seq) AS seq FROM perdure_inbox`)
   }
 
   together<T>(write: () => T): T {
     this.#isOpen = true
+    this.#hasNoMail = undefined
     try {
       const result = write()
       this.flush()
@@ -36,6 +41,14 @@ export class TurnGroup {
   /** A turn is about to be written: it may look at what those before it made of their instances, or has to come after that. */
   before({ ifQueued, tags, memo, sends }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
     if (hasLimits || hasUnique || ifQueued === true || (tags ?? memo ?? sends) !== undefined) this.#states.flush()
+    if (sends !== undefined) this.#hasNoMail = false
+  }
+
+  /** Nobody has a message that would have to be discarded: one look for all turns. False: it is not known. */
+  get hasNoMail(): boolean {
+    if (!this.#isOpen) return false
+    this.#hasNoMail ??= this.#firstMessage.get()?.["seq"] === null
+    return this.#hasNoMail
   }
 
   /** False: it is to be appended in another way, now. */

@@ -74,9 +74,8 @@ export function checkFlowOptions(workflow: string, options: FlowOptions<never>):
   const limits = concurrencyLimits(options)
   if (limits.length > limitsMax) throw bad("concurrency", `${of("concurrency")} has ${limits.length} limits; at most ${limitsMax} are possible`)
   for (const limit of limits) {
-    checkObject("concurrency", of("concurrency"), limit)
+    checkKeyed("concurrency", of("concurrency"), limit)
     checkLimitNumber("concurrency", of("concurrency"), limit.limit, 1)
-    checkKey("concurrency", of("concurrency"), limit.key)
     if (limit.name !== undefined && (typeof limit.name !== "string" || !namePattern.test(limit.name)))
       throw bad("concurrency", `name in ${of("concurrency")} is ${JSON.stringify(limit.name)}; give 1 to 64 of A-Z a-z 0-9 . _ -`)
     if (limit.hold !== undefined && typeof limit.hold !== "boolean") throw bad("concurrency", `hold in ${of("concurrency")} must be true or false`)
@@ -84,23 +83,18 @@ export function checkFlowOptions(workflow: string, options: FlowOptions<never>):
   const names = limits.flatMap(({ name }) => (name === undefined ? [] : [name]))
   if (new Set(names).size < names.length) throw bad("concurrency", `two limits in ${of("concurrency")} have the same name; give each one of its own`)
   if (rateLimit !== undefined) {
-    checkObject("rateLimit", of("rateLimit"), rateLimit)
+    checkKeyed("rateLimit", of("rateLimit"), rateLimit)
     checkRate(of("rateLimit"), rateLimit, 1)
-    checkKey("rateLimit", of("rateLimit"), rateLimit.key)
   }
   if (priority !== undefined && typeof priority !== "function") checkPriority(of("priority"), priority)
   if (debounce !== undefined) {
-    checkObject("debounce", of("debounce"), debounce)
-    checkKey("debounce", of("debounce"), debounce.key)
+    checkKeyed("debounce", of("debounce"), debounce)
     const quietMs = durationMs(debounce.quiet, `quiet in ${of("debounce")}`)
     if (quietMs === 0) throw bad("debounce", `quiet in ${of("debounce")} must be longer than nothing`)
     if (debounce.max !== undefined && durationMs(debounce.max, `max in ${of("debounce")}`) < quietMs)
       throw bad("debounce", `max in ${of("debounce")} is shorter than its quiet time; give at least ${String(debounce.quiet)}`)
   }
-  if (singleton !== undefined && typeof singleton !== "boolean") {
-    checkObject("singleton", of("singleton"), singleton)
-    checkKey("singleton", of("singleton"), singleton.key)
-  }
+  if (singleton !== undefined && typeof singleton !== "boolean") checkKeyed("singleton", of("singleton"), singleton)
 }
 
 export function checkPriority(what: string, value: unknown): number {
@@ -118,12 +112,10 @@ export function checkRate(what: string, rate: { readonly limit: number; readonly
   if (durationMs(rate.per, `per in ${what}`) === 0) throw bad("rateLimit", `per in ${what} must be longer than nothing`)
 }
 
-function checkObject(option: string, what: string, value: unknown): void {
+/** An object, whose key is a function if it has one. */
+function checkKeyed(option: string, what: string, value: { readonly key?: unknown } | null): void {
   if (typeof value !== "object" || value === null) throw bad(option, `${what} must be an object; it is ${value === null ? "null" : `of type ${typeof value}`}`)
-}
-
-function checkKey(option: string, what: string, key: unknown): void {
-  if (key !== undefined && typeof key !== "function") throw bad(option, `key in ${what} must be a function of the input`)
+  if (value.key !== undefined && typeof value.key !== "function") throw bad(option, `key in ${what} must be a function of the input`)
 }
 
 function bad(option: string, message: string): PerdureError {

@@ -142,7 +142,7 @@ export class Engine implements Client, AsyncDisposable {
 
   /** The result of an instance, once it has one. */
   result(id: string, options?: ResultOptions): Promise<unknown> {
-    return result(this.core, id, options)
+    return this.core.isClosing ? Promise.reject(engineClosed()) : result(this.core, id, options)
   }
 
   async workflows(): Promise<readonly WorkflowInfo[]> {

@@ -2,7 +2,7 @@ import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { ResultOptions, SendOrStartOptions, StartOptions } from "./client.ts"
-import { engineClosed, resultOf } from "./endings.ts"
+import { resultOf } from "./endings.ts"
 import type { EngineCore } from "./engine-core.ts"
 
 /** What callers ask of an engine that takes more than one of its parts, whatever the API is that they ask through. */
@@ -21,8 +21,7 @@ export async function sendOrStart(
 }
 
 /** The result of an instance, once it has one. */
-export async function result({ parts, isClosing }: EngineCore, id: string, { timeout, signal }: ResultOptions = {}): Promise<unknown> {
-  if (isClosing) throw engineClosed()
+export async function result({ parts }: EngineCore, id: string, { timeout, signal }: ResultOptions = {}): Promise<unknown> {
   const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, "timeout")
   const runner = parts.worker.residency.get(id)
   const isOurs = runner !== undefined && !runner.state.ended

@@ -1,6 +1,7 @@
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
+import { InstanceNotes } from "./instance-notes.ts"
 import { fromTags } from "./instance-row.ts"
 import { toText } from "../odd-text.ts"
 import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
@@ -9,7 +10,7 @@ import { integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 export class InstanceRemover {
   readonly #inbox: InboxTable
   readonly #find: SqlStatement
-  readonly #untag: SqlStatement
+  readonly #notes: InstanceNotes
   readonly #byKey: readonly SqlStatement[]
   readonly #last: SqlStatement
   readonly #unkeep: SqlStatement
@@ -18,7 +19,7 @@ export class InstanceRemover {
   constructor(driver: SqlDriver, inbox: InboxTable) {
     this.#inbox = inbox
     this.#find = driver.prepare(`SELECT key, status, tags, created_at FROM perdure_instance WHERE id = ?`)
-    this.#untag = driver.prepare(`DELETE FROM perdure_tag WHERE tag = ? AND created_at = ? AND instance = ?`)
+    this.#notes = new InstanceNotes(driver)
     this.#byKey = [
       driver.prepare(`DELETE FROM perdure_journal_chunk WHERE instance = ?`),
       driver.prepare(`DELETE FROM perdure_journal WHERE instance = ?`),
@@ -51,7 +52,7 @@ export class InstanceRemover {
     const row = this.#find.get(toText(id))
     if (row === undefined || !isTerminal(text(row, "status") as Status)) return false
     const key = integer(row, "key")
-    for (const tag of fromTags(optionalText(row, "tags"))) this.#untag.run(toText(tag), integer(row, "created_at"), key)
+    this.#notes.untag(key, integer(row, "created_at"), fromTags(optionalText(row, "tags")))
     this.#inbox.discard(key)
     for (const statement of this.#byKey) statement.run(key)
     return true

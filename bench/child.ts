@@ -5,8 +5,8 @@ import { workloads } from "./section-list.ts"
 import { targetCalled } from "./target.ts"
 import type { Sample } from "./workload.ts"
 
-/** What the parent hears: how far it is, and what a round gave. */
-export type Message = { readonly progress: string } | { readonly sample: Sample }
+/** What the parent hears: how far it is, that it does nothing for a while, and what a round gave. */
+export type Message = { readonly progress: string } | { readonly resting: true } | { readonly sample: Sample }
 
 const send = (message: Message) => process.send?.(message)
 
@@ -16,7 +16,7 @@ if (workload === undefined || target === undefined || folder === undefined || ro
 
 const progress = (text: string) => send({ progress: text })
 progress("preparing")
-const measure = await workload.prepare(new TemporaryFolders(folder), { target: targetCalled(target), progress })
+const measure = await workload.prepare(new TemporaryFolders(folder), { target: targetCalled(target), progress, resting: () => send({ resting: true }) })
 if (!workload.processPerRound) {
   progress("a round that is not counted")
   await measure()

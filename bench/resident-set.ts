@@ -1,5 +1,5 @@
 // Memory as the operating system sees it. V8 keeps the pages of the busiest moment in reserve after a collection, and gives
-// them back only when memory is short. Both are of interest: what the process occupies, and what it needs.
+// them back when memory is short, or when it had nothing to do for a while. Both are of interest: what the process occupies, and what it needs.
 
 export interface ResidentSet {
   /** After forced garbage collections. */
@@ -9,11 +9,21 @@ export interface ResidentSet {
 }
 
 export function residentSet(): ResidentSet {
-  const { gc } = globalThis
-  if (gc === undefined) throw new Error("memory is measured in a process with --expose-gc")
-  const rssMb = () => process.memoryUsage.rss() / 2 ** 20
-  for (let i = 0; i < 3; i++) gc()
-  const residentMb = rssMb()
-  gc({ type: "major", execution: "sync", flavor: "last-resort" })
+  const residentMb = residentMbNow()
+  collector()({ type: "major", execution: "sync", flavor: "last-resort" })
   return { residentMb, neededMb: rssMb() }
+}
+
+/** After forced garbage collections, and nothing else. */
+export function residentMbNow(): number {
+  const gc = collector()
+  for (let i = 0; i < 3; i++) gc()
+  return rssMb()
+}
+
+const rssMb = () => process.memoryUsage.rss() / 2 ** 20
+
+function collector(): NonNullable<typeof globalThis.gc> {
+  if (globalThis.gc === undefined) throw new Error("memory is measured in a process with --expose-gc")
+  return globalThis.gc
 }

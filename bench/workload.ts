@@ -45,6 +45,8 @@ export interface Setting {
   readonly target: Target
   /** Tells whoever waits what is under way. */
   readonly progress: (text: string) => void
+  /** There is nothing to do for a while: the process of the next round may begin. */
+  readonly resting: () => void
 }
 
 /** Gives new empty folders on the disk that is measured. */

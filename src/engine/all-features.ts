@@ -49,7 +49,7 @@ export const questionSupport: QuestionSupport = {
 export const annotations: NonNullable<EngineFeatures["annotations"]> = (source, limits) => new Annotations(source, limits)
 
 export const hookCalls: HookMaker = (runtime, workflow, identity, state) =>
-  hasHooks(workflow.options, runtime.settings.hooks) ? new EndingHooks(runtime, workflow, identity, state) : undefined
+  hasHooks(workflow.options) || hasHooks(runtime.settings.hooks) ? new EndingHooks(runtime, workflow, identity, state) : undefined
 
 /** In the database of the store itself; all that a Durable Object has. */
 export const ownTransactions: TransactionMaker = (runtime, writer, submit) => new StepTransactions(runtime, writer, submit)

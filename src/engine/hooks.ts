@@ -12,8 +12,8 @@ import type { TurnWriter } from "./turn-writer.ts"
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
 /** Whether one of them is set. */
-export function hasHooks(...places: readonly Partial<Record<(typeof names)[keyof typeof names], Hook>>[]): boolean {
-  return places.some((place) => Object.values(names).some((name) => place[name] !== undefined))
+export function hasHooks({ onCompleted, onFailed, onCancelled, onStalled }: Partial<Record<(typeof names)[keyof typeof names], Hook>>): boolean {
+  return (onCompleted ?? onFailed ?? onCancelled ?? onStalled) !== undefined
 }
 
 /**

@@ -46,6 +46,6 @@ export class GroupedStates {
 }
 
 function isSame(a: InstanceState | undefined, b: InstanceState): boolean {
-  const isSameTime = a?.dueAt === b.dueAt && a?.endPosition === b.endPosition
+  const isSameTime = a?.dueAt === b.dueAt && a?.deadlineAt === b.deadlineAt && a?.endPosition === b.endPosition
   return isSameTime && a?.status === b.status && a.phase === b.phase && a.owner === b.owner && a.run === b.run && a.runPosition === b.runPosition
 }

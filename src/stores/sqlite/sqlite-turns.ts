@@ -160,6 +160,7 @@ export class SqliteTurns {
   }
 
   #send(messages: readonly NewMessage[]): void {
+    this.#group?.flush()
     for (const message of messages) {
       if (this.#outlet) this.#outlet.send(message)
       else this.#inbox.deliver(message, this.#now())

@@ -75,6 +75,13 @@ describe("messages that nobody will read", () => {
     expect(inbox()).toBe(0)
   })
 
+  it("are gone as well where an instance sent them that was created in the same commit", async () => {
+    await store.commit([creation("a"), creation("b")])
+    const ends = { state: completed, discardInbox: true } as const
+    await store.commit([turn("a", 3, ends), { ...creation("c"), sends: [event("b")] }, turn("b", 3, ends)])
+    expect(inbox()).toBe(0)
+  })
+
   it("do not include those of others", async () => {
     await store.commit([creation("a"), creation("b"), turn("a", 3, { sends: [event("a"), event("b")] })])
     const ends = { state: completed, discardInbox: true } as const
@@ -108,13 +115,16 @@ describe("states", () => {
     expect(rows()).toEqual(all.map(() => ({ status: "completed", due_at: null, end_position: 2, updated_at: 9 })))
   })
 
-  it("a message that a turn sends knows who has ended in the same commit", async () => {
+  it.each([
+    ["a turn sends", turn("old", 3)],
+    ["a creation sends", creation("new")],
+  ])("a message that %s knows who has ended in the same commit", async (_, sender) => {
     const all = ids(5)
-    await store.commit([...all, "sender"].map((id) => creation(id)))
+    await store.commit([...all, "old"].map((id) => creation(id)))
     const last = found(all.at(-1))
-    await store.commit([...all.map((id) => turn(id, 3, { state: completed })), turn("sender", 3, { sends: [event(last), event("sender")] })])
+    await store.commit([...all.map((id) => turn(id, 3, { state: completed })), { ...sender, sends: [event(last), event("old")] }])
     expect(await store.readInbox([last])).toEqual([])
-    expect(await store.readInbox(["sender"])).toHaveLength(1)
+    expect(await store.readInbox(["old"])).toHaveLength(1)
   })
 
   it("nothing is left of a commit that failed", async () => {

@@ -39,9 +39,8 @@ export class TurnGroup {
   }
 
   /** A turn is about to be written: it may look at what those before it made of their instances, or has to come after that. */
-  before({ ifQueued, tags, memo, sends }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
-    if (hasLimits || hasUnique || ifQueued === true || (tags ?? memo ?? sends) !== undefined) this.#states.flush()
-    if (sends !== undefined) this.#hasNoMail = false
+  before({ ifQueued, tags, memo }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
+    if (hasLimits || hasUnique || ifQueued === true || (tags ?? memo) !== undefined) this.#states.flush()
   }
 
   /** Nobody has a message that would have to be discarded: one look for all turns. False: it is not known. */
@@ -66,7 +65,9 @@ export class TurnGroup {
     return this.#isOpen
   }
 
+  /** Whoever calls this may also send messages. */
   flush(): void {
+    this.#hasNoMail = undefined
     this.#rows.flush()
     this.#states.flush()
   }

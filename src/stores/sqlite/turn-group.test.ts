@@ -1,5 +1,6 @@
+import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import type { InstanceState } from "../../ports/journal-store.ts"
+import type { InstanceState, Turn } from "../../ports/journal-store.ts"
 import { completed, creation, event, found, turn } from "../../testing/store-conformance/sample.ts"
 import { fileTables } from "./file-tables.ts"
 import { migrate } from "./migrate.ts"
@@ -11,10 +12,14 @@ import { inlineTextMax } from "./text-chunks.ts"
 let driver: NodeSqlDriver
 let store: SqliteJournalStore
 
+function opened() {
+  const made = new NodeSqlDriver(":memory:", "")
+  migrate(made, migrations)
+  return { driver: made, store: new SqliteJournalStore(fileTables(made, () => 0)), [Symbol.dispose]: () => made.close() }
+}
+
 beforeEach(() => {
-  driver = new NodeSqlDriver(":memory:", "")
-  migrate(driver, migrations)
-  store = new SqliteJournalStore(fileTables(driver, () => 0))
+  ;({ driver, store } = opened())
 })
 
 afterEach(() => driver.close())
@@ -127,6 +132,12 @@ describe("states", () => {
     expect(await store.readInbox(["old"])).toHaveLength(1)
   })
 
+  it("what is noted after a state is newer than it", async () => {
+    await store.commit([creation("a"), creation("b")])
+    await store.commit([turn("a", 3, { state: sleeping(5), at: 7 }), turn("a", 4, { tags: ["x"], at: 9 })])
+    expect(rows()[0]).toMatchObject({ status: "sleeping", updated_at: 9 })
+  })
+
   it("nothing is left of a commit that failed", async () => {
     const all = ids(5)
     await store.commit(all.map((id) => creation(id)))
@@ -134,5 +145,65 @@ describe("states", () => {
     await expect(store.commit([...all.slice(0, 4).map((id) => turn(id, 3, { state: completed })), bad])).rejects.toThrow(/includes/)
     await store.commit([turn("i0", 3), turn("i1", 3)])
     expect(rows().map((row) => row["status"])).toEqual(all.map(() => "waiting"))
+  })
+})
+
+describe("any turns", () => {
+  const tables = ["perdure_instance", "perdure_journal", "perdure_journal_chunk", "perdure_inbox", "perdure_tag"]
+  const contents = (of: NodeSqlDriver) => Object.fromEntries(tables.map((table) => [table, of.prepare(`SELECT * FROM ${table}`).all()]))
+  const names = ids(5)
+  const states = [completed, sleeping(1), sleeping(2), undefined]
+
+  /** What makes those that wait be written: mostly they are to wait. */
+  const rarely = <T>(drawn: fc.Arbitrary<T>) => fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: drawn })
+
+  const choices = fc.array(
+    fc.record({
+      id: fc.constantFrom(...names),
+      state: fc.constantFrom(...states),
+      at: fc.nat({ max: 2 }),
+      isLarge: rarely(fc.constant(true)),
+      sendsTo: rarely(fc.constantFrom(...names)),
+      tags: rarely(fc.subarray(["x", "y"])),
+      isSentTwice: rarely(fc.constant(true)),
+    }),
+    { minLength: 2, maxLength: 60 },
+  )
+  type Choice = typeof choices extends fc.Arbitrary<(infer T)[]> ? T : never
+
+  /** Those that can come, in their order: an instance begins with its creation, and nothing follows its end. */
+  function turnsOf(chosen: readonly Choice[]): readonly Turn[] {
+    const next = new Map<string, number>()
+    return chosen.flatMap(({ id, state, at, isLarge, sendsTo, tags, isSentTwice }) => {
+      const position = next.get(id)
+      if (position === Infinity) return []
+      const more: Partial<Turn> = {
+        at,
+        ...(sendsTo === undefined ? undefined : { sends: [event(sendsTo)] }),
+        ...(tags && { tags }),
+        ...(isLarge ? { entries: `["${"x".repeat(inlineTextMax)}"]` } : undefined),
+        ...(state === completed ? { discardInbox: true } : undefined),
+      }
+      next.set(id, state === completed ? Infinity : position === undefined ? 3 : position + 1)
+      const made = position === undefined ? { ...creation(id), ...more, ...(state && { state }) } : turn(id, position, { ...more, ...(state && { state }) })
+      return isSentTwice ? [made, made] : [made]
+    })
+  }
+
+  it("come to the same whether they are written together or one by one", async () => {
+    await fc.assert(
+      fc.asyncProperty(choices, fc.integer({ min: 2, max: 30 }), async (chosen, size) => {
+        using apart = opened()
+        using together = opened()
+        const turns = turnsOf(chosen)
+        for (const each of turns) expect(await apart.store.commit([each])).toEqual(["committed"])
+        for (let from = 0; from < turns.length; from += size) {
+          const batch = turns.slice(from, from + size)
+          expect(await together.store.commit(batch)).toEqual(outcomes(batch.length, "committed"))
+        }
+        expect(contents(together.driver)).toEqual(contents(apart.driver))
+      }),
+      { numRuns: 60 },
+    )
   })
 })

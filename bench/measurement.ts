@@ -43,19 +43,24 @@ export async function measure(workload: Workload, options: MeasureOptions): Prom
   const processes = workload.processPerRound ? options.rounds : 1
   const rounds = workload.processPerRound ? 1 : options.rounds
   const running: Promise<void>[] = []
-  for (let i = 1; i <= processes; i++) {
-    const which = processes === 1 ? "" : `process ${i} of ${processes}, `
-    // One after the other, but while one rests the next works.
-    await new Promise<void>((resolve, reject) => {
-      const child = runChild([workload.id, options.target ?? "sqlite", folders.create(), String(rounds)], (message) => {
-        if ("resting" in message) return resolve()
-        if ("progress" in message) return options.onProgress?.(`${which}${message.progress}`)
-        samples.push(message.sample)
-        options.onSample?.(message.sample)
+  try {
+    for (let i = 1; i <= processes; i++) {
+      const which = processes === 1 ? "" : `process ${i} of ${processes}, `
+      // One after the other, but while one rests the next works.
+      await new Promise<void>((resolve, reject) => {
+        const child = runChild([workload.id, options.target ?? "sqlite", folders.create(), String(rounds)], (message) => {
+          if ("resting" in message) return resolve()
+          if ("progress" in message) return options.onProgress?.(`${which}${message.progress}`)
+          samples.push(message.sample)
+          options.onSample?.(message.sample)
+        })
+        running.push(child)
+        child.then(resolve, reject)
       })
-      running.push(child)
-      child.then(resolve, reject)
-    })
+    }
+  } finally {
+    // Their folders are theirs until all have ended.
+    await Promise.allSettled(running)
   }
   await Promise.all(running)
   if (samples.length !== options.rounds) throw new Error(`${workload.id} gave ${samples.length} of ${options.rounds} rounds`)

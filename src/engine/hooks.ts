@@ -4,7 +4,7 @@ import { shownError } from "../core/hidden.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import type { Entry, EntryOf } from "../core/journal.ts"
 import { mergeRetry, nextRetryMs } from "../core/retry-policy.ts"
-import type { AnyWorkflow, Hook, HookEvent } from "../core/workflow.ts"
+import { hookNames, type AnyWorkflow, type Hook, type HookEvent, type Hooks } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -12,8 +12,8 @@ import type { TurnWriter } from "./turn-writer.ts"
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
 /** Whether one of them is set. */
-export function hasHooks({ onCompleted, onFailed, onCancelled, onStalled }: Partial<Record<(typeof names)[keyof typeof names], Hook>>): boolean {
-  return (onCompleted ?? onFailed ?? onCancelled ?? onStalled) !== undefined
+export function hasHooks(hooks: Hooks): boolean {
+  return hookNames.some((name) => hooks[name] !== undefined)
 }
 
 /**

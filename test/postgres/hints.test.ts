@@ -116,7 +116,7 @@ it("connections that listen are made again when they are lost, and what was told
   await settle()
   const result = client.get("old").result()
   for (let round = 0; round < 3; round++) {
-    const killed = await database.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1`, [`LISTEN "perdure ${schema}"`])
+    const killed = await database.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE $1`, [`LISTEN "perdure ${schema}";%`])
     expect(killed.rows).toHaveLength(2)
     // Both are deaf: nobody hears that it was started, nor that it ends.
     const handle = await client.start(patient, { id: `new${round}` })
@@ -124,7 +124,8 @@ it("connections that listen are made again when they are lost, and what was told
     await handle.sendEvent("go", round)
     expect(await ended).toBe(round)
     // Until both listen again.
-    const listening = async () => (await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE query = $1`, [`LISTEN "perdure ${schema}"`])).rows.length
+    const listening = async () =>
+      (await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE query LIKE $1`, [`LISTEN "perdure ${schema}";%`])).rows.length
     while ((await listening()) < 2) await delay(10)
   }
   await client.get("old").sendEvent("go", "at last")

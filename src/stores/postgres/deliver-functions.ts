@@ -3,30 +3,8 @@ import { byIndex } from "./planned-once.ts"
 /** Messages: into an inbox, and out of it. `mail_at` and `control_at` of the instance are kept in step under the lock of its row. */
 export function deliverFunctions(s: string): readonly string[] {
   return [
-    // A message from a sender whose clock is ahead wakes now, not later.
-    `CREATE FUNCTION ${s}.deliver_one(message jsonb, now bigint) RETURNS text LANGUAGE plpgsql AS $$
-    DECLARE
-      found_key bigint;
-      found_status text;
-      wakes_at bigint := least((message->>'at')::bigint, now);
-      is_control boolean := message->>'kind' IN ('pause', 'resume', 'cancel', 'terminate');
-    BEGIN
-      SELECT i.key, i.status INTO found_key, found_status FROM ${s}.instance i
-      WHERE i.id = message->>'instance' AND (message->>'incarnation' IS NULL OR i.incarnation = message->>'incarnation')
-      FOR NO KEY UPDATE;
-      IF found_key IS NULL THEN RETURN 'absent'; END IF;
-      IF found_status IN ('completed', 'failed', 'cancelled', 'terminated') THEN RETURN 'ended'; END IF;
-      IF message->>'eventId' IS NOT NULL AND EXISTS (
-        SELECT 1 FROM ${s}.inbox m WHERE m.instance = found_key AND m.event_id = message->>'eventId'
-      ) THEN RETURN 'duplicate'; END IF;
-      INSERT INTO ${s}.inbox (instance, kind, at, topic, event_id, payload)
-      VALUES (found_key, message->>'kind', (message->>'at')::bigint, message->>'topic', message->>'eventId', message->>'payload');
-      UPDATE ${s}.instance i SET
-        mail_at = coalesce(i.mail_at, wakes_at),
-        control_at = CASE WHEN is_control THEN coalesce(i.control_at, wakes_at) ELSE i.control_at END
-      WHERE i.key = found_key AND (i.mail_at IS NULL OR (is_control AND i.control_at IS NULL));
-      RETURN 'delivered';
-    END $$`,
+    putMessageFunction(s),
+    deliverOneFunction(s),
     // Rows are locked in one order, whatever the order of the messages: two senders cannot wait for each other.
     `CREATE FUNCTION ${s}.deliver(messages jsonb) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
@@ -53,4 +31,74 @@ export function deliverFunctions(s: string): readonly string[] {
       WHERE i.key = of_key AND i.mail_at IS NOT NULL
     $$`,
   ]
+}
+
+/**
+ * One message, under the lock of its instance's row. It comes to 'delivered', 'absent', 'ended' or 'duplicate'. `is_alone`: there was no other. A message
+ * from a sender whose clock is ahead wakes now, not later.
+ */
+export function putMessageFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.put_message(
+    of_id text, of_incarnation text, of_kind text, of_at bigint, of_topic text, of_event_id text, of_payload text, now bigint,
+    OUT outcome text, OUT new_seq bigint, OUT is_alone boolean
+  ) LANGUAGE plpgsql AS $$
+  DECLARE
+    found_key bigint;
+    found_status text;
+    wakes_at bigint := least(of_at, now);
+    is_control boolean := of_kind IN ('pause', 'resume', 'cancel', 'terminate');
+  BEGIN
+    SELECT i.key, i.status, i.mail_at IS NULL INTO found_key, found_status, is_alone FROM ${s}.instance i
+    WHERE i.id = of_id AND (of_incarnation IS NULL OR i.incarnation = of_incarnation) FOR NO KEY UPDATE;
+    IF found_key IS NULL THEN
+      outcome := 'absent';
+    ELSIF found_status IN ('completed', 'failed', 'cancelled', 'terminated') THEN
+      outcome := 'ended';
+    ELSIF NOT is_alone AND of_event_id IS NOT NULL AND EXISTS (
+      SELECT 1 FROM ${s}.inbox m WHERE m.instance = found_key AND m.event_id = of_event_id
+    ) THEN
+      outcome := 'duplicate';
+    ELSE
+      INSERT INTO ${s}.inbox AS m (instance, kind, at, topic, event_id, payload)
+      VALUES (found_key, of_kind, of_at, of_topic, of_event_id, of_payload) RETURNING m.seq INTO new_seq;
+      IF is_alone OR is_control THEN
+        UPDATE ${s}.instance i SET
+          mail_at = coalesce(i.mail_at, wakes_at),
+          control_at = CASE WHEN is_control THEN coalesce(i.control_at, wakes_at) ELSE i.control_at END
+        WHERE i.id = of_id AND (i.mail_at IS NULL OR i.control_at IS NULL);
+      END IF;
+      outcome := 'delivered';
+    END IF;
+  END $$`
+}
+
+export function deliverOneFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.deliver_one(message jsonb, now bigint) RETURNS text LANGUAGE plpgsql AS $$
+  BEGIN
+    RETURN (${s}.put_message(
+      message->>'instance', message->>'incarnation', message->>'kind', (message->>'at')::bigint, message->>'topic', message->>'eventId', message->>'payload', now
+    )).outcome;
+  END $$`
+}
+
+/**
+ * One message, and those who listen are told with the commit. Where it is the only one it goes along, on the channel that only those know who may read
+ * these tables; all others are told with `told_with` that it does.
+ */
+export function deliverToldFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.deliver_told(
+    of_id text, of_incarnation text, of_kind text, of_at bigint, of_topic text, of_event_id text, of_payload text,
+    channel text, told text, mail_channel text, told_with text, mail text
+  ) RETURNS text LANGUAGE plpgsql ${byIndex} AS $$
+  DECLARE
+    p record;
+  BEGIN
+    p := ${s}.put_message(of_id, of_incarnation, of_kind, of_at, of_topic, of_event_id, of_payload, ${s}.now_ms());
+    IF p.is_alone AND p.outcome = 'delivered' THEN
+      PERFORM pg_notify(mail_channel, mail || p.new_seq || '}'), pg_notify(channel, told_with);
+    ELSE
+      PERFORM pg_notify(channel, told);
+    END IF;
+    RETURN p.outcome;
+  END $$`
 }

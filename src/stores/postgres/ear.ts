@@ -14,20 +14,20 @@ export type NotifyingClient = PostgresClient & {
 }
 
 export interface EarListener {
-  readonly onHeard: (payload: string) => void
+  readonly onHeard: (payload: string, channel: string) => void
   readonly onLost: (error: Error | undefined) => void
 }
 
-/** A connection of the pool that listens to a channel until it is given back. */
+/** A connection of the pool that listens to channels until it is given back. */
 export class Ear {
   readonly #client: NotifyingClient
-  readonly #channel: string
+  readonly #channels: readonly string[]
   readonly #listener: EarListener
   #isGivenBack = false
 
-  constructor(client: NotifyingClient, channel: string, listener: EarListener) {
+  constructor(client: NotifyingClient, channels: readonly string[], listener: EarListener) {
     this.#client = client
-    this.#channel = channel
+    this.#channels = channels
     this.#listener = listener
   }
 
@@ -35,12 +35,12 @@ export class Ear {
     this.#client.on("notification", this.#onNotification)
     this.#client.on("error", this.#onError)
     this.#client.on("end", this.#onError)
-    await this.#client.query(`LISTEN "${this.#channel}"`)
+    await this.#client.query(this.#onEach("LISTEN"))
   }
 
   async close(): Promise<void> {
     try {
-      await this.#client.query(`UNLISTEN "${this.#channel}"`)
+      await this.#client.query(this.#onEach("UNLISTEN"))
       this.#forget()
       this.#giveBack()
     } catch {
@@ -69,7 +69,11 @@ export class Ear {
   }
 
   readonly #onNotification = ({ channel, payload = "" }: Notification): void => {
-    if (channel === this.#channel) this.#listener.onHeard(payload)
+    if (this.#channels.includes(channel)) this.#listener.onHeard(payload, channel)
+  }
+
+  #onEach(command: "LISTEN" | "UNLISTEN"): string {
+    return this.#channels.map((channel) => `${command} "${channel}"`).join("; ")
   }
 
   readonly #onError = (error?: Error): void => this.#listener.onLost(error)

@@ -1,12 +1,15 @@
+import { createHash } from "node:crypto"
 import { isTerminal } from "../../core/status.ts"
-import type { Turn } from "../../ports/journal-store.ts"
+import type { NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { Hint } from "../../ports/store.ts"
 import type { Logger } from "../../ports/host.ts"
 import { fromPayload, idsOf, toHint, toPayload } from "./hint-flags.ts"
 import { Coalesced } from "./coalesced.ts"
 import { Ear, type NotifyingClient } from "./ear.ts"
+import { HeardMail, mailOf } from "./heard-mail.ts"
 import { Poll } from "./poll.ts"
 import type { PostgresPool } from "./pg.ts"
+import type { Notification, NotificationWithMail } from "./queries-of-one.ts"
 
 /** Whoever follows says so three times within this. */
 const followedMs = 90_000
@@ -27,7 +30,8 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
  * there it would take a lock on the whole database. Many are one. They are hints: one that is lost is made up for by the next sweep.
  *
  *   w  there may be something to claim, or to read: for workers
- *   m  messages were delivered to these, by their ids: for whoever has them in memory, or could claim them
+ *   m  messages were delivered to these, by their ids: for whoever has them in memory, or could claim them. Where it is a single one it may go along, on
+ *      a channel of its own (HeardMail)
  *   e  something has ended: for whoever waits for it. With ids behind it, only these
  *   l  these, by their ids, were let in by flow control: for workers, who need look for nothing else
  *   a  an update was answered, or a run is over
@@ -41,6 +45,10 @@ export class Hints {
   readonly #pool: PostgresPool
   readonly #ears: PostgresPool | undefined
   readonly #channel: string
+  readonly #schema: string
+  /** Messages that came with the notification of them. */
+  readonly heard = new HeardMail()
+  #mailChannel: string | undefined
   readonly #name = Math.random().toString(36).slice(2)
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
@@ -68,6 +76,7 @@ export class Hints {
     this.#pool = pool
     this.#ears = ears
     this.#channel = channelOf(schema)
+    this.#schema = schema
     this.#log = log
   }
 
@@ -97,16 +106,21 @@ export class Hints {
   }
 
   /**
-   * The same as the payload of a notification that is part of the transaction which it is about, and so a round trip earlier. That takes a lock on the
-   * whole database for as long as the transaction takes to commit: undefined where this was asked for a moment ago.
+   * The same as a notification that is part of the transaction which it is about, and so a round trip earlier. That takes a lock on the whole
+   * database for as long as the transaction takes to commit: undefined where this was asked for a moment ago.
    */
-  mailWithin(ids: readonly string[]): string | undefined {
+  mailWithin(messages: readonly NewMessage[]): Notification | NotificationWithMail | undefined {
     const now = performance.now()
     const isBusy = now < this.#withinAt + rarelyMs
     this.#withinAt = now
     if (isBusy) return undefined
     this.#poll.stir()
-    return toPayload(this.#name, new Set(ids.map((id) => `m${id}`)))
+    const flags = new Set(messages.map(({ instance }) => `m${instance}`))
+    const told = { channel: this.#channel, payload: toPayload(this.#name, flags) }
+    const [message] = messages
+    const mail = messages.length === 1 && message ? mailOf(this.#name, message) : undefined
+    if (mail === undefined || this.#mailChannel === undefined) return told
+    return { ...told, mailChannel: this.#mailChannel, payloadWithMail: toPayload(this.#name, flags, "with mail"), mail }
   }
 
   /** Something can be claimed or read by others. */
@@ -142,11 +156,14 @@ export class Hints {
 
   /** Something to look at here, that nobody told of. */
   notice(): void {
+    this.heard.forgetAll()
     for (const flag of "weac") this.#in.add(flag)
   }
 
   /** The first time. Where listening has a way of its own, the store does without it for as long as that is closed. */
-  async open(): Promise<void> {
+  async open(secret: string): Promise<void> {
+    // In another schema the same secret, copied with the tables, is another channel.
+    this.#mailChannel = createHash("sha256").update(`${secret} ${this.#schema}`).digest("base64url")
     try {
       await this.connect()
     } catch (error) {
@@ -160,12 +177,9 @@ export class Hints {
     if (this.#ears === undefined) return this.#poll.start()
     const client = (await this.#ears.connect()) as NotifyingClient
     if (this.#closed) return client.release()
-    const ear = new Ear(client, this.#channel, {
-      onHeard: (payload) => {
-        const { sender, flags } = fromPayload(payload)
-        if (sender === this.#name) return flags.includes("p") ? this.#isHeard() : undefined
-        for (const flag of flags) if (flag !== "p") this.#in.add(flag)
-      },
+    const channels = this.#mailChannel === undefined ? [this.#channel] : [this.#channel, this.#mailChannel]
+    const ear = new Ear(client, channels, {
+      onHeard: (payload, channel) => (channel === this.#channel ? this.#onHeard(payload) : this.#onMail(payload)),
       onLost: (error) => this.#lost(ear, error),
     })
     this.#ear = ear
@@ -191,6 +205,24 @@ export class Hints {
     const ear = this.#ear
     this.#ear = undefined
     await ear?.close()
+  }
+
+  #onHeard(payload: string): void {
+    const { sender, flags, hasMail } = fromPayload(payload)
+    if (sender === this.#name) return flags.includes("p") ? this.#isHeard() : undefined
+    // It was here a moment ago.
+    if (hasMail) return
+    for (const flag of flags) {
+      if (flag === "w") this.heard.forgetAll()
+      else if (flag.startsWith("m")) this.heard.forget(flag.slice(1))
+      if (flag !== "p") this.#in.add(flag)
+    }
+  }
+
+  #onMail(payload: string): void {
+    const told = this.heard.hear(payload)
+    if (told?.sender === this.#name) this.heard.forget(told.instance)
+    else this.#in.add(told ? `m${told.instance}` : "w")
   }
 
   #awaitEcho(): void {

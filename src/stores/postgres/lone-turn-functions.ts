@@ -54,7 +54,10 @@ export function loneTurnFunctions(s: string): readonly string[] {
   ]
 }
 
-/** One that takes messages out of the inbox, with the state that the instance then has. What is unread is dropped, or stays. */
+/**
+ * One that takes messages out of the inbox, with the state that the instance then has. What is unread is dropped, or stays. Who heard a message with the
+ * notification of it has not seen whether it is still there.
+ */
 export function takeLoneFunction(s: string): string {
   const { journal, row, isNext } = parts(s)
   const firstOf = (which: string) => `(SELECT least(m.at, ${s}.now_ms()) FROM ${s}.inbox m WHERE m.instance = found_key${which} ORDER BY m.seq LIMIT 1)`
@@ -68,6 +71,7 @@ export function takeLoneFunction(s: string): string {
       WHERE i.id = of_id AND i.incarnation = of_incarnation AND i.limits IS NULL AND i.uniques IS NULL FOR NO KEY UPDATE;
       IF NOT FOUND THEN RETURN false; END IF;
       IF seen IS NOT NULL AND EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = found_key AND m.seq > seen) THEN RETURN false; END IF;
+      IF (SELECT count(*) FROM ${s}.inbox m WHERE m.instance = found_key AND m.seq = ANY (consumed)) < cardinality(consumed) THEN RETURN false; END IF;
       INSERT INTO ${journal} SELECT ${row("found_key")} WHERE ${isNext("found_key")} ON CONFLICT DO NOTHING;
       IF NOT FOUND THEN RETURN false; END IF;
       IF discards THEN

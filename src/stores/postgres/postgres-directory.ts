@@ -9,7 +9,7 @@ import type { Database } from "./database.ts"
 import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
 import { toInstanceRow } from "./instance-row.ts"
 import type { PostgresTables } from "./postgres-tables.ts"
-import { deliver, deliverOrCreate, readInstance } from "./queries-of-one.ts"
+import { deliver, deliverOrCreate, deliverTold, readInstance } from "./queries-of-one.ts"
 import { standingReader } from "./standings.ts"
 
 export class PostgresDirectory implements Directory {
@@ -28,17 +28,19 @@ export class PostgresDirectory implements Directory {
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     if (messages.length === 0) return []
     const { hints } = this.#tables
-    const ids = messages.map(({ instance }) => instance)
-    const payload = hints.mailWithin(ids)
-    if (payload !== undefined) return deliver(this.#database, this.#database.schema, messages, { channel: hints.channel, payload })
+    const { schema } = this.#database
+    const told = hints.mailWithin(messages)
+    const [message] = messages
+    if (told && "mail" in told && message) return [await deliverTold(this.#database, schema, message, told)]
+    if (told) return deliver(this.#database, schema, messages, told)
     let isNews = true
     try {
-      const deliveries = await deliver(this.#database, this.#database.schema, messages)
+      const deliveries = await deliver(this.#database, schema, messages)
       isNews = deliveries.includes("delivered")
       return deliveries
     } finally {
       // Also where the answer was lost: they may be there.
-      if (isNews) hints.mail(ids)
+      if (isNews) hints.mail(messages.map(({ instance }) => instance))
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Hint, Store, StoreContext, StoreRole } from "../../ports/store.ts"
 import { adoptStream } from "./change-origin.ts"
+import { text } from "./columns.ts"
 import { Database } from "./database.ts"
 import { Hints } from "./hints.ts"
 import { migrate } from "./migrate.ts"
@@ -69,13 +70,17 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
       if (isUnreachable(error)) throw error
       return undefined
     })
-    await hints.open()
+    await hints.open(await mailSecretOf(database))
     const tables = postgresTables(database, hints, clock)
     return new PostgresStore(tables, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()
     throw postgresFailure(error, { server, statement: undefined })
   }
+}
+
+async function mailSecretOf(database: Database): Promise<string> {
+  return text((await database.get("mail-channel", `SELECT secret FROM ${database.schema}.mail_channel`)) ?? {}, "secret")
 }
 
 interface StoreParts {

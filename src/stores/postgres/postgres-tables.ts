@@ -15,5 +15,5 @@ export interface PostgresTables {
 
 export function postgresTables(database: Database, hints: Hints, clock: StoreClock): PostgresTables {
   const flow = new PostgresFlow(database, hints)
-  return { database, hints, clock, flow, committer: new TurnCommitter(database, flow) }
+  return { database, hints, clock, flow, committer: new TurnCommitter(database, flow, hints.heard) }
 }

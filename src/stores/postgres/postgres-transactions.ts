@@ -152,7 +152,11 @@ class PostgresTransaction implements ClientTransaction {
   /** Under the locks of flow control where it gives another state to an instance with limits. */
   async #write(turn: Turn): Promise<Written> {
     const { queries } = this.#connection
-    const { committer, database } = this.#tables
+    const { committer, database, hints } = this.#tables
+    if (hints.heard.isUnsure(turn)) {
+      const confirmed = await hints.heard.confirmed(queries, database.schema, [turn])
+      if (confirmed.length === 0) return "lost"
+    }
     const limited = turn.state === undefined ? [] : await committer.limitedWorkflows(queries, [turn])
     if (limited.length === 0) return (await writeTurns(queries, database.schema, [turn], "plain"))[0] ?? "lost"
     const session = await FlowSession.begin(queries, database.schema, limited)

@@ -1,7 +1,7 @@
 import type { Delivery } from "../../ports/directory.ts"
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../ports/journal-store.ts"
-import { toText } from "../odd-text.ts"
+import { textOrNull, toText } from "../odd-text.ts"
 import { integer, list, text } from "./columns.ts"
 import type { Queries } from "./database.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
@@ -43,9 +43,37 @@ export async function deliver(queries: Queries, schema: string, messages: readon
   return list<Delivery>(row, "deliveries")
 }
 
-interface Notification {
+export interface Notification {
   readonly channel: string
   readonly payload: string
+}
+
+/** Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. */
+export async function deliverTold(queries: Queries, schema: string, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
+  const { instance, incarnation, kind, at, topic, eventId, payload } = message
+  const row = await queries.get(
+    "deliver-told",
+    `SELECT ${schema}.deliver_told($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS delivery`,
+    toText(instance),
+    textOrNull(incarnation),
+    kind,
+    at,
+    textOrNull(topic),
+    textOrNull(eventId),
+    textOrNull(payload),
+    told.channel,
+    told.payload,
+    told.mailChannel,
+    told.payloadWithMail,
+    told.mail,
+  )
+  return text(row ?? {}, "delivery") as Delivery
+}
+
+export interface NotificationWithMail extends Notification {
+  readonly mailChannel: string
+  readonly payloadWithMail: string
+  readonly mail: string
 }
 
 /** In one transaction. */

@@ -9,7 +9,7 @@ import {
   takeFoundFunction,
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
-import { deliverFunctions } from "./deliver-functions.ts"
+import { deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction } from "./deliver-functions.ts"
 import { loneTurnFunctions, takeLoneFunction } from "./lone-turn-functions.ts"
 import { takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions } from "./read-functions.ts"
@@ -26,6 +26,7 @@ import { setReadFunctions } from "./set-read-functions.ts"
  *   inbox     unread messages; `seq` is given under the lock of the instance's row, and so in the order of acknowledgement
  *   lease     one row per worker
  *   origin    a token that the cursors of this store's changes carry
+ *   mail_channel  one secret: only who may read it hears, and sends, messages that go along with the notification of them
  *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
  *   schedule  one row per schedule; its input is long, and rarely written
  *
@@ -215,6 +216,18 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { version: 6, compatible: 1, statements: (s) => [takeLoneFunction(s)] },
+  {
+    version: 7,
+    compatible: 1,
+    statements: (s) => [
+      `CREATE TABLE ${s}.mail_channel (secret text NOT NULL)`,
+      `INSERT INTO ${s}.mail_channel VALUES (gen_random_uuid())`,
+      putMessageFunction(s),
+      deliverOneFunction(s),
+      deliverToldFunction(s),
+      takeLoneFunction(s),
+    ],
+  },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -5,6 +5,7 @@ import { lineOf } from "../turn-line.ts"
 import { text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
 import type { FlowSession } from "./flow-session.ts"
+import type { HeardMail } from "./heard-mail.ts"
 import { writeLone } from "./lone-turn.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
 import { isTaken } from "./postgres-failure.ts"
@@ -19,17 +20,43 @@ const knownMax = 10_000
 export class TurnCommitter {
   readonly #database: Database
   readonly #flow: PostgresFlow
+  readonly #heard: HeardMail
   /** Instances with a turn that could not be written alone: those with limits cannot have any. */
   readonly #unlone = new Set<string>()
   /** Instances that were claimed with limits. */
   readonly #limited = new Set<string>()
 
-  constructor(database: Database, flow: PostgresFlow) {
+  constructor(database: Database, flow: PostgresFlow, heard: HeardMail) {
     this.#database = database
     this.#flow = flow
+    this.#heard = heard
   }
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    const unsure = turns.filter((turn) => this.#heard.isUnsure(turn))
+    if (unsure.length === 0) return this.#commit(turns)
+    try {
+      return await this.#commitUnsure(turns, unsure)
+    } finally {
+      this.#heard.settle(unsure)
+    }
+  }
+
+  /** Some take in messages that were heard and not read: what is not there any more was taken in before. */
+  async #commitUnsure(turns: readonly Turn[], unsure: readonly Turn[]): Promise<readonly TurnOutcome[]> {
+    const { schema } = this.#database
+    const [turn] = turns
+    // It looks by itself.
+    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeLone(this.#database, schema, turn)))) return ["committed"]
+    const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
+    const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
+    const others = turns.filter((one) => !refused.has(lineOf(one)))
+    const outcomes = others.length === 0 ? [] : await this.#commit(others)
+    let next = 0
+    return turns.map((one) => (refused.has(lineOf(one)) ? "lost" : (outcomes[next++] ?? "lost")))
+  }
+
+  async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const rounds = inRounds(turns)
     const written =
       rounds.length === 1

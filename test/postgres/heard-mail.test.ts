@@ -1,0 +1,184 @@
+// Messages that come with the notification of them. Time stands still: whatever arrives was told, and not looked for.
+
+import { setTimeout as delay } from "node:timers/promises"
+import { type Context, workflow } from "perdure"
+import { afterAll, afterEach, expect, it, vi } from "vitest"
+import type { Engine } from "../../src/engine/engine.ts"
+import type { InstanceState, Turn } from "../../src/ports/journal-store.ts"
+import type { Store } from "../../src/ports/store.ts"
+import { Database } from "../../src/stores/postgres/database.ts"
+import { creation, event, found, idle, turn } from "../../src/testing/store-conformance/sample.ts"
+import { TestDatabase } from "../../tools/postgres/test-database.ts"
+import { ClusterBed } from "./cluster-bed.ts"
+
+const database = new TestDatabase()
+const bed = new ClusterBed(database)
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await bed.close()
+})
+afterAll(() => database.drop())
+
+const collector = workflow("collector", async (ctx: Context, count: number) => {
+  const values: unknown[] = []
+  while (values.length < count) values.push(await ctx.waitForEvent("go"))
+  return values
+})
+
+/** The names of statements from now on. */
+function statements(): () => readonly string[] {
+  const sent = vi.spyOn(Database.prototype, "all").mockClear()
+  return () => sent.mock.calls.map(([name]) => name)
+}
+
+/** Longer than after another notification that was part of its transaction. */
+const quiet = () => delay(40)
+
+it("an event from another process is not asked for by whoever runs the instance, and is written with its end", async () => {
+  const { engines, settle } = await bed.open([collector], ["worker", "client"], { sweep: "52w" })
+  const [worker, client] = engines as [Engine, Engine]
+  const handle = await worker.start(collector, { id: "i", input: 1 })
+  await settle()
+  const sent = statements()
+  await client.get("i").sendEvent("go", { text: `it's "here"\u0000\ud800` })
+  expect(await handle.result()).toEqual([{ text: `it's "here"\u0000\ud800` }])
+  expect(sent().slice(0, 2)).toEqual(["deliver-told", "take.write"])
+  expect(sent()).not.toContain("inbox")
+})
+
+it("events in a row, long ones among them, come all and in their order, whichever way they take", async () => {
+  const { engines, settle } = await bed.open([collector], ["worker", "client"], { sweep: "52w" })
+  const [worker, client] = engines as [Engine, Engine]
+  const handle = await worker.start(collector, { id: "i", input: 60 })
+  await settle()
+  const values = Array.from({ length: 60 }, (_, n) => (n % 7 === 3 ? `${n} ${"x".repeat(9_000)}` : `${n}`))
+  for (const [n, value] of values.entries()) {
+    await client.get("i").sendEvent("go", value)
+    if (n % 9 === 0) await quiet()
+  }
+  expect(await handle.result()).toEqual(values)
+})
+
+it("one that finds nobody who runs the instance wakes it", async () => {
+  const { engines, settle, skip } = await bed.open([collector], ["worker", "client"], { sweep: "1h" })
+  const [worker, client] = engines as [Engine, Engine]
+  const handle = await worker.start(collector, { id: "i", input: 1 })
+  await settle()
+  await skip(7_200_000)
+  expect(worker.parts.worker.residency.size).toBe(0)
+  await client.get("i").sendEvent("go", 1)
+  expect(await handle.result()).toEqual([1])
+})
+
+/** Two processes, an instance that is at rest, and a message for it that the second has heard and not read. */
+async function heardMessage() {
+  const { engines, schema } = await bed.open([collector], ["client", "client"], { sweep: "52w" })
+  const [one, other] = engines.map(({ parts }) => parts.store) as [Store, Store]
+  await one.journal.commit([creation("i"), creation("j")])
+  await quiet()
+  const heard = new Promise<void>((resolve) => other.onHint?.((hint) => Array.isArray(hint?.work) && resolve()))
+  expect(await one.directory.deliver([event("i")])).toEqual(["delivered"])
+  await heard
+  const read = async () => {
+    const sent = statements()
+    const messages = await other.journal.readInbox(["i"])
+    return { messages, wasAsked: sent().includes("inbox") }
+  }
+  return { one, other, schema, read }
+}
+
+const taking = (seq: number, position: number, state?: InstanceState): Turn => turn("i", position, { consumed: [seq], ...(state && { state }) })
+
+it.each([
+  ["alone", (taker: Turn) => [taker]],
+  ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
+  ["with one that follows it", (taker: Turn) => [taker, turn("i", taker.position + 1)]],
+])("a message that was taken in meanwhile is not taken in twice: %s", async (_, batchOf) => {
+  for (const state of [idle, undefined]) {
+    const { one, other, read } = await heardMessage()
+    const { seq } = found((await one.journal.readInbox(["i"]))[0])
+    expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
+    const { messages, wasAsked } = await read()
+    expect(wasAsked).toBe(false)
+    expect(messages).toMatchObject([{ seq, instance: "i", kind: "event", topic: "paid", payload: `{"amount":1}` }])
+    const batch = batchOf(taking(seq, 4, state))
+    expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
+    expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
+    expect(await other.journal.readInbox(["i"])).toEqual([])
+    await bed.close()
+    vi.restoreAllMocks()
+  }
+})
+
+it("nor by the transaction of a step", async () => {
+  const { one, other, read } = await heardMessage()
+  const { seq } = found((await one.journal.readInbox(["i"]))[0])
+  expect((await read()).wasAsked).toBe(false)
+  const begin = async () => found(await other.clientTransactions?.begin())
+  const [early, late] = [await begin(), await begin()]
+  expect(await early.commit(taking(seq, 3))).toBe("committed")
+  expect(await late.commit(taking(seq, 4))).toBe("lost")
+  expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
+})
+
+it("one that is still there is taken in, and so it is when the same turn is sent again", async () => {
+  for (const state of [idle, undefined]) {
+    const { one, other, read } = await heardMessage()
+    const { messages, wasAsked } = await read()
+    expect(wasAsked).toBe(false)
+    const taker = taking(found(messages[0]).seq, 3, state)
+    expect(await other.journal.commit([taker])).toEqual(["committed"])
+    expect(await one.journal.readInbox(["i"])).toEqual([])
+    expect(await other.journal.commit([taker])).toEqual(["committed"])
+    expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
+    await bed.close()
+    vi.restoreAllMocks()
+  }
+})
+
+it("one whose turn was written, and the answer lost, counts as taken in", async () => {
+  for (const state of [idle, undefined]) {
+    const { one, other, read } = await heardMessage()
+    const { seq } = found((await read()).messages[0])
+    let losses = 0
+    vi.spyOn(Database.prototype, "get").mockImplementation(async function (this: Database, name, ...rest) {
+      const [row] = await this.all(name, ...rest)
+      if (name.endsWith("write") && row?.["done"] !== false && losses++ === 0) throw Object.assign(new Error("the answer is lost"), { code: "ECONNRESET" })
+      return row
+    })
+    expect(await other.journal.commit([taking(seq, 3, state)])).toEqual(["committed"])
+    expect(losses).toBe(2)
+    expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
+    await bed.close()
+    vi.restoreAllMocks()
+  }
+})
+
+it("whoever hears of another message reads both", async () => {
+  const { one, other, read } = await heardMessage()
+  await quiet()
+  const heard = new Promise<void>((resolve) => other.onHint?.(() => resolve()))
+  await one.directory.deliver([event("i", { payload: "2" })])
+  await heard
+  const { messages, wasAsked } = await read()
+  expect(wasAsked).toBe(true)
+  expect(messages.map(({ payload }) => payload)).toEqual([`{"amount":1}`, "2"])
+})
+
+it("who may not read the tables hears that there is a message, and not what it says", async () => {
+  const { one, schema } = await heardMessage()
+  const told: string[] = []
+  const stranger = await database.pool.connect()
+  try {
+    stranger.on("notification", ({ payload = "" }) => told.push(payload))
+    await stranger.query(`LISTEN "perdure ${schema}"`)
+    await quiet()
+    await one.directory.deliver([event("j", { payload: `"secret"` })])
+    while (told.length === 0) await delay(5)
+    expect(told.join()).toContain(`"j"`)
+    expect(told.join()).not.toContain("secret")
+  } finally {
+    await stranger.query("UNLISTEN *")
+    stranger.release(true)
+  }
+})

@@ -96,7 +96,7 @@ const noting = (asked: string[]) => (provider: StoreProvider) => ({
   },
 })
 
-it("an event from another process takes one question there, and two of whoever has the instance in memory", async () => {
+it("an event from another process takes one question there, and the commit of whoever has the instance in memory", async () => {
   const asked: [string[], string[]] = [[], []]
   const { engines, settle } = await bed.open([patient], ["worker", "client"], { sweep: "52w", wrap: (store, index) => noting(asked[index]!)(store) })
   const [worker, client] = engines as [(typeof engines)[0], (typeof engines)[0]]
@@ -106,7 +106,7 @@ it("an event from another process takes one question there, and two of whoever h
   await client.get("i").sendEvent("go", "gone")
   expect(await result).toBe("gone")
   await settle()
-  expect(asked).toEqual([["readInbox", "commit"], ["deliver"]])
+  expect(asked).toEqual([["heardMail", "commit"], ["deliver"]])
 })
 
 it("connections that listen are made again when they are lost, and what was told meanwhile is found", async () => {

@@ -102,10 +102,12 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
-    const heard = this.#tables.hints.heard.take(ids)
-    if (heard !== undefined) return heard
     const rows = await this.#database.all("inbox", `SELECT * FROM ${this.#database.schema}.read_inbox($1)`, ids.map(toText))
     return rows.map(toMessage)
+  }
+
+  heardMail(ids: readonly string[]): readonly Message[] | undefined {
+    return this.#tables.hints.heard.take(ids)
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {

@@ -119,6 +119,7 @@ class PostgresTransaction implements ClientTransaction {
 
   #tell(turn: Turn): void {
     const { hints, flow } = this.#tables
+    hints.heard.settle([turn])
     hints.turns([turn])
     flow.tell(this.#letIn)
   }

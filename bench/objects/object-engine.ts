@@ -10,6 +10,8 @@ export interface ObjectEngine {
   awaiting?(): Promise<() => Promise<void>>
   /** Resolves when a sleep has ended; what it gives says how many milliseconds late. */
   sleep(ms: number): Promise<() => Promise<number>>
+  /** It is measured whether a step of a long sequence costs more. */
+  readonly grows?: true
   /** The same writes without waiting for the disk after each. Only of the floor. */
   runCoalesced?(steps: number): Promise<void>
 }

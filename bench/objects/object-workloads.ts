@@ -42,10 +42,11 @@ export const workloads: Readonly<Record<string, Measure>> = {
     await engine.prepare?.()
     return { meanMs: (await timed(() => repeated(100, () => engine.run(1)))) / 100 }
   },
-  /** One of 1,000 steps. */
+  /** One of 1,000 steps, and one of 10,000. */
   async W3(engine) {
     await engine.prepare?.()
     const stepMs = (await timed(() => engine.run(1_000))) / 1_000
+    if (engine.grows) return { stepMs, longStepMs: (await timed(() => engine.run(10_000))) / 10_000 }
     if (engine.runCoalesced === undefined) return { stepMs }
     return { stepMs, coalescedMs: (await timed(async () => engine.runCoalesced?.(1_000))) / 1_000 }
   },

@@ -37,8 +37,9 @@ export function loadObjectPeers(): ObjectPeersRun | undefined {
 
 /** A row for each engine: what it took, and how many times better Perdure is, by the ratios within the rounds. */
 export function objectPeersTable(run: ObjectPeersRun): { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] } {
-  // Lines that differ only in their floor are one here.
-  const figures = objectWorkloads.flatMap(({ id, figures: of }) => of.filter(({ floorKey }) => floorKey === undefined).map((figure) => ({ id, figure })))
+  // Lines that differ only in their floor are one here, and those without one are about Perdure alone.
+  const isShared = ({ floorKey, ownKey }: ObjectFigure) => floorKey === undefined && ownKey === undefined
+  const figures = objectWorkloads.flatMap(({ id, figures: of }) => of.filter(isShared).map((figure) => ({ id, figure })))
   const ours = run.engines.find(({ id }) => id === "perdure")
   return {
     head: ["engine", ...figures.map(({ id, figure }) => `${id} ${figure.label.split(";")[0]}`)],

@@ -3,6 +3,7 @@ import { fan, listener, sequence, sleeper } from "../bench-workflows.ts"
 import { type ObjectEngine, wait, type WorkerEnv } from "./object-engine.ts"
 
 export class PerdureEngine implements ObjectEngine {
+  readonly grows = true
   readonly #client: ReturnType<typeof workflowClient>
 
   constructor({ WORKFLOW_RUNNER }: WorkerEnv) {

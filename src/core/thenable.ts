@@ -5,8 +5,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 /** What a function gives, or throws, as a promise. */
 export function called(run: () => unknown): Promise<unknown> {
   try {
-    const given = run()
-    return given instanceof Promise ? given : Promise.resolve(given)
+    return Promise.resolve(run())
   } catch (error) {
     return Promise.reject(error)
   }

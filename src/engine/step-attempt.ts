@@ -108,9 +108,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
         })
         this.#clock.start(this.open.firstAt)
       }
-      const result = runtime.host.runIn(this, call)
-      const promise = result instanceof Promise ? (result as Promise<unknown>) : Promise.resolve(result)
-      promise.then(
+      Promise.resolve(runtime.host.runIn(this, call)).then(
         (value) => this.#end(true, value),
         (error: unknown) => this.#end(false, error),
       )

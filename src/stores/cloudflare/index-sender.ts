@@ -9,6 +9,8 @@ import type { ShardLayout } from "./shard-layout.ts"
 const retryMs = 200
 /** An instance that runs is told of after so long: one that ends before is told of once. */
 const gatherMs = 100
+/** And any other after so long: who waits for what it did is answered first. */
+const answerMs = 3
 
 /** What the index is told of these rows of an instance's journal, after a position. */
 export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after: number) => readonly IndexChange[]
@@ -29,7 +31,8 @@ export class IndexSender {
   readonly #onEnded: (id: string) => Promise<void>
   readonly #later: (run: () => void, ms: number) => void
   readonly #changesOf: IndexNewsOf
-  #isGathering = false
+  /** How long what is gathered waits; none is. */
+  #gatherMs = Infinity
 
   constructor(
     tables: ObjectTables,
@@ -60,9 +63,9 @@ export class IndexSender {
     if (!this.#errand.mayBegin(isRetry)) return
     const { wanted, removed } = this.#tables.indexNews()
     if (wanted === undefined && removed === undefined) return this.#errand.restUntil(undefined)
-    // Who goes on may soon be elsewhere; who ends or waits is told of at once. An alarm has waited already.
+    // Who goes on may soon be elsewhere; who ends or waits is told of soon. An alarm has waited already.
     const isUnderWay = removed === undefined && this.#tables.standing()?.status === "running"
-    if (isUnderWay && !isRetry) return this.#gather(onDone)
+    if (!isRetry) return this.#gather(onDone, isUnderWay ? gatherMs : answerMs)
     this.#errand.begin(
       async () => {
         for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
@@ -73,14 +76,14 @@ export class IndexSender {
     )
   }
 
-  #gather(onDone: () => void): void {
+  #gather(onDone: () => void, ms: number): void {
     this.#errand.standBy()
-    if (this.#isGathering) return
-    this.#isGathering = true
+    if (this.#gatherMs <= ms) return
+    this.#gatherMs = ms
     this.#later(() => {
-      this.#isGathering = false
+      this.#gatherMs = Infinity
       this.send(onDone, true)
-    }, gatherMs)
+    }, ms)
   }
 
   async #unindex(): Promise<boolean> {

@@ -67,7 +67,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     Date.now,
     log,
     async () => {},
-    () => {},
+    (run) => queueMicrotask(run),
     () => [],
   )
   sender.send(() => {})

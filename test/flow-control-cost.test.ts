@@ -18,10 +18,12 @@ function counted(inner: StoreProvider, calls: Map<string, number>): StoreProvide
       const store = await inner.open(context)
       const journal = new Proxy(store.journal, {
         get: (target, name) => {
-          const method = Reflect.get(target, name) as (...args: unknown[]) => unknown
+          const method: unknown = Reflect.get(target, name)
+          // Some are optional.
+          if (typeof method !== "function") return method
           return (...args: unknown[]) => {
             calls.set(String(name), (calls.get(String(name)) ?? 0) + 1)
-            return Reflect.apply(method, target, args)
+            return Reflect.apply(method, target, args) as unknown
           }
         },
       })

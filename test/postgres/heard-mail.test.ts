@@ -42,7 +42,7 @@ it("an event from another process is not asked for by whoever runs the instance,
   const sent = statements()
   await client.get("i").sendEvent("go", { text: `it's "here"\u0000\ud800` })
   expect(await handle.result()).toEqual([{ text: `it's "here"\u0000\ud800` }])
-  expect(sent().slice(0, 2)).toEqual(["deliver-told", "take.write"])
+  expect(sent().slice(0, 2)).toEqual(["mail.deliver", "take.write"])
   expect(sent()).not.toContain("inbox")
 })
 

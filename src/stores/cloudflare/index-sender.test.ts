@@ -51,13 +51,13 @@ function scene() {
     told,
     sender,
     delays: () => timers.map(({ ms }) => ms),
-    comesTo(next: Status) {
+    comesTo: (next: Status) => {
       status = next
       wanted++
       sender.send(() => {})
     },
     /** The earliest of the timers goes off. */
-    async pass() {
+    pass: async () => {
       const next = timers.toSorted((a, b) => a.ms - b.ms)[0]
       if (next === undefined) throw new Error("nothing is waited for")
       timers.splice(timers.indexOf(next), 1)

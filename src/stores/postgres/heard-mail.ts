@@ -68,7 +68,7 @@ export class HeardMail {
    */
   async confirmed(queries: Queries, schema: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
     const rows = await queries.all(
-      "confirm-mail",
+      "confirm.inbox",
       `SELECT t.n FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
       WHERE ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) OR cardinality(t.consumed::bigint[]) = (
         SELECT count(*) FROM ${schema}.instance i JOIN ${schema}.inbox m ON m.instance = i.key

@@ -80,7 +80,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
 }
 
 async function mailSecretOf(database: Database): Promise<string> {
-  return text((await database.get("mail-channel", `SELECT secret FROM ${database.schema}.mail_channel`)) ?? {}, "secret")
+  return text((await database.get("channel.meta", `SELECT secret FROM ${database.schema}.mail_channel`)) ?? {}, "secret")
 }
 
 interface StoreParts {

@@ -52,7 +52,7 @@ export interface Notification {
 export async function deliverTold(queries: Queries, schema: string, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
   const row = await queries.get(
-    "deliver-told",
+    "mail.deliver",
     `SELECT ${schema}.deliver_told($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS delivery`,
     toText(instance),
     textOrNull(incarnation),

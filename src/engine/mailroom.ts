@@ -101,7 +101,7 @@ export class Mailroom implements Mail {
     try {
       // One that has just been dropped may be among them beside its successor; each message is wanted once.
       const ids = [...new Set(runners.map(({ id }) => id))]
-      messages = this.#journal.heardMail?.(ids) ?? (await this.#journal.readInbox(ids))
+      messages = (await this.#journal.heardMail?.(ids)) ?? (await this.#journal.readInbox(ids))
     } catch (error) {
       // One that cannot be read must not keep the others from theirs.
       if (runners.length > 1) for (const runner of runners) await this.#read([runner])

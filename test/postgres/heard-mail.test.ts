@@ -79,7 +79,7 @@ async function heardMessage() {
   const told = new Promise<void>((resolve) => other.onHint?.((hint) => Array.isArray(hint?.work) && resolve()))
   expect(await one.directory.deliver([event("i")])).toEqual(["delivered"])
   await told
-  return { one, other, schema, heard: () => other.journal.heardMail?.(["i"]) }
+  return { one, other, schema, heard: async () => other.journal.heardMail?.(["i"]) }
 }
 
 const taking = (seq: number, position: number, state?: InstanceState): Turn => turn("i", position, { consumed: [seq], ...(state && { state }) })
@@ -94,11 +94,11 @@ it.each([
     const { seq } = found((await one.journal.readInbox(["i"]))[0])
     expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
     expect(await other.journal.readInbox(["i"])).toEqual([])
-    expect(heard()).toMatchObject([{ seq, instance: "i", kind: "event", topic: "paid", payload: `{"amount":1}` }])
+    expect(await heard()).toMatchObject([{ seq, instance: "i", kind: "event", topic: "paid", payload: `{"amount":1}` }])
     const batch = batchOf(taking(seq, 4, state))
     expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
     expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
-    expect(heard()).toBeUndefined()
+    expect(await heard()).toBeUndefined()
     await bed.close()
     vi.restoreAllMocks()
   }
@@ -106,7 +106,7 @@ it.each([
 
 it("nor by the transaction of a step", async () => {
   const { one, other, heard } = await heardMessage()
-  const { seq } = found(heard()?.[0])
+  const { seq } = found((await heard())?.[0])
   expect(await one.journal.commit([taking(seq, 3)])).toEqual(["committed"])
   const late = found(await other.clientTransactions?.begin())
   expect(await late.commit(taking(seq, 4))).toBe("lost")
@@ -116,7 +116,7 @@ it("nor by the transaction of a step", async () => {
 it("one that is still there is taken in, and so it is when the same turn is sent again", async () => {
   for (const state of [idle, undefined]) {
     const { one, other, heard } = await heardMessage()
-    const taker = taking(found(heard()?.[0]).seq, 3, state)
+    const taker = taking(found((await heard())?.[0]).seq, 3, state)
     expect(await other.journal.commit([taker])).toEqual(["committed"])
     expect(await one.journal.readInbox(["i"])).toEqual([])
     expect(await other.journal.commit([taker])).toEqual(["committed"])
@@ -129,7 +129,7 @@ it("one that is still there is taken in, and so it is when the same turn is sent
 it("one whose turn was written, and the answer lost, counts as taken in", async () => {
   for (const state of [idle, undefined]) {
     const { one, other, heard } = await heardMessage()
-    const { seq } = found(heard()?.[0])
+    const { seq } = found((await heard())?.[0])
     let losses = 0
     vi.spyOn(Database.prototype, "get").mockImplementation(async function (this: Database, name, ...rest) {
       const [row] = await this.all(name, ...rest)
@@ -150,7 +150,7 @@ it("whoever hears of another message reads both", async () => {
   const told = new Promise<void>((resolve) => other.onHint?.(() => resolve()))
   await one.directory.deliver([event("i", { payload: "2" })])
   await told
-  expect(heard()).toBeUndefined()
+  expect(await heard()).toBeUndefined()
   expect((await other.journal.readInbox(["i"])).map(({ payload }) => payload)).toEqual([`{"amount":1}`, "2"])
 })
 

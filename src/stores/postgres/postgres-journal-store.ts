@@ -106,7 +106,7 @@ export class PostgresJournalStore implements JournalStore {
     return rows.map(toMessage)
   }
 
-  heardMail(ids: readonly string[]): readonly Message[] | undefined {
+  async heardMail(ids: readonly string[]): Promise<readonly Message[] | undefined> {
     return this.#tables.hints.heard.take(ids)
   }
 

@@ -21,3 +21,46 @@ it("two runners of one instance, of which one is being dropped, get each message
   await mailroom.whenIdle()
   expect(received).toEqual([[message], [message]])
 })
+
+/** A store that has heard the first of two messages, and whose inboxes cannot be read so often at first. */
+function heardScene(failures = 0) {
+  const message = (instance: string, seq: number) => ({ instance, kind: "event", topic: "go", at: 0, seq }) as const
+  const received: number[][] = []
+  let failed = 0
+  const journal = {
+    heardMail: async (ids: readonly string[]) => ids.map((id) => message(id, 1)),
+    readInbox: async (ids: readonly string[]) => {
+      if (failed++ < failures) throw new Error("not now")
+      return ids.flatMap((id) => [message(id, 1), message(id, 2)])
+    },
+  }
+  const runner = (id: string) =>
+    ({ id, inboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages.map(({ seq }) => seq)) }) as unknown as InstanceRunner
+  const host = new SimulatedHost()
+  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
+    throw error
+  })
+  return { mailroom, received, one: runner("i"), other: runner("j") }
+}
+
+it("what the store has heard is enough where it told of it, and nobody has another reason to read", async () => {
+  const { mailroom, received, one } = heardScene()
+  mailroom.read(one, true)
+  await mailroom.whenIdle()
+  expect(received).toEqual([[1]])
+  mailroom.read(one, true)
+  mailroom.read(one)
+  await mailroom.whenIdle()
+  expect(received).toEqual([[1], [1, 2]])
+})
+
+it("a reason to read is not forgotten where the inboxes of several cannot be read at once", async () => {
+  const { mailroom, received, one, other } = heardScene(1)
+  mailroom.read(one)
+  mailroom.read(other, true)
+  await mailroom.whenIdle()
+  expect(received).toEqual([
+    [1, 2],
+    [1, 2],
+  ])
+})

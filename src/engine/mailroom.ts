@@ -15,8 +15,8 @@ export interface Mail {
   /** None is on its way. */
   readonly idle: boolean
   deliver(message: NewMessage): Promise<Delivery>
-  /** Reads the runner's inbox and hands it what is there. */
-  read(runner: InstanceRunner): void
+  /** Reads the runner's inbox and hands it what is there. `isTold`: the store told of it, and may have heard the message with it. */
+  read(runner: InstanceRunner, isTold?: boolean): void
 }
 
 /**
@@ -32,6 +32,8 @@ export class Mailroom implements Mail {
   #outgoing: Outgoing[] = []
   #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
+  /** Of these, those with something that the store did not tell of: what it has heard is not all that there is. */
+  readonly #untold = new Set<InstanceRunner>()
   #reading: Promise<void> | undefined
   /** How often in a row an inbox could not be read. */
   readonly #failures = new WeakMap<InstanceRunner, number>()
@@ -61,9 +63,10 @@ export class Mailroom implements Mail {
     })
   }
 
-  read(runner: InstanceRunner): void {
+  read(runner: InstanceRunner, isTold = false): void {
     runner.inboxDirty = true
     this.#readers.add(runner)
+    if (!isTold) this.#untold.add(runner)
     this.#reading ??= Promise.resolve().then(() => this.#readAll())
   }
 
@@ -98,14 +101,21 @@ export class Mailroom implements Mail {
 
   async #read(runners: readonly InstanceRunner[]): Promise<void> {
     let messages: readonly Message[]
+    // Of all of them.
+    const areTold = runners.filter((runner) => this.#untold.delete(runner)).length === 0
     try {
       // One that has just been dropped may be among them beside its successor; each message is wanted once.
       const ids = [...new Set(runners.map(({ id }) => id))]
-      messages = (await this.#journal.heardMail?.(ids)) ?? (await this.#journal.readInbox(ids))
+      const heard = areTold ? await this.#journal.heardMail?.(ids) : undefined
+      messages = heard ?? (await this.#journal.readInbox(ids))
     } catch (error) {
       // One that cannot be read must not keep the others from theirs.
-      if (runners.length > 1) for (const runner of runners) await this.#read([runner])
-      else for (const runner of runners) this.#readLater(runner, error)
+      if (runners.length > 1) {
+        for (const runner of runners) {
+          this.#untold.add(runner)
+          await this.#read([runner])
+        }
+      } else for (const runner of runners) this.#readLater(runner, error)
       return
     }
     const byInstance = new Map<string, Message[]>()

@@ -52,7 +52,7 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
   },
   {
     id: "W4",
-    title: "one instance of 100 parallel steps, 5 times",
+    title: "one instance of 100 parallel steps, 50 times",
     figures: [{ key: "ms", label: "start to result, mean", unit: "ms", better: "less", goal: ratio("at most", 2) }],
   },
   {

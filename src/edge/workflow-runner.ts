@@ -69,7 +69,7 @@ export function composeWorkflowRunner({
         storage,
         tables: site.tables,
         network,
-        index: new IndexSender(site.tables, setting.layout, shardOf, now, log, onEnded, later, changes?.told ?? untold),
+        index: new IndexSender({ tables: site.tables, layout: setting.layout, shardOf, now, log, onEnded, later, changesOf: changes?.told ?? untold }),
         outbox: outbox?.sender(site),
         slots: slots?.slots,
         layout: shards,

@@ -21,7 +21,7 @@ class Desk {
 
   send(isRetry = false): void {
     if (!this.errand.mayBegin(isRetry)) return
-    if (this.jobs.length === 0) return this.errand.restUntil(undefined)
+    if (this.jobs.length === 0) return this.errand.restUntil()
     this.errand.begin(
       () => this.#run(),
       () => this.send(),
@@ -130,6 +130,6 @@ it("who waits for its end need not know whether it failed", async () => {
   desk.jobs = ["a"]
   desk.failing = 1
   desk.send()
-  await desk.errand.settled()
+  await desk.errand.last
   expect(desk.logged).toEqual(["nobody answers; trying again"])
 })

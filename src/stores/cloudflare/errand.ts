@@ -20,11 +20,13 @@ export interface ErrandSpec {
 export class Errand {
   readonly #spec: ErrandSpec
   #isUnderWay = false
-  #isCalledFor = false
+  /** Somebody came since it began, or since whoever does it has put this back. */
+  isCalledFor = false
   #failures = 0
   /** When the object has to be awake for it; undefined: all is done. */
   nextTryAt: number | undefined
-  #last: Promise<void> = Promise.resolve()
+  /** Resolves when what is under way has ended, or has to be tried again. */
+  last: Promise<void> = Promise.resolve()
 
   constructor(spec: ErrandSpec) {
     this.#spec = spec
@@ -33,21 +35,14 @@ export class Errand {
   /** False: not now. Either it is under way, and looks once more when it has ended, or it has failed, and its time has not come. */
   mayBegin(isRetry = false): boolean {
     if (!this.#isUnderWay) return isRetry || this.#failures === 0
-    this.#isCalledFor = true
+    this.isCalledFor = true
     // The alarm that stood by has gone off.
     if (isRetry) this.nextTryAt = this.#net
     return false
   }
 
-  /** Whether somebody came since it began, or since the last look. */
-  takeCall(): boolean {
-    const isCalledFor = this.#isCalledFor
-    this.#isCalledFor = false
-    return isCalledFor
-  }
-
   /** Nothing is to be done, at least until then. */
-  restUntil(at: number | undefined): void {
+  restUntil(at?: number): void {
     this.#failures = 0
     this.nextTryAt = at
   }
@@ -63,23 +58,18 @@ export class Errand {
    */
   begin(run: () => Promise<number | undefined>, again: () => void, onDone: () => void): void {
     this.#isUnderWay = true
-    this.#isCalledFor = false
+    this.isCalledFor = false
     this.nextTryAt = this.#net
-    this.#last = this.#try(run)
+    this.last = this.#try(run)
       .then(() => {
         this.#isUnderWay = false
-        if (this.#isCalledFor && this.#failures === 0) again()
+        if (this.isCalledFor && this.#failures === 0) again()
         onDone()
       })
       .catch((error: unknown) => {
         this.standBy()
         this.#spec.log.error("a follow-up failed", { error })
       })
-  }
-
-  /** Resolves when what is under way has ended, or has to be tried again. */
-  settled(): Promise<void> {
-    return this.#last
   }
 
   get #net(): number {

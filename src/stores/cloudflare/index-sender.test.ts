@@ -37,16 +37,16 @@ function scene() {
     indexed: (revision) => (known = revision),
   }
   const indexWrite = async (entries: readonly IndexUpdate[]) => void told.push(...entries.map((entry) => entry.row.status))
-  const sender = new IndexSender(
-    tables as ObjectTables,
+  const sender = new IndexSender({
+    tables: tables as ObjectTables,
     layout,
-    () => ({ indexWrite, indexRemove: async () => {} }),
-    () => 1_000,
+    shardOf: () => ({ indexWrite, indexRemove: async () => {} }),
+    now: () => 1_000,
     log,
-    async () => {},
-    (run, ms) => timers.push({ run, ms }),
-    () => [],
-  )
+    onEnded: async () => {},
+    later: (run, ms) => timers.push({ run, ms }),
+    changesOf: () => [],
+  })
   return {
     told,
     sender,

@@ -17,40 +17,32 @@ export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after:
 
 export type ShardWriter = (name: string) => Pick<IndexShard, "indexWrite" | "indexRemove">
 
+export interface IndexSenderSpec {
+  readonly tables: ObjectTables
+  readonly layout: ShardLayout
+  readonly shardOf: ShardWriter
+  readonly now: () => number
+  readonly log: Logger
+  /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
+  readonly onEnded: (id: string) => Promise<void>
+  readonly later: (run: () => void, ms: number) => void
+  readonly changesOf: IndexNewsOf
+}
+
 /**
  * Tells the index what became of the object's instance: how it is now, and what happened to it since the index last heard. What is not
  * acknowledged is told again, at the latest by the alarm. What comes while a call is under way, or soon after an instance began to run,
  * is told together: the index hears of the last state, and of each change.
  */
 export class IndexSender {
-  readonly #tables: ObjectTables
-  readonly #layout: ShardLayout
-  readonly #shard: ShardWriter
+  readonly #spec: IndexSenderSpec
   readonly #errand: Errand
-  /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
-  readonly #onEnded: (id: string) => Promise<void>
-  readonly #later: (run: () => void, ms: number) => void
-  readonly #changesOf: IndexNewsOf
   /** How long what is gathered waits; none is. */
   #gatherMs = Infinity
 
-  constructor(
-    tables: ObjectTables,
-    layout: ShardLayout,
-    shard: ShardWriter,
-    now: () => number,
-    log: Logger,
-    onEnded: (id: string) => Promise<void>,
-    later: (run: () => void, ms: number) => void,
-    changesOf: IndexNewsOf,
-  ) {
-    this.#changesOf = changesOf
-    this.#onEnded = onEnded
-    this.#later = later
-    this.#tables = tables
-    this.#layout = layout
-    this.#shard = shard
-    this.#errand = new Errand({ now, log, retryMs, failure: "the index was not told" })
+  constructor(spec: IndexSenderSpec) {
+    this.#spec = spec
+    this.#errand = new Errand({ ...spec, retryMs, failure: "the index was not told" })
   }
 
   /** When the object has to be awake for it; undefined: the index has heard of all. */
@@ -61,10 +53,10 @@ export class IndexSender {
   /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
     if (!this.#errand.mayBegin(isRetry)) return
-    const { wanted, removed } = this.#tables.indexNews()
-    if (wanted === undefined && removed === undefined) return this.#errand.restUntil(undefined)
+    const { wanted, removed } = this.#spec.tables.indexNews()
+    if (wanted === undefined && removed === undefined) return this.#errand.restUntil()
     // Who goes on may soon be elsewhere; who ends or waits is told of soon. An alarm has waited already.
-    const isUnderWay = removed === undefined && this.#tables.standing()?.status === "running"
+    const isUnderWay = removed === undefined && this.#spec.tables.standing()?.status === "running"
     if (!isRetry) return this.#gather(onDone, isUnderWay ? gatherMs : answerMs)
     this.#errand.begin(
       async () => {
@@ -80,36 +72,37 @@ export class IndexSender {
     this.#errand.standBy()
     if (this.#gatherMs <= ms) return
     this.#gatherMs = ms
-    this.#later(() => {
+    this.#spec.later(() => {
       this.#gatherMs = Infinity
       this.send(onDone, true)
     }, ms)
   }
 
   async #unindex(): Promise<boolean> {
-    const { removed, shard } = this.#tables.indexNews()
+    const { removed, shard } = this.#spec.tables.indexNews()
     if (removed === undefined) return false
-    await this.#shard(shard ?? this.#layout.shardOf(removed.id)).indexRemove([removed])
-    this.#tables.unindexed(removed.incarnation)
+    await this.#spec.shardOf(shard ?? this.#spec.layout.shardOf(removed.id)).indexRemove([removed])
+    this.#spec.tables.unindexed(removed.incarnation)
     return true
   }
 
   async #index(): Promise<boolean> {
-    const { wanted, known, shard } = this.#tables.indexNews()
-    const copy = wanted === undefined ? undefined : this.#tables.indexCopy(known + 1)
+    const { wanted, known, shard } = this.#spec.tables.indexNews()
+    const copy = wanted === undefined ? undefined : this.#spec.tables.indexCopy(known + 1)
     if (copy === undefined) return false
     const { row, rows, revision } = copy
     const { id, incarnation } = row
-    const target = this.#layout.shardOf(id)
+    const target = this.#spec.layout.shardOf(id)
     const from = shard ?? target
-    await this.#shard(from).indexWrite([{ row, revision, changes: this.#changesOf(id, rows, known) }])
+    await this.#spec.shardOf(from).indexWrite([{ row, revision, changes: this.#spec.changesOf(id, rows, known) }])
     // The number of shards has changed: from now on it is in another one. What happened to it so far stays where it was told.
     if (from !== target) {
-      await this.#shard(target).indexWrite([{ row, revision, changes: [] }])
-      await this.#shard(from).indexRemove([{ id, incarnation, movedAt: revision }])
+      await this.#spec.shardOf(target).indexWrite([{ row, revision, changes: [] }])
+      await this.#spec.shardOf(from).indexRemove([{ id, incarnation, movedAt: revision }])
     }
-    if (isTerminal(row.status)) await this.#onEnded(id)
-    if (this.#tables.isThere() && this.#tables.standing()?.incarnation === incarnation) this.#tables.indexed(revision, target)
+    if (isTerminal(row.status)) await this.#spec.onEnded(id)
+    // It may be gone by now.
+    if (this.#spec.tables.standing()?.incarnation === incarnation) this.#spec.tables.indexed(revision, target)
     return true
   }
 }

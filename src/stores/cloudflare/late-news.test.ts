@@ -60,16 +60,16 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     },
   }
   const shard = () => ({ indexWrite: async () => {}, indexRemove: async () => {} })
-  const sender = new IndexSender(
-    tables as ObjectTables,
+  const sender = new IndexSender({
+    tables: tables as ObjectTables,
     layout,
-    shard,
-    Date.now,
+    shardOf: shard,
+    now: Date.now,
     log,
-    async () => {},
-    (run) => queueMicrotask(run),
-    () => [],
-  )
+    onEnded: async () => {},
+    later: (run) => queueMicrotask(run),
+    changesOf: () => [],
+  })
   sender.send(() => {})
   await macrotask()
   expect([known, sender.nextTryAt]).toEqual([2, undefined])

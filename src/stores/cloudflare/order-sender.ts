@@ -32,7 +32,7 @@ export class OrderSender {
 
   send(onDone: () => void, isRetry = false): void {
     if (!this.#tables.isThere() || !this.#errand.mayBegin(isRetry)) return
-    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#errand.restUntil(undefined)
+    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#errand.restUntil()
     this.#errand.begin(
       () => this.#sendAll(),
       () => this.send(onDone),
@@ -42,7 +42,7 @@ export class OrderSender {
 
   /** Resolves when what is ordered is carried out, or has to be tried again. */
   settled(): Promise<void> {
-    return this.#errand.settled()
+    return this.#errand.last
   }
 
   async #sendAll(): Promise<undefined> {

@@ -45,7 +45,7 @@ export class PermitSender {
     const isWaiting = asks.length > 0 && !isRetry && this.nextTryAt !== undefined
     if (gives.length === 0 && (asks.length === 0 || isWaiting)) {
       if (this.#reserving > 0) this.#errand.restUntil(this.#now() + netMs)
-      else if (asks.length === 0) this.#errand.restUntil(undefined)
+      else if (asks.length === 0) this.#errand.restUntil()
       return
     }
     this.#errand.begin(
@@ -101,14 +101,14 @@ export class PermitSender {
 
   async #sendAll(): Promise<number | undefined> {
     for (;;) {
-      this.#errand.takeCall()
+      this.#errand.isCalledFor = false
       await this.#giveBack()
       const answers = []
       for (const ask of this.#permits.work().asks) answers.push(await this.#ask(ask))
       const isWaiting = answers.some(({ state }) => state === "waiting")
       // Who got one slot may wait for the next; who gave one back may want another.
       const more = this.#permits.work()
-      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#errand.takeCall()))) return this.#restAt(isWaiting)
+      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#errand.isCalledFor))) return this.#restAt(isWaiting)
     }
   }
 

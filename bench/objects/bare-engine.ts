@@ -1,5 +1,6 @@
 import type { DurableObjectNamespace } from "cloudflare:workers"
 import { workflowClient } from "perdure/cloudflare"
+import type { IndexUpdate } from "../../src/ports/index-shard.ts"
 import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { fan, listener, sequence } from "../bench-workflows.ts"
 import type { BareObject } from "./bare-object.ts"
@@ -46,6 +47,12 @@ export class BareEngine implements ObjectEngine {
     await this.#object().create(this.#rows(sequence.name, steps), false)
   }
 
+  async runWatched(): Promise<void> {
+    const object = this.#object()
+    await object.createWatched(this.#rows(sequence.name, 1), newsOf(crypto.randomUUID()))
+    await object.result()
+  }
+
   async awaiting(): Promise<() => Promise<void>> {
     const object = this.#object()
     await object.create([], true)
@@ -70,6 +77,32 @@ export class BareEngine implements ObjectEngine {
   async #rowsOf(id: string): Promise<Rows> {
     const object = stubOf(this.#env.WORKFLOW_RUNNER, id) as { peerReadJournal(id: string, from: number): Promise<Rows> }
     return object.peerReadJournal(id, 1)
+  }
+}
+
+/** What the index hears of an instance that began and ended. */
+function newsOf(id: string): IndexUpdate {
+  const now = Date.now()
+  const row: IndexUpdate["row"] = {
+    id,
+    incarnation: id,
+    workflow: sequence.name,
+    version: "1",
+    createdAt: now,
+    updatedAt: now,
+    tags: [],
+    status: "completed",
+    run: 1,
+    runPosition: 1,
+  }
+  const change = { run: 1, at: now }
+  return {
+    row,
+    revision: 4,
+    changes: [
+      { ...change, position: 1, type: "workflow.started", data: {} },
+      { ...change, position: 4, type: "workflow.completed", data: { status: "completed" } },
+    ],
   }
 }
 

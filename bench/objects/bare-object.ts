@@ -1,15 +1,24 @@
 import { DurableObject } from "cloudflare:workers"
+import type { IndexUpdate } from "../../src/ports/index-shard.ts"
 import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { migrate } from "../../src/stores/sqlite/migrate.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
 import { instanceMigrations } from "../../src/stores/sqlite/object-tables.ts"
+import { ShardChanges } from "../../src/stores/sqlite/shards/shard-changes.ts"
+import { SqliteIndexShard } from "../../src/stores/sqlite/shards/sqlite-index-shard.ts"
 import { objectParts } from "../../src/stores/sqlite/whole-object-schema.ts"
+import { wait, type WorkerEnv } from "./object-engine.ts"
 
 const instanceColumns = "id, incarnation, workflow, version, created_at, updated_at, status, run, run_position"
 const journalColumns = "instance, position, count, run, at, turn, entries"
 
+const watchdogMs = 10_000
+/** Who waits for the result is answered before the index is told. */
+const answerMs = 3
+
 /** The floor: an object that writes the engine's own rows into the engine's own tables, and does nothing else. */
-export class BareObject extends DurableObject {
+export class BareObject extends DurableObject<WorkerEnv> {
+  #shard: SqliteIndexShard | undefined
   #wake: ((lateMs: number) => void) | undefined
   #wakeAt = 0
 
@@ -19,6 +28,31 @@ export class BareObject extends DurableObject {
     const at = Date.now()
     driver.prepare(`INSERT INTO perdure_instance (${instanceColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run("bare", "i", "w", "1", at, at, "running", 1, 1)
     await this.append(rows, isSynced)
+  }
+
+  /** What the first call begins is over when it is answered, mostly. */
+  async createWatched(rows: readonly JournalRow[], news: IndexUpdate): Promise<void> {
+    void this.ctx.storage.setAlarm(Date.now() + watchdogMs)
+    await this.create(rows, true)
+    this.ctx.waitUntil(this.#tell(news))
+  }
+
+  async result(): Promise<number> {
+    return this.ctx.storage.sql.exec("SELECT max(position) FROM perdure_journal").raw().toArray().length
+  }
+
+  /** As an index is told, and the object has then nothing left to do. */
+  async #tell(news: IndexUpdate): Promise<void> {
+    await wait(answerMs)
+    const { BARE } = this.env
+    await (BARE.get(BARE.idFromName("index")) as unknown as BareObject).indexWrite([news])
+    this.ctx.storage.sql.exec("UPDATE perdure_instance SET end_position = 1")
+    void this.ctx.storage.deleteAlarm()
+  }
+
+  async indexWrite(news: readonly IndexUpdate[]): Promise<void> {
+    this.#shard ??= new SqliteIndexShard(new ObjectSqlDriver(this.ctx.storage), Date.now, (driver) => new ShardChanges(driver))
+    await this.#shard.indexWrite(news)
   }
 
   /** A turn, and the wait until it is durable, for each row. */

@@ -2,14 +2,6 @@ import { type ObjectEngine, wait } from "./object-engine.ts"
 
 export type Measure = (engine: ObjectEngine) => Promise<Readonly<Record<string, number>>>
 
-/** Objects tell an index of what they did within a tenth of a second; nobody is to pay for what others did before. */
-const calmMs = 150
-
-async function prepared(engine: ObjectEngine): Promise<void> {
-  await engine.prepare?.()
-  await wait(calmMs)
-}
-
 const times = <T>(count: number, fn: (index: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, index) => fn(index)))
 
 /** The clock of a Worker moves with its requests only. */
@@ -41,18 +33,20 @@ function medianOfWholes(values: readonly number[]): number {
 export const workloads: Readonly<Record<string, Measure>> = {
   /** 500 instances of 10 steps, all at once. */
   async W1(engine) {
-    await prepared(engine)
+    await engine.prepare?.()
     const ms = await timed(() => times(500, () => engine.run(10)))
     return { perSecond: 500_000 / ms }
   },
   /** One after another, of one step. */
   async W2(engine) {
-    await prepared(engine)
-    return { meanMs: (await timed(() => repeated(100, () => engine.run(1)))) / 100 }
+    await engine.prepare?.()
+    const meanMs = (await timed(() => repeated(100, () => engine.run(1)))) / 100
+    if (engine.runWatched === undefined) return { meanMs }
+    return { meanMs, watchedMs: (await timed(() => repeated(100, async () => engine.runWatched?.()))) / 100 }
   },
   /** One of 1,000 steps, and one of 10,000. */
   async W3(engine) {
-    await prepared(engine)
+    await engine.prepare?.()
     const stepMs = (await timed(() => engine.run(1_000))) / 1_000
     if (engine.grows) return { stepMs, longStepMs: (await timed(() => engine.run(10_000))) / 10_000 }
     if (engine.runCoalesced === undefined) return { stepMs }
@@ -60,12 +54,12 @@ export const workloads: Readonly<Record<string, Measure>> = {
   },
   /** 100 steps at once, one such instance after another. */
   async W4(engine) {
-    await prepared(engine)
+    await engine.prepare?.()
     return { ms: (await timed(() => repeated(50, () => engine.run(100, true)))) / 50 }
   },
   /** From the event to the end, 40 times, at moments that do not align with anybody's polling. */
   async W5(engine) {
-    await prepared(engine)
+    await engine.prepare?.()
     const durations: number[] = []
     if (engine.awaiting === undefined) throw new Error("it has no events")
     for (let i = 0; i < 40; i++) {
@@ -77,7 +71,6 @@ export const workloads: Readonly<Record<string, Measure>> = {
   },
   /** 100 that sleep for a second. */
   async W7(engine) {
-    await prepared(engine)
     const sleepers = await times(100, () => engine.sleep(1_000))
     // Asked when all are awake: the questions would keep others from it.
     const late = await times(sleepers.length, async (at) => sleepers[at]?.() ?? Number.NaN)

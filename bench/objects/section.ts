@@ -12,7 +12,7 @@ export interface ObjectFigure {
   readonly floorKey?: string
   /** In its place: another number of the engine itself. */
   readonly ownKey?: string
-  readonly goal: Goal
+  readonly goal?: Goal
 }
 
 export interface ObjectWorkload {
@@ -32,7 +32,16 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
   {
     id: "W2",
     title: "start an instance of one step and await its result, 100 times",
-    figures: [{ key: "meanMs", label: "start to result, mean", unit: "ms", better: "less", goal: ratio("at most", 1.3) }],
+    figures: [
+      { key: "meanMs", label: "start to result, mean", unit: "ms", better: "less", goal: ratio("at most", 1.3) },
+      {
+        key: "meanMs",
+        label: "the same; floor: with an alarm that stands by, an index that is told, and a call for the result",
+        unit: "ms",
+        better: "less",
+        floorKey: "watchedMs",
+      },
+    ],
   },
   {
     id: "W3",
@@ -81,7 +90,7 @@ export const objectSectionWorkloads: readonly Workload[] = objectWorkloads.map((
     label,
     unit,
     floor: { key: ownKey ?? floorKeyOf(floorKey), unit },
-    goal,
+    ...(goal === undefined ? {} : { goal }),
   })),
   async prepare(folders) {
     // What the other workloads of a process have no use for.

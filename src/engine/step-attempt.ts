@@ -139,6 +139,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
     this.#ended = true
     this.#clock?.stop()
     this.#place?.end()
+    this.#owner.runtime.host.leave?.(this)
     this.onOver?.()
   }
 

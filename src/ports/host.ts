@@ -13,6 +13,8 @@ export interface Host {
   setTimer(at: number, fire: () => void): () => void
   /** Runs user code in a scope that follows it through its awaits. `run` is given the scope: a function that is made once serves all. */
   runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T
+  /** What ran in the scope is over. What it has left behind, and still runs, may be taken for what runs in another one of the same kind. */
+  leave?(scope: Scope): void
   currentScope(): Scope | undefined
   /** Told of rejections that nobody handles in user code of a scope. Returns the way to stop. */
   onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void

@@ -27,6 +27,7 @@ it("an instance of one step is two writes of its object: its tables, its alarm a
         note("writes")
         return storage.setAlarm(at)
       },
+      deleteAll: () => storage.deleteAll(),
       sync: () => {
         note("waits")
         return storage.sync()

@@ -15,8 +15,12 @@ export class ObjectHost implements Host {
   readonly #storage: Pick<ObjectStorage, "sync">
   readonly #now: () => number
   readonly #far = new Set<FarTimer>()
+  /** A frame of the platform's async context that is entered again and again: to make one for each step takes some microseconds. */
+  #enter: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
+  readonly #held: { scope: Scope | undefined } = { scope: undefined }
+  #isTaken = false
   /** The context of whoever opened the engine: user code must not see that of a call which happens to wake it. */
-  readonly #inContext: (run: () => void) => void = AsyncLocalStorage.snapshot()
+  readonly #inContext = AsyncLocalStorage.snapshot()
 
   constructor(storage: Pick<ObjectStorage, "sync">, log: Logger, now: () => number = () => Date.now()) {
     this.#storage = storage
@@ -72,8 +76,17 @@ export class ObjectHost implements Host {
     }
   }
 
+  /** One step at a time has the frame that is kept: most follow each other. */
   runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
-    return scopes.run(scope, run, scope)
+    if (scope.step === undefined || this.#isTaken) return scopes.run({ scope }, run, scope)
+    this.#isTaken = true
+    this.#held.scope = scope
+    this.#enter ??= this.#inContext(() => scopes.run(this.#held, () => AsyncLocalStorage.snapshot()))
+    return this.#enter(run, scope)
+  }
+
+  leave(scope: Scope): void {
+    if (this.#held.scope === scope) this.#isTaken = false
   }
 
   currentScope(): Scope | undefined {
@@ -86,10 +99,10 @@ export class ObjectHost implements Host {
   }
 }
 
-const scopes = new AsyncLocalStorage<Scope>()
+const scopes = new AsyncLocalStorage<{ readonly scope: Scope | undefined }>()
 
 export function currentScope(): Scope | undefined {
-  return scopes.getStore()
+  return scopes.getStore()?.scope
 }
 
 interface FarTimer {

@@ -1,27 +1,17 @@
 import { forgetAll } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
 
-/** What else an object does with its storage. */
-interface WholeStorage extends ObjectStorage {
-  setAlarm(at: number): Promise<void>
-  deleteAlarm(): Promise<void>
-  deleteAll(): Promise<void>
-  sync(): Promise<void>
-}
-
-/** An object's storage whose drivers forget what they know of it when all is deleted, whoever does that. */
-export function emptiedStorage(storage: WholeStorage): WholeStorage {
-  const watched: WholeStorage = {
-    sql: storage.sql,
-    transactionSync: (fn) => storage.transactionSync(fn),
-    setAlarm: (at) => storage.setAlarm(at),
-    deleteAlarm: () => storage.deleteAlarm(),
-    sync: () => storage.sync(),
+/**
+ * An object's storage whose drivers forget what they know of it when all is deleted, whoever does that. It is the storage itself, and not something
+ * around it: most of what it is asked for is asked for with every step.
+ */
+export function emptiedStorage<S extends ObjectStorage & { deleteAll(): Promise<void> }>(storage: S): S {
+  const deleteAll = storage.deleteAll.bind(storage)
+  return Object.assign(storage, {
     deleteAll() {
-      const forget = () => forgetAll(watched)
+      const forget = () => forgetAll(storage)
       forget()
-      return storage.deleteAll().finally(forget)
+      return deleteAll().finally(forget)
     },
-  }
-  return watched
+  })
 }

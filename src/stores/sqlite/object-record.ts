@@ -23,13 +23,8 @@ export class ObjectRecord {
   static readonly parts: Readonly<Record<string, readonly string[]>> = {
     [table]: [
       `CREATE TABLE ${table} (
-        id INTEGER PRIMARY KEY,
-        life TEXT NOT NULL,
-        index_wanted INTEGER NOT NULL,
-        index_known INTEGER NOT NULL,
-        index_shard TEXT,
-        removed_id TEXT,
-        removed_incarnation TEXT
+        id INTEGER PRIMARY KEY, life TEXT NOT NULL, index_wanted INTEGER NOT NULL, index_known INTEGER NOT NULL, index_shard TEXT,
+        removed_id TEXT, removed_incarnation TEXT
       ) STRICT`,
     ],
   }

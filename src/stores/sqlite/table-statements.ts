@@ -21,55 +21,29 @@ export const claimableAt = `INTEGER GENERATED ALWAYS AS (
 export const instanceTables = {
   perdure_tag: [
     `CREATE TABLE perdure_tag (
-      tag TEXT NOT NULL,
-      created_at INTEGER NOT NULL,
-      instance INTEGER NOT NULL,
-      PRIMARY KEY (tag, created_at, instance)
+      tag TEXT NOT NULL, created_at INTEGER NOT NULL, instance INTEGER NOT NULL, PRIMARY KEY (tag, created_at, instance)
     ) STRICT, WITHOUT ROWID`,
   ],
   perdure_journal: [
     `CREATE TABLE perdure_journal (
-      seq INTEGER PRIMARY KEY,
-      instance INTEGER NOT NULL,
-      position INTEGER NOT NULL,
-      count INTEGER NOT NULL,
-      run INTEGER NOT NULL,
-      at INTEGER NOT NULL,
-      turn TEXT NOT NULL,
-      entries TEXT NOT NULL,
-      chunks INTEGER,
-      UNIQUE (instance, position)
+      seq INTEGER PRIMARY KEY, instance INTEGER NOT NULL, position INTEGER NOT NULL, count INTEGER NOT NULL, run INTEGER NOT NULL, at INTEGER NOT NULL,
+      turn TEXT NOT NULL, entries TEXT NOT NULL, chunks INTEGER, UNIQUE (instance, position)
     ) STRICT`,
   ],
   perdure_journal_chunk: [
     `CREATE TABLE perdure_journal_chunk (
-      instance INTEGER NOT NULL,
-      position INTEGER NOT NULL,
-      blob INTEGER NOT NULL,
-      part INTEGER NOT NULL,
-      bytes BLOB NOT NULL,
+      instance INTEGER NOT NULL, position INTEGER NOT NULL, blob INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL,
       PRIMARY KEY (instance, position, blob, part)
     ) STRICT, WITHOUT ROWID`,
   ],
   perdure_inbox: [
     `CREATE TABLE perdure_inbox (
-      seq INTEGER PRIMARY KEY AUTOINCREMENT,
-      instance INTEGER NOT NULL,
-      kind TEXT NOT NULL,
-      at INTEGER NOT NULL,
-      topic TEXT,
-      event_id TEXT,
-      payload TEXT,
-      chunks INTEGER
+      seq INTEGER PRIMARY KEY AUTOINCREMENT, instance INTEGER NOT NULL, kind TEXT NOT NULL, at INTEGER NOT NULL,
+      topic TEXT, event_id TEXT, payload TEXT, chunks INTEGER
     ) STRICT`,
   ],
   perdure_inbox_chunk: [
-    `CREATE TABLE perdure_inbox_chunk (
-      message INTEGER NOT NULL,
-      part INTEGER NOT NULL,
-      bytes BLOB NOT NULL,
-      PRIMARY KEY (message, part)
-    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE perdure_inbox_chunk (message INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (message, part)) STRICT, WITHOUT ROWID`,
   ],
   perdure_lease: [`CREATE TABLE perdure_lease (worker TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
 } as const

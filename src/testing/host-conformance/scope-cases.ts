@@ -41,6 +41,42 @@ export function scopeCases(bed: CurrentHost): void {
       expect(host.currentScope()).toBeUndefined()
     })
 
+    it("steps that follow each other, and some at once, each see their own; what one left behind is still inside a step", async () => {
+      const { host } = bed()
+      const macrotask = () => new Promise<void>((resolve) => host.quiesce(resolve))
+      const stepOf = (step: string): Scope => ({ ...scopeOf("i"), step })
+      const left: Promise<(string | undefined)[]>[] = []
+      const run = async (scope: Scope) => {
+        const seen = [host.currentScope()]
+        await macrotask()
+        seen.push(host.currentScope())
+        expect(host.runIn(scope, () => host.currentScope())).toBe(scope)
+        left.push(
+          (async () => {
+            for (let n = 0; n < 3; n++) await macrotask()
+            return [host.currentScope()?.step, host.currentScope()?.instance]
+          })(),
+        )
+        return seen
+      }
+      const attempt = async (step: string) => {
+        const scope = stepOf(step)
+        const seen = await host.runIn(scope, run)
+        expect(host.currentScope()).toBeUndefined()
+        host.leave?.(scope)
+        host.leave?.(scope)
+        expect(seen).toEqual([scope, scope])
+      }
+      for (const step of ["a", "b", "c"]) await attempt(step)
+      await Promise.all(["d", "e", "f"].map(attempt))
+      await attempt("g")
+      for (const [step, instance] of await Promise.all(left)) {
+        expect(step).toMatch(/^[a-g]$/)
+        expect(instance).toBe("i")
+      }
+      expect(host.runIn(scopeOf("j"), () => host.currentScope())).toEqual(scopeOf("j"))
+    })
+
     it("a scope inside another hides it, until it is left", async () => {
       const { host } = bed()
       const [outer, inner] = [scopeOf("i"), { ...scopeOf("i"), step: "s" }]

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto"
-import { setImmediate } from "node:timers/promises"
 import { isTerminal } from "../../core/status.ts"
 import type { Message, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { Hint } from "../../ports/store.ts"
@@ -55,11 +54,7 @@ export class Hints {
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #takers = new Set<(message: Message) => boolean>()
-  readonly #out = new Coalesced(async (flags) => {
-    // Whoever waits here for what it tells of goes on first.
-    await setImmediate()
-    await this.#send(flags)
-  })
+  readonly #out = new Coalesced((flags) => this.#send(flags))
   readonly #poll = new Poll(() => this.notice())
   readonly #in = new Coalesced(async (flags) => {
     if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
@@ -70,6 +65,7 @@ export class Hints {
     for (const listener of this.#listeners) listener(hint)
   })
   #ear: Ear | undefined
+  readonly #untold: (readonly Turn[])[] = []
   #retry: ReturnType<typeof setTimeout> | undefined
   #echo: ReturnType<typeof setTimeout> | undefined
   #retryMs = reconnectMsMin
@@ -161,7 +157,16 @@ export class Hints {
     setTimeout(() => this.#in.add("c"), ms).unref()
   }
 
+  /** Turns were written, or may have been. Whoever waits for that here goes on first. */
   turns(turns: readonly Turn[]): void {
+    if (this.#untold.push(turns) === 1) setImmediate(() => this.#tellTurns())
+  }
+
+  #tellTurns(): void {
+    for (const turns of this.#untold.splice(0)) this.#tell(turns)
+  }
+
+  #tell(turns: readonly Turn[]): void {
     if (performance.now() < this.#followedUntil) this.#out.add("c")
     for (const { create, state, sends, at, instance, position, entries } of turns) {
       if (state && isTerminal(state.status)) this.#out.add(`e${instance}`)
@@ -219,6 +224,7 @@ export class Hints {
     this.#listeners.clear()
     this.#takers.clear()
     this.#in.close()
+    this.#tellTurns()
     await this.#out.finish()
     const ear = this.#ear
     this.#ear = undefined

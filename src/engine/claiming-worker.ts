@@ -1,4 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
+import type { Message } from "../ports/journal-store.ts"
 import { Committer } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { drained, written } from "./draining.ts"
@@ -109,6 +110,12 @@ export class ClaimingWorker extends Worker {
   override kill(): void {
     void this.#dispatcher.stop()
     super.kill()
+  }
+
+  /** The store heard a message with the hint of it. True: it is taken in here. */
+  hear(message: Message): boolean {
+    const runner = this.residency.get(message.instance)
+    return runner !== undefined && this.mailroom.hear(runner, message)
   }
 
   /** Another process may have written something: looks at all that it can have changed here. */

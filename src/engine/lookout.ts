@@ -15,7 +15,7 @@ export class Lookout {
 
   constructor(worker: Pick<ClaimingWorker, "look" | "hint">, companions: readonly Companion[]) {
     this.#companions = companions
-    this.#work = new Lane(async ({ work }) => (typeof work === "boolean" ? worker.look() : worker.hint(work, true)))
+    this.#work = new Lane(async ({ work }) => (typeof work === "boolean" ? worker.look() : worker.hint(work)))
     this.#waiters = new Lane(async (hint) => {
       for (const companion of companions) await companion.look?.(hint)
     })

@@ -22,42 +22,71 @@ it("two runners of one instance, of which one is being dropped, get each message
   expect(received).toEqual([[message], [message]])
 })
 
-/** A store that has heard the first of two messages, and whose inboxes cannot be read so often at first. */
+/** An inbox with two messages, of which the store has heard the first, and which cannot be read so often at first. */
 function heardScene(failures = 0) {
   const message = (instance: string, seq: number) => ({ instance, kind: "event", topic: "go", at: 0, seq }) as const
   const received: number[][] = []
   let failed = 0
   const journal = {
-    heardMail: async (ids: readonly string[]) => ids.map((id) => message(id, 1)),
     readInbox: async (ids: readonly string[]) => {
       if (failed++ < failures) throw new Error("not now")
       return ids.flatMap((id) => [message(id, 1), message(id, 2)])
     },
   }
-  const runner = (id: string) =>
-    ({ id, inboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages.map(({ seq }) => seq)) }) as unknown as InstanceRunner
+  const runner = (id: string) => {
+    const made = {
+      id,
+      inboxDirty: false,
+      inboxSeen: 0,
+      receive(messages: readonly Message[]) {
+        made.inboxDirty = false
+        received.push(messages.map(({ seq }) => seq))
+      },
+    }
+    return made as unknown as InstanceRunner
+  }
   const host = new SimulatedHost()
-  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
-    throw error
-  })
-  return { mailroom, received, one: runner("i"), other: runner("j") }
+  const unreadable: unknown[] = []
+  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => unreadable.push(error))
+  return { mailroom, received, unreadable, message, one: runner("i"), other: runner("j") }
 }
 
-it("what the store has heard is enough where it told of it, and nobody has another reason to read", async () => {
-  const { mailroom, received, one } = heardScene()
-  mailroom.read(one, true)
-  await mailroom.whenIdle()
+it("what the store has heard is taken in at once, where nobody has another reason to read", async () => {
+  const { mailroom, received, message, one } = heardScene()
+  expect(mailroom.hear(one, message("i", 1))).toBe(true)
   expect(received).toEqual([[1]])
-  mailroom.read(one, true)
   mailroom.read(one)
+  expect(mailroom.hear(one, message("i", 1))).toBe(false)
   await mailroom.whenIdle()
   expect(received).toEqual([[1], [1, 2]])
+  expect(mailroom.hear(one, message("i", 3))).toBe(true)
+  expect(received).toEqual([[1], [1, 2], [3]])
+})
+
+it("nor where it has that message already", () => {
+  const { mailroom, received, message, one } = heardScene()
+  Object.assign(one, { inboxSeen: 1 })
+  expect(mailroom.hear(one, message("i", 1))).toBe(false)
+  expect(received).toEqual([])
+})
+
+it("a flaw in what becomes of a message that was heard is that instance's alone", () => {
+  const { mailroom, unreadable, message, one } = heardScene()
+  const bug = new Error("a flaw")
+  Object.assign(one, {
+    receive: () => {
+      throw bug
+    },
+  })
+  expect(mailroom.hear(one, message("i", 1))).toBe(true)
+  expect(unreadable).toEqual([bug])
 })
 
 it("a reason to read is not forgotten where the inboxes of several cannot be read at once", async () => {
-  const { mailroom, received, one, other } = heardScene(1)
+  const { mailroom, received, message, one, other } = heardScene(1)
   mailroom.read(one)
-  mailroom.read(other, true)
+  mailroom.read(other)
+  expect(mailroom.hear(other, message("j", 1))).toBe(false)
   await mailroom.whenIdle()
   expect(received).toEqual([
     [1, 2],

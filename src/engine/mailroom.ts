@@ -15,8 +15,8 @@ export interface Mail {
   /** None is on its way. */
   readonly idle: boolean
   deliver(message: NewMessage): Promise<Delivery>
-  /** Reads the runner's inbox and hands it what is there. `isTold`: the store told of it, and may have heard the message with it. */
-  read(runner: InstanceRunner, isTold?: boolean): void
+  /** Reads the runner's inbox and hands it what is there. */
+  read(runner: InstanceRunner): void
 }
 
 /**
@@ -32,8 +32,6 @@ export class Mailroom implements Mail {
   #outgoing: Outgoing[] = []
   #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
-  /** Of these, those with something that the store did not tell of: what it has heard is not all that there is. */
-  readonly #untold = new Set<InstanceRunner>()
   #reading: Promise<void> | undefined
   /** How often in a row an inbox could not be read. */
   readonly #failures = new WeakMap<InstanceRunner, number>()
@@ -63,10 +61,16 @@ export class Mailroom implements Mail {
     })
   }
 
-  read(runner: InstanceRunner, isTold = false): void {
+  /** A message that was alone in the runner's inbox. False: that is being read, and whatever is there comes with it; or it is an old one. */
+  hear(runner: InstanceRunner, message: Message): boolean {
+    if (runner.inboxDirty || message.seq <= runner.inboxSeen) return false
+    this.#hand(runner, [message])
+    return true
+  }
+
+  read(runner: InstanceRunner): void {
     runner.inboxDirty = true
     this.#readers.add(runner)
-    if (!isTold) this.#untold.add(runner)
     this.#reading ??= Promise.resolve().then(() => this.#readAll())
   }
 
@@ -101,21 +105,13 @@ export class Mailroom implements Mail {
 
   async #read(runners: readonly InstanceRunner[]): Promise<void> {
     let messages: readonly Message[]
-    // Of all of them.
-    const areTold = runners.filter((runner) => this.#untold.delete(runner)).length === 0
     try {
       // One that has just been dropped may be among them beside its successor; each message is wanted once.
-      const ids = [...new Set(runners.map(({ id }) => id))]
-      const heard = areTold ? await this.#journal.heardMail?.(ids) : undefined
-      messages = heard ?? (await this.#journal.readInbox(ids))
+      messages = await this.#journal.readInbox([...new Set(runners.map(({ id }) => id))])
     } catch (error) {
       // One that cannot be read must not keep the others from theirs.
-      if (runners.length > 1) {
-        for (const runner of runners) {
-          this.#untold.add(runner)
-          await this.#read([runner])
-        }
-      } else for (const runner of runners) this.#readLater(runner, error)
+      if (runners.length > 1) for (const runner of runners) await this.#read([runner])
+      else for (const runner of runners) this.#readLater(runner, error)
       return
     }
     const byInstance = new Map<string, Message[]>()
@@ -126,11 +122,15 @@ export class Mailroom implements Mail {
     }
     for (const runner of runners) {
       this.#failures.delete(runner)
-      try {
-        runner.receive(byInstance.get(runner.id) ?? [])
-      } catch (bug) {
-        this.#onUnreadable(runner, bug)
-      }
+      this.#hand(runner, byInstance.get(runner.id) ?? [])
+    }
+  }
+
+  #hand(runner: InstanceRunner, messages: readonly Message[]): void {
+    try {
+      runner.receive(messages)
+    } catch (bug) {
+      this.#onUnreadable(runner, bug)
     }
   }
 

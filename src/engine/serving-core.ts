@@ -38,9 +38,14 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
   }
 
   override async begin(wanted: StoreRole = "worker"): Promise<void> {
-    const { store, host, settings } = this.parts
+    const { store, host, settings, worker } = this.parts
     this.#listen()
-    this.#stopHints = store.onHint((hint) => void this.look(hint))
+    const stopHints = store.onHint((hint) => void this.look(hint))
+    const stopMail = store.onMail?.((message) => worker.hear(message))
+    this.#stopHints = () => {
+      stopHints()
+      stopMail?.()
+    }
     if (wanted === "client" || settings.execute === "ticks") return
     if (store.role === "worker") return super.begin()
     host.log.warn("another process executes the workflows of this store; this one is a client and stands by")

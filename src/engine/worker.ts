@@ -161,11 +161,11 @@ export abstract class Worker implements Runtime {
     return this.store.isElsewhere?.(id) === true
   }
 
-  /** Something was written for these instances, here or elsewhere. `isTold`: by the store. */
-  hint(ids: readonly string[], isTold?: boolean): void {
+  /** Something was written for these instances, here or elsewhere. */
+  hint(ids: readonly string[]): void {
     const others = ids.filter((id) => {
       const runner = this.residency.get(id)
-      if (runner) this.mailroom.read(runner, isTold)
+      if (runner) this.mailroom.read(runner)
       return !runner
     })
     if (others.length > 0) this.wake(others)

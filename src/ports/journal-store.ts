@@ -30,11 +30,6 @@ export interface JournalStore {
   readJournal(id: string, from: number): Promise<readonly JournalRow[]>
   /** Unread messages in the order in which their senders got them acknowledged. */
   readInbox(ids: readonly string[]): Promise<readonly Message[]>
-  /**
-   * Of a store that hears messages with the hint of them: those for these instances, each once. Undefined: their inboxes have to be read. Nobody knows
-   * whether such a message is still unread; a turn that takes it in is lost if it is not.
-   */
-  heardMail?(ids: readonly string[]): Promise<readonly Message[] | undefined>
   /** When the next unowned instance of these offers is due; undefined: none is. */
   nextDueAt(offers: readonly Offer[]): Promise<number | undefined>
 }

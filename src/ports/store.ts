@@ -2,7 +2,7 @@ import type { CallerTransactions } from "./caller-transactions.ts"
 import type { Directory } from "./directory.ts"
 import type { FlowControl } from "./flow-control.ts"
 import type { Logger } from "./host.ts"
-import type { JournalStore } from "./journal-store.ts"
+import type { JournalStore, Message } from "./journal-store.ts"
 import type { ScheduleStore } from "./schedule-store.ts"
 import type { ClientTransactions, Transactions } from "./transactions.ts"
 
@@ -24,6 +24,11 @@ export interface Store {
   standBy(): Promise<StoreRole>
   /** Calls back when another process may have changed something; a hint that may be lost. Returns the way to stop. */
   onHint(listener: (hint?: Hint) => void): () => void
+  /**
+   * Of a store that hears messages with the hint of them. Calls back with one that was alone in its inbox. True: whoever runs its instance takes it in;
+   * else a hint follows. Nobody knows whether it is still unread: a turn that takes it in is lost if it is not. Returns the way to stop.
+   */
+  onMail?(listener: (message: Message) => boolean): () => void
   /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
   now?(): number
   /** Of a store that holds one instance only: whether this one is held by another, which writes its turns for us. */

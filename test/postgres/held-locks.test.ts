@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/database.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
-import { claimBy, completed, creation, limited, slots, turn } from "../../src/testing/store-conformance/sample.ts"
+import { claimBy, completed, creation, event, idle, limited, slots, turn } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
@@ -40,6 +40,31 @@ const lockOf = (id: string) => `SELECT 1 FROM ${schema}.instance WHERE id = '${i
 const ownerOf = async (id: string) => (await database.pool.query<{ owner: string }>(`SELECT owner FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.owner
 
 describe("an instance that a caller has in an open transaction", () => {
+  it("gets a message when it is free, and until then its sender hears of others", async () => {
+    const other = await postgres({ connectionString: database.url, schema }).open({ now: Date.now, log, role: "worker" })
+    await store.journal.commit([creation("held"), creation("free")])
+    const heard: string[] = []
+    store.onMail?.(({ instance }) => heard.push(instance) > 0)
+    const isListening = `query LIKE 'SELECT set_config(''lock_timeout''%"${schema}".%'`
+    // Until it has heard itself, nothing goes over the connection that listens.
+    do {
+      await store.directory.deliver([event("free")])
+      await delay(30)
+    } while ((await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE ${isListening}`)).rows.length === 0)
+    const inbox = await store.journal.readInbox(["free"])
+    await store.journal.commit([turn("free", 3, { consumed: inbox.map(({ seq }) => seq), state: idle })])
+    let late: Promise<readonly string[]> | undefined
+    await whileOpen(lockOf("held"), async () => {
+      late = store.directory.deliver([event("held")])
+      expect(await other.directory.deliver([event("free")])).toEqual(["delivered"])
+      while (heard.length === 0) await delay(5)
+    })
+    expect(heard).toEqual(["free"])
+    expect(await late).toEqual(["delivered"])
+    expect((await store.journal.readInbox(["held"])).map(({ instance }) => instance)).toEqual(["held"])
+    await other.close()
+  })
+
   const kinds = {
     "without limits": (id: string) => creation(id, { state: { status: "queued", dueAt: 1_000_000 } }),
     "with limits": (id: string) => limited(id, [slots(5)]),

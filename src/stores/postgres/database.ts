@@ -55,6 +55,11 @@ export class Database implements Queries {
     this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
   }
 
+  /** Statements are prepared by name. */
+  get prepares(): boolean {
+    return this.#prepares
+  }
+
   get closed(): boolean {
     return this.#closing.signal.aborted
   }
@@ -120,8 +125,13 @@ export class Database implements Queries {
       return new PoolConnection(await this.#pool.connect(), (client) => this.#on(client, { statement: undefined }), end)
     } catch (error) {
       end()
-      throw postgresFailure(error, { server: this.#server, statement: undefined })
+      throw this.failure(error, undefined)
     }
+  }
+
+  /** What went wrong when that statement was sent, in our words. */
+  failure(error: unknown, statement: string | undefined): unknown {
+    return postgresFailure(error, { server: this.#server, statement })
   }
 
   #on(client: PostgresClient, sent: Sent): Queries {
@@ -175,7 +185,7 @@ export class Database implements Queries {
         // Rolled back, or never begun.
         else if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
         else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)
-        else throw postgresFailure(error, { server: this.#server, statement: sent.statement })
+        else throw this.failure(error, sent.statement)
       }
     }
   }

@@ -1,4 +1,6 @@
+import { LoneQuery } from "./lone-query.ts"
 import type { PostgresClient } from "./pg.ts"
+import { isMisprepared, isUnreachable } from "./postgres-failure.ts"
 
 interface Notification {
   readonly channel: string
@@ -18,15 +20,26 @@ export interface EarListener {
   readonly onLost: (error: Error | undefined) => void
 }
 
-/** A connection of the pool that listens to channels until it is given back. */
+type OnAnswer = (error: Error | null | undefined, answer: string | null) => void
+
+/** A connection of the pool that listens to channels until it is given back. In between it takes short statements, one at a time. */
 export class Ear {
+  /** What was told was heard: the connection is ours, and no pooler's that lends another for each statement. */
+  isProven = false
   readonly #client: NotifyingClient
   readonly #channels: readonly string[]
   readonly #listener: EarListener
+  /** It is `pg`'s own, and no other that behaves like it. */
+  readonly #isOwn: boolean
+  readonly #prepared = new Set<string>()
+  #isAsked = false
+  #isClosing = false
   #isGivenBack = false
+  #onAnswered: () => void = () => undefined
 
-  constructor(client: NotifyingClient, channels: readonly string[], listener: EarListener) {
+  constructor(client: NotifyingClient, isOwn: boolean, channels: readonly string[], listener: EarListener) {
     this.#client = client
+    this.#isOwn = isOwn
     this.#channels = channels
     this.#listener = listener
   }
@@ -38,7 +51,35 @@ export class Ear {
     await this.#client.query(this.#onEach("LISTEN"))
   }
 
+  get isFree(): boolean {
+    return this.isProven && !this.#isAsked && !this.#isClosing && !this.#isGivenBack
+  }
+
+  /** One column of the answer has that name. */
+  ask(name: string, text: string, values: (string | null)[], onAnswer: OnAnswer): void {
+    this.#isAsked = true
+    const answered: OnAnswer = (error, answer) => {
+      this.#isAsked = false
+      this.#onAnswered()
+      // Also where it is still there: a server that takes no writes any more, or has not answered in time.
+      if (error && isUnreachable(error)) this.#listener.onLost(error)
+      // Somebody else disposes of it as well.
+      if (error && isMisprepared(error)) this.isProven = false
+      onAnswer(error, answer)
+    }
+    if (this.#isOwn) {
+      const query = new LoneQuery(name, text, values, this.#prepared, (error) => answered(error, query.answer))
+      query.sendTo(this.#client)
+    } else
+      this.#client.query({ name, text, values }).then(
+        ({ rows }) => answered(undefined, (rows[0]?.["answer"] ?? null) as string | null),
+        (error: Error) => answered(error, null),
+      )
+  }
+
   async close(): Promise<void> {
+    this.#isClosing = true
+    if (this.#isAsked) await new Promise<void>((resolve) => (this.#onAnswered = resolve))
     try {
       await this.#client.query(this.#onEach("UNLISTEN"))
       this.#forget()

@@ -1,44 +1,39 @@
 import { describe, expect, it } from "vitest"
-import type { NewMessage } from "../../ports/journal-store.ts"
+import type { Message, NewMessage } from "../../ports/journal-store.ts"
 import { turn } from "../../testing/store-conformance/sample.ts"
-import { HeardMail, mailOf } from "./heard-mail.ts"
+import { HeardMail, mailFrom, mailOf } from "./heard-mail.ts"
 
 const message: NewMessage = { instance: "i", kind: "event", at: 5, topic: "go", payload: `"\u0000 \ud800 ü"` }
-const told = (of: NewMessage, seq: number) => `${mailOf("me", of)}${seq}}`
 
 describe("messages that come with the notification of them", () => {
-  it("come out as they went in, once", () => {
-    const mail = new HeardMail()
-    expect(mail.hear(told(message, 7))).toEqual({ sender: "me", instance: "i" })
-    expect(mail.take(["i"])).toEqual([{ ...message, seq: 7 }])
-    expect(mail.take(["i"])).toBeUndefined()
+  it("come out as they went in", () => {
+    expect(mailFrom(`${mailOf("me", message)}7}`)).toEqual({ sender: "me", message: { ...message, seq: 7 } })
   })
 
   it("stay out of it where they are long, in bytes", () => {
     expect(mailOf("me", { ...message, payload: "x".repeat(7_000) })).toBeDefined()
+    expect(mailOf("me", { ...message, payload: "x".repeat(7_600) })).toBeUndefined()
     expect(mailOf("me", { ...message, payload: "ü".repeat(4_000) })).toBeUndefined()
   })
 
-  it("are of use where there is one for all who ask, and nobody told of more", () => {
+  it("are offered until somebody takes them", () => {
     const mail = new HeardMail()
-    const hearBoth = () => ["i", "j"].forEach((instance, at) => mail.hear(told({ ...message, instance }, at)))
-    hearBoth()
-    expect(mail.take(["i", "j"])?.map(({ instance }) => instance)).toEqual(["i", "j"])
-    hearBoth()
-    expect(mail.take(["i", "k"])).toBeUndefined()
-    mail.forget("j")
-    expect(mail.take(["j"])).toBeUndefined()
-    hearBoth()
-    mail.forgetAll()
-    expect(mail.take(["i"])).toBeUndefined()
+    const offered: string[] = []
+    const taker = (name: string, takes: boolean) => (_: Message) => offered.push(name) > 0 && takes
+    expect(mail.offer({ ...message, seq: 7 }, [taker("one", false), taker("other", true), taker("late", true)])).toBe(true)
+    expect(offered).toEqual(["one", "other"])
+    expect(mail.offer({ ...message, seq: 8 }, [taker("one", false)])).toBe(false)
   })
 
   it("are unsure from when they are taken until a turn with them is settled", () => {
     const mail = new HeardMail()
     const taking = turn("i", 3, { consumed: [7] })
-    mail.hear(told(message, 7))
+    const seen: boolean[] = []
+    mail.offer({ ...message, seq: 7 }, [() => false])
     expect(mail.isUnsure(taking)).toBe(false)
-    mail.take(["i"])
+    // Also for whoever is so quick as to write it at once.
+    mail.offer({ ...message, seq: 7 }, [() => seen.push(mail.isUnsure(taking)) > 0])
+    expect(seen).toEqual([true])
     expect(mail.isUnsure(taking)).toBe(true)
     expect(mail.isUnsure(turn("i", 3))).toBe(false)
     mail.settle([taking])
@@ -48,15 +43,16 @@ describe("messages that come with the notification of them", () => {
   it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
     "are nothing where it says something else: %s",
     (payload) => {
-      expect(new HeardMail().hear(payload)).toBeUndefined()
+      expect(mailFrom(payload)).toBeUndefined()
     },
   )
 
-  it("of very many the oldest are forgotten", () => {
+  it("of very many whose turns were never written, no more are taken: inboxes are read", () => {
     const mail = new HeardMail()
-    for (let n = 0; n <= 1_000; n++) mail.hear(told({ ...message, instance: `i${n}` }, n))
-    expect(mail.take(["i0"])).toBeUndefined()
-    expect(mail.take(["i1"])).toHaveLength(1)
-    expect(mail.take(["i1000"])).toHaveLength(1)
+    const offer = (seq: number) => mail.offer({ ...message, seq }, [() => true])
+    for (let seq = 1; seq <= 10_000; seq++) expect(offer(seq)).toBe(true)
+    expect(offer(10_001)).toBe(false)
+    mail.settle([turn("i", 3, { consumed: [1] })])
+    expect(offer(10_001)).toBe(true)
   })
 })

@@ -6,9 +6,6 @@ import type { Queries } from "./database.ts"
 
 /** A notification is less than 8,000 bytes long. */
 const bytesMax = 7_500
-/** Who has not come for its message by then does not come because of it. */
-const freshMs = 1_000
-const heardMax = 1_000
 const unsureMax = 10_000
 
 /**
@@ -16,41 +13,17 @@ const unsureMax = 10_000
  * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `take_lone`).
  */
 export class HeardMail {
-  readonly #heard = new Map<string, { readonly message: Message; readonly at: number }>()
-  /** Numbers of those that somebody has got from here, until a turn with them is written. */
+  /** Numbers of those that somebody takes in, until a turn with them is written. */
   readonly #unsure = new Set<number>()
 
-  /** Undefined: this one told of something else. */
-  hear(payload: string): { readonly sender: string; readonly instance: string } | undefined {
-    const told = parsed(payload)
-    if (told === undefined) return undefined
-    const { sender, message } = told
-    const { instance } = message
-    this.#heard.delete(instance)
-    this.#heard.set(instance, { message, at: performance.now() })
-    const oldest = this.#heard.keys().next()
-    if (this.#heard.size > heardMax && !oldest.done) this.#heard.delete(oldest.value)
-    return { sender, instance }
-  }
-
-  /** There is more for it, that did not come along. */
-  forget(instance: string): void {
-    this.#heard.delete(instance)
-  }
-
-  forgetAll(): void {
-    this.#heard.clear()
-  }
-
-  /** Undefined: the inboxes have to be read. */
-  take(instances: readonly string[]): readonly Message[] | undefined {
-    const now = performance.now()
-    const found = instances.flatMap((instance) => this.#heard.get(instance) ?? [])
-    for (const instance of instances) this.#heard.delete(instance)
-    const isAll = found.length === instances.length && found.every(({ at }) => now - at < freshMs)
-    if (!isAll || this.#unsure.size + found.length > unsureMax) return undefined
-    for (const { message } of found) this.#unsure.add(message.seq)
-    return found.map(({ message }) => message)
+  /** Offers a message. True: it is taken in. */
+  offer(message: Message, takers: Iterable<(message: Message) => boolean>): boolean {
+    if (this.#unsure.size >= unsureMax) return false
+    // Before: whoever takes it may be quick.
+    this.#unsure.add(message.seq)
+    for (const take of takers) if (take(message)) return true
+    this.#unsure.delete(message.seq)
+    return false
   }
 
   isUnsure({ consumed }: Turn): boolean {
@@ -89,10 +62,12 @@ export class HeardMail {
 export function mailOf(sender: string, { instance, kind, at, topic, payload, eventId }: NewMessage): string | undefined {
   // What is not there is left out.
   const json = JSON.stringify({ sender, instance, kind, at, topic, payload, eventId })
-  return new TextEncoder().encode(json).length > bytesMax ? undefined : `${json.slice(0, -1)},"seq":`
+  const isTooLong = json.length * 3 > bytesMax && new TextEncoder().encode(json).length > bytesMax
+  return isTooLong ? undefined : `${json.slice(0, -1)},"seq":`
 }
 
-function parsed(payload: string): { readonly sender: string; readonly message: Message } | undefined {
+/** Undefined: this one told of something else. */
+export function mailFrom(payload: string): { readonly sender: string; readonly message: Message } | undefined {
   try {
     const { sender, ...message } = JSON.parse(payload) as Message & { readonly sender: string }
     return typeof sender === "string" && typeof message.instance === "string" && typeof message.seq === "number" ? { sender, message } : undefined

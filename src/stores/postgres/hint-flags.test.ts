@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { fromPayload, toHint, toPayload } from "./hint-flags.ts"
+import { fromPayload, hasMail, mailPayloads, toHint, toPayload } from "./hint-flags.ts"
 
 const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flags)))
 
@@ -22,6 +22,16 @@ describe("what a notification says", () => {
     expect(through(...Array.from({ length: 1_000 }, (_, n) => `m${n}-of-many`)).flags).toEqual(["w"])
     expect(toHint(new Set(["ma", "mb"]))).toMatchObject({ work: ["a", "b"], changed: false })
     expect(toHint(new Set(["ma", "w"]))).toMatchObject({ work: true })
+  })
+
+  it("of one message says whose it is, and whether it goes along; versions that know of no such thing read the same", () => {
+    for (const id of ["a", `with ":" and "quotes"`, `,"mail":1}`]) {
+      const { payload, payloadWithMail } = mailPayloads("me", id)
+      expect(payload).toBe(toPayload("me", new Set([`m${id}`])))
+      expect([hasMail(payload), hasMail(payloadWithMail)]).toEqual([false, true])
+      for (const told of [payload, payloadWithMail]) expect(fromPayload(told)).toEqual({ sender: "me", flags: [`m${id}`] })
+    }
+    expect(fromPayload(mailPayloads("me", "x".repeat(2_000)).payloadWithMail)).toEqual({ sender: "me", flags: ["w"] })
   })
 
   it("to those who wait it says nothing of who was let in", () => {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto"
 import { isTerminal } from "../../core/status.ts"
-import type { NewMessage, Turn } from "../../ports/journal-store.ts"
+import type { Message, NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { Hint } from "../../ports/store.ts"
 import type { Logger } from "../../ports/host.ts"
-import { fromPayload, idsOf, toHint, toPayload } from "./hint-flags.ts"
+import { fromPayload, hasMail, idsOf, mailPayloads, toHint, toPayload } from "./hint-flags.ts"
 import { Coalesced } from "./coalesced.ts"
 import { Ear, type NotifyingClient } from "./ear.ts"
-import { HeardMail, mailOf } from "./heard-mail.ts"
+import { HeardMail, mailFrom, mailOf } from "./heard-mail.ts"
 import { Poll } from "./poll.ts"
 import type { PostgresPool } from "./pg.ts"
 import type { Notification, NotificationWithMail } from "./queries-of-one.ts"
@@ -44,6 +44,7 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
 export class Hints {
   readonly #pool: PostgresPool
   readonly #ears: PostgresPool | undefined
+  readonly #isOwn: boolean
   readonly #channel: string
   readonly #schema: string
   /** Messages that came with the notification of them. */
@@ -52,6 +53,7 @@ export class Hints {
   readonly #name = Math.random().toString(36).slice(2)
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
+  readonly #takers = new Set<(message: Message) => boolean>()
   readonly #out = new Coalesced((flags) => this.#send(flags))
   readonly #poll = new Poll(() => this.notice())
   readonly #in = new Coalesced(async (flags) => {
@@ -63,6 +65,7 @@ export class Hints {
     for (const listener of this.#listeners) listener(hint)
   })
   #ear: Ear | undefined
+  readonly #untold: (readonly Turn[])[] = []
   #retry: ReturnType<typeof setTimeout> | undefined
   #echo: ReturnType<typeof setTimeout> | undefined
   #retryMs = reconnectMsMin
@@ -72,12 +75,18 @@ export class Hints {
   #withinAt = -Infinity
 
   /** `ears`: where the connection that listens comes from. Undefined: nobody listens. */
-  constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger) {
+  constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger, isOwn = false) {
     this.#pool = pool
+    this.#isOwn = isOwn
     this.#ears = ears
     this.#channel = channelOf(schema)
     this.#schema = schema
     this.#log = log
+  }
+
+  /** The connection that listens, where it leads to the server as all others do. */
+  get ear(): Ear | undefined {
+    return this.#ears === this.#pool ? this.#ear : undefined
   }
 
   get channel(): string {
@@ -90,6 +99,12 @@ export class Hints {
   listen(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  /** For messages that come with the notification of them: true where it is taken in. */
+  listenForMail(taker: (message: Message) => boolean): () => void {
+    this.#takers.add(taker)
+    return () => this.#takers.delete(taker)
   }
 
   /** Others have let these in. */
@@ -115,12 +130,11 @@ export class Hints {
     this.#withinAt = now
     if (isBusy) return undefined
     this.#poll.stir()
-    const flags = new Set(messages.map(({ instance }) => `m${instance}`))
-    const told = { channel: this.#channel, payload: toPayload(this.#name, flags) }
     const [message] = messages
     const mail = messages.length === 1 && message ? mailOf(this.#name, message) : undefined
-    if (mail === undefined || this.#mailChannel === undefined) return told
-    return { ...told, mailChannel: this.#mailChannel, payloadWithMail: toPayload(this.#name, flags, "with mail"), mail }
+    if (mail && message && this.#mailChannel !== undefined)
+      return { channel: this.#channel, ...mailPayloads(this.#name, message.instance), mailChannel: this.#mailChannel, mail }
+    return { channel: this.#channel, payload: toPayload(this.#name, new Set(messages.map(({ instance }) => `m${instance}`))) }
   }
 
   /** Something can be claimed or read by others. */
@@ -143,7 +157,16 @@ export class Hints {
     setTimeout(() => this.#in.add("c"), ms).unref()
   }
 
+  /** Turns were written, or may have been. Whoever waits for that here goes on first. */
   turns(turns: readonly Turn[]): void {
+    if (this.#untold.push(turns) === 1) setImmediate(() => this.#tellTurns())
+  }
+
+  #tellTurns(): void {
+    for (const turns of this.#untold.splice(0)) this.#tell(turns)
+  }
+
+  #tell(turns: readonly Turn[]): void {
     if (performance.now() < this.#followedUntil) this.#out.add("c")
     for (const { create, state, sends, at, instance, position, entries } of turns) {
       if (state && isTerminal(state.status)) this.#out.add(`e${instance}`)
@@ -156,7 +179,6 @@ export class Hints {
 
   /** Something to look at here, that nobody told of. */
   notice(): void {
-    this.heard.forgetAll()
     for (const flag of "weac") this.#in.add(flag)
   }
 
@@ -178,7 +200,7 @@ export class Hints {
     const client = (await this.#ears.connect()) as NotifyingClient
     if (this.#closed) return client.release()
     const channels = this.#mailChannel === undefined ? [this.#channel] : [this.#channel, this.#mailChannel]
-    const ear = new Ear(client, channels, {
+    const ear = new Ear(client, this.#isOwn, channels, {
       onHeard: (payload, channel) => (channel === this.#channel ? this.#onHeard(payload) : this.#onMail(payload)),
       onLost: (error) => this.#lost(ear, error),
     })
@@ -200,7 +222,9 @@ export class Hints {
     clearTimeout(this.#echo)
     this.#poll.stop()
     this.#listeners.clear()
+    this.#takers.clear()
     this.#in.close()
+    this.#tellTurns()
     await this.#out.finish()
     const ear = this.#ear
     this.#ear = undefined
@@ -208,21 +232,17 @@ export class Hints {
   }
 
   #onHeard(payload: string): void {
-    const { sender, flags, hasMail } = fromPayload(payload)
-    if (sender === this.#name) return flags.includes("p") ? this.#isHeard() : undefined
     // It was here a moment ago.
-    if (hasMail) return
-    for (const flag of flags) {
-      if (flag === "w") this.heard.forgetAll()
-      else if (flag.startsWith("m")) this.heard.forget(flag.slice(1))
-      if (flag !== "p") this.#in.add(flag)
-    }
+    if (hasMail(payload)) return
+    const { sender, flags } = fromPayload(payload)
+    if (sender === this.#name) return flags.includes("p") ? this.#isHeard() : undefined
+    for (const flag of flags) if (flag !== "p") this.#in.add(flag)
   }
 
   #onMail(payload: string): void {
-    const told = this.heard.hear(payload)
-    if (told?.sender === this.#name) this.heard.forget(told.instance)
-    else this.#in.add(told ? `m${told.instance}` : "w")
+    const told = mailFrom(payload)
+    if (told === undefined) return this.#in.add("w")
+    if (told.sender !== this.#name && !this.heard.offer(told.message, this.#takers)) this.#in.add(`m${told.message.instance}`)
   }
 
   #awaitEcho(): void {
@@ -240,6 +260,7 @@ export class Hints {
   #isHeard(): void {
     clearTimeout(this.#echo)
     this.#poll.stop()
+    if (this.#ear) this.#ear.isProven = true
   }
 
   #lost(ear: Ear, error: Error | undefined): void {

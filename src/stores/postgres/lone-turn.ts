@@ -1,21 +1,21 @@
 import type { InstanceState, NewInstance, Turn } from "../../ports/journal-store.ts"
 import { textOrNull, toText } from "../odd-text.ts"
 import { numberArray } from "./array-literal.ts"
-import type { Queries } from "./database.ts"
 import { toQueue } from "./instance-row.ts"
+import type { LoneCalls } from "./lone-calls.ts"
 
 /** Writes a turn that goes alone, if it is of a kind that is written more cheaply so. False: it was not, and is to go as a batch. */
-export async function writeLone(queries: Queries, schema: string, turn: Turn): Promise<boolean> {
+export async function writeLone(calls: LoneCalls, turn: Turn): Promise<boolean> {
   const call = callOf(turn)
   if (call === undefined) return false
-  const { does, values } = call
-  const row = await queries.get(`${does}.write`, `SELECT ${schema}.${does}_lone(${values.map((_, at) => `$${at + 1}`).join(", ")}) AS done`, ...values)
-  return row?.["done"] === true
+  return (await calls.call(`${call.does}.write`, `${call.does}_lone`, call.values)) === "true"
 }
+
+type Value = string | number | boolean | null
 
 interface Call {
   readonly does: "append" | "change" | "create" | "take"
-  readonly values: readonly unknown[]
+  readonly values: readonly Value[]
 }
 
 function callOf(turn: Turn): Call | undefined {
@@ -35,14 +35,14 @@ function callOf(turn: Turn): Call | undefined {
   return { does: "append", values: turnValues(turn) }
 }
 
-function turnValues({ instance, incarnation, turn, position, count, run, at, entries }: Turn): readonly unknown[] {
+function turnValues({ instance, incarnation, turn, position, count, run, at, entries }: Turn): readonly Value[] {
   return [toText(instance), toText(incarnation), toText(turn), position, count, run, at, toText(entries)]
 }
 
-function stateValues({ status, phase, dueAt, owner, run, runPosition, endPosition }: InstanceState): readonly unknown[] {
+function stateValues({ status, phase, dueAt, owner, run, runPosition, endPosition }: InstanceState): readonly Value[] {
   return [status, phase ?? null, dueAt ?? null, textOrNull(owner), run, runPosition, endPosition ?? null]
 }
 
-function creationValues({ workflow, version, createdAt, queue }: NewInstance): readonly unknown[] {
+function creationValues({ workflow, version, createdAt, queue }: NewInstance): readonly Value[] {
   return [toText(workflow), toText(version), createdAt, queue === undefined ? "" : toQueue(queue)]
 }

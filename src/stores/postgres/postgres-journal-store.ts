@@ -106,10 +106,6 @@ export class PostgresJournalStore implements JournalStore {
     return rows.map(toMessage)
   }
 
-  async heardMail(ids: readonly string[]): Promise<readonly Message[] | undefined> {
-    return this.#tables.hints.heard.take(ids)
-  }
-
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
     const row = await this.#database.get("next-due", `SELECT ${this.#database.schema}.next_due($1, $2, $3) AS at`, ...lotColumns(offers))
     return row === undefined ? undefined : optionalInteger(row, "at")

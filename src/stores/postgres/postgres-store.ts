@@ -1,3 +1,4 @@
+import type { Message } from "../../ports/journal-store.ts"
 import type { Hint, Store, StoreContext, StoreRole } from "../../ports/store.ts"
 import { adoptStream } from "./change-origin.ts"
 import { text } from "./columns.ts"
@@ -50,7 +51,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     ears?.on("error", onError)
     ears?.on("connect", onConnect)
   }
-  const hints = new Hints(pool, ears, schema, context.log)
+  const hints = new Hints(pool, ears, schema, context.log, !opening.isGiven)
   const end = async () => {
     await hints.close()
     await database.close()
@@ -127,6 +128,10 @@ class PostgresStore implements Store {
 
   onHint(listener: (hint: Hint) => void): () => void {
     return this.#hints.listen(listener)
+  }
+
+  onMail(listener: (message: Message) => boolean): () => void {
+    return this.#hints.listenForMail(listener)
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts"
 import type { Hints } from "./hints.ts"
+import { LoneCalls } from "./lone-calls.ts"
 import { PostgresFlow } from "./postgres-flow.ts"
 import type { StoreClock } from "./store-clock.ts"
 import { TurnCommitter } from "./turn-committer.ts"
@@ -7,6 +8,7 @@ import { TurnCommitter } from "./turn-committer.ts"
 /** What the parts of one open store share. */
 export interface PostgresTables {
   readonly database: Database
+  readonly calls: LoneCalls
   readonly hints: Hints
   readonly clock: StoreClock
   readonly flow: PostgresFlow
@@ -15,5 +17,6 @@ export interface PostgresTables {
 
 export function postgresTables(database: Database, hints: Hints, clock: StoreClock): PostgresTables {
   const flow = new PostgresFlow(database, hints)
-  return { database, hints, clock, flow, committer: new TurnCommitter(database, flow, hints.heard) }
+  const calls = new LoneCalls(database, () => hints.ear)
+  return { database, calls, hints, clock, flow, committer: new TurnCommitter(database, calls, flow, hints.heard) }
 }

@@ -6,6 +6,7 @@ import { integer, list, text } from "./columns.ts"
 import type { Queries } from "./database.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
+import type { LoneCalls } from "./lone-calls.ts"
 import { messageJson, writeTurns } from "./turn-writer.ts"
 
 /** What is asked about one instance, or sent to it: also in a transaction of a caller's. */
@@ -49,25 +50,11 @@ export interface Notification {
 }
 
 /** Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. */
-export async function deliverTold(queries: Queries, schema: string, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
+export async function deliverTold(calls: LoneCalls, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
-  const row = await queries.get(
-    "mail.deliver",
-    `SELECT ${schema}.deliver_told($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS delivery`,
-    toText(instance),
-    textOrNull(incarnation),
-    kind,
-    at,
-    textOrNull(topic),
-    textOrNull(eventId),
-    textOrNull(payload),
-    told.channel,
-    told.payload,
-    told.mailChannel,
-    told.payloadWithMail,
-    told.mail,
-  )
-  return text(row ?? {}, "delivery") as Delivery
+  const { channel, mailChannel, payloadWithMail, mail } = told
+  const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
+  return (await calls.call("mail.deliver", "deliver_told", [...of, channel, told.payload, mailChannel, payloadWithMail, mail])) as Delivery
 }
 
 export interface NotificationWithMail extends Notification {

@@ -228,6 +228,7 @@ export const migrations: readonly Migration[] = [
       takeLoneFunction(s),
     ],
   },
+  { version: 8, compatible: 1, statements: (s) => [deliverToldFunction(s), takeLoneFunction(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

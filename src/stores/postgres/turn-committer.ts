@@ -6,6 +6,7 @@ import { text } from "./columns.ts"
 import type { Database, Queries } from "./database.ts"
 import type { FlowSession } from "./flow-session.ts"
 import type { HeardMail } from "./heard-mail.ts"
+import type { LoneCalls } from "./lone-calls.ts"
 import { writeLone } from "./lone-turn.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
 import { isTaken } from "./postgres-failure.ts"
@@ -19,6 +20,7 @@ const knownMax = 10_000
  */
 export class TurnCommitter {
   readonly #database: Database
+  readonly #calls: LoneCalls
   readonly #flow: PostgresFlow
   readonly #heard: HeardMail
   /** Instances with a turn that could not be written alone: those with limits cannot have any. */
@@ -26,8 +28,9 @@ export class TurnCommitter {
   /** Instances that were claimed with limits. */
   readonly #limited = new Set<string>()
 
-  constructor(database: Database, flow: PostgresFlow, heard: HeardMail) {
+  constructor(database: Database, calls: LoneCalls, flow: PostgresFlow, heard: HeardMail) {
     this.#database = database
+    this.#calls = calls
     this.#flow = flow
     this.#heard = heard
   }
@@ -47,7 +50,7 @@ export class TurnCommitter {
     const { schema } = this.#database
     const [turn] = turns
     // It looks by itself.
-    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeLone(this.#database, schema, turn)))) return ["committed"]
+    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeLone(this.#calls, turn)))) return ["committed"]
     const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
     const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
     const others = turns.filter((one) => !refused.has(lineOf(one)))
@@ -94,7 +97,7 @@ export class TurnCommitter {
     const { schema } = this.#database
     const [turn] = turns
     if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
-      if (await writeLone(this.#database, schema, turn)) return ["written"]
+      if (await writeLone(this.#calls, turn)) return ["written"]
       if (this.#unlone.size >= knownMax) this.#unlone.clear()
       this.#unlone.add(turn.instance)
     }

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest"
+import { PerdureError } from "../core/errors.ts"
 import { workflow, type Context } from "../index.ts"
 import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
-import type { StoreProvider } from "../ports/store.ts"
+import type { Store, StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
 import { Engine } from "./engine.ts"
+import { overriding } from "./overriding.ts"
 
 const moments = async () => {
   for (let i = 0; i < 10; i++) await new Promise<void>((resolve) => macrotask(resolve))
@@ -34,6 +36,37 @@ it("a client that waits for a result keeps a timer, and finds the result without
   await clientHost.advanceTo(clientHost.now() + 1_000, moments)
   expect(await result).toBe("hello")
   expect(clientHost.nextTimerAt()).toBeUndefined()
+  await client.close()
+  await worker.close()
+})
+
+it.each([
+  ["a connection that breaks on the way is no reason to stop waiting", true],
+  ["a store that is not there is, and whoever asks is told", false],
+])("%s", async (_, isUnknown) => {
+  const flow = workflow("flow", async (ctx: Context) => ctx.waitForEvent("word"))
+  const shared = memory()
+  const away = new PerdureError("STORE_UNREACHABLE", "it is away", { details: { isUnknown } })
+  let failures = 1
+  const failing: StoreProvider = {
+    name: "failing",
+    open: async (context) => {
+      const store = await shared.open(context)
+      const { directory } = store
+      const get = async (id: string) => {
+        if (failures-- > 0) throw away
+        return directory.get(id)
+      }
+      return overriding<Store>(store, { directory: overriding(directory, { get }) })
+    },
+  }
+  const worker = await Engine.open({ host: new SimulatedHost(), store: shared, workflows: [flow], options: {} })
+  const client = await Engine.open({ host: new SimulatedHost(), store: failing, workflows: [flow], options: {}, role: "client" })
+  await worker.start(flow, { id: "i" })
+  await worker.get("i").sendEvent("word", "hello")
+  await worker.get("i").result()
+  const result = client.get("i").result()
+  expect(await result.catch((error: unknown) => error)).toBe(isUnknown ? "hello" : away)
   await client.close()
   await worker.close()
 })

@@ -31,9 +31,17 @@ export class Endings implements Companion {
       const others = this.waiters.get(id)
       if (others) others.push(waiter)
       else this.waiters.set(id, [waiter])
-      if (!isOurs) this.lookUp(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
+      if (!isOurs)
+        this.lookUp(id).catch((error: unknown) => {
+          if (!this.looksAgain(id, error)) this.#giveUp(id, waiter, error)
+        })
       this.onWaiting(true)
     })
+  }
+
+  /** The first look for somebody failed. True: there is another, and it goes on waiting. */
+  protected looksAgain(_id: string, _error: unknown): boolean {
+    return false
   }
 
   /** Somebody new waits; or nobody does any more. */

@@ -23,6 +23,13 @@ export class WatchedEndings extends Endings {
     else this.#recheck.never()
   }
 
+  /** Where a connection broke on the way to a store that was there a moment ago. */
+  protected override looksAgain(id: string, error: unknown): boolean {
+    const isBroken = PerdureError.is(error, "STORE_UNREACHABLE") && error.details?.["isUnknown"] === true
+    if (isBroken) void this.check([id])
+    return isBroken
+  }
+
   async look({ ends }: Hint): Promise<void> {
     if (ends !== false) await this.check(ends === true ? undefined : ends)
   }

@@ -2,9 +2,9 @@ import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
 /** So many may start together; */
-const waveMax = 500
+const waveMax = 340
 /** where several batches may be under way, so many for each of them. */
-const waveOfSeveralMax = 340
+const waveOfSeveralMax = 128
 /** The next come when so few are busy, but for those of the other waves, */
 const busyMax = 60
 /** or when the others have had so many commits. */

@@ -46,27 +46,37 @@ it.each([
 ])("%s", async (_, isUnknown) => {
   const flow = workflow("flow", async (ctx: Context) => ctx.waitForEvent("word"))
   const shared = memory()
-  const away = new PerdureError("STORE_UNREACHABLE", "it is away", { details: { isUnknown } })
-  let failures = 1
+  const broken = new PerdureError("STORE_UNREACHABLE", "it is away", { details: { isUnknown } })
+  const away = new PerdureError("STORE_UNREACHABLE", "it is still away", { details: { isUnknown: false } })
+  const failures = [broken, away, away]
   const failing: StoreProvider = {
     name: "failing",
     open: async (context) => {
       const store = await shared.open(context)
       const { directory } = store
       const get = async (id: string) => {
-        if (failures-- > 0) throw away
+        const failure = failures.shift()
+        if (failure) throw failure
         return directory.get(id)
       }
       return overriding<Store>(store, { directory: overriding(directory, { get }) })
     },
   }
   const worker = await Engine.open({ host: new SimulatedHost(), store: shared, workflows: [flow], options: {} })
-  const client = await Engine.open({ host: new SimulatedHost(), store: failing, workflows: [flow], options: {}, role: "client" })
+  const host = new SimulatedHost()
+  const client = await Engine.open({ host, store: failing, workflows: [flow], options: {}, role: "client" })
   await worker.start(flow, { id: "i" })
   await worker.get("i").sendEvent("word", "hello")
   await worker.get("i").result()
-  const result = client.get("i").result()
-  expect(await result.catch((error: unknown) => error)).toBe(isUnknown ? "hello" : away)
+  const result = client
+    .get("i")
+    .result()
+    .catch((error: unknown) => error)
+  await moments()
+  // Sooner than whoever only looks again now and then.
+  await host.advanceTo(host.now() + 500, moments)
+  expect(failures).toHaveLength(isUnknown ? 0 : 2)
+  expect(await result).toBe(isUnknown ? "hello" : broken)
   await client.close()
   await worker.close()
 })

@@ -11,13 +11,13 @@ import type { TimerHandle, Timers } from "./timers.ts"
 export class Endings implements Companion {
   readonly #store: Store
   protected readonly host: Host
-  readonly #timers: Timers
+  protected readonly timers: Timers
   protected readonly waiters = new Map<string, Waiter[]>()
 
   constructor(store: Store, host: Host, timers: Timers) {
     this.#store = store
     this.host = host
-    this.#timers = timers
+    this.timers = timers
   }
 
   /** The entry that ended the instance, as soon as there is one. */
@@ -27,21 +27,13 @@ export class Endings implements Companion {
       const waiter: Waiter = { resolve, reject, timer: undefined }
       if (signal) waiter.stopListening = whenAborted(signal, (reason) => this.#giveUp(id, waiter, reason))
       if (timeoutMs !== undefined)
-        waiter.timer = this.#timers.set(this.host.now() + timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
+        waiter.timer = this.timers.set(this.host.now() + timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
       const others = this.waiters.get(id)
       if (others) others.push(waiter)
       else this.waiters.set(id, [waiter])
-      if (!isOurs)
-        this.lookUp(id).catch((error: unknown) => {
-          if (!this.looksAgain(id, error)) this.#giveUp(id, waiter, error)
-        })
+      if (!isOurs) this.lookUp(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
       this.onWaiting(true)
     })
-  }
-
-  /** The first look for somebody failed. True: there is another, and it goes on waiting. */
-  protected looksAgain(_id: string, _error: unknown): boolean {
-    return false
   }
 
   /** Somebody new waits; or nobody does any more. */
@@ -76,7 +68,7 @@ export class Endings implements Companion {
   }
 
   #forget({ timer, stopListening }: Waiter): void {
-    this.#timers.clear(timer)
+    this.timers.clear(timer)
     stopListening?.()
   }
 

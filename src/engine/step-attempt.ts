@@ -108,7 +108,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
         })
         this.#clock.start(this.open.firstAt)
       }
-      Promise.resolve(runtime.host.runIn(this, call)).then(
+      Promise.resolve(runtime.host.runIn(this, call, true)).then(
         (value) => this.#end(true, value),
         (error: unknown) => this.#end(false, error),
       )

@@ -6,6 +6,9 @@ import { Recheck, type RecheckSpec } from "./recheck.ts"
 
 /** So many at a time are asked for. */
 const looksMax = 64
+/** After a look that failed; after each further one twice as long. */
+const againMs = 50
+const againMsMax = 5_000
 
 /** The same where others execute instances as well: what is not ours is found out by asking the store, when it tells of something, or after a while. */
 export class WatchedEndings extends Endings {
@@ -23,11 +26,20 @@ export class WatchedEndings extends Endings {
     else this.#recheck.never()
   }
 
-  /** Where a connection broke on the way to a store that was there a moment ago. */
-  protected override looksAgain(id: string, error: unknown): boolean {
-    const isBroken = PerdureError.is(error, "STORE_UNREACHABLE") && error.details?.["isUnknown"] === true
-    if (isBroken) void this.check([id])
-    return isBroken
+  /** The first look for somebody. Where a connection broke on the way to a store that was there a moment ago, there are others, until one is answered. */
+  protected override async lookUp(id: string): Promise<void> {
+    let wasThere = false
+    for (let waitMs = againMs; ; waitMs = Math.min(waitMs * 2, againMsMax)) {
+      try {
+        return await super.lookUp(id)
+      } catch (error) {
+        const isAway = PerdureError.is(error, "STORE_UNREACHABLE")
+        wasThere ||= isAway && error.details?.["isUnknown"] === true
+        if (!isAway || !wasThere) throw error
+      }
+      await new Promise<void>((resolve) => this.timers.set(this.host.now() + waitMs, resolve))
+      if (!this.waiters.has(id)) return
+    }
   }
 
   async look({ ends }: Hint): Promise<void> {
@@ -43,7 +55,7 @@ export class WatchedEndings extends Endings {
 
   async #lookSafely(id: string): Promise<void> {
     try {
-      await this.lookUp(id)
+      await super.lookUp(id)
     } catch (error) {
       // Whoever waits did not ask for this look: the next one may succeed.
       if (PerdureError.is(error, "NOT_FOUND")) this.fail(id, error)

@@ -11,9 +11,12 @@ export interface Host {
   quiesce(then: () => void, inARow?: boolean): void
   /** Volatile. Returns the way to clear it. */
   setTimer(at: number, fire: () => void): () => void
-  /** Runs user code in a scope that follows it through its awaits. `run` is given the scope: a function that is made once serves all. */
-  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T
-  /** What ran in the scope is over. What it has left behind, and still runs, may be taken for what runs in another one of the same kind. */
+  /**
+   * Runs user code in a scope that follows it through its awaits. `run` is given the scope: a function that is made once serves all. `isLeft`: the host is
+   * told when that is over; what is left behind, and still runs, may then be taken for what runs in another such scope.
+   */
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T, isLeft?: boolean): T
+  /** What ran in the scope, which is one that is left, is over. */
   leave?(scope: Scope): void
   currentScope(): Scope | undefined
   /** Told of rejections that nobody handles in user code of a scope. Returns the way to stop. */

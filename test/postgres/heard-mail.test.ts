@@ -7,6 +7,7 @@ import type { Engine } from "../../src/engine/engine.ts"
 import type { InstanceState, Message, Turn } from "../../src/ports/journal-store.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/database.ts"
+import { HeardMail } from "../../src/stores/postgres/heard-mail.ts"
 import { LoneCalls } from "../../src/stores/postgres/lone-calls.ts"
 import { creation, event, found, idle, turn } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
@@ -111,6 +112,20 @@ it.each([
     await bed.close()
     vi.restoreAllMocks()
   }
+})
+
+it.each([
+  ["alone", (taker: Turn) => [taker]],
+  ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
+])("nor when its turn is sent again because nobody could tell: %s", async (_, batchOf) => {
+  const { one, other, heard } = await heardMessage()
+  const { seq } = found(heard[0])
+  expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
+  const batch = batchOf(taking(seq, 4, idle))
+  vi.spyOn(HeardMail.prototype, "confirmed").mockRejectedValueOnce(new Error("the disk is full"))
+  await expect(other.journal.commit(batch)).rejects.toThrow("the disk is full")
+  expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
+  expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
 })
 
 it("nor by the transaction of a step", async () => {

@@ -39,18 +39,45 @@ const claimed = async (worker: string, leaseMs = 30_000) => (await store.journal
 const lockOf = (id: string) => `SELECT 1 FROM ${schema}.instance WHERE id = '${id}' FOR UPDATE`
 const ownerOf = async (id: string) => (await database.pool.query<{ owner: string }>(`SELECT owner FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.owner
 
+/** The function that the connection which listens has called last. */
+async function calledLast(): Promise<string | undefined> {
+  const { rows } = await database.pool.query<{ fn: string }>(
+    `SELECT substring(query FROM '"${schema}"\\.(\\w+)') AS fn FROM pg_stat_activity WHERE query LIKE 'SELECT set_config(''lock_timeout''%"${schema}".%'`,
+  )
+  return rows[0]?.fn
+}
+
+/** Until it has heard itself, nothing goes over that connection. */
+async function listening(): Promise<void> {
+  do {
+    await store.directory.deliver([event("free")])
+    await delay(30)
+  } while ((await calledLast()) === undefined)
+}
+
 describe("an instance that a caller has in an open transaction", () => {
+  it("is waited for elsewhere than on the connection that listens, also by the first of its kind there, and others go on there", async () => {
+    await store.journal.commit([creation("held"), creation("other"), creation("free")])
+    await listening()
+    let late: Promise<readonly string[]> | undefined
+    await whileOpen(lockOf("held"), async () => {
+      late = store.journal.commit([turn("held", 3, { state: idle })])
+      while ((await calledLast()) !== "change_lone") await delay(5)
+      await delay(100)
+    })
+    expect(await late).toEqual(["committed"])
+    expect(await store.journal.commit([turn("other", 3, { state: idle })])).toEqual(["committed"])
+    await delay(30)
+    await store.directory.deliver([event("free")])
+    expect(await calledLast()).toBe("deliver_told")
+  })
+
   it("gets a message when it is free, and until then its sender hears of others", async () => {
     const other = await postgres({ connectionString: database.url, schema }).open({ now: Date.now, log, role: "worker" })
     await store.journal.commit([creation("held"), creation("free")])
     const heard: string[] = []
     store.onMail?.(({ instance }) => heard.push(instance) > 0)
-    const isListening = `query LIKE 'SELECT set_config(''lock_timeout''%"${schema}".%'`
-    // Until it has heard itself, nothing goes over the connection that listens.
-    do {
-      await store.directory.deliver([event("free")])
-      await delay(30)
-    } while ((await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE ${isListening}`)).rows.length === 0)
+    await listening()
     const inbox = await store.journal.readInbox(["free"])
     await store.journal.commit([turn("free", 3, { consumed: inbox.map(({ seq }) => seq), state: idle })])
     let late: Promise<readonly string[]> | undefined

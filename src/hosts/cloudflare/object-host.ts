@@ -77,8 +77,8 @@ export class ObjectHost implements Host {
   }
 
   /** One step at a time has the frame that is kept: most follow each other. */
-  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
-    if (scope.step === undefined || this.#isTaken) return scopes.run({ scope }, run, scope)
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T, isLeft?: boolean): T {
+    if (!isLeft || this.#isTaken) return scopes.run({ scope }, run, scope)
     this.#isTaken = true
     this.#held.scope = scope
     this.#enter ??= this.#inContext(() => scopes.run(this.#held, () => AsyncLocalStorage.snapshot()))

@@ -31,7 +31,6 @@ export class Ear {
   readonly #listener: EarListener
   /** It is `pg`'s own, and no other that behaves like it. */
   readonly #isOwn: boolean
-  readonly #prepared = new Set<string>()
   #isAsked = false
   #isClosing = false
   #isGivenBack = false
@@ -62,24 +61,39 @@ export class Ear {
       this.#isAsked = false
       this.#onAnswered()
       // Also where it is still there: a server that takes no writes any more, or has not answered in time.
-      if (error && isUnreachable(error)) this.#listener.onLost(error)
+      if (error && isUnreachable(error)) this.#lose(error)
       // Somebody else disposes of it as well.
       if (error && isMisprepared(error)) this.isProven = false
       onAnswer(error, answer)
     }
+    try {
+      this.#send(name, text, values, answered)
+    } catch (error) {
+      answered(error instanceof Error ? error : new Error(String(error)), null)
+    }
+  }
+
+  #send(name: string, text: string, values: (string | null)[], answered: OnAnswer): void {
     if (this.#isOwn) {
-      const query = new LoneQuery(name, text, values, this.#prepared, (error) => answered(error, query.answer))
-      query.sendTo(this.#client)
-    } else
-      this.#client.query({ name, text, values }).then(
-        ({ rows }) => answered(undefined, (rows[0]?.["answer"] ?? null) as string | null),
-        (error: Error) => answered(error, null),
-      )
+      const query = new LoneQuery(name, text, values, (error) => answered(error, query.answer))
+      return query.sendTo(this.#client)
+    }
+    this.#client.query({ name, text, values }).then(
+      ({ rows }) => answered(undefined, (rows[0]?.["answer"] ?? null) as string | null),
+      (error: Error) => answered(error, null),
+    )
+  }
+
+  /** Whoever gives it back meanwhile need not ask it for anything more. */
+  #lose(error: Error): void {
+    if (this.#isClosing) this.drop(error)
+    else this.#listener.onLost(error)
   }
 
   async close(): Promise<void> {
     this.#isClosing = true
     if (this.#isAsked) await new Promise<void>((resolve) => (this.#onAnswered = resolve))
+    if (this.#isGivenBack) return
     try {
       await this.#client.query(this.#onEach("UNLISTEN"))
       this.#forget()

@@ -30,7 +30,7 @@ export class HeardMail {
     return consumed?.some((seq) => this.#unsure.has(seq)) === true
   }
 
-  /** These turns were written, or never will be. */
+  /** It is known what became of these turns. */
   settle(turns: readonly Turn[]): void {
     for (const { consumed } of turns) for (const seq of consumed ?? []) this.#unsure.delete(seq)
   }

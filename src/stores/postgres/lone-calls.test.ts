@@ -25,7 +25,7 @@ function scene({ prepares = true, isProven = true } = {}) {
   const get = vi.fn<Database["get"]>(async (name, text) => ({ answer: `${name} over the pool: ${text.slice(0, 7)}` }))
   const database = { schema: `"s"`, prepares, get, failure: (error: Error, statement: string) => new Error(`${statement}: ${error.message}`) }
   const calls = new LoneCalls(database as unknown as Database, () => ear)
-  return { calls, ear, asked, said, get, onLost, call: (value = 1) => calls.call("take.write", "take_lone", ["a", value, null, true]) }
+  return { client, calls, ear, asked, said, get, onLost, call: (value = 1) => calls.call("take.write", "take_lone", ["a", value, null, true]) }
 }
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code })
@@ -97,5 +97,27 @@ describe("calls that go alone", () => {
     expect(await called).toBe("true")
     await closed
     expect(said).toEqual([`UNLISTEN "channel"`, ["release", undefined]])
+  })
+
+  it("that cannot be sent at all fail, and hold up nobody who gives the connection back", async () => {
+    const { ear, said, call, client } = scene()
+    client.query = () => {
+      throw new Error("no such thing here")
+    }
+    await expect(call()).rejects.toThrow("take.write: no such thing here")
+    expect(ear.isFree).toBe(true)
+    client.query = (async (query: string) => void said.push(query)) as unknown as NotifyingClient["query"]
+    await ear.close()
+    expect(said).toEqual([`UNLISTEN "channel"`, ["release", undefined]])
+  })
+
+  it("that get no answer while the connection is given back: it is asked for nothing more", async () => {
+    const { asked, ear, said, call } = scene()
+    const called = call()
+    const closed = ear.close()
+    asked[0]?.fail(failure("57P01"))
+    await expect(called).rejects.toThrow("57P01")
+    await closed
+    expect(said).toEqual([["release", failure("57P01")]])
   })
 })

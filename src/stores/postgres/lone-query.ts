@@ -3,6 +3,8 @@ import type { PostgresClient } from "./pg.ts"
 /** The part of `pg`'s connections that a query of one's own speaks to, as pg-cursor does. */
 interface Wire {
   readonly stream: { cork?(): void; uncork?(): void }
+  /** By their names, the texts of statements that the server has parsed, whatever came of them then. `pg` notes those of queries that have both. */
+  readonly parsedStatements: Readonly<Record<string, string>>
   parse(statement: { readonly name: string; readonly text: string }): void
   bind(statement: { readonly statement: string; readonly values: readonly (string | null)[] }): void
   execute(portal: object): void
@@ -17,17 +19,14 @@ export class LoneQuery {
   /** Set to another by `pg`, which no longer waits after its time limit. */
   callback: (error?: Error | null) => void
   answer: string | null = null
-  readonly #name: string
-  readonly #text: string
+  readonly name: string
+  readonly text: string
   readonly #values: readonly (string | null)[]
-  readonly #prepared: Set<string>
 
-  /** `prepared`: the names of statements that the connection knows. */
-  constructor(name: string, text: string, values: readonly (string | null)[], prepared: Set<string>, callback: (error?: Error | null) => void) {
-    this.#name = name
-    this.#text = text
+  constructor(name: string, text: string, values: readonly (string | null)[], callback: (error?: Error | null) => void) {
+    this.name = name
+    this.text = text
     this.#values = values
-    this.#prepared = prepared
     this.callback = callback
   }
 
@@ -39,8 +38,9 @@ export class LoneQuery {
     // In one packet.
     wire.stream.cork?.()
     try {
-      if (!this.#prepared.has(this.#name)) wire.parse({ name: this.#name, text: this.#text })
-      wire.bind({ statement: this.#name, values: this.#values })
+      const { name, text } = this
+      if (wire.parsedStatements[name] === undefined) wire.parse({ name, text })
+      wire.bind({ statement: name, values: this.#values })
       wire.execute(noPortal)
       wire.sync()
     } finally {
@@ -55,9 +55,7 @@ export class LoneQuery {
     this.answer = fields.at(-1) ?? null
   }
 
-  handleCommandComplete(): void {
-    this.#prepared.add(this.#name)
-  }
+  handleCommandComplete(): void {}
 
   handleError(error: Error): void {
     this.callback(error)

@@ -38,11 +38,10 @@ export class TurnCommitter {
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const unsure = turns.filter((turn) => this.#heard.isUnsure(turn))
     if (unsure.length === 0) return this.#commit(turns)
-    try {
-      return await this.#commitUnsure(turns, unsure)
-    } finally {
-      this.#heard.settle(unsure)
-    }
+    const outcomes = await this.#commitUnsure(turns, unsure)
+    // Not where that failed: they may be sent again, and are as unsure then.
+    this.#heard.settle(unsure)
+    return outcomes
   }
 
   /** Some take in messages that were heard and not read: what is not there any more was taken in before. */

@@ -274,7 +274,7 @@ function rollsBack(sql: string): PerdureError {
 function toInput(value: SqlValue): ObjectSqlInput {
   if (typeof value !== "bigint") return value
   if (BigInt.asIntN(54, value) !== value) {
-    throw new PerdureError("SQL_REFUSED", `a Durable Object's database takes whole numbers up to 2^53, not ${value}; bind it as text`)
+    throw new PerdureError("SQL_REFUSED", `an object's database takes whole numbers up to 2^53, not ${value}; bind it as text`)
   }
   return Number(value)
 }

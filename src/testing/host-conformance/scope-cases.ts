@@ -61,7 +61,7 @@ export function scopeCases(bed: CurrentHost): void {
       }
       const attempt = async (step: string) => {
         const scope = stepOf(step)
-        const seen = await host.runIn(scope, run)
+        const seen = await host.runIn(scope, run, true)
         expect(host.currentScope()).toBeUndefined()
         host.leave?.(scope)
         host.leave?.(scope)

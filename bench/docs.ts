@@ -84,11 +84,18 @@ function peerValues(): Values {
 /** The table of one workload, and its charts, which are files of their own. */
 function growthText(files: Map<string, string>, growth: Growth | undefined, outcomes: readonly Outcome[]): string {
   if (growth === undefined || outcomes.length === 0) return unmeasured
-  const images = growth.charts.map((plan) => {
-    const path = `charts/${plan.file}.svg`
-    files.set(path, lineChart(growthChart(growth, plan, outcomes)))
-    return `![${plan.title}](${path})`
-  })
+  const measured = outcomes.filter(({ figures }) => figures !== undefined)
+  // One for each target: lines of several would be more than one can tell apart.
+  const images = growth.charts.flatMap((plan) =>
+    measured.map((outcome) => {
+      const { id, title: of } = outcome.target
+      const isOne = measured.length === 1
+      const path = `charts/${isOne ? plan.file : `${plan.file}-${id}`}.svg`
+      const title = isOne ? plan.title : `${plan.title}, ${of}`
+      files.set(path, lineChart({ ...growthChart(growth, plan, [outcome]), title }))
+      return `![${title}](${path})`
+    }),
+  )
   return [...tablesOf(outcomes).map(markdownTable), ...images].join("\n\n")
 }
 

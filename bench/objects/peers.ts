@@ -52,7 +52,8 @@ export async function measureObjectPeers({ rounds, folder = tmpdir(), json, docs
             if (round > 0) outcome.rounds.push(sample)
             console.log(`  ${round === 0 ? "not counted" : `${round} of ${rounds}`}, ${name}: ${sampleText(sample)}`)
           } catch (error) {
-            outcomes[workload] = { reason: messageOf(error) }
+            // What follows in further lines are places on this machine.
+            outcomes[workload] = { reason: messageOf(error).split("\n")[0] ?? "" }
             console.log(`  ${name}: not measured: ${messageOf(error)}`)
           }
         }

@@ -41,6 +41,7 @@ export function encodeEntries(entries: readonly Entry[], blobBytesMin = blobByte
 export class EntriesText {
   count = 0
   blobs: string[] | undefined = undefined
+  /** Without the bracket that ends it. */
   #text = ""
   readonly #blobBytesMin: number
   readonly #codecs: PayloadCodecs | undefined
@@ -65,8 +66,9 @@ export class EntriesText {
   }
 
   add(entry: Entry): void {
-    const text = encodeEntry(entry, this)
-    this.#text = this.count++ === 0 ? text : `${this.#text},${text}`
+    // What a codec cannot encode is not added.
+    const text = encodeEntry(this.count === 0 ? "[" : ",", entry, this)
+    this.#text = this.count++ === 0 ? text : this.#text + text
   }
 
   /** The field that an entry's value becomes. */
@@ -83,22 +85,23 @@ export class EntriesText {
   }
 
   get text(): string {
-    return `[${this.#text}]`
+    return this.count === 0 ? "[]" : `${this.#text}]`
   }
 }
 
-/** The two types that make up most journals are written by hand: this runs once for every step. */
-function encodeEntry(entry: Entry, into: EntriesText): string {
-  if (entry.at !== undefined) return encodeAny(entry, into)
-  switch (entry.type) {
-    case "step.completed":
-      return `{"type":"step.completed","id":${quoted(entry.id)}${into.field(entry.value)}}`
-    case "step.started":
-      if (entry.child || entry.kind) return encodeAny(entry, into)
-      return `{"type":"step.started","id":${quoted(entry.id)},"attempt":${entry.attempt}}`
-    default:
-      return encodeAny(entry, into)
+/**
+ * With what stands before it. The two types that make up most journals are written by hand, and from few pieces: this runs once for every step, and
+ * each piece is garbage.
+ */
+function encodeEntry(before: "[" | ",", entry: Entry, into: EntriesText): string {
+  const isFirst = before === "["
+  if (entry.at === undefined && entry.type === "step.completed")
+    return `${isFirst ? '[{"type":"step.completed","id":' : ',{"type":"step.completed","id":'}${quoted(entry.id)}${into.field(entry.value)}}`
+  if (entry.at === undefined && entry.type === "step.started" && !entry.child && !entry.kind) {
+    const end = entry.attempt === 1 ? ',"attempt":1}' : `,"attempt":${entry.attempt}}`
+    return `${isFirst ? '[{"type":"step.started","id":' : ',{"type":"step.started","id":'}${quoted(entry.id)}${end}`
   }
+  return before + encodeAny(entry, into)
 }
 
 function encodeAny(entry: Entry, into: EntriesText): string {

@@ -1,13 +1,12 @@
+import { Deferred } from "../core/deferred.ts"
 import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
-/** So many may start together; */
-const waveMax = 340
-/** where several batches may be under way, so many for each of them. */
+/** So many may start together, and the next come when so few are busy. */
+const oneBatch = { waveMax: 340, busyMax: 60 }
+/** Where several batches may be under way: so many for each of them. */
 const waveOfSeveralMax = 128
-/** The next come when so few are busy, but for those of the other waves, */
-const busyMax = 60
-/** or when the others have had so many commits. */
+/** The next come also when the others have had so many commits. */
 const commitsMax = 16
 
 /**
@@ -20,8 +19,8 @@ export class StartLine {
   readonly #committer: Committer
   readonly #waveMax: number
   readonly #busyMax: number
-  #line: ((refusal?: unknown) => void)[] = []
-  #next = 0
+  /** Those that wait, a wave after the other. */
+  readonly #waves: Wave[] = []
   /** How many may still start in this wave. */
   #room: number
   /** Those that were written when the wave began. */
@@ -33,8 +32,9 @@ export class StartLine {
     this.#pulse = pulse
     this.#committer = committer
     const { batchesMax } = committer
-    this.#waveMax = batchesMax === 1 ? waveMax : waveOfSeveralMax
-    this.#busyMax = busyMax + this.#waveMax * (batchesMax - 1)
+    const { waveMax, busyMax } = batchesMax === 1 ? oneBatch : { waveMax: waveOfSeveralMax, busyMax: waveOfSeveralMax * (batchesMax - 1) }
+    this.#waveMax = waveMax
+    this.#busyMax = busyMax
     this.#room = this.#waveMax
     pulse.onBeat = () => this.#admit()
   }
@@ -47,18 +47,21 @@ export class StartLine {
       return undefined
     }
     this.#pulse.arm()
-    return new Promise((resolve, reject) =>
-      this.#line.push((refusal) => {
-        if (refusal === undefined) resolve()
-        else reject(refusal)
-      }),
-    )
+    return this.#lastWave().enter()
+  }
+
+  #lastWave(): Wave {
+    const last = this.#waves.at(-1)
+    if (last && last.size < this.#waveMax) return last
+    const wave = new Wave()
+    this.#waves.push(wave)
+    return wave
   }
 
   /** Nobody waits any more: all go on, or are refused. */
   close(refusal?: unknown): void {
     this.#isClosed = true
-    this.#call(Infinity, refusal)
+    for (const wave of this.#waves.splice(0)) wave.end(refusal)
   }
 
   #admit(): void {
@@ -66,10 +69,11 @@ export class StartLine {
     const busy = this.#pulse.waiting + underWay
     if (busy < this.#busyMax || commits - this.#commits >= commitsMax) {
       this.#commits = commits
-      this.#room = this.#waveMax
-      this.#room -= this.#call(this.#room)
+      const wave = this.#waves.shift()
+      this.#room = this.#waveMax - (wave?.size ?? 0)
+      wave?.end()
     }
-    if (this.#line.length > 0) this.#lookAgain()
+    if (this.#waves.length > 0) this.#lookAgain()
   }
 
   /** Where all that was busy has come to rest, or failed to start, nothing else makes the next beat. */
@@ -78,18 +82,23 @@ export class StartLine {
     this.#looksAgain = true
     void this.#committer.whenIdle().then(() => {
       this.#looksAgain = false
-      if (this.#line.length > 0) this.#pulse.arm()
+      if (this.#waves.length > 0) this.#pulse.arm()
     })
   }
+}
 
-  #call(count: number, refusal?: unknown): number {
-    const called = this.#line.slice(this.#next, this.#next + count)
-    this.#next += called.length
-    if (this.#next === this.#line.length) {
-      this.#line = []
-      this.#next = 0
-    }
-    for (const call of called) call(refusal)
-    return called.length
+/** Starts that go together. They wait for one promise: a crowd that waits is to take little memory. */
+class Wave {
+  readonly #start = new Deferred()
+  size = 0
+
+  enter(): Promise<void> {
+    this.size++
+    return this.#start.promise as Promise<void>
+  }
+
+  end(refusal?: unknown): void {
+    if (refusal === undefined) this.#start.resolve(undefined)
+    else this.#start.reject(refusal)
   }
 }

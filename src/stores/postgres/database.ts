@@ -65,12 +65,21 @@ export class Database implements Queries {
   }
 
   /** A single statement: a transaction of its own. */
-  async all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]> {
-    return this.#use(async (client, sent) => (await this.#send(client, sent, name, text, values)).rows)
+  all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]> {
+    return this.#alone(name, text, values)
   }
 
   async get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined> {
-    return (await this.all(name, text, ...values))[0]
+    return (await this.#alone(name, text, values))[0]
+  }
+
+  async #alone(name: string, text: string, values: unknown[]): Promise<PgRow[]> {
+    try {
+      return await this.#use(async (client, sent) => (await this.#send(client, sent, name, text, values)).rows)
+    } finally {
+      // What was sent can be reached for a while after it was answered, from what is older; and the texts of a batch are long.
+      values.length = 0
+    }
   }
 
   /** A statement that is put together for the occasion. */

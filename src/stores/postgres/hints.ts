@@ -168,13 +168,13 @@ export class Hints {
 
   #tell(turns: readonly Turn[]): void {
     if (performance.now() < this.#followedUntil) this.#out.add("c")
-    for (const { create, state, sends, at, instance, position, entries } of turns) {
+    turns.forEach(({ create, state, sends, at, instance, position, entries }) => {
       if (state && isTerminal(state.status)) this.#out.add(`e${instance}`)
       if (position > 1 && tellsAnswers.test(entries)) this.#out.add("a")
       const isFree = state !== undefined && state.owner === undefined
       if (sends) this.mail(sends.map((message) => message.instance))
       if (isFree && (create !== undefined || (state.dueAt ?? Infinity) <= at)) this.#out.add("w")
-    }
+    })
   }
 
   /** Something to look at here, that nobody told of. */

@@ -84,7 +84,7 @@ export class TurnCommitter {
 
   async #writeRoundAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
     const isLeft = turns.map((turn) => this.#limited.has(turn.instance) && changesSlots(turn))
-    for (const { instance, state } of turns) if (state && isTerminal(state.status)) this.#limited.delete(instance)
+    turns.forEach(({ instance, state }) => state && isTerminal(state.status) && this.#limited.delete(instance))
     if (!isLeft.includes(true)) return this.#database.persistently(() => this.#writeAtOnce(turns))
     const others = turns.filter((_, at) => !isLeft[at])
     const written = others.length === 0 ? [] : await this.#database.persistently(() => this.#writeAtOnce(others))

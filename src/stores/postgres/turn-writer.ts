@@ -18,7 +18,7 @@ export function outcomeOf(written: Written): TurnOutcome {
  */
 export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], way: "fresh" | "plain" | "with flow"): Promise<readonly Written[]> {
   const batch = new BatchColumns()
-  for (const turn of turns) batch.add(turn)
+  turns.forEach((turn) => batch.add(turn))
   const entries = turns.map((turn) => toText(turn.entries))
   const separator = separatorOf(entries, batch.extras)
   const row = await queries.get(
@@ -144,10 +144,6 @@ export function inRounds(turns: readonly Turn[]): readonly (readonly number[])[]
 
 /** What nearly all batches are: different instances, that have nothing to do with each other. */
 function isOneRound(turns: readonly Turn[]): boolean {
-  const seen = new Set<string>()
-  for (const { instance, within, sends } of turns) {
-    if (within !== undefined || sends?.length) return false
-    seen.add(instance)
-  }
-  return seen.size === turns.length
+  const instances = new Set(turns.map(({ instance }) => instance))
+  return instances.size === turns.length && turns.every(({ within, sends }) => within === undefined && !sends?.length)
 }

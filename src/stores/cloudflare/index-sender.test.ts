@@ -76,11 +76,23 @@ it("an end is told when those who wait for it have had a moment, and until then 
   expect([told, delays(), sender.nextTryAt]).toEqual([["completed"], [], undefined])
 })
 
+it("one that ends at once is told of once, and takes one timer", async () => {
+  const { comesTo, pass, told, delays, sender } = scene()
+  comesTo("running")
+  comesTo("completed")
+  expect(delays()).toEqual([3])
+  await pass()
+  expect([told, delays(), sender.nextTryAt]).toEqual([["completed"], [], undefined])
+})
+
 it("what runs is told of later, and an end does not wait as long: it is told once", async () => {
   const { comesTo, pass, told, delays, sender } = scene()
   comesTo("running")
   comesTo("running")
-  expect(delays()).toEqual([100])
+  expect(delays()).toEqual([3])
+  await pass()
+  comesTo("running")
+  expect([told, delays()]).toEqual([[], [100]])
   comesTo("completed")
   comesTo("completed")
   expect(delays()).toEqual([100, 3])
@@ -93,6 +105,7 @@ it("what runs is told of later, and an end does not wait as long: it is told onc
 it("what runs on for long is told of meanwhile", async () => {
   const { comesTo, pass, told } = scene()
   comesTo("running")
+  await pass()
   await pass()
   comesTo("running")
   comesTo("waiting")

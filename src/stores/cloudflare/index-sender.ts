@@ -7,10 +7,10 @@ import { Errand } from "./errand.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 200
-/** An instance that runs is told of after so long: one that ends before is told of once. */
-const gatherMs = 100
-/** And any other after so long: who waits for what it did is answered first. */
+/** Who ends or rests is told of after so long: whoever waits for what it did is answered first. */
 const answerMs = 3
+/** One that still runs then is told of after so much longer: if it ends before, it is told of once. */
+const gatherMs = 100
 
 /** What the index is told of these rows of an instance's journal, after a position. */
 export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after: number) => readonly IndexChange[]
@@ -37,8 +37,8 @@ export interface IndexSenderSpec {
 export class IndexSender {
   readonly #spec: IndexSenderSpec
   readonly #errand: Errand
-  /** How long what is gathered waits; none is. */
-  #gatherMs = Infinity
+  /** The timer that is waited for: there is none, one until somebody is answered, or one for an instance that runs on. */
+  #timer: "none" | "answer" | "gather" = "none"
 
   constructor(spec: IndexSenderSpec) {
     this.#spec = spec
@@ -55,9 +55,8 @@ export class IndexSender {
     if (!this.#errand.mayBegin(isRetry)) return
     const { wanted, removed } = this.#spec.tables.indexNews()
     if (wanted === undefined && removed === undefined) return this.#errand.restUntil()
-    // Who goes on may soon be elsewhere; who ends or waits is told of soon. An alarm has waited already.
-    const isUnderWay = removed === undefined && this.#spec.tables.standing()?.status === "running"
-    if (!isRetry) return this.#gather(onDone, isUnderWay ? gatherMs : answerMs)
+    // An alarm has waited already.
+    if (!isRetry) return this.#gather(onDone)
     this.#errand.begin(
       async () => {
         for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
@@ -68,14 +67,30 @@ export class IndexSender {
     )
   }
 
-  #gather(onDone: () => void, ms: number): void {
+  /** Most instances end before the first timer goes off: then it is the only one. */
+  #gather(onDone: () => void): void {
     this.#errand.standBy()
-    if (this.#gatherMs <= ms) return
-    this.#gatherMs = ms
+    if (this.#timer === "answer" || (this.#timer === "gather" && this.#isUnderWay)) return
+    this.#timer = "answer"
     this.#spec.later(() => {
-      this.#gatherMs = Infinity
+      this.#timer = "none"
+      if (this.#isUnderWay) this.#gatherOn(onDone)
+      else this.send(onDone, true)
+    }, answerMs)
+  }
+
+  #gatherOn(onDone: () => void): void {
+    this.#timer = "gather"
+    this.#spec.later(() => {
+      if (this.#timer === "gather") this.#timer = "none"
       this.send(onDone, true)
-    }, ms)
+    }, gatherMs)
+  }
+
+  /** Who goes on may soon be elsewhere. */
+  get #isUnderWay(): boolean {
+    const { tables } = this.#spec
+    return tables.indexNews().removed === undefined && tables.standing()?.status === "running"
   }
 
   async #unindex(): Promise<boolean> {

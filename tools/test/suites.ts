@@ -17,7 +17,7 @@ export const suites: readonly Suite[] = [
   { name: "build", commands: ["npm run --silent build"], long: true },
   { name: "unit", commands: [vitest("unit")] },
   { name: "postgres", commands: [vitest("postgres")] },
-  { name: "workerd", commands: ["npm test --silent --workspace @perdure/workerd-tests", vitest("worker")] },
+  { name: "workerd", commands: ["npm test --silent --workspace @perdure/workerd-tests", vitest("worker")], long: true },
   { name: "simulation", commands: [vitest("simulation")], long: true },
   { name: "journals", commands: [vitest("journals")] },
   { name: "cli", commands: [vitest("cli")] },

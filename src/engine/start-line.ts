@@ -2,11 +2,13 @@ import { Deferred } from "../core/deferred.ts"
 import type { Committer } from "./committer.ts"
 import type { Pulse } from "./pulse.ts"
 
-/** So many may start together, and the next come when so few are busy. */
-const oneBatch = { waveMax: 340, busyMax: 60 }
-/** Where several batches may be under way: so many for each of them. */
+/** So many may start together; */
+const waveMax = 340
+/** where several batches may be under way, so many for each of them. */
 const waveOfSeveralMax = 128
-/** The next come also when the others have had so many commits. */
+/** The next come when so few are busy, but for those of the other waves, */
+const busyMax = 60
+/** or when the others have had so many commits. */
 const commitsMax = 16
 
 /**
@@ -32,9 +34,8 @@ export class StartLine {
     this.#pulse = pulse
     this.#committer = committer
     const { batchesMax } = committer
-    const { waveMax, busyMax } = batchesMax === 1 ? oneBatch : { waveMax: waveOfSeveralMax, busyMax: waveOfSeveralMax * (batchesMax - 1) }
-    this.#waveMax = waveMax
-    this.#busyMax = busyMax
+    this.#waveMax = batchesMax === 1 ? waveMax : waveOfSeveralMax
+    this.#busyMax = busyMax + this.#waveMax * (batchesMax - 1)
     this.#room = this.#waveMax
     pulse.onBeat = () => this.#admit()
   }

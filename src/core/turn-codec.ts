@@ -66,9 +66,9 @@ export class EntriesText {
   }
 
   add(entry: Entry): void {
-    // What a codec cannot encode is not added.
-    const text = encodeEntry(this.count === 0 ? "[" : ",", entry, this)
-    this.#text = this.count++ === 0 ? text : this.#text + text
+    this.#text += encodeEntry(this.count === 0, entry, this)
+    // Not of one that a codec cannot encode.
+    this.count++
   }
 
   /** The field that an entry's value becomes. */
@@ -85,23 +85,19 @@ export class EntriesText {
   }
 
   get text(): string {
-    return this.count === 0 ? "[]" : `${this.#text}]`
+    return `${this.#text || "["}]`
   }
 }
 
-/**
- * With what stands before it. The two types that make up most journals are written by hand, and from few pieces: this runs once for every step, and
- * each piece is garbage.
- */
-function encodeEntry(before: "[" | ",", entry: Entry, into: EntriesText): string {
-  const isFirst = before === "["
-  if (entry.at === undefined && entry.type === "step.completed")
-    return `${isFirst ? '[{"type":"step.completed","id":' : ',{"type":"step.completed","id":'}${quoted(entry.id)}${into.field(entry.value)}}`
-  if (entry.at === undefined && entry.type === "step.started" && !entry.child && !entry.kind) {
-    const end = entry.attempt === 1 ? ',"attempt":1}' : `,"attempt":${entry.attempt}}`
-    return `${isFirst ? '[{"type":"step.started","id":' : ',{"type":"step.started","id":'}${quoted(entry.id)}${end}`
+/** The two types that make up most journals are written by hand, and from few pieces: this runs once for every step, and each piece is garbage. */
+function encodeEntry(isFirst: boolean, entry: Entry, into: EntriesText): string {
+  if (entry.at === undefined) {
+    if (entry.type === "step.completed")
+      return `${isFirst ? '[{"type":"step.completed","id":' : ',{"type":"step.completed","id":'}${quoted(entry.id)}${into.field(entry.value)}}`
+    if (entry.type === "step.started" && !entry.child && !entry.kind)
+      return `${isFirst ? '[{"type":"step.started","id":' : ',{"type":"step.started","id":'}${quoted(entry.id)},"attempt":${entry.attempt}}`
   }
-  return before + encodeAny(entry, into)
+  return (isFirst ? "[" : ",") + encodeAny(entry, into)
 }
 
 function encodeAny(entry: Entry, into: EntriesText): string {

@@ -52,17 +52,15 @@ export class Pulse {
     this.#armed = false
     const line = this.#line
     this.#line = []
-    line.forEach(this.#pump)
+    for (const member of line) {
+      member.inLine = false
+      try {
+        member.pump()
+      } catch (error) {
+        this.#host.log.error("an instance failed to go on; the others do", { error })
+      }
+    }
     this.#afterBeat()
     this.onBeat()
-  }
-
-  readonly #pump = (member: Pulsed): void => {
-    member.inLine = false
-    try {
-      member.pump()
-    } catch (error) {
-      this.#host.log.error("an instance failed to go on; the others do", { error })
-    }
   }
 }

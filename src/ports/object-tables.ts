@@ -50,9 +50,9 @@ export interface Standing {
   readonly status: Status
   readonly isOwned: boolean
   readonly hasMail: boolean
-  readonly dueAt?: number
+  readonly dueAt?: number | undefined
   /** When it wants to be claimed, if nobody owns it. */
-  readonly claimableAt?: number
+  readonly claimableAt?: number | undefined
 }
 
 export interface OutgoingMessage {
@@ -62,12 +62,12 @@ export interface OutgoingMessage {
 
 export interface IndexNews {
   /** Of the last turn that changed what the index shows; undefined: it has heard of all. */
-  readonly wanted?: number
+  readonly wanted?: number | undefined
   /** How far it has heard. */
   readonly known: number
   /** The shard that has heard of it. */
-  readonly shard?: string
-  readonly removed?: { readonly id: string; readonly incarnation: string }
+  readonly shard?: string | undefined
+  readonly removed?: { readonly id: string; readonly incarnation: string } | undefined
 }
 
 export interface IndexCopy {

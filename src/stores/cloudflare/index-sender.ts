@@ -37,8 +37,8 @@ export interface IndexSenderSpec {
 export class IndexSender {
   readonly #spec: IndexSenderSpec
   readonly #errand: Errand
-  /** The timer that is waited for: there is none, one until somebody is answered, or one for an instance that runs on. */
-  #timer: "none" | "answer" | "gather" = "none"
+  /** How long the timer takes that is waited for; 0: there is none. */
+  #timerMs = 0
 
   constructor(spec: IndexSenderSpec) {
     this.#spec = spec
@@ -55,8 +55,12 @@ export class IndexSender {
     if (!this.#errand.mayBegin(isRetry)) return
     const { wanted, removed } = this.#spec.tables.indexNews()
     if (wanted === undefined && removed === undefined) return this.#errand.restUntil()
-    // An alarm has waited already.
-    if (!isRetry) return this.#gather(onDone)
+    // An alarm has waited already. Most instances end before the first timer goes off: then it is the only one.
+    if (!isRetry) {
+      this.#errand.standBy()
+      if (this.#timerMs !== answerMs && !(this.#timerMs && this.#isUnderWay)) this.#wait(onDone, answerMs)
+      return
+    }
     this.#errand.begin(
       async () => {
         for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
@@ -67,30 +71,18 @@ export class IndexSender {
     )
   }
 
-  /** Most instances end before the first timer goes off: then it is the only one. */
-  #gather(onDone: () => void): void {
-    this.#errand.standBy()
-    if (this.#timer === "answer" || (this.#timer === "gather" && this.#isUnderWay)) return
-    this.#timer = "answer"
+  #wait(onDone: () => void, ms: number): void {
+    this.#timerMs = ms
     this.#spec.later(() => {
-      this.#timer = "none"
-      if (this.#isUnderWay) this.#gatherOn(onDone)
+      this.#timerMs = 0
+      if (ms === answerMs && this.#isUnderWay) this.#wait(onDone, gatherMs)
       else this.send(onDone, true)
-    }, answerMs)
-  }
-
-  #gatherOn(onDone: () => void): void {
-    this.#timer = "gather"
-    this.#spec.later(() => {
-      if (this.#timer === "gather") this.#timer = "none"
-      this.send(onDone, true)
-    }, gatherMs)
+    }, ms)
   }
 
   /** Who goes on may soon be elsewhere. */
   get #isUnderWay(): boolean {
-    const { tables } = this.#spec
-    return tables.indexNews().removed === undefined && tables.standing()?.status === "running"
+    return this.#spec.tables.standing()?.status === "running"
   }
 
   async #unindex(): Promise<boolean> {

@@ -133,7 +133,6 @@ export class SqliteObjectTables implements ObjectTables {
   #readStanding(): Standing | undefined {
     const row = onlyInstance(this.#driver)
     if (row === undefined) return undefined
-    const dueAt = optionalInteger(row, "due_at")
     const claimableAt = claimableAtOf(row)
     return {
       id: text(row, "id"),
@@ -141,8 +140,8 @@ export class SqliteObjectTables implements ObjectTables {
       status: text(row, "status") as Status,
       isOwned: row["owner"] !== null,
       hasMail: row["mail_at"] !== null,
-      ...(dueAt === undefined ? undefined : { dueAt }),
-      ...(claimableAt < Infinity && { claimableAt }),
+      dueAt: optionalInteger(row, "due_at"),
+      claimableAt: claimableAt < Infinity ? claimableAt : undefined,
     }
   }
 
@@ -210,12 +209,7 @@ export class SqliteObjectTables implements ObjectTables {
 
   indexNews(): IndexNews {
     const { wanted, known, shard, removed } = this.#record.read()
-    return {
-      known,
-      ...(wanted > known ? { wanted } : undefined),
-      ...(shard === undefined ? undefined : { shard }),
-      ...(removed === undefined ? undefined : { removed }),
-    }
+    return { known, wanted: wanted > known ? wanted : undefined, shard, removed }
   }
 
   indexCopy(from: number): IndexCopy | undefined {
@@ -277,7 +271,5 @@ function standingAfter({ instance: id, incarnation, create, state }: Turn): Stan
   const isOwned = owner !== undefined
   // Of others, mail that came before counts too.
   if (create === undefined && !isTerminal(status) && !(isOwned && status === "running")) return undefined
-  const standing = { id, incarnation, status, isOwned, hasMail: false }
-  if (dueAt === undefined) return standing
-  return isOwned ? { ...standing, dueAt } : { ...standing, dueAt, claimableAt: dueAt }
+  return { id, incarnation, status, isOwned, hasMail: false, dueAt, claimableAt: isOwned ? undefined : dueAt }
 }

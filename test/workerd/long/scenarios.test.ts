@@ -1,4 +1,5 @@
 import { createTestEngine, type TestEngine } from "perdure/testing"
+import { forgetAll } from "../../../src/stores/sqlite/object-sql-driver.ts"
 import { objectStore } from "../../../src/stores/sqlite/object-store.ts"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { currentState } from "../vitest-in-object.ts"
@@ -16,6 +17,7 @@ describeScenarios("a Durable Object's database", async ({ wrap = (store) => stor
   // An object has one database: whoever wants an empty one does away with what is there.
   for (const engine of before.splice(0)) await engine.close()
   await storage.deleteAll()
+  forgetAll(storage)
   const engine = await createTestEngine({ ...options, store: wrap(objectStore(storage)) })
   before.push(engine)
   return engine

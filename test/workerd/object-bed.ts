@@ -38,8 +38,10 @@ for (const method of Object.getOwnPropertyNames(createWorkflowRunner({ workflows
 
 /** Calls that wait for what may take for ever: nobody is busy with them. */
 const waiting = new Set(["result", "update"])
-/** Whoever ends or rests is told of to the index a moment later. */
-const indexMs = 5
+/** Until a schedule has heard that an instance ended. */
+const endMs = 5
+/** Until the index has heard of one that runs; of one that ended or rests it hears earlier. */
+const indexMs = 105
 const quietRounds = 4
 
 /** Real objects, one for each instance, in virtual time: what stories need of a test engine, as far as there is no one engine here. */
@@ -200,7 +202,7 @@ export class ObjectBed {
 
   async sendEvent(id: string, type: string, payload?: unknown, options?: { readonly eventId?: string }): Promise<void> {
     await this.#handle(id).sendEvent(type, payload, options)
-    await this.settle()
+    await this.skip(endMs)
   }
 
   now(): number {

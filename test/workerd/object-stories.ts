@@ -166,6 +166,11 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     "an attempt that times out, is cancelled, or whose instance is terminated gives its place on",
     "closing does not wait for those in line: they begin in the next process",
   ],
+  "a runner serves every queue: an object has no worker that could leave some to others": [
+    "an engine that names queues leaves the others alone, and why says so",
+    "an engine that names queues leaves alone what sendOrStart and batches start in others",
+    "an engine that names none, or what is no name, is refused",
+  ],
   "of one millisecond, a list over shards goes by id": ["a child is in the queue of its parent, unless it, or its workflow, says otherwise"],
   "its time moves while a call that waits is on its way": [
     "result() gives up after its timeout, and the instance goes on",

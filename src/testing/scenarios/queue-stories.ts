@@ -27,6 +27,7 @@ export function queueStories(open: OpenBed): void {
     }
     return { engine, takeOver }
   }
+  const waiting = workflow("waiting", async (ctx) => ctx.waitForEvent("word"))
   const queuesOf = async (engine: TestEngine) => (await engine.list({ order: "oldest" })).instances.map(({ id, queue }) => `${id} ${queue}`)
 
   describe("task queues", () => {
@@ -55,6 +56,14 @@ export function queueStories(open: OpenBed): void {
       expect((await elsewhere.why()).because).toEqual(['no worker here serves its task queue "gpu" (only "default", "mail"); start one that does'])
       expect((await elsewhere.describe()).steps).toEqual([])
       await elsewhere.terminate()
+    })
+
+    it("an engine that names queues leaves alone what sendOrStart and batches start in others", async () => {
+      const engine = await open({ workflows: [waiting, echo], taskQueues: ["default"] })
+      await engine.sendOrStart(waiting, { id: "a", event: "word", payload: 1, taskQueue: "mail" })
+      await engine.startBatch([{ workflow: echo, id: "b", input: "hi", taskQueue: "mail" }])
+      await engine.skip("1h")
+      expect(await engine.count({ queue: "mail" }, "status")).toEqual({ queued: 2 })
     })
 
     it("whoever serves the queue takes up what others left", async () => {
@@ -114,19 +123,20 @@ export function queueStories(open: OpenBed): void {
     })
 
     it("sendOrStart and batches name a queue as start does", async () => {
-      const waiting = workflow("waiting", async (ctx) => ctx.waitForEvent("word"))
-      const engine = await open({ workflows: [waiting, echo], taskQueues: ["default"] })
+      const engine = await open({ workflows: [waiting, echo] })
       await engine.sendOrStart(waiting, { id: "a", event: "word", payload: 1, taskQueue: "mail" })
       await engine.startBatch([{ workflow: echo, id: "b", input: "hi", taskQueue: "mail" }])
       await engine.skip("1h")
       expect(await queuesOf(engine)).toEqual(["a mail", "b mail"])
-      expect(await engine.count({ queue: "mail" }, "status")).toEqual({ queued: 2 })
+    })
+
+    it("an engine that names none, or what is no name, is refused", async () => {
+      await expect(open({ workflows: [], taskQueues: [] })).rejects.toMatchObject({ code: "BAD_OPTION" })
+      await expect(open({ workflows: [], taskQueues: [""] })).rejects.toMatchObject({ code: "BAD_NAME" })
     })
 
     it("names that are none are refused, wherever they are given", async () => {
       expect(() => workflow("w", { taskQueue: "a b" }, async () => 1)).toThrow(expect.objectContaining({ code: "BAD_NAME" }))
-      await expect(open({ workflows: [], taskQueues: [] })).rejects.toMatchObject({ code: "BAD_OPTION" })
-      await expect(open({ workflows: [], taskQueues: [""] })).rejects.toMatchObject({ code: "BAD_NAME" })
       const engine = await open({ workflows: [echo] })
       await expect(engine.start(echo, { input: "hi", taskQueue: "" })).rejects.toMatchObject({ code: "BAD_NAME" })
       await expect(engine.start(echo, { input: "hi", taskQueue: 5 as never })).rejects.toMatchObject({ code: "BAD_NAME" })

@@ -40,7 +40,7 @@ export class ObjectSite {
     this.storage = emptiedStorage(storage as typeof storage & ObjectStorage)
     this.network = network
     this.driver = new ObjectSqlDriver(this.storage, setting.makeTable)
-    this.tables = new SqliteObjectTables(this.driver, this.now, (instance) => setting.layout.shardOf(instance), setting.outbox?.table)
+    this.tables = new SqliteObjectTables(this.driver, this.now, setting.outbox?.table)
   }
 
   readonly shardOf = (name: string) => this.network.shard(name)

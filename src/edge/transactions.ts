@@ -1,9 +1,10 @@
 import { ownTransactions } from "../engine/all-features.ts"
 import { SqliteTransactions } from "../stores/sqlite/sqlite-transactions.ts"
+import { checkObjectStatement } from "../stores/sqlite/statement-rules.ts"
 import type { RunnerPart } from "./runner-part.ts"
 
 /** For `ctx.transaction`, in the database of the instance's object. */
 export const transactions: RunnerPart = {
   features: { transactions: ownTransactions },
-  transactions: (tables) => new SqliteTransactions(tables),
+  transactions: (tables) => new SqliteTransactions(tables, checkObjectStatement),
 }

@@ -1,5 +1,5 @@
 import type { Delivery } from "./directory.ts"
-import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "./journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "./journal-store.ts"
 import type { LimitKey } from "./limit-key.ts"
 import type { LimitNumbersOf } from "./limit-numbers.ts"
 import type { OutgoingMessage } from "./object-tables.ts"
@@ -9,7 +9,6 @@ export interface ObjectPeer {
   get(): Promise<InstanceRow | undefined>
   /** As many rows as fit into one answer. */
   readJournal(from: number): Promise<readonly JournalRow[]>
-  readInbox(): Promise<readonly Message[]>
   /** A turn that creates its instance. */
   create(turn: Turn): Promise<TurnOutcome>
   deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>

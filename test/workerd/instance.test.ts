@@ -27,8 +27,8 @@ function tablesOf(id: string): Promise<unknown[]> {
 async function settledAlarm(id: string): Promise<number | null> {
   return vi.waitFor(() =>
     runInDurableObject(stubOf(id), (_, { storage }) => {
-      const [news] = storage.sql.exec("SELECT index_wanted > index_known AS isPending FROM perdure_object").toArray()
-      expect(news?.["isPending"]).toBe(0)
+      const query = "SELECT index_known = (SELECT max(position + count - 1) FROM perdure_journal) AS hasHeard FROM perdure_object"
+      expect(storage.sql.exec(query).toArray()).toEqual([{ hasHeard: 1 }])
       return storage.getAlarm()
     }),
   )

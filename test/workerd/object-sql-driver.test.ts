@@ -58,13 +58,6 @@ it("tells by its code what a statement did wrong", async () => {
   })
 })
 
-it.each(["INSERT OR  ROLLBACK INTO note (text) VALUES ('a')", "CREATE TRIGGER t AFTER INSERT ON note BEGIN SELECT raise (rollback, 'no'); END"])(
-  "refuses what would roll back the storage itself, which breaks the object: %s",
-  async (sql) => {
-    await withTable((driver) => expect(() => driver.prepare(sql).run()).toThrow(expect.objectContaining({ code: "SQL_REFUSED" })))
-  },
-)
-
 it("refuses whole numbers that the object's database would round", async () => {
   await withTable((driver) => {
     const insert = driver.prepare("INSERT INTO note (id) VALUES (?)")

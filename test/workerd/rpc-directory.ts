@@ -4,7 +4,7 @@ import type { ObjectNamespace } from "perdure/cloudflare"
 import { decodeAnswer, encodeCall } from "../../src/hosts/cloudflare/object-answers.ts"
 import { type RunnerStub, StubNetwork } from "../../src/hosts/cloudflare/stub-network.ts"
 import type { Directory } from "../../src/ports/directory.ts"
-import type { JournalStore, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
+import type { JournalStore, Message, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { EdgeStore } from "../../src/stores/cloudflare/edge-store.ts"
 import { limitName, numbersName } from "../../src/stores/cloudflare/object-name.ts"
@@ -12,6 +12,7 @@ import { ShardedIndex } from "../../src/stores/cloudflare/sharded-index.ts"
 import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
 import { ObjectDatabase } from "../../src/stores/sqlite/object-database.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
+import type { ObjectStorage } from "../../src/stores/sqlite/object-storage.ts"
 import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
 import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object-tables.ts"
 import { SqliteFlow } from "../../src/stores/sqlite/sqlite-flow.ts"
@@ -43,7 +44,7 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
           return outcomes
         },
         readJournal: (id, from) => edge.journal.readJournal(id, from),
-        readInbox: (ids) => edge.journal.readInbox(ids),
+        readInbox: async (ids) => (await Promise.all(ids.map((id) => instances.readInbox(id)))).flat(),
       }
       const directory: Pick<Directory, "deliver" | "get" | "list" | "count" | "remove"> = {
         deliver: (messages) => edge.directory.deliver(messages),
@@ -83,13 +84,24 @@ class Instances {
     await this.#isIndexed(turn.instance)
     await evictDurableObject(stub).catch(() => undefined)
     const outcome = await runInDurableObject(stub, async (_, { storage }) => {
-      const tables = new SqliteObjectTables(new ObjectSqlDriver(storage, makeTable), this.#now, undefined, (own) => new OutboxTable(own))
-      const driver = new ObjectSqlDriver(storage, makeTable)
-      const database = new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlow(driver, this.#now), tables.outlet)
-      return (await database.journal.commit([turn]))[0] ?? "lost"
+      return (await this.#database(storage).journal.commit([turn]))[0] ?? "lost"
     })
     await evictDurableObject(stub)
     return outcome
+  }
+
+  /** As the engine in the object does. */
+  readInbox(id: string): Promise<readonly Message[]> {
+    return runInDurableObject(this.#stub(id), (_, { storage }) => this.#database(storage).journal.readInbox([id]))
+  }
+
+  #database(storage: ObjectStorage): ObjectDatabase {
+    const driver = new ObjectSqlDriver(storage, makeTable)
+    return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlow(driver, this.#now), this.#tables(storage).outlet)
+  }
+
+  #tables(storage: ObjectStorage): SqliteObjectTables {
+    return new SqliteObjectTables(new ObjectSqlDriver(storage, makeTable), this.#now, (own) => new OutboxTable(own))
   }
 
   /** The index is a moment behind. */
@@ -107,9 +119,8 @@ class Instances {
 
   #hasNews(id: string): Promise<boolean> {
     return runInDurableObject(this.#stub(id), (_, { storage }) => {
-      const isThere = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'perdure_object'").toArray().length > 0
-      const sql = "SELECT 1 FROM perdure_object WHERE index_wanted > index_known OR removed_id IS NOT NULL"
-      return isThere && storage.sql.exec(sql).toArray().length > 0
+      const { wanted, removed } = this.#tables(storage).indexNews()
+      return wanted !== undefined || removed !== undefined
     })
   }
 

@@ -74,7 +74,21 @@ const ledger = workflow("ledger", async (ctx, amount: number) => {
     throw new NonRetryableError("no")
   })
   await refuse.catch(() => undefined)
+  const rolled = ctx.transaction("roll back", (sql) => sql.run("INSERT OR ROLLBACK INTO account (amount) VALUES (2000)"), { retry: { maxAttempts: 1 } })
+  await rolled.catch((error: unknown) => ctx.do("note", () => String((error as { cause?: { code?: unknown } }).cause?.code)))
   return ctx.transaction("sum", (sql) => sql.get<{ sum: number }>("SELECT sum(amount) AS sum FROM account")?.sum)
+})
+
+/** Over at once. */
+const refusing = workflow("refusing", async () => {
+  throw new NonRetryableError("not this one")
+})
+
+const counting = workflow("counting", async (ctx) => ctx.do("count", () => called(ctx.instance.id, "count")))
+
+const wide = workflow("wide", async (ctx, steps: number) => {
+  const done = await Promise.all(Array.from({ length: steps }, (_, i) => ctx.do("step", () => i)))
+  return done.length
 })
 
 const failing = workflow("failing", async (ctx) => {
@@ -84,4 +98,4 @@ const failing = workflow("failing", async (ctx) => {
   await ctx.do("break", fail, { retry: { maxAttempts: 2, initialInterval: 1 } })
 })
 
-export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, ladder, bulky, ledger, failing] })
+export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, ladder, bulky, ledger, refusing, counting, wide, failing] })

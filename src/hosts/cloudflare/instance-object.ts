@@ -8,7 +8,7 @@ import type { EngineFeatures } from "../../engine/engine-features.ts"
 import type { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
-import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { SlotMember } from "../../ports/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/object-network.ts"
@@ -17,7 +17,7 @@ import type { ObjectTables, OutgoingMessage } from "../../ports/object-tables.ts
 import type { StoreProvider } from "../../ports/store.ts"
 import { AlarmClock } from "./alarm-clock.ts"
 import { earliest } from "./alarm-setting.ts"
-import { encodeAnswer, encodeFailure, type InstanceAnswers, type InstanceMethod, partOfMethod } from "./object-answers.ts"
+import { answerOf, type InstanceAnswers, type InstanceMethod, partOfMethod } from "./object-answers.ts"
 import { openObjectCore } from "./object-core.ts"
 import { ObjectHost } from "./object-host.ts"
 import { calledBy, type Caller } from "./own-code.ts"
@@ -99,14 +99,12 @@ export class InstanceObject {
   }
 
   /** A method of the client. */
-  async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
-    try {
-      if (method === "layout") return encodeAnswer(this.#spec.layout)
-      if (method === "workflows") return encodeAnswer(this.#spec.workflows.infos)
-      return encodeAnswer(await this.call(id, method as InstanceMethod, decodeValue(args) as readonly unknown[], caller))
-    } catch (error) {
-      return encodeFailure(error)
-    }
+  ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
+    return answerOf(() => {
+      if (method === "layout") return this.#spec.layout
+      if (method === "workflows") return this.#spec.workflows.infos
+      return this.call(id, method as InstanceMethod, decodeValue(args) as readonly unknown[], caller)
+    })
   }
 
   async call(id: string, method: InstanceMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
@@ -133,10 +131,10 @@ export class InstanceObject {
   }
 
   /** For callers who have the object and need not name its instance. */
-  async callOwn(method: InstanceMethod, args: readonly unknown[]): Promise<unknown> {
+  async callOwn<T>(method: InstanceMethod, ...args: readonly unknown[]): Promise<T> {
     const id = this.#tables.isThere() ? this.#tables.standing()?.id : undefined
     if (id === undefined) throw notFound(this.#spec.name ?? "")
-    return this.call(id, method, args)
+    return (await this.call(id, method, args)) as T
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
@@ -154,11 +152,6 @@ export class InstanceObject {
       return length > answerLengthMax
     })
     return (isOver < 0 ? rows : rows.slice(0, isOver + 1)).map(plainRow)
-  }
-
-  async readInbox(id: string): Promise<readonly Message[]> {
-    if (!this.#adopt(id)) return []
-    return (await this.#open()).core.parts.store.journal.readInbox([id])
   }
 
   /** An instance that another one starts. */

@@ -3,8 +3,10 @@ import { storableError } from "../../core/storable-error.ts"
 import type { SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import { existingRow } from "../../engine/existing-row.ts"
+import { resultOf } from "../../engine/endings.ts"
 import { result, sendOrStart } from "../../engine/instance-calls.ts"
 import type { EventMap } from "../../core/workflow.ts"
+import { quickEndings } from "./quick-endings.ts"
 
 /** Which part of a runner brings an answer that not every object has. */
 export const partOfMethod = {
@@ -27,8 +29,14 @@ export type InstanceAnswers = Readonly<Partial<Record<string, (id: string, ...ar
 /** What every object answers. */
 export function instanceAnswers(core: EngineCore) {
   const { store, starter, controls } = core.parts
+  const startWithEnding = quickEndings(core)
   return {
-    start: (id: string, workflow: string, options: StartOptions<unknown>) => starter.start(workflow, { ...options, id }),
+    start: async (id: string, workflow: string, options: StartOptions<unknown>, wantsResult?: boolean): Promise<string | Started> => {
+      const start = () => starter.start(workflow, { ...options, id })
+      if (!wantsResult) return start()
+      const [started, ending] = await startWithEnding(start)
+      return ending ? { id: started, answer: await answerOf(() => resultOf(started, ending)) } : started
+    },
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
       await sendOrStart(core, workflow, { ...options, id })
       return id
@@ -44,17 +52,28 @@ export function instanceAnswers(core: EngineCore) {
   } satisfies InstanceAnswers
 }
 
+/** One that was over at once. */
+export interface Started {
+  readonly id: string
+  /** What it would answer who asks for its result. */
+  readonly answer: string
+}
+
 /** Values go between objects and clients as they go into journals: what arrives is what was sent. */
 export function encodeCall(value: unknown): string {
   return encodeValue(value, { bytesMax: Infinity })
 }
 
-export function encodeAnswer(value: unknown): string {
-  return encodeCall({ value })
+export async function answerOf(answer: () => unknown): Promise<string> {
+  try {
+    return encodeCall({ value: await answer() })
+  } catch (error) {
+    return encodeFailure(error)
+  }
 }
 
 /** Whatever was thrown arrives, with its class where that is known, and without what cannot be sent. */
-export function encodeFailure(error: unknown): string {
+function encodeFailure(error: unknown): string {
   try {
     return encodeCall({ error })
   } catch {

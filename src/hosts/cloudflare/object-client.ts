@@ -24,7 +24,7 @@ import type {
 } from "../../engine/client.ts"
 import type { LimitControl } from "../../engine/limit-control.ts"
 import type { ScheduleClient } from "../../engine/schedule-client.ts"
-import { decodeAnswer, encodeCall, type InstanceMethod } from "./object-answers.ts"
+import { decodeAnswer, encodeCall, type InstanceMethod, type Started } from "./object-answers.ts"
 import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
 import { currentCaller } from "./own-code.ts"
 import type { ScheduleMethod } from "./schedule-object.ts"
@@ -59,11 +59,13 @@ export interface Overviews {
   readonly limits: LimitControl
 }
 
-/** A client of the objects behind a binding. It keeps nothing: one may be made for each request. */
+/** A client of the objects behind a binding. It keeps nothing for long: one may be made for each request. */
 export class ObjectClient implements Client, ObjectCalls {
   readonly #namespace: ObjectNamespace
   readonly #overviews: Overviews
   readonly #idLengthMax: number | undefined
+  /** The instance that was just started, and was over at once. */
+  #over: (Started & { readonly at: number }) | undefined
 
   constructor(namespace: ObjectNamespace, overviews: Overviews, idLengthMax?: number) {
     this.#namespace = namespace
@@ -86,6 +88,10 @@ export class ObjectClient implements Client, ObjectCalls {
   async call(id: string, method: InstanceMethod, args: readonly unknown[], locationHint?: string): Promise<unknown> {
     // What is no id may be the name of an object that is no instance.
     checkId(id, this.#idLengthMax)
+    const over = this.#over
+    this.#over = undefined
+    // Nothing that anybody did since can have been heard of here: time has stood still, and nothing else was called.
+    if (method === "result" && over?.id === id && over.at === Date.now()) return decodeAnswer(over.answer)
     return this.#ask(id, method, args, locationHint)
   }
 
@@ -103,13 +109,20 @@ export class ObjectClient implements Client, ObjectCalls {
   start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
   start(workflow: string, options?: EdgeStartOptions<unknown>): Promise<Handle>
   async start(workflow: AnyWorkflow | string, options: EdgeStartOptions<unknown> = {}): Promise<Handle> {
-    return this.get(await this.#start(workflow, options))
+    const started = await this.#start(workflow, options, true)
+    if (typeof started === "string") return this.get(started)
+    this.#over = { ...started, at: Date.now() }
+    return this.get(started.id)
   }
 
-  async #start(workflow: AnyWorkflow | string, { locationHint, transaction, ...options }: EdgeStartOptions<unknown>): Promise<string> {
+  async #start(
+    workflow: AnyWorkflow | string,
+    { locationHint, transaction, ...options }: EdgeStartOptions<unknown>,
+    wantsResult?: true,
+  ): Promise<string | Started> {
     refuseTransaction(transaction)
     const { id = crypto.randomUUID() } = options
-    return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }], locationHint)) as string
+    return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }, wantsResult], locationHint)) as string | Started
   }
 
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
@@ -128,7 +141,7 @@ export class ObjectClient implements Client, ObjectCalls {
 
   async #startItem({ workflow, ...options }: BatchItem): Promise<BatchResult> {
     try {
-      return { id: await this.#start(workflow, options), created: true }
+      return { id: (await this.#start(workflow, options)) as string, created: true }
     } catch (error) {
       const cause = PerdureError.is(error) ? error : new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(error)}`, { cause: error })
       return { id: options.id ?? "", created: false, error: cause }

@@ -15,7 +15,6 @@ import type { EngineFeatures } from "../../engine/engine-features.ts"
 import type { EngineSpec } from "../../engine/engine-parts.ts"
 import { lookAgainAt, setAlarm } from "./alarm-setting.ts"
 import type { Teller } from "./instance-object.ts"
-import { encodeAnswer, encodeFailure } from "./object-answers.ts"
 import { openObjectCore } from "./object-core.ts"
 import { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "./platform.ts"
@@ -70,7 +69,7 @@ export class ScheduleObject {
     this.#host = new ObjectHost(spec.storage, spec.log, spec.now)
   }
 
-  async ask(id: string, method: string, args: string): Promise<string> {
+  async call(id: string, method: string, args: string): Promise<unknown> {
     this.#calls++
     try {
       const answer = Object.hasOwn(answers, method)
@@ -83,9 +82,7 @@ export class ScheduleObject {
       const value = await answer((await this.#open()).schedules, id, ...(decodeValue(args) as readonly unknown[]))
       // Whoever is told of an instance finds it.
       await this.#spec.orders.settled()
-      return encodeAnswer(value)
-    } catch (error) {
-      return encodeFailure(error)
+      return value
     } finally {
       this.#calls--
       await this.#leaveIfEmpty()

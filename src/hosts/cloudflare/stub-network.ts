@@ -1,6 +1,6 @@
 import type { Delivery } from "../../ports/directory.ts"
 import type { IndexShard, ScheduleIndex } from "../../ports/index-shard.ts"
-import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { LimitKey, SlotMember, ToldKey } from "../../ports/limit-key.ts"
 import type { LimitNumbersOf } from "../../ports/limit-numbers.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/object-network.ts"
@@ -19,7 +19,6 @@ export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, ToldKey
   ask(id: string, method: string, args: string, caller?: Caller): Promise<string>
   peerGet(id: string): Promise<InstanceRow | undefined>
   peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]>
-  peerReadInbox(id: string): Promise<readonly Message[]>
   peerCreate(turn: Turn): Promise<TurnOutcome>
   peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
   peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
@@ -80,7 +79,6 @@ export class StubNetwork implements ObjectNetwork {
     return {
       get: () => stub().peerGet(name),
       readJournal: (from) => stub().peerReadJournal(name, from),
-      readInbox: () => stub().peerReadInbox(name),
       create: (turn) => stub().peerCreate(turn),
       deliver: (messages) => stub().peerDeliver(messages),
       take: (from, messages) => stub().peerTake(from, messages),

@@ -15,7 +15,7 @@ import type {
   ScheduleIndex,
   ScheduleListRequest,
 } from "../../ports/index-shard.ts"
-import type { InstanceRow, JournalRow, Message, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/limit-key.ts"
 import type { LimitKeyEntry, SetNumbers } from "../../ports/limit-numbers.ts"
 import type { OutgoingMessage } from "../../ports/object-tables.ts"
@@ -25,7 +25,7 @@ import type { ScheduleObject } from "./schedule-object.ts"
 import type { LimitObject } from "./limit-object.ts"
 import type { NumbersObject } from "./numbers-object.ts"
 import type { Caller } from "./own-code.ts"
-import { encodeFailure } from "./object-answers.ts"
+import { answerOf } from "./object-answers.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
 
@@ -95,43 +95,43 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async getStatus(): Promise<InstanceDescription> {
-      return (await this.#object.callOwn("describe", [])) as InstanceDescription
+      return this.#object.callOwn("describe")
     }
 
     async deliverEvent({ event, payload, eventId }: DeliverRequest): Promise<void> {
-      await this.#object.callOwn("sendEvent", [event, payload, eventId === undefined ? {} : { eventId }])
+      return this.#object.callOwn("sendEvent", event, payload, eventId === undefined ? {} : { eventId })
     }
 
     async pause({ reason }: { readonly reason?: string } = {}): Promise<ControlResult> {
-      return (await this.#object.callOwn("pause", [reason])) as ControlResult
+      return this.#object.callOwn("pause", reason)
     }
 
     async resume(): Promise<ControlResult> {
-      return (await this.#object.callOwn("resume", [])) as ControlResult
+      return this.#object.callOwn("resume")
     }
 
     async cancel({ reason }: { readonly reason?: string } = {}): Promise<ControlResult> {
-      return (await this.#object.callOwn("cancel", [reason])) as ControlResult
+      return this.#object.callOwn("cancel", reason)
     }
 
     async terminate(options: TerminateOptions = {}): Promise<ControlResult> {
-      return (await this.#object.callOwn("terminate", [options])) as ControlResult
+      return this.#object.callOwn("terminate", options)
     }
 
     async restart(options: RestartOptions = {}): Promise<ControlResult> {
-      return (await this.#object.callOwn("restart", [options])) as ControlResult
+      return this.#object.callOwn("restart", options)
     }
 
     async query(name: string, ...args: readonly unknown[]): Promise<unknown> {
-      return this.#object.callOwn("query", [name, args])
+      return this.#object.callOwn("query", name, args)
     }
 
     async getSteps(): Promise<readonly StepInfo[]> {
-      return (await this.#object.callOwn("steps", [])) as readonly StepInfo[]
+      return this.#object.callOwn("steps")
     }
 
     async getHistory(options: HistoryOptions = {}): Promise<HistoryPage> {
-      return (await this.#object.callOwn("history", [options])) as HistoryPage
+      return this.#object.callOwn("history", options)
     }
 
     async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
@@ -144,10 +144,6 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
 
     async peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]> {
       return this.#object.readJournal(id, from)
-    }
-
-    async peerReadInbox(id: string): Promise<readonly Message[]> {
-      return this.#object.readInbox(id)
     }
 
     async peerCreate(turn: Turn): Promise<TurnOutcome> {
@@ -195,12 +191,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async askSchedule(id: string, method: string, args: string): Promise<string> {
-      try {
-        return await this.#parts.schedule().ask(id, method, args)
-      } catch (error) {
-        // A runner may have no schedules.
-        return encodeFailure(error)
-      }
+      return answerOf(() => this.#parts.schedule().call(id, method, args))
     }
 
     async scheduleHint(): Promise<void> {
@@ -249,10 +240,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
 
     async alarm(): Promise<void> {
       const kind = this.#parts.kind()
-      if (kind === "limit") return this.#parts.limit().alarm()
-      if (kind === "numbers") return this.#parts.numbers().alarm()
-      if (kind === "schedule") return this.#parts.schedule().alarm()
-      if (kind === "instance") return this.#object.alarm()
+      if (kind !== "shard") return this.#parts[kind]().alarm()
     }
   }
   return WorkflowRunner

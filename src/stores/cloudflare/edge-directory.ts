@@ -18,17 +18,12 @@ export class EdgeDirectory implements Directory {
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
-    const own = this.#parts.own()
-    if (messages.every(({ instance }) => instance === own)) {
-      const deliveries = await this.#local.deliver(messages)
-      this.#parts.onWritten()
-      return deliveries
-    }
     const deliveries: Delivery[] = []
-    // One after the other: those to one instance stay in their order.
+    // One after the other: those to one instance stay in their order. Those to the own one are one write of the object all the same.
     for (const message of messages) {
-      const [delivery] = message.instance === own ? await this.#local.deliver([message]) : await this.#parts.network.peer(message.instance).deliver([message])
-      deliveries.push(delivery ?? "absent")
+      const { instance } = message
+      const to = instance === this.#parts.own() ? this.#local : this.#parts.network.peer(instance)
+      deliveries.push(...(await to.deliver([message])))
     }
     this.#parts.onWritten()
     return deliveries

@@ -101,6 +101,8 @@ export class IndexSender {
     const { id, incarnation } = row
     const target = this.#spec.layout.shardOf(id)
     const from = shard ?? target
+    // Durable before it is told, as nothing leaves an object before: else it could hold what nobody remembers to have told it.
+    if (shard === undefined) this.#spec.tables.indexed(known, target)
     await this.#spec.shardOf(from).indexWrite([{ row, revision, changes: this.#spec.changesOf(id, rows, known) }])
     // The number of shards has changed: from now on it is in another one. What happened to it so far stays where it was told.
     if (from !== target) {

@@ -14,8 +14,6 @@ export interface StatementShape {
   readonly isDefinition: boolean
   /** It inserts one row, or none. */
   readonly isInsertOfOne: boolean
-  /** It may end the transaction that it is in. */
-  readonly isRollback: boolean
 }
 
 /**
@@ -92,7 +90,6 @@ export function shapeOf(sql: string): StatementShape {
     isOnLimits: writes === "perdure_instance" && /\b(?:limits|uniques)\b/.test(sql),
     isDefinition: /^\s*(?:CREATE|DROP|ALTER)\b/i.test(sql),
     isInsertOfOne: /^\s*INSERT INTO \w+ \([\w, ]*\) VALUES \([?, ]*\) ON CONFLICT (?:\(\w+\) )?DO NOTHING$/.test(sql),
-    isRollback: /\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql),
   }
   // Those of the store; a user's are any number.
   if (shapes.size < 500) shapes.set(sql, shape)

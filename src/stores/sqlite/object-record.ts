@@ -3,28 +3,26 @@ import { toText } from "../odd-text.ts"
 import { recalled } from "./object-memory.ts"
 import { integer, optionalText, text } from "./sql-columns.ts"
 
-/** What an object notes about itself: how far the index has heard of its instance, and what it is still to hear. */
+/** What an object notes about itself: how far the index has heard of its instance, and what else it is to hear. */
 export interface ObjectNotes {
-  readonly wanted: number
   readonly known: number
   readonly shard: string | undefined
   readonly removed: { readonly id: string; readonly incarnation: string } | undefined
 }
 
 const table = "perdure_object"
-const columns = ["index_wanted", "index_known", "index_shard", "removed_id", "removed_incarnation"]
+const columns = ["index_known", "index_shard", "removed_id", "removed_incarnation"]
 /** One statement for the first note and all others: an object has to parse each that it runs. */
-const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?, ?)
+const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
-const nothing: ObjectNotes = { wanted: 0, known: 0, shard: undefined, removed: undefined }
+const nothing: ObjectNotes = { known: 0, shard: undefined, removed: undefined }
 
 /** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
 export class ObjectRecord {
   static readonly parts: Readonly<Record<string, readonly string[]>> = {
     [table]: [
       `CREATE TABLE ${table} (
-        id INTEGER PRIMARY KEY, life TEXT NOT NULL, index_wanted INTEGER NOT NULL, index_known INTEGER NOT NULL, index_shard TEXT,
-        removed_id TEXT, removed_incarnation TEXT
+        id INTEGER PRIMARY KEY, life TEXT NOT NULL, index_known INTEGER NOT NULL, index_shard TEXT, removed_id TEXT, removed_incarnation TEXT
       ) STRICT`,
     ],
   }
@@ -47,8 +45,8 @@ export class ObjectRecord {
 
   write(change: Partial<ObjectNotes>): void {
     const notes = { ...this.read(), ...change }
-    const { wanted, known, shard = null, removed } = notes
-    const values = [wanted, known, shard, removed ? toText(removed.id) : null, removed ? toText(removed.incarnation) : null]
+    const { known, shard = null, removed } = notes
+    const values = [known, shard, removed ? toText(removed.id) : null, removed ? toText(removed.incarnation) : null]
     this.#driver.prepare(note).run(...values)
     recalled(this.#driver, "notes", table, () => notes)
   }
@@ -67,7 +65,6 @@ function toNotes(row: SqlRow | undefined): ObjectNotes | undefined {
   const id = optionalText(row, "removed_id")
   const incarnation = optionalText(row, "removed_incarnation")
   return {
-    wanted: integer(row, "index_wanted"),
     known: integer(row, "index_known"),
     shard: optionalText(row, "index_shard"),
     removed: id === undefined || incarnation === undefined ? undefined : { id, incarnation },

@@ -11,7 +11,7 @@ import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } 
  * that is written before the next await, and lets nothing leave the object until that is durable.
  *
  * Statements are kept by the object itself, by their text; to prepare one costs nothing here. `BEGIN`, `SAVEPOINT` and the like are
- * refused by the object, so a user cannot end a transaction by them; what else would roll it back breaks the object, and is refused here.
+ * refused by the object, so a user cannot end a transaction by them; what else would roll it back breaks the object (statement-rules.ts).
  */
 export class ObjectSqlDriver implements SqlDriver {
   readonly #storage: ObjectStorage
@@ -124,7 +124,6 @@ export class ObjectSqlDriver implements SqlDriver {
   execute(sql: string, values: readonly SqlValue[]): ObjectSqlCursor {
     this.#requireOpen()
     const shape = shapeOf(sql)
-    if (shape.isRollback) throw rollsBack(sql)
     if (shape.reads !== "" && this.#hasNone(shape.reads)) return noRows
     if (shape.writes !== "") this.#require(shape.writes)
     const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
@@ -264,12 +263,6 @@ function writersOf(storage: ObjectStorage): Writers {
 const noRows: ObjectSqlCursor = { toArray: () => [], raw: () => ({ toArray: () => [] }), rowsWritten: 0 }
 
 const tablesThere = `SELECT name FROM sqlite_master WHERE type = 'table'`
-
-function rollsBack(sql: string): PerdureError {
-  return new PerdureError("SQL_REFUSED", "OR ROLLBACK and RAISE(ROLLBACK) break the storage; use OR ABORT, and throw", {
-    details: { sql },
-  })
-}
 
 function toInput(value: SqlValue): ObjectSqlInput {
   if (typeof value !== "bigint") return value

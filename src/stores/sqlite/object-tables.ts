@@ -22,7 +22,7 @@ import { TurnsForIndex } from "./turns-for-index.ts"
 import { WrittenRow } from "./written-row.ts"
 
 /**
- *   object    one row: how far the index has heard, and what it is still to hear
+ *   object    one row, from when the index is first told: which shard has heard, how far, and of what deletion it is to hear
  *   outbox    messages to other objects
  *   received  how far this object has heard each other one
  *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
@@ -49,7 +49,6 @@ export class SqliteObjectTables implements ObjectTables {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #record: ObjectRecord
-  readonly #shardOf: (id: string) => string | undefined
   #isThere: boolean | undefined
   #isPrepared = false
   /** What the index shows, as of the last turn that this object wrote. */
@@ -68,8 +67,7 @@ export class SqliteObjectTables implements ObjectTables {
       this.#outbox.add(message)
     },
     wrote: (turn) => {
-      this.#turns.wrote(turn)
-      this.#noteForIndex(turn)
+      this.#turns.wrote(turn, this.#isNews(turn))
       const standing = standingAfter(turn)
       if (standing) recalled(this.#driver, "standing", "perdure_instance", () => standing)
       const row = this.#writtenRow.after(turn)
@@ -77,17 +75,11 @@ export class SqliteObjectTables implements ObjectTables {
     },
   }
 
-  /** `shardOf`: the shard of the index that an instance of that id belongs to. `newOutbox`: where instances may tell others something. */
-  constructor(
-    driver: SqlDriver,
-    now: () => number,
-    shardOf: (id: string) => string | undefined = () => undefined,
-    newOutbox?: (driver: SqlDriver) => OutboxTable,
-  ) {
+  /** `newOutbox`: where instances may tell others something. */
+  constructor(driver: SqlDriver, now: () => number, newOutbox?: (driver: SqlDriver) => OutboxTable) {
     this.#newOutbox = newOutbox
     this.#driver = driver
     this.#now = now
-    this.#shardOf = shardOf
     this.#record = new ObjectRecord(driver)
   }
 
@@ -165,8 +157,7 @@ export class SqliteObjectTables implements ObjectTables {
 
   take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
     return this.#driver.transaction(() => {
-      const row = this.#one(`SELECT seq FROM perdure_received WHERE sender = ?`, from)
-      const heard = row === undefined ? 0 : integer(row, "seq")
+      const heard = this.#seq(`SELECT seq FROM perdure_received WHERE sender = ?`, from)
       const deliveries = messages.map(({ seq, message }) => (seq <= heard ? "duplicate" : this.#deliver(message)))
       const last = messages.at(-1)?.seq ?? 0
       if (last > heard) {
@@ -208,8 +199,15 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   indexNews(): IndexNews {
-    const { wanted, known, shard, removed } = this.#record.read()
+    const { known, shard, removed } = this.#record.read()
+    const turns = this.#turns
+    const wanted = (turns.wanted ??= this.#lastPosition())
     return { known, wanted: wanted > known ? wanted : undefined, shard, removed }
+  }
+
+  /** What the index has not heard of may be only steps, and to tell it once too often does no harm. */
+  #lastPosition(): number {
+    return this.#seq(`SELECT position + count - 1 AS seq FROM perdure_journal ORDER BY instance DESC, position DESC LIMIT 1`)
   }
 
   indexCopy(from: number): IndexCopy | undefined {
@@ -237,7 +235,8 @@ export class SqliteObjectTables implements ObjectTables {
     this.#shown = undefined
     // The order of a schedule may come once more, and must not begin it anew.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
-    this.#record.write({ wanted: 0, known: 0, removed: { id, incarnation } })
+    this.#turns.wanted = 0
+    this.#record.write({ known: 0, removed: { id, incarnation } })
   }
 
   /** Where a transaction failed, they are not what was written. */
@@ -250,13 +249,14 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
-  #noteForIndex({ instance, create, state, tags, memo, position, count }: Turn): void {
-    const shows = state && `${state.status}/${state.phase ?? ""}/${state.run}`
-    if (create === undefined && tags === undefined && memo === undefined && (shows === undefined || shows === this.#shown)) return
-    this.#shown = shows ?? this.#shown
-    // The shard is known before it is told, and durable with the instance itself: else it could hold what nobody remembers to have told it.
-    const { shard = this.#shardOf(instance) } = this.#record.read()
-    this.#record.write({ wanted: position + count - 1, shard })
+  #isNews({ create, state, tags, memo }: Turn): boolean {
+    const before = this.#shown
+    if (state) this.#shown = `${state.status}/${state.phase ?? ""}/${state.run}`
+    return this.#shown !== before || create !== undefined || tags !== undefined || memo !== undefined
+  }
+
+  #seq(sql: string, ...values: string[]): number {
+    return integer(this.#one(sql, ...values) ?? { seq: 0 }, "seq")
   }
 
   #one(sql: string, ...values: (string | number)[]): SqlRow | undefined {

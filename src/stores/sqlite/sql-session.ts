@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Sql, SqlResult, SqlRow, SqlValue } from "../../core/sql.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { checkStatement, checkValues } from "./statement-rules.ts"
+import { type checkStatement, checkValues } from "./statement-rules.ts"
 
 /** SQLite's primary result codes that tell of the machine and not of the statement (https://www.sqlite.org/rescode.html). */
 const machineCodes = [/* NOMEM */ 7, /* INTERRUPT */ 9, /* IOERR */ 10, /* PROTOCOL */ 15]
@@ -55,23 +55,25 @@ export class SqlSession implements Sql {
   }
 }
 
+const keptMax = 200
+
 /** Prepared statements of the user's. They are written once and run again and again, so few are kept. */
 export class StatementCache {
   readonly #driver: SqlDriver
+  readonly #check: typeof checkStatement
   readonly #statements = new Map<string, SqlStatement>()
-  readonly #max: number
 
-  constructor(driver: SqlDriver, max = 200) {
+  constructor(driver: SqlDriver, check: typeof checkStatement) {
     this.#driver = driver
-    this.#max = max
+    this.#check = check
   }
 
   get(sql: string): SqlStatement {
     const known = this.#statements.get(sql)
     if (known) return known
-    checkStatement(sql)
+    this.#check(sql)
     const statement = this.#driver.prepare(sql)
-    if (this.#statements.size >= this.#max) this.#statements.delete(this.#statements.keys().next().value ?? "")
+    if (this.#statements.size >= keptMax) this.#statements.delete(this.#statements.keys().next().value ?? "")
     this.#statements.set(sql, statement)
     return statement
   }

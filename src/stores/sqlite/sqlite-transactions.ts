@@ -5,6 +5,7 @@ import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 import { SqlSession, StatementCache, statementFailure } from "./sql-session.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
+import { checkStatement } from "./statement-rules.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
 import type { TurnFlow } from "./turn-flow.ts"
 
@@ -22,10 +23,11 @@ export class SqliteTransactions implements Transactions {
   readonly #statements: StatementCache
   readonly #driver: SqlDriver
 
-  constructor({ driver, turns, flow }: SqliteTables) {
+  /** `check`: throws what the user may not say to the database. */
+  constructor({ driver, turns, flow }: SqliteTables, check = checkStatement) {
     this.#flow = flow
     this.#turns = turns
-    this.#statements = new StatementCache(driver)
+    this.#statements = new StatementCache(driver, check)
     this.#driver = driver
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { checkStatement } from "./statement-rules.ts"
+import { checkObjectStatement, checkStatement } from "./statement-rules.ts"
 
 const refusalOf = (sql: string): string | undefined => {
   try {
@@ -57,5 +57,20 @@ describe("statements of a transaction", () => {
 
   it("are text", () => {
     expect(() => checkStatement(5 as unknown as string)).toThrow("is not text")
+  })
+})
+
+describe("statements of a transaction in an object", () => {
+  it.each(["INSERT OR  ROLLBACK INTO note (text) VALUES ('a')", "CREATE TRIGGER t AFTER INSERT ON note BEGIN SELECT raise (rollback, 'no'); END"])(
+    "may not be what rolls back the storage itself: %s",
+    (sql) => {
+      expect(refusalOf(sql)).toBeUndefined()
+      expect(() => checkObjectStatement(sql)).toThrow(expect.objectContaining({ code: "SQL_REFUSED", details: { sql } }))
+    },
+  )
+
+  it("may be what they may be elsewhere, and no more", () => {
+    expect(() => checkObjectStatement("INSERT OR ABORT INTO note (text) VALUES ('a')")).not.toThrow()
+    expect(() => checkObjectStatement("COMMIT")).toThrow(expect.objectContaining({ code: "SQL_REFUSED" }))
   })
 })

@@ -19,6 +19,12 @@ export function checkStatement(sql: string): void {
   if (ours !== undefined) throw refused(sql, `names ${ours}: what begins with perdure_ is the store's own; ask the engine, and bind such text as a value`)
 }
 
+/** The same in the database of an object, which is broken by what rolls it back. */
+export function checkObjectStatement(sql: string): void {
+  checkStatement(sql)
+  if (/\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql)) throw refused(sql, "would roll back and break the storage; use ABORT, and throw an error")
+}
+
 /** Of other values drivers make what they like: of a Date, parameters with names. */
 export function checkValues(sql: string, values: readonly unknown[]): void {
   const wrong = values.findIndex((value) => !isBindable(value))

@@ -12,13 +12,17 @@ export class TurnsForIndex {
   #from: number | undefined
   #end = 0
   #turns: JournalRow[] = []
+  /** The end of the last turn that changed what the index shows; undefined: it is not known, and every turn may have. */
+  wanted: number | undefined
 
-  wrote(turn: Turn): void {
+  /** `isNews`: it changes what the index shows. */
+  wrote(turn: Turn, isNews: boolean): void {
     if (turn.create !== undefined) {
       this.#from = turn.position
       this.#turns = []
     }
     this.#end = turn.position + turn.count - 1
+    if (isNews) this.wanted = this.#end
     if (this.#from !== undefined && tells.test(turn.entries)) this.#turns.push(turn)
   }
 
@@ -30,7 +34,7 @@ export class TurnsForIndex {
   /** The index has all up to there. */
   indexed(revision: number): void {
     // One that passed by before its end was read is not among them.
-    if (this.#from !== undefined) this.#from = revision + 1
+    if (this.#from !== undefined) this.#from = Math.max(this.#from, revision + 1)
     this.#turns = this.#turns.filter(({ position, count }) => position + count - 1 > revision)
   }
 

@@ -20,10 +20,10 @@ export class LoneCalls {
     this.#ear = ear
   }
 
-  /** `name`: of the statement, in errors. */
-  call(name: string, fn: string, values: readonly (string | number | boolean | null)[]): Promise<string | null> {
+  /** `name`: of the statement, in errors. `early`: a procedure that does the same in transactions of its own, over the connection that listens. */
+  call(name: string, fn: string, values: readonly (string | number | boolean | null)[], early?: string): Promise<string | null> {
     const ear = this.#ear()
-    const texts = this.#textsOf(name, fn, values.length)
+    const texts = this.#textsOf(name, fn, values.length, early)
     if (ear === undefined || !ear.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
     return new Promise((resolve, reject) => {
       ear.ask(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
@@ -39,12 +39,15 @@ export class LoneCalls {
     return ((await this.#database.get(name, text, ...values))?.["answer"] ?? null) as string | null
   }
 
-  #textsOf(name: string, fn: string, count: number) {
+  #textsOf(name: string, fn: string, count: number, early: string | undefined) {
     const known = this.#texts.get(name)
     if (known) return known
     const { schema } = this.#database
-    const call = `${schema}.${fn}(${Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")})::text AS answer`
-    const texts = { name: `${schema}.ear.${name}`, overEar: `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`, overPool: `SELECT ${call}` }
+    const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
+    const call = `${schema}.${fn}(${given})::text AS answer`
+    const calledEarly = early && `CALL ${schema}.${early}(${given}, '${lockMs}', NULL)`
+    const overEar = calledEarly ?? `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
+    const texts = { name: `${schema}.ear.${name}`, overEar, overPool: `SELECT ${call}` }
     this.#texts.set(name, texts)
     return texts
   }

@@ -71,8 +71,9 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
       if (isUnreachable(error)) throw error
       return undefined
     })
-    await hints.open(await mailSecretOf(database))
-    const tables = postgresTables(database, hints, clock)
+    const { secret, maySendEarly } = await mailMeansOf(database)
+    await hints.open(secret)
+    const tables = postgresTables(database, hints, clock, maySendEarly)
     return new PostgresStore(tables, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()
@@ -80,8 +81,11 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   }
 }
 
-async function mailSecretOf(database: Database): Promise<string> {
-  return text((await database.get("channel.meta", `SELECT secret FROM ${database.schema}.mail_channel`)) ?? {}, "secret")
+async function mailMeansOf(database: Database): Promise<{ readonly secret: string; readonly maySendEarly: boolean }> {
+  const writesToLog = `SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_catalog.pg_proc p
+    WHERE p.proname = 'pg_logical_emit_message' AND p.pronamespace = 'pg_catalog'::regnamespace AND p.proargtypes[2] = 'text'::regtype`
+  const row = (await database.get("channel.meta", `SELECT secret, (${writesToLog}) AS may_send_early FROM ${database.schema}.mail_channel`)) ?? {}
+  return { secret: text(row, "secret"), maySendEarly: row["may_send_early"] === true }
 }
 
 interface StoreParts {

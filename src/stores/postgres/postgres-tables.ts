@@ -13,10 +13,12 @@ export interface PostgresTables {
   readonly clock: StoreClock
   readonly flow: PostgresFlow
   readonly committer: TurnCommitter
+  /** It can be seen to that what was told of before it was on disk is there. */
+  readonly maySendEarly: boolean
 }
 
-export function postgresTables(database: Database, hints: Hints, clock: StoreClock): PostgresTables {
+export function postgresTables(database: Database, hints: Hints, clock: StoreClock, maySendEarly: boolean): PostgresTables {
   const flow = new PostgresFlow(database, hints)
   const calls = new LoneCalls(database, () => hints.ear)
-  return { database, calls, hints, clock, flow, committer: new TurnCommitter(database, calls, flow, hints.heard) }
+  return { database, calls, hints, clock, flow, maySendEarly, committer: new TurnCommitter(database, calls, flow, hints.heard) }
 }

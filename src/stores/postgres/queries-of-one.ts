@@ -49,12 +49,16 @@ export interface Notification {
   readonly payload: string
 }
 
-/** Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. */
-export async function deliverTold(calls: LoneCalls, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
+/**
+ * Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. `isEarly`:
+ * who listens may hear of it before it is on disk.
+ */
+export async function deliverTold(calls: LoneCalls, message: NewMessage, told: NotificationWithMail, isEarly: boolean): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
   const { channel, mailChannel, payloadWithMail, mail } = told
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
-  return (await calls.call("mail.deliver", "deliver_told", [...of, channel, told.payload, mailChannel, payloadWithMail, mail])) as Delivery
+  const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
+  return (await calls.call("mail.deliver", "deliver_told", values, isEarly ? "deliver_early" : undefined)) as Delivery
 }
 
 export interface NotificationWithMail extends Notification {

@@ -9,7 +9,7 @@ import {
   takeFoundFunction,
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
-import { deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction } from "./deliver-functions.ts"
+import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction } from "./deliver-functions.ts"
 import { loneTurnFunctions, takeLoneFunction } from "./lone-turn-functions.ts"
 import { takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions } from "./read-functions.ts"
@@ -229,6 +229,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { version: 8, compatible: 1, statements: (s) => [deliverToldFunction(s), takeLoneFunction(s)] },
+  { version: 9, compatible: 1, statements: (s) => [deliverEarlyProcedure(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

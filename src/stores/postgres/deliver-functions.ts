@@ -105,8 +105,8 @@ export function deliverToldFunction(s: string): string {
     IF FOUND THEN
       INSERT INTO ${s}.inbox AS m (instance, kind, at, topic, event_id, payload)
       VALUES (found_key, of_kind, of_at, of_topic, of_event_id, of_payload) RETURNING m.seq INTO new_seq;
-      PERFORM pg_notify(mail_channel, mail || new_seq || '}'), pg_notify(channel, told_with);
-      RETURN 'delivered';
+      -- What pg_notify gives is empty. An expression is worked out on the spot; with PERFORM it would be a statement of its own.
+      RETURN 'delivered' || pg_notify(mail_channel, mail || new_seq || '}')::text || pg_notify(channel, told_with)::text;
     END IF;
     p := ${s}.put_message(of_id, of_incarnation, of_kind, of_at, of_topic, of_event_id, of_payload, ${s}.now_ms());
     IF p.is_alone AND p.outcome = 'delivered' THEN
@@ -128,7 +128,7 @@ export function deliverEarlyProcedure(s: string): string {
     ${messageParameters}, lock_ms text, INOUT answer text
   ) LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM set_config('lock_timeout', lock_ms, true), set_config('synchronous_commit', 'off', true);
+    answer := set_config('lock_timeout', lock_ms, true) || set_config('synchronous_commit', 'off', true);
     answer := ${s}.deliver_told(
       of_id, of_incarnation, of_kind, of_at, of_topic, of_event_id, of_payload, channel, told, mail_channel, told_with, mail
     );

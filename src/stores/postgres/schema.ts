@@ -229,7 +229,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { version: 8, compatible: 1, statements: (s) => [deliverToldFunction(s), takeLoneFunction(s)] },
-  { version: 9, compatible: 1, statements: (s) => [deliverEarlyProcedure(s)] },
+  { version: 9, compatible: 1, statements: (s) => [deliverToldFunction(s), deliverEarlyProcedure(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -2,10 +2,9 @@
 
 import { setTimeout as delay } from "node:timers/promises"
 import { Client } from "pg"
-import { Perdure, workflow } from "perdure"
+import { type Engine, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import type { Engine } from "../../../src/engine/engine.ts"
 import { Ear } from "../../../src/stores/postgres/ear.ts"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
 
@@ -30,7 +29,7 @@ async function query(sql: string, url = server.url): Promise<readonly Record<str
 /** An engine that starts instances and sends to them, and what it has sent over the connection that listens. */
 async function sender(url: string): Promise<{ readonly engine: Engine; readonly texts: () => readonly string[] }> {
   const asked = vi.spyOn(Ear.prototype, "ask").mockClear()
-  const engine = (await Perdure.open({ store: postgres({ connectionString: url }), workflows: [listener], role: "client" })) as unknown as Engine
+  const engine = await Perdure.open({ store: postgres({ connectionString: url }), workflows: [listener], role: "client" })
   // Until it has heard itself, and longer than after another message.
   await delay(200)
   return { engine, texts: () => asked.mock.calls.map(([, text]) => text).filter((text) => text.includes("deliver")) }
@@ -79,11 +78,11 @@ it("who may not write a word into the log sends as always", async () => {
     const engine = await Perdure.open({ store, workflows: [listener] })
     await delay(200)
     const handle = await engine.start(listener, { id: "plain" })
-    const client = (await Perdure.open({
+    const client = await Perdure.open({
       store: postgres({ connectionString: url.href, schema: "plain" }),
       workflows: [listener],
       role: "client",
-    })) as unknown as Engine
+    })
     await delay(200)
     await client.get("plain").sendEvent("go", 2)
     expect(await handle.result()).toBe(2)

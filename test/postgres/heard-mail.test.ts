@@ -34,6 +34,12 @@ function statements() {
   return { alone: () => calls.mock.calls.map(([name]) => name), all: () => sent.mock.calls.map(([name]) => name) }
 }
 
+/** What makes whoever hears a message from now on doubt it, as where its connection breaks. */
+function doubtfully(): () => void {
+  const offered = vi.spyOn(HeardMail.prototype, "offer")
+  return () => (offered.mock.contexts[0] as HeardMail).doubt()
+}
+
 /** Longer than after another notification that was part of its transaction. */
 const quiet = () => delay(40)
 
@@ -148,6 +154,30 @@ it("one that is still there is taken in, and so it is when the same turn is sent
     await bed.close()
     vi.restoreAllMocks()
   }
+})
+
+it.each([
+  ["alone", (taker: Turn) => [taker]],
+  ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
+])("one that was heard before the server died, and whose number another has got since, is not taken for that one: %s", async (_, batchOf) => {
+  const doubt = doubtfully()
+  const { one, other, schema, heard } = await heardMessage()
+  const { seq } = found(heard[0])
+  await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [seq])
+  doubt()
+  const batch = batchOf(taking(seq, 3, idle))
+  expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
+  expect(await one.journal.readInbox(["i"])).toMatchObject([{ seq, payload: '"another"' }])
+})
+
+it("one whose turn was written before a connection broke is taken in, and no more is done about it", async () => {
+  const doubt = doubtfully()
+  const { one, other, heard } = await heardMessage()
+  const taker = taking(found(heard[0]).seq, 3, idle)
+  expect(await one.journal.commit([taker])).toEqual(["committed"])
+  doubt()
+  expect(await other.journal.commit([taker])).toEqual(["committed"])
+  expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
 })
 
 it("one whose turn was written, and the answer lost, counts as taken in", async () => {

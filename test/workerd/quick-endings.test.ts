@@ -60,7 +60,19 @@ describe("the result of an instance whose only step takes no time", () => {
     expect(asked).toEqual(["start", "restart", "result"])
   })
 
-  it("is asked for where time has passed, or where it is wanted of another", async () => {
+  it("is so where another client restarted it, in whatever time", async () => {
+    const handle = await client.start("counting", { id: "counted-elsewhere" })
+    const { now } = Date
+    Date.now = () => 1
+    try {
+      await workflowClient(watched).restart("counted-elsewhere")
+      expect(await handle.result()).toBe(2)
+    } finally {
+      Date.now = now
+    }
+  })
+
+  it("is asked for where something was waited for, or where it is wanted of another", async () => {
     const late = await client.start("counting")
     await new Promise((resolve) => setTimeout(resolve, 5))
     expect(await late.result()).toBe(1)
@@ -91,6 +103,13 @@ describe("a start is answered before the end", () => {
     const handle = await client.start("bulky", { input: "text" })
     expect(await handle.result()).toBe("text")
     expect(asked).toEqual(["start", "result"])
+  })
+
+  it("of one that is there already, also where it has ended", async () => {
+    await (await client.start("counting", { id: "ended-before" })).result()
+    const handle = await client.start("counting", { id: "ended-before", ifExists: "return" })
+    expect(await handle.result()).toBe(1)
+    expect(asked).toEqual(["start", "start", "result"])
   })
 
   it("also of one that is there already, by whoever started it", async () => {

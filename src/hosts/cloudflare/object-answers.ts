@@ -3,6 +3,7 @@ import { storableError } from "../../core/storable-error.ts"
 import type { SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import { existingRow } from "../../engine/existing-row.ts"
+import { lookForEnding } from "../../engine/ending-looks.ts"
 import { resultOf } from "../../engine/endings.ts"
 import { result, sendOrStart } from "../../engine/instance-calls.ts"
 import type { EventMap } from "../../core/workflow.ts"
@@ -29,13 +30,16 @@ export type InstanceAnswers = Readonly<Partial<Record<string, (id: string, ...ar
 /** What every object answers. */
 export function instanceAnswers(core: EngineCore) {
   const { store, starter, controls } = core.parts
-  const startWithEnding = quickEndings(core)
+  const nextTurn = quickEndings(core)
   return {
     start: async (id: string, workflow: string, options: StartOptions<unknown>, wantsResult?: boolean): Promise<string | Started> => {
-      const start = () => starter.start(workflow, { ...options, id })
-      if (!wantsResult) return start()
-      const [started, ending] = await startWithEnding(start)
-      return ending ? { id: started, answer: await answerOf(() => resultOf(started, ending)) } : started
+      const isNew = wantsResult && (await store.directory.get(id)) === undefined
+      const started = await starter.start(workflow, { ...options, id })
+      if (!isNew || started !== id) return started
+      await nextTurn()
+      // As it is now: it may have been restarted since, or deleted.
+      const ending = await lookForEnding(store, id).catch(() => undefined)
+      return ending ? { id, answer: await answerOf(() => resultOf(id, ending)) } : id
     },
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
       await sendOrStart(core, workflow, { ...options, id })

@@ -34,6 +34,9 @@ import { stubOf } from "./stub-network.ts"
 /** No instance can have this name; whatever object has it knows the code, and keeps nothing. */
 const anyObject = "$code"
 
+/** So many promises may settle between the answer to a start and the question for its result. */
+const breath = 20
+
 interface Where {
   /** Where the instance is to live, such as `"weur"`; the platform takes it as a wish. */
   readonly locationHint?: string
@@ -65,7 +68,7 @@ export class ObjectClient implements Client, ObjectCalls {
   readonly #overviews: Overviews
   readonly #idLengthMax: number | undefined
   /** The instance that was just started, and was over at once. */
-  #over: (Started & { readonly at: number }) | undefined
+  #over: Started | undefined
 
   constructor(namespace: ObjectNamespace, overviews: Overviews, idLengthMax?: number) {
     this.#namespace = namespace
@@ -90,8 +93,7 @@ export class ObjectClient implements Client, ObjectCalls {
     checkId(id, this.#idLengthMax)
     const over = this.#over
     this.#over = undefined
-    // Nothing that anybody did since can have been heard of here: time has stood still, and nothing else was called.
-    if (method === "result" && over?.id === id && over.at === Date.now()) return decodeAnswer(over.answer)
+    if (method === "result" && over?.id === id) return decodeAnswer(over.answer)
     return this.#ask(id, method, args, locationHint)
   }
 
@@ -111,8 +113,17 @@ export class ObjectClient implements Client, ObjectCalls {
   async start(workflow: AnyWorkflow | string, options: EdgeStartOptions<unknown> = {}): Promise<Handle> {
     const started = await this.#start(workflow, options, true)
     if (typeof started === "string") return this.get(started)
-    this.#over = { ...started, at: Date.now() }
+    this.#keep(started)
     return this.get(started.id)
+  }
+
+  /** For whoever asks for the result in the same breath: so soon nobody can have heard of a restart or a deletion, which takes an answer from elsewhere. */
+  #keep(over: Started): void {
+    this.#over = over
+    void (async () => {
+      for (let i = 0; i < breath; i++) await Promise.resolve()
+      if (this.#over === over) this.#over = undefined
+    })()
   }
 
   async #start(

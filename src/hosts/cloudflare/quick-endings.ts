@@ -1,38 +1,24 @@
-import type { Entry } from "../../core/journal.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 
 /**
- * For instances that are over as soon as they have begun: whoever has started one need not ask for its result. What it gives starts one, and
- * tells its end if that is in its second turn at the latest, and nothing has to be waited for until then.
+ * For instances that are over as soon as they have begun: whoever has started one need not ask for its result. What it gives resolves when the
+ * instance that was just created has written its next turn, or has to wait for something until then. Others are not waited for.
  */
-export function quickEndings(core: EngineCore): (start: () => Promise<string>) => Promise<readonly [id: string, ending: Entry | undefined]> {
+export function quickEndings(core: EngineCore): () => Promise<void> {
   const { host, worker } = core.parts
   const { pulse } = worker
   const waiting: (() => void)[] = []
-  /** Since the last start. */
-  let ending: Entry | undefined
   const goOn = () => waiting.splice(0).forEach((resolve) => resolve())
   const goOnIfIdle = () => {
     if (pulse.idle) goOn()
   }
   pulse.onBeat = goOnIfIdle
-  core.attach({
-    ended(_, entry) {
-      ending = entry
-    },
-    // Whether that was the end is told right after.
-    written: () => void Promise.resolve().then(goOn),
-  })
-  return async (start) => {
-    ending = undefined
-    const id = await start()
-    if (ending === undefined) {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-        // What the first turn has begun may be over by then.
-        host.quiesce(goOnIfIdle)
-      })
-    }
-    return [id, ending]
-  }
+  // Whether that was the end is known right after.
+  core.attach({ written: () => void Promise.resolve().then(goOn) })
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve)
+      // What the first turn has begun may be over by then.
+      host.quiesce(goOnIfIdle)
+    })
 }

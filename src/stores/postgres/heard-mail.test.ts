@@ -40,6 +40,16 @@ describe("messages that come with the notification of them", () => {
     expect(mail.isUnsure(taking)).toBe(false)
   })
 
+  it("are doubtful where they were taken before a connection broke, and those that come later are not", () => {
+    const mail = new HeardMail()
+    mail.offer({ ...message, seq: 7 }, [() => true])
+    mail.doubt()
+    mail.offer({ ...message, seq: 8 }, [() => true])
+    expect([7, 8].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([true, false])
+    mail.settle([turn("i", 3, { consumed: [7] })])
+    expect(mail.isDoubtful(turn("i", 3, { consumed: [7] }))).toBe(false)
+  })
+
   it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
     "are nothing where it says something else: %s",
     (payload) => {

@@ -15,6 +15,8 @@ const unsureMax = 10_000
 export class HeardMail {
   /** Numbers of those that somebody takes in, until a turn with them is written. */
   readonly #unsure = new Set<number>()
+  /** Of these, those that were heard before a connection broke. */
+  readonly #doubtful = new Set<number>()
 
   /** Offers a message. True: it is taken in. */
   offer(message: Message, takers: Iterable<(message: Message) => boolean>): boolean {
@@ -30,9 +32,25 @@ export class HeardMail {
     return consumed?.some((seq) => this.#unsure.has(seq)) === true
   }
 
+  /**
+   * The server may have died before what we heard was on disk. Then these messages never were, and others may get their numbers: who has taken one in is
+   * to read what is there.
+   */
+  doubt(): void {
+    for (const seq of this.#unsure) this.#doubtful.add(seq)
+  }
+
+  isDoubtful({ consumed }: Turn): boolean {
+    return this.#doubtful.size > 0 && consumed?.some((seq) => this.#doubtful.has(seq)) === true
+  }
+
   /** It is known what became of these turns. */
   settle(turns: readonly Turn[]): void {
-    for (const { consumed } of turns) for (const seq of consumed ?? []) this.#unsure.delete(seq)
+    for (const { consumed } of turns)
+      for (const seq of consumed ?? []) {
+        this.#unsure.delete(seq)
+        this.#doubtful.delete(seq)
+      }
   }
 
   /**
@@ -42,8 +60,9 @@ export class HeardMail {
   async confirmed(queries: Queries, schema: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
     const rows = await queries.all(
       "confirm.inbox",
-      `SELECT t.n FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
-      WHERE ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) OR cardinality(t.consumed::bigint[]) = (
+      `SELECT t.n, w.is_recorded FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
+      CROSS JOIN LATERAL (SELECT ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) AS is_recorded) w
+      WHERE w.is_recorded OR cardinality(t.consumed::bigint[]) = (
         SELECT count(*) FROM ${schema}.instance i JOIN ${schema}.inbox m ON m.instance = i.key
         WHERE i.id = t.id AND i.incarnation = t.incarnation AND m.seq = ANY (t.consumed::bigint[])
       )`,
@@ -54,7 +73,10 @@ export class HeardMail {
       turns.map(({ consumed = [] }) => numberArray(consumed)),
     )
     const places = new Set(rows.map((row) => integer(row, "n")))
-    return turns.filter((_, at) => places.has(at + 1))
+    const recorded = new Set(rows.filter((row) => row["is_recorded"] === true).map((row) => integer(row, "n")))
+    // Their messages were there, whatever broke since.
+    this.settle(turns.filter((_, at) => recorded.has(at + 1)))
+    return turns.filter((turn, at) => places.has(at + 1) && !this.isDoubtful(turn))
   }
 }
 

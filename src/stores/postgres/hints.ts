@@ -266,6 +266,7 @@ export class Hints {
   #lost(ear: Ear, error: Error | undefined): void {
     if (this.#ear !== ear) return
     this.#ear = undefined
+    this.heard.doubt()
     ear.drop(error)
     this.#reconnect(error)
   }

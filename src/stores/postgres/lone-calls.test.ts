@@ -48,7 +48,7 @@ describe("calls that go alone", () => {
     const { asked, get, calls } = scene()
     const call = () => calls.call("mail.deliver", "deliver_told", ["a", 1], "deliver_early")
     void call()
-    expect(asked[0]?.query).toEqual({ name: `"s".ear.mail.deliver`, text: `CALL "s".deliver_early($1, $2, '50', NULL)`, values: ["a", "1"] })
+    expect(asked[0]?.query).toEqual({ name: `"s".ear.deliver_early`, text: `CALL "s".deliver_early($1, $2, '50', NULL)`, values: ["a", "1"] })
     await call()
     expect(get).toHaveBeenCalledExactlyOnceWith("mail.deliver", `SELECT "s".deliver_told($1, $2)::text AS answer`, "a", 1)
   })

@@ -30,7 +30,7 @@ export class LoneCalls {
         if (!error) resolve(answer)
         // Nothing was done.
         else if (isCollision(error) || isMisprepared(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)
-        else reject(this.#database.failure(error, name))
+        else reject(this.#database.failure(error, name, early !== undefined))
       })
     })
   }
@@ -40,15 +40,16 @@ export class LoneCalls {
   }
 
   #textsOf(name: string, fn: string, count: number, early: string | undefined) {
-    const known = this.#texts.get(name)
+    const key = early ?? name
+    const known = this.#texts.get(key)
     if (known) return known
     const { schema } = this.#database
     const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
     const call = `${schema}.${fn}(${given})::text AS answer`
     const calledEarly = early && `CALL ${schema}.${early}(${given}, '${lockMs}', NULL)`
     const overEar = calledEarly ?? `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
-    const texts = { name: `${schema}.ear.${name}`, overEar, overPool: `SELECT ${call}` }
-    this.#texts.set(name, texts)
+    const texts = { name: `${schema}.ear.${key}`, overEar, overPool: `SELECT ${call}` }
+    this.#texts.set(key, texts)
     return texts
   }
 }

@@ -1,3 +1,4 @@
+import { isControl } from "../../core/control.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../ports/journal-store.ts"
@@ -51,14 +52,14 @@ export interface Notification {
 
 /**
  * Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. `isEarly`:
- * who listens may hear of it before it is on disk.
+ * who listens may hear of it before it is on disk. Not of controls: to stop what runs does not wait for a turn.
  */
 export async function deliverTold(calls: LoneCalls, message: NewMessage, told: NotificationWithMail, isEarly: boolean): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
   const { channel, mailChannel, payloadWithMail, mail } = told
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
   const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
-  return (await calls.call("mail.deliver", "deliver_told", values, isEarly ? "deliver_early" : undefined)) as Delivery
+  return (await calls.call("mail.deliver", "deliver_told", values, isEarly && !isControl(kind) ? "deliver_early" : undefined)) as Delivery
 }
 
 export interface NotificationWithMail extends Notification {

@@ -48,8 +48,9 @@ export class TurnCommitter {
   async #commitUnsure(turns: readonly Turn[], unsure: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const { schema } = this.#database
     const [turn] = turns
+    const writeIfSure = async (one: Turn) => !this.#heard.isDoubtful(one) && writeLone(this.#calls, one)
     // It looks by itself.
-    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeLone(this.#calls, turn)))) return ["committed"]
+    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeIfSure(turn)))) return ["committed"]
     const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
     const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
     const others = turns.filter((one) => !refused.has(lineOf(one)))
@@ -95,6 +96,7 @@ export class TurnCommitter {
   async #writeAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
     const { schema } = this.#database
     const [turn] = turns
+    this.#requireSure(turns)
     if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
       if (await writeLone(this.#calls, turn)) return ["written"]
       if (this.#unlone.size >= knownMax) this.#unlone.clear()
@@ -106,6 +108,11 @@ export class TurnCommitter {
       if (!isTaken(error)) throw error
       return writeTurns(this.#database, schema, turns, "plain")
     }
+  }
+
+  /** Tried again after a connection broke in the middle: who sends them one by one is told which of them is lost. */
+  #requireSure(turns: readonly Turn[]): void {
+    if (turns.some((turn) => this.#heard.isDoubtful(turn))) throw new Error("messages that were heard before a connection broke may never have been")
   }
 
   /** Within a transaction of its caller, under the locks of the workflows of all instances with limits among them. */

@@ -8,6 +8,7 @@ import { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
+import { checkObjectStatement } from "./statement-rules.ts"
 import { objectParts } from "./whole-object-schema.ts"
 
 /** A whole store in the database of one Durable Object, with any number of instances. */
@@ -22,7 +23,7 @@ export function objectStore(storage: ObjectStorage): StoreProvider {
       const parts: Pick<Store, "directory" | "schedules" | "transactions" | "flow"> = {
         directory: new SqliteDirectory(tables),
         schedules: new SqliteScheduleStore(tables),
-        transactions: new SqliteTransactions(tables),
+        transactions: new SqliteTransactions(tables, checkObjectStatement),
         flow: new SqliteFlowControl(tables),
       }
       return Object.assign(database, parts)

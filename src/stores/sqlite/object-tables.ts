@@ -51,8 +51,6 @@ export class SqliteObjectTables implements ObjectTables {
   readonly #record: ObjectRecord
   #isThere: boolean | undefined
   #isPrepared = false
-  /** What the index shows, as of the last turn that this object wrote. */
-  #shown: string | undefined
   /** Undefined: to be looked up. Without tables there is none. */
   #hasOutgoing: boolean | undefined = false
   /** Null: to be looked up. */
@@ -67,7 +65,7 @@ export class SqliteObjectTables implements ObjectTables {
       this.#outbox.add(message)
     },
     wrote: (turn) => {
-      this.#turns.wrote(turn, this.#isNews(turn))
+      this.#turns.wrote(turn)
       const standing = standingAfter(turn)
       if (standing) recalled(this.#driver, "standing", "perdure_instance", () => standing)
       const row = this.#writtenRow.after(turn)
@@ -102,7 +100,6 @@ export class SqliteObjectTables implements ObjectTables {
   forget(): void {
     this.#isThere = false
     this.#isPrepared = false
-    this.#shown = undefined
     this.#hasOutgoing = false
     this.#keptUntil = undefined
   }
@@ -232,10 +229,9 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   removed({ id, incarnation }: { readonly id: string; readonly incarnation: string }): void {
-    this.#shown = undefined
     // The order of a schedule may come once more, and must not begin it anew.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
-    this.#turns.wanted = 0
+    this.#turns.wanted = undefined
     this.#record.write({ known: 0, removed: { id, incarnation } })
   }
 
@@ -246,13 +242,6 @@ export class SqliteObjectTables implements ObjectTables {
 
   get #writtenRow(): WrittenRow {
     return recalled(this.#driver, "written", "", () => new WrittenRow())
-  }
-
-  /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
-  #isNews({ create, state, tags, memo }: Turn): boolean {
-    const before = this.#shown
-    if (state) this.#shown = `${state.status}/${state.phase ?? ""}/${state.run}`
-    return this.#shown !== before || create !== undefined || tags !== undefined || memo !== undefined
   }
 
   #seq(sql: string, ...values: string[]): number {

@@ -12,18 +12,26 @@ export class TurnsForIndex {
   #from: number | undefined
   #end = 0
   #turns: JournalRow[] = []
+  /** What the index shows, as of the last turn. */
+  #shown: string | undefined
   /** The end of the last turn that changed what the index shows; undefined: it is not known, and every turn may have. */
   wanted: number | undefined
 
-  /** `isNews`: it changes what the index shows. */
-  wrote(turn: Turn, isNews: boolean): void {
+  wrote(turn: Turn): void {
     if (turn.create !== undefined) {
       this.#from = turn.position
       this.#turns = []
     }
     this.#end = turn.position + turn.count - 1
-    if (isNews) this.wanted = this.#end
+    if (this.#isNews(turn)) this.wanted = this.#end
     if (this.#from !== undefined && tells.test(turn.entries)) this.#turns.push(turn)
+  }
+
+  /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
+  #isNews({ create, state, tags, memo }: Turn): boolean {
+    const before = this.#shown
+    if (state) this.#shown = `${state.status}/${state.phase ?? ""}/${state.run}`
+    return this.#shown !== before || create !== undefined || tags !== undefined || memo !== undefined
   }
 
   /** The journal was read to its end: what is written from here on passes by. */

@@ -170,6 +170,31 @@ it.each([
   expect(await one.journal.readInbox(["i"])).toMatchObject([{ seq, payload: '"another"' }])
 })
 
+it.each([
+  ["alone", (taker: Turn) => [taker]],
+  ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
+  ["with one that follows it", (taker: Turn) => [taker, turn("i", taker.position + 1)]],
+])("nor where the connection breaks that its turn is sent over, and no other: %s", async (_, batchOf) => {
+  const { one, other, schema, heard } = await heardMessage()
+  const { seq } = found(heard[0])
+  const confirmed = Reflect.get(HeardMail.prototype, "confirmed")
+  const batch = batchOf(taking(seq, 3, idle))
+  // Between the look and the write, or within the write where that looks by itself.
+  const breaks = async (): Promise<never> => {
+    await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [seq])
+    throw Object.assign(new Error("the connection broke"), { code: "ECONNRESET" })
+  }
+  if (batch.length === 1) vi.spyOn(LoneCalls.prototype, "call").mockImplementationOnce(breaks)
+  else
+    vi.spyOn(HeardMail.prototype, "confirmed").mockImplementationOnce(async function (this: HeardMail, ...given) {
+      const turns = await Reflect.apply(confirmed, this, given)
+      vi.spyOn(Database.prototype, batch[0]?.instance === "j" ? "get" : "transaction").mockImplementationOnce(breaks)
+      return turns
+    })
+  expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
+  expect(await one.journal.readInbox(["i"])).toMatchObject([{ seq, payload: '"another"' }])
+})
+
 it("one whose turn was written before a connection broke is taken in, and no more is done about it", async () => {
   const doubt = doubtfully()
   const { one, other, heard } = await heardMessage()

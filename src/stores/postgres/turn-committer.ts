@@ -9,7 +9,7 @@ import type { HeardMail } from "./heard-mail.ts"
 import type { LoneCalls } from "./lone-calls.ts"
 import { writeLone } from "./lone-turn.ts"
 import type { PostgresFlow } from "./postgres-flow.ts"
-import { isTaken } from "./postgres-failure.ts"
+import { isTaken, isUnreachable } from "./postgres-failure.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-writer.ts"
 
 const knownMax = 10_000
@@ -50,11 +50,17 @@ export class TurnCommitter {
     const [turn] = turns
     const writeIfSure = async (one: Turn) => !this.#heard.isDoubtful(one) && writeLone(this.#calls, one)
     // It looks by itself.
-    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeIfSure(turn)))) return ["committed"]
-    const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
+    if (turns.length === 1 && turn && (await this.#persistently([], () => writeIfSure(turn)))) return ["committed"]
+    const confirmed = new Set(await this.#persistently([], () => this.#heard.confirmed(this.#database, schema, unsure)))
     const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
     const others = turns.filter((one) => !refused.has(lineOf(one)))
-    const outcomes = others.length === 0 ? [] : await this.#commit(others)
+    let outcomes: readonly TurnOutcome[] = []
+    try {
+      if (others.length > 0) outcomes = await this.#commit(others)
+    } catch (error) {
+      if (!(error instanceof Doubt)) throw error
+      return this.#commitUnsure(turns, unsure)
+    }
     let next = 0
     return turns.map((one) => (refused.has(lineOf(one)) ? "lost" : (outcomes[next++] ?? "lost")))
   }
@@ -64,11 +70,11 @@ export class TurnCommitter {
     const written =
       rounds.length === 1
         ? await this.#writeRoundAtOnce(turns)
-        : await this.#database.persistently(() => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
+        : await this.#persistently(turns, () => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
     const outcomes = written.map(outcomeOf)
     const left = turns.filter((_, at) => written[at] === "flow")
     if (left.length > 0) {
-      const ofLeft = await this.#database.persistently(() => this.#commitWithFlow(left))
+      const ofLeft = await this.#persistently(left, () => this.#commitWithFlow(left))
       let next = 0
       written.forEach((one, at) => {
         if (one === "flow") outcomes[at] = outcomeOf(ofLeft[next++] ?? "lost")
@@ -86,9 +92,9 @@ export class TurnCommitter {
   async #writeRoundAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
     const isLeft = turns.map((turn) => this.#limited.has(turn.instance) && changesSlots(turn))
     turns.forEach(({ instance, state }) => state && isTerminal(state.status) && this.#limited.delete(instance))
-    if (!isLeft.includes(true)) return this.#database.persistently(() => this.#writeAtOnce(turns))
+    if (!isLeft.includes(true)) return this.#persistently(turns, () => this.#writeAtOnce(turns))
     const others = turns.filter((_, at) => !isLeft[at])
-    const written = others.length === 0 ? [] : await this.#database.persistently(() => this.#writeAtOnce(others))
+    const written = others.length === 0 ? [] : await this.#persistently(others, () => this.#writeAtOnce(others))
     let next = 0
     return isLeft.map((left) => (left ? "flow" : (written[next++] ?? "lost")))
   }
@@ -96,7 +102,6 @@ export class TurnCommitter {
   async #writeAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
     const { schema } = this.#database
     const [turn] = turns
-    this.#requireSure(turns)
     if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
       if (await writeLone(this.#calls, turn)) return ["written"]
       if (this.#unlone.size >= knownMax) this.#unlone.clear()
@@ -110,9 +115,17 @@ export class TurnCommitter {
     }
   }
 
-  /** Tried again after a connection broke in the middle: who sends them one by one is told which of them is lost. */
-  #requireSure(turns: readonly Turn[]): void {
-    if (turns.some((turn) => this.#heard.isDoubtful(turn))) throw new Error("messages that were heard before a connection broke may never have been")
+  /** Waits for a server that is away. What was heard before a connection broke is doubted from then on, and is not written without another look. */
+  #persistently<T>(turns: readonly Turn[], write: () => Promise<T>): Promise<T> {
+    return this.#database.persistently(async () => {
+      if (turns.some((turn) => this.#heard.isDoubtful(turn))) throw new Doubt()
+      try {
+        return await write()
+      } catch (error) {
+        if (isUnreachable(error)) this.#heard.doubt()
+        throw error
+      }
+    })
   }
 
   /** Within a transaction of its caller, under the locks of the workflows of all instances with limits among them. */
@@ -184,6 +197,9 @@ export class TurnCommitter {
     return written
   }
 }
+
+/** Messages that some of the turns take in were heard before a connection broke, and may never have been. */
+class Doubt extends Error {}
 
 /** As `write_turn` has it: one that goes on running has what it had. */
 function changesSlots({ create, state }: Turn): boolean {

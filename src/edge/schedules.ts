@@ -27,10 +27,13 @@ const part: SchedulePart = {
       openStore: (onWritten) => ({
         name: "schedule",
         open: async (context) => {
-          const directory = { get: (id: string) => network.peer(id).get() }
-          return openOwnStore(site, context, flow, { own: () => undefined, onWritten }, (local) => ({
-            schedules: new EdgeSchedules({ local: new SqliteScheduleStore(local), tables: rows, directory, now, onWritten }),
+          // One that is ordered and not known to have begun is as good as there: the schedule must not decide on it again.
+          const get = async (id: string) => rows.ordered(id) ?? network.peer(id).get()
+          const store = openOwnStore(site, context, flow, { own: () => undefined, onWritten }, (local) => ({
+            schedules: new EdgeSchedules({ local: new SqliteScheduleStore(local), tables: rows, get, now, onWritten }),
           }))
+          Object.assign(store.directory, { get })
+          return store
         },
       }),
     })

@@ -10,6 +10,28 @@ const schedule = (id: string) => stubOf(`@schedule:${id}`)
 const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, { timeout: 40_000, interval: 50 })
 const startedBy = async (id: string) => (await client.schedules.get(id).describe()).counts.started
 
+/** Something that the schedule has decided on, and not carried out before its object went. */
+const order = async (id: string, what: object, creates: string | null = null) => {
+  await runInDurableObject(schedule(id), (_, { storage }) => {
+    storage.sql.exec("INSERT INTO perdure_order (creates) VALUES (?)", creates)
+    const text = new TextEncoder().encode(JSON.stringify(what))
+    storage.sql.exec("INSERT INTO perdure_order_part (seq, part, bytes) SELECT max(seq), 0, ? FROM perdure_order", text)
+  })
+  await evictDurableObject(schedule(id))
+}
+
+/** The same: an instance with the result "y". */
+const orderInstance = (id: string, instance: string, incarnation: string) => {
+  const at = Date.now()
+  const create = {
+    ...{ turn: `turn of ${incarnation}`, position: 1, count: 1, run: 1, at, instance, incarnation },
+    entries: `[{"type":"run.started","run":1,"workflow":"plain","version":"1","value":"y"}]`,
+    create: { id: instance, incarnation, workflow: "plain", version: "1", createdAt: at, tags: [] },
+    state: { status: "queued", run: 1, runPosition: 1, dueAt: at },
+  }
+  return order(id, { create }, instance)
+}
+
 describe("schedules of Durable Objects", () => {
   it("fire by their alarm, once for each due time", async () => {
     await client.schedules.create("ticking", { workflow: "plain", every: "500ms", overlap: "allow", input: "tick" })
@@ -47,23 +69,9 @@ describe("schedules of Durable Objects", () => {
     const triggered = await client.schedules.get("crashing").trigger()
     expect(await triggered.result()).toBe("x")
     const { id, incarnation } = await triggered.describe()
-    const started = `[{"type":"run.started","run":1,"workflow":"plain","version":"1","value":"y"}]`
     // As if it had gone between the answer and the note of it: the same order once more, and another that nobody has seen yet.
-    await runInDurableObject(schedule("crashing"), (_, { storage }) => {
-      const at = Date.now()
-      const order = (instance: string, of: string) => ({
-        create: {
-          ...{ turn: `turn of ${of}`, position: 1, count: 1, run: 1, at, entries: started, instance, incarnation: of },
-          create: { id: instance, incarnation: of, workflow: "plain", version: "1", createdAt: at, tags: [] },
-          state: { status: "queued", run: 1, runPosition: 1, dueAt: at },
-        },
-      })
-      for (const [seq, one] of [order(id, incarnation), order("crashing:2026-01-01T00:00:00Z", "incarnation-of-the-second")].entries()) {
-        storage.sql.exec("INSERT INTO perdure_order (seq) VALUES (?)", 1_000 + seq)
-        storage.sql.exec("INSERT INTO perdure_order_part (seq, part, bytes) VALUES (?, 0, ?)", 1_000 + seq, new TextEncoder().encode(JSON.stringify(one)))
-      }
-    })
-    await evictDurableObject(schedule("crashing"))
+    await orderInstance("crashing", id, incarnation)
+    await orderInstance("crashing", "crashing:2026-01-01T00:00:00Z", "incarnation-of-the-second")
     await runDurableObjectAlarm(schedule("crashing"))
     expect(await soon(() => client.get("crashing:2026-01-01T00:00:00Z").result())).toBe("y")
     expect((await triggered.describe()).run).toBe(1)
@@ -71,6 +79,20 @@ describe("schedules of Durable Objects", () => {
       const left = await runInDurableObject(schedule("crashing"), (_, { storage }) => storage.sql.exec("SELECT seq FROM perdure_order").toArray())
       expect(left).toEqual([])
     })
+  })
+
+  it("do not begin again what is ordered, and not known to have begun", async () => {
+    const startAt = Math.floor(Date.now() / 3_600_000) * 3_600_000
+    const id = `slow-orders:${new Date(startAt).toISOString().replace(".000Z", "Z")}`
+    await client.schedules.create("slow-orders", { workflow: "plain", every: "1h", startAt, paused: true, input: "x" })
+    // One that cannot be carried out holds up those behind it.
+    await order("slow-orders", {})
+    await orderInstance("slow-orders", id, "incarnation-of-the-first")
+    expect(await client.schedules.get("slow-orders").backfill({ from: startAt, to: startAt })).toMatchObject([{ id, outcome: "exists" }])
+    expect(await startedBy("slow-orders")).toBe(0)
+    await runInDurableObject(schedule("slow-orders"), (_, { storage }) => storage.sql.exec("DELETE FROM perdure_order WHERE creates IS NULL"))
+    await runDurableObjectAlarm(schedule("slow-orders"))
+    expect(await soon(() => client.get(id).result())).toBe("y")
   })
 
   it("wait for the instance before, where they are told to, and go on when it ends", async () => {

@@ -7,8 +7,8 @@ interface ScheduleParts {
   /** In the object's own database. */
   readonly local: ScheduleStore
   readonly tables: ObjectSchedule
-  /** Where the instances are. */
-  readonly directory: Pick<Directory, "get">
+  /** Of instances, which are elsewhere; those that are ordered count. */
+  readonly get: Directory["get"]
   readonly now: () => number
   readonly onWritten: () => void
 }
@@ -69,15 +69,11 @@ export class EdgeSchedules implements ScheduleStore {
     return isRemoved
   }
 
-  /** One that is ordered and not begun yet is as good as there. */
   async #isLive(id: string): Promise<boolean> {
-    if (this.#parts.tables.orders(ordersMax).some(({ order }) => order.create?.instance === id)) return true
-    const row = await this.#parts.directory.get(id)
+    const row = await this.#parts.get(id)
     return row !== undefined && !isTerminal(row.status)
   }
 }
-
-const ordersMax = 1_000
 
 /** Only data, as it is kept and sent. */
 function plain(turn: NonNullable<ScheduleOrder["create"]>): NonNullable<ScheduleOrder["create"]> {

@@ -1,4 +1,5 @@
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/object-schedule.ts"
+import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { SqlDriver, SqlRow, SqlValue } from "../../ports/sql-driver.ts"
 import { toText } from "../odd-text.ts"
@@ -10,12 +11,13 @@ import { scheduleColumns } from "./sqlite-schedule-store.ts"
 import { fromChunks, toChunks } from "./text-chunks.ts"
 
 /**
- *   order        what the schedule decided and others are to do, in parts that fit a row. AUTOINCREMENT: an order that is done never comes again.
+ *   order        what the schedule decided and others are to do, in parts that fit a row, and which instance begins by it. AUTOINCREMENT: an order
+ *                that is done never comes again.
  *   order_index  one row: how far the index has heard
  */
 export const scheduleParts: Readonly<Record<string, readonly string[]>> = {
   perdure_order: [
-    `CREATE TABLE perdure_order (seq INTEGER PRIMARY KEY AUTOINCREMENT) STRICT`,
+    `CREATE TABLE perdure_order (seq INTEGER PRIMARY KEY AUTOINCREMENT, creates TEXT) STRICT`,
     `CREATE TABLE IF NOT EXISTS perdure_order_part (seq INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (seq, part)) STRICT, WITHOUT ROWID`,
   ],
   perdure_order_index: [
@@ -58,7 +60,7 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   addOrders(orders: readonly ScheduleOrder[]): void {
     this.#driver.transaction(() => {
       for (const order of orders) {
-        this.#driver.prepare(`INSERT INTO perdure_order (seq) VALUES (NULL)`).run()
+        this.#driver.prepare(`INSERT INTO perdure_order (creates) VALUES (?)`).run(order.create === undefined ? null : toText(order.create.instance))
         const insert = this.#driver.prepare(`INSERT INTO perdure_order_part (seq, part, bytes) SELECT max(seq), ?, ? FROM perdure_order`)
         for (const [part, chunk] of toChunks(toText(JSON.stringify(order))).entries()) insert.run(part, chunk)
       }
@@ -68,9 +70,19 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   orders(limit: number): readonly { readonly seq: number; readonly order: ScheduleOrder }[] {
     return this.#all(`SELECT seq FROM perdure_order ORDER BY seq LIMIT ?`, limit).map((row) => {
       const seq = integer(row, "seq")
-      const parts = this.#all(`SELECT bytes FROM perdure_order_part WHERE seq = ? ORDER BY part`, seq)
-      return { seq, order: JSON.parse(fromChunks(parts.map((part) => bytes(part, "bytes")))) as ScheduleOrder }
+      return { seq, order: this.#order(seq) }
     })
+  }
+
+  ordered(id: string): InstanceRow | undefined {
+    const row = this.#one(`SELECT seq FROM perdure_order WHERE creates = ? LIMIT 1`, toText(id))
+    const turn = row && this.#order(integer(row, "seq")).create
+    return turn?.create && turn.state && { ...turn.create, ...turn.state, updatedAt: turn.at }
+  }
+
+  #order(seq: number): ScheduleOrder {
+    const parts = this.#all(`SELECT bytes FROM perdure_order_part WHERE seq = ? ORDER BY part`, seq)
+    return JSON.parse(fromChunks(parts.map((part) => bytes(part, "bytes")))) as ScheduleOrder
   }
 
   done(seq: number): void {

@@ -6,7 +6,7 @@ import type { TestEngine } from "perdure/testing"
 import { durationMs } from "../../src/core/duration.ts"
 import type { BedOptions } from "../../src/testing/scenarios/scenario-bed.ts"
 import { StepMocks } from "../../src/testing/step-mocks.ts"
-import { inObject, VirtualTime } from "./virtual-time.ts"
+import { inObject, type Place, VirtualTime } from "./virtual-time.ts"
 
 let current: ObjectBed | undefined
 let beds = 0
@@ -16,13 +16,13 @@ type Methods = Record<string, (...args: unknown[]) => unknown>
 /** An object of whatever bed there is. */
 export class BedRunner extends DurableObject {
   readonly runner: Methods
-  readonly name: string
+  readonly place: Place
 
   constructor(state: DurableObjectState, itsEnv: unknown) {
     super(state, itsEnv)
     if (current === undefined) throw new Error("there is an object only while a story runs")
-    const { name, runner } = current.objectFor(state)
-    this.name = name
+    const { place, runner } = current.objectFor(state)
+    this.place = place
     this.runner = runner
   }
 }
@@ -31,7 +31,7 @@ export class BedRunner extends DurableObject {
 for (const method of Object.getOwnPropertyNames(createWorkflowRunner({ workflows: [] }).prototype as object)) {
   if (method === "constructor") continue
   const value = function (this: BedRunner, ...args: unknown[]) {
-    return inObject.run(this.name, () => this.runner[method]!(...args))
+    return inObject.run(this.place, () => this.runner[method]!(...args))
   }
   Object.defineProperty(BedRunner.prototype, method, { value })
 }
@@ -49,7 +49,7 @@ export class ObjectBed {
   readonly time: VirtualTime
   readonly #options: BedOptions
   readonly #mocks = new StepMocks()
-  readonly #states = new Map<string, DurableObjectState>()
+  readonly #places = new Map<string, Place>()
   readonly #alarms = new Map<string, number>()
   readonly #prefix = `${++beds}~`
   #runner: WorkflowRunnerClass
@@ -58,7 +58,7 @@ export class ObjectBed {
 
   constructor(options: BedOptions) {
     this.#options = options
-    this.time = new VirtualTime(Number(options.startAt ?? 1_767_225_600_000), (name, fn) => void this.#within(name, fn))
+    this.time = new VirtualTime(Number(options.startAt ?? 1_767_225_600_000), (place, fn) => void this.#within(place.name, fn, place))
     this.#runner = this.#runnerOf(options.workflows)
     current = this
     this.time.install()
@@ -77,7 +77,7 @@ export class ObjectBed {
     })
   }
 
-  objectFor(state: DurableObjectState): { readonly name: string; readonly runner: Methods } {
+  objectFor(state: DurableObjectState): { readonly place: Place; readonly runner: Methods } {
     const { storage } = state
     // Each bed has objects of its own; the objects need not know.
     const name = (state.id.name ?? "").slice(this.#prefix.length)
@@ -92,8 +92,9 @@ export class ObjectBed {
       deleteAlarm: async () => this.#setAlarm(name, undefined),
     }
     for (const [method, value] of Object.entries(own)) Object.defineProperty(storage, method, { value, configurable: true })
-    this.#states.set(name, state)
-    return { name, runner: inObject.run(name, () => new this.#runner(state as never, { BED: this.namespace } as never)) as unknown as Methods }
+    const place: Place = { name }
+    this.#places.set(name, place)
+    return { place, runner: inObject.run(place, () => new this.#runner(state as never, { BED: this.namespace } as never)) as unknown as Methods }
   }
 
   #setAlarm(name: string, at: number | undefined): void {
@@ -111,10 +112,14 @@ export class ObjectBed {
     await this.#within(name, (object) => object.alarm())
   }
 
-  async #within(name: string, fn: (object: { alarm(): Promise<void> }) => unknown): Promise<void> {
+  /** `by`: nothing is called where that one has left memory, which takes its timers along. */
+  async #within(name: string, fn: (object: { alarm(): Promise<void> }) => unknown, by?: Place): Promise<void> {
     this.#underWay++
     try {
-      await runInDurableObject(this.#stub(name), (object) => inObject.run(name, () => fn(object as { alarm(): Promise<void> })))
+      await runInDurableObject(this.#stub(name), (object) => {
+        const place = this.#places.get(name)
+        return by === undefined || by === place ? inObject.run(place!, () => fn(object as { alarm(): Promise<void> })) : undefined
+      })
     } finally {
       this.#activity++
       this.#underWay--

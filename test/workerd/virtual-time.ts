@@ -1,18 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 
-/** The name of the object whose code runs. */
-export const inObject = new AsyncLocalStorage<string>()
+/** An object in memory; one that comes back later is another. */
+export interface Place {
+  readonly name: string
+}
+
+/** Where code runs. */
+export const inObject = new AsyncLocalStorage<Place>()
 
 /** Time that stands still until somebody moves it, in place of the isolate's own. */
 export class VirtualTime {
   static readonly #real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout, now: Date.now }
   /** Calls what an object has set a timer for, in that object. */
-  readonly #callIn: (object: string, fn: () => void) => void
+  readonly #callIn: (place: Place, fn: () => void) => void
   #now: number
   #order = 0
   readonly #timers = new Map<number, VirtualTimer>()
 
-  constructor(startAt: number, callIn: (object: string, fn: () => void) => void) {
+  constructor(startAt: number, callIn: (place: Place, fn: () => void) => void) {
     this.#now = startAt
     this.#callIn = callIn
   }
@@ -40,8 +45,8 @@ export class VirtualTime {
   }
 
   set(at: number, fn: () => void): number {
-    const object = inObject.getStore()
-    return this.#add(at, object === undefined ? fn : () => this.#callIn(object, fn), false)
+    const place = inObject.getStore()
+    return this.#add(at, place === undefined ? fn : () => this.#callIn(place, fn), false)
   }
 
   /** Called in the context of whoever moves time. */

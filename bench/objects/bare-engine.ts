@@ -59,9 +59,9 @@ export class BareEngine implements ObjectEngine {
     await this.#object().create(this.#rows(sequence.name, steps), false)
   }
 
-  async runWatched(): Promise<void> {
+  async runWatched(steps: number): Promise<void> {
     const object = this.#object()
-    await object.createWatched(this.#rows(sequence.name, 1), newsOf(crypto.randomUUID()))
+    await object.createWatched(this.#rows(sequence.name, steps), newsOf(crypto.randomUUID()))
     await object.result()
   }
 

@@ -14,8 +14,8 @@ export interface ObjectEngine {
   readonly grows?: true
   /** The same writes without waiting for the disk after each. Only of the floor. */
   runCoalesced?(steps: number): Promise<void>
-  /** One step with what keeps it alive and makes it found, an alarm and an index, and with a call for the result. Only of the floor. */
-  runWatched?(): Promise<void>
+  /** `run` with what keeps it alive and makes it found, an alarm and an index, and with a call for the result. Only of the floor. */
+  runWatched?(steps: number): Promise<void>
 }
 
 export interface WorkerEnv {

@@ -40,7 +40,7 @@ export async function measureObjectPeers({ rounds, folder = tmpdir(), json, docs
   const bench = await ObjectBench.start({ folder, withEffect: notInstalled === undefined })
   const turns = new Map<string, Record<string, { rounds: Sample[] } | { reason: string }>>(engines.map(({ id }) => [id, {}]))
   try {
-    for (const { id: workload, title } of objectWorkloads) {
+    for (const { id: workload, title, isCrowd } of objectWorkloads) {
       console.log(`\n${workload}: ${title}`)
       for (let round = 0; round <= rounds; round++) {
         for (const { id, name } of engines) {
@@ -48,7 +48,7 @@ export async function measureObjectPeers({ rounds, folder = tmpdir(), json, docs
           const outcome = (outcomes[workload] ??= id === "effect" && notInstalled !== undefined ? { reason: notInstalled } : { rounds: [] })
           if ("reason" in outcome) continue
           try {
-            const sample = await bench.measure(id, workload)
+            const sample = await bench.measure(id, workload, isCrowd)
             if (round > 0) outcome.rounds.push(sample)
             console.log(`  ${round === 0 ? "not counted" : `${round} of ${rounds}`}, ${name}: ${sampleText(sample)}`)
           } catch (error) {

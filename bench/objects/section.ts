@@ -18,6 +18,8 @@ export interface ObjectFigure {
 export interface ObjectWorkload {
   readonly id: string
   readonly title: string
+  /** It makes so many objects that the next measurement has to wait until they have left memory. */
+  readonly isCrowd?: true
   readonly figures: readonly ObjectFigure[]
 }
 
@@ -27,7 +29,17 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
   {
     id: "W1",
     title: "500 instances of 10 sequential steps, started at once",
-    figures: [{ key: "perSecond", label: "instances a second", unit: "/s", better: "more", goal: ratio("at least", 0.7) }],
+    isCrowd: true,
+    figures: [
+      { key: "perSecond", label: "instances a second", unit: "/s", better: "more", goal: ratio("at least", 0.7) },
+      {
+        key: "perSecond",
+        label: "the same; floor: with an alarm that stands by, an index that is told, and a call for the result",
+        unit: "/s",
+        better: "more",
+        floorKey: "watchedPerSecond",
+      },
+    ],
   },
   {
     id: "W2",
@@ -81,7 +93,7 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
 
 const floorKeyOf = (key: string) => `floor.${key}`
 
-export const objectSectionWorkloads: readonly Workload[] = objectWorkloads.map(({ id, title, figures }) => ({
+export const objectSectionWorkloads: readonly Workload[] = objectWorkloads.map(({ id, title, figures, isCrowd = false }) => ({
   id: `${id}-objects`,
   title,
   targets: ["objects"],
@@ -97,7 +109,7 @@ export const objectSectionWorkloads: readonly Workload[] = objectWorkloads.map((
     const { ObjectBench } = await import("./object-bench.ts")
     const bench = await ObjectBench.start({ folder: folders.create() })
     process.once("disconnect", () => void bench.close())
-    return async () => ({ ...(await bench.measure("perdure", id)), ...asFloor(await bench.measure("bare", id)) })
+    return async () => ({ ...(await bench.measure("perdure", id, isCrowd)), ...asFloor(await bench.measure("bare", id, isCrowd)) })
   },
 }))
 

@@ -26,6 +26,7 @@ describe("the measuring command", () => {
     expect(readCommand(["--growth", "--write-docs"])).toHaveProperty("with.section", "growth")
     expect(readCommand(["--write-docs"])).toHaveProperty("with.section", "workloads")
     expect(readCommand(["--write-docs", "--from-results"])).toEqual({ does: "write-docs-from-results" })
+    expect(readCommand(["--peers", "--only", "dbos", "--write-docs"])).toMatchObject({ does: "measure-peers", with: { docs: true } })
   })
 
   it.each([
@@ -33,6 +34,7 @@ describe("the measuring command", () => {
     [["--rounds", "0"], "--rounds is a whole number"],
     [["--rounds", "many"], "--rounds is a whole number"],
     [["--only", "W1", "--write-docs"], "leave --only out"],
+    [["--peers", "--only", "dbos,W1", "--write-docs"], "name only engines"],
     [["--from-results"], "give both"],
     [["--http", "--growth"], "different runs"],
     [["--fast"], "--fast"],

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util"
 import type { ObjectPeersArguments } from "./objects/peers.ts"
 import type { PeersArguments } from "./peers.ts"
 import { choose } from "./peers/choice.ts"
+import { peerWorkloads } from "./peers/workloads.ts"
 import type { Section } from "./section.ts"
 import { sections, workloads } from "./section-list.ts"
 import { targets, type TargetId } from "./target.ts"
@@ -54,7 +55,7 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
   if (baseline) return { does: "write-baseline" }
   if (fromResults && !docs) return { complaint: "--from-results says what --write-docs writes from; give both" }
   if (fromResults) return { does: "write-docs-from-results" }
-  if (docs && only !== undefined) return { complaint: "--write-docs writes about all workloads of a run; leave --only out" }
+  if (docs && only !== undefined && !peers) return { complaint: "--write-docs writes about all workloads of a run; leave --only out" }
   const rounds = Number(values.rounds)
   if (!(Number.isSafeInteger(rounds) && rounds > 0)) return { complaint: `--rounds is a whole number of at least 1, not ${values.rounds}` }
   const places = { ...(folder === undefined ? {} : { folder }), ...(json === undefined ? {} : { json }) }
@@ -63,6 +64,8 @@ export function readCommand(args: readonly string[]): Command | { readonly compl
     return { complaint: "--peers, --growth, --http and --objects are different runs; give one of them, or --objects --peers without --only" }
   if (peers) {
     const choice = choose(only)
+    if (docs && "workloads" in choice && choice.workloads.length < peerWorkloads.length)
+      return { complaint: "--write-docs writes about all workloads of a run; name only engines" }
     return "complaint" in choice ? choice : { does: "measure-peers", with: { ...choice, rounds, docs, ...places } }
   }
   const section = sections[growth ? "growth" : http ? "http" : objects ? "objects" : "workloads"]

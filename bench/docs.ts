@@ -7,7 +7,7 @@ import { growthChart } from "./growth-report.ts"
 import { lineChart } from "./line-chart.ts"
 import { loadObjectPeers, objectPeersMarkdown } from "./objects/peers-report.ts"
 import { type Outcome, outcomeOf } from "./outcome.ts"
-import { peersMarkdown } from "./peers/peers-report.ts"
+import { laterPeersMarkdown, peersMarkdown } from "./peers/peers-report.ts"
 import { loadPeersResults } from "./peers/peers-results.ts"
 import { machineLines } from "./report.ts"
 import { loadResults } from "./results.ts"
@@ -77,8 +77,9 @@ function growthValues(files: Map<string, string>): Values {
 
 /** The comparison with other engines. */
 function peerValues(): Values {
-  const outcome = loadPeersResults()
-  return { peers: outcome === undefined ? unmeasured : peersMarkdown(outcome) }
+  const { whole, later } = loadPeersResults()
+  const texts = [whole && peersMarkdown(whole), later && laterPeersMarkdown(later)].filter((text) => text !== undefined)
+  return { peers: texts.length === 0 ? unmeasured : texts.join("\n\n") }
 }
 
 /** The table of one workload, and its charts, which are files of their own. */

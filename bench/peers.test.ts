@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest"
 import { absurd } from "./peers/adapters/absurd-peer.ts"
 import type { EngineOutcome, PeersOutcome, WorkloadOutcome } from "./peers/outcome.ts"
 import { choose } from "./peers/choice.ts"
-import { peersMarkdown, peersTable } from "./peers/peers-report.ts"
+import { laterPeersMarkdown, peersMarkdown, peersTable } from "./peers/peers-report.ts"
 
 const measured = (key: string, ...values: readonly number[]): WorkloadOutcome => ({ rounds: values.map((value) => ({ [key]: value })) })
 
@@ -50,6 +50,13 @@ describe("the report beside other engines", () => {
     expect(rowOf(peersTable(outcome), "Slow ")[0]).toMatch(/100 \(50\.0–200\) \/s +10\.0 \(10\.0–10\.0\) × behind$/)
     expect(rowOf(peersTable(outcome), "Quick ")[0]).toMatch(/2\.00 \(1\.00–4\.00\) × BETTER$/)
     expect(peersMarkdown(outcome)).toContain("| Quick | **0.500 (0.250–1.00)** | 3.00 (2.00–4.00) |")
+  })
+
+  it("of a later run with some engines says which, when, and the same of them", () => {
+    const [perdure, , quick] = outcome.engines as [EngineOutcome, EngineOutcome, EngineOutcome]
+    const text = laterPeersMarkdown({ ...outcome, measuredOn: "2026-11-17", engines: [{ ...perdure, id: "perdure-sqlite" }, quick] })
+    expect(text).toMatch(/^Measured again on 2026-11-17, .* beside Quick alone, in 3 rounds\./)
+    expect(text).toContain("| Quick | **0.500 (0.250–1.00)** | 3.00 (2.00–4.00) |")
   })
 
   it("gives what was not measured with its reason, and never as a number", () => {

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs"
 import { writeDocs } from "./docs.ts"
 import { peersTable } from "./peers/peers-report.ts"
 import { savePeersResults, toText } from "./peers/peers-results.ts"
-import { ours } from "./peers/peer-list.ts"
+import { ours, peers } from "./peers/peer-list.ts"
 import { type PeersOptions, runPeers, whyNot } from "./peers/peers-run.ts"
 
 export interface PeersArguments extends PeersOptions {
@@ -29,6 +29,6 @@ export async function measurePeers({ json, docs, ...options }: PeersArguments): 
   if (failed) process.exitCode = 1
   if (!docs) return
   if (failed) return console.error("docs/performance.md is as it was: Perdure could not be measured")
-  savePeersResults(outcome)
+  savePeersResults(outcome, options.engines.length === peers.length)
   writeDocs()
 }

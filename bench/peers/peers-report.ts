@@ -7,6 +7,7 @@ import { compare, compareOnPostgres, type Comparison, type Standing } from "./co
 import type { PeerFigure } from "./figures.ts"
 import { goalLines } from "./goals.ts"
 import type { EngineOutcome, PeersOutcome } from "./outcome.ts"
+import { ours } from "./peer-list.ts"
 
 export function peersTable(outcome: PeersOutcome): string {
   const rows = compare(outcome).flatMap(({ figure, standings }) =>
@@ -29,6 +30,30 @@ export function peersTable(outcome: PeersOutcome): string {
 }
 
 export function peersMarkdown(outcome: PeersOutcome): string {
+  const unmeasured = outcome.engines.flatMap(reasonsOf)
+  return [
+    `Measured on ${outcome.measuredOn} by \`npm run bench -- --peers\`: every engine does the same workloads through the same code, and they take turns, round by round. A round has a process of its own and an empty database; it comes after one that is not counted, except for memory. A figure is the median of ${outcome.rounds} rounds, with the lowest and the highest in brackets.`,
+    `Perdure runs on its defaults, the others on the settings below, which were chosen for speed; nobody's durability is reduced. An engine on PostgreSQL or with a server of its own does more than one in the process with its database, and can do more: several machines can share the work. The memory of PostgreSQL is not counted. An engine that polls for work was measured while busy; it reacts more slowly when it has been idle for long.`,
+    outcome.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n"),
+    ...comparedMarkdown(outcome),
+    ...(unmeasured.length === 0 ? [] : [lines(unmeasured)]),
+    "Versions and settings:",
+    outcome.engines.map((engine) => [`- ${engineLine(engine)}`, ...engine.remarks.map((remark) => `  - ${remark}`)].join("\n")).join("\n"),
+    lines(surroundings(outcome)),
+  ].join("\n\n")
+}
+
+/** A run with some of the engines, after a whole one. */
+export function laterPeersMarkdown(outcome: PeersOutcome): string {
+  const names = outcome.engines.filter(({ id }) => !ours.some((own) => own.id === id)).map(({ name }) => name)
+  return [
+    `Measured again on ${outcome.measuredOn}, with what has changed since, beside ${names.join(" and ")} alone, in ${outcome.rounds} rounds.`,
+    ...comparedMarkdown(outcome),
+    lines(surroundings(outcome)),
+  ].join("\n\n")
+}
+
+function comparedMarkdown(outcome: PeersOutcome): readonly string[] {
   const comparisons = compare(outcome)
   const onPostgres = compareOnPostgres(outcome)
   const table = (compared: readonly Comparison[], cell: (comparison: Comparison, standing: Standing) => string) =>
@@ -47,25 +72,17 @@ export function peersMarkdown(outcome: PeersOutcome): string {
   const lead = (_: Comparison, standing: Standing) =>
     standing.value === undefined ? "not measured" : standing.lead === undefined ? "" : leadMark(standing.lead)
   const goals = goalLines(outcome)
-  const unmeasured = outcome.engines.flatMap(reasonsOf)
   return [
-    `Measured on ${outcome.measuredOn} by \`npm run bench -- --peers\`: every engine does the same workloads through the same code, and they take turns, round by round. A round has a process of its own and an empty database; it comes after one that is not counted, except for memory. A figure is the median of ${outcome.rounds} rounds, with the lowest and the highest in brackets.`,
-    `Perdure runs on its defaults, the others on the settings below, which were chosen for speed; nobody's durability is reduced. An engine on PostgreSQL or with a server of its own does more than one in the process with its database, and can do more: several machines can share the work. The memory of PostgreSQL is not counted. An engine that polls for work was measured while busy; it reacts more slowly when it has been idle for long.`,
-    outcome.workloads.map(({ id, title }) => `- **${id}** ${title}`).join("\n"),
     "How many times better Perdure is, by the ratios within the rounds; **bold** where the other engine is better:",
     table(comparisons, lead),
     ...(onPostgres.length === 0 ? [] : ["The same for Perdure on PostgreSQL and engines on the same server:", table(onPostgres, lead)]),
-    ...(goals.length === 0 ? [] : [goals.map((line) => `- ${line}`).join("\n")]),
+    ...(goals.length === 0 ? [] : [lines(goals)]),
     "The figures:",
     table(comparisons, ({ figure }, standing) => valueText(figure, standing)),
-    ...(unmeasured.length === 0 ? [] : [unmeasured.map((line) => `- ${line}`).join("\n")]),
-    "Versions and settings:",
-    outcome.engines.map((engine) => [`- ${engineLine(engine)}`, ...engine.remarks.map((remark) => `  - ${remark}`)].join("\n")).join("\n"),
-    surroundings(outcome)
-      .map((line) => `- ${line}`)
-      .join("\n"),
-  ].join("\n\n")
+  ]
 }
+
+const lines = (texts: readonly string[]) => texts.map((text) => `- ${text}`).join("\n")
 
 const surroundings = ({ postgres, machine, loadAfter }: PeersOutcome): readonly string[] => [
   ...(postgres === undefined ? [] : [postgres]),

@@ -1,17 +1,29 @@
-// The last whole run beside other engines, kept so that the page can be written again without it. Only a run with `--write-docs` writes it.
+// The last whole run beside other engines, and a later one beside some of them, kept so that the page can be written again without them. Only a run
+// with `--write-docs` writes them.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import type { PeersOutcome } from "./outcome.ts"
 
-const file = new URL("./results.json", import.meta.url)
+const whole = new URL("./results.json", import.meta.url)
+const later = new URL("./later-results.json", import.meta.url)
+
+export interface PeersResults {
+  readonly whole?: PeersOutcome | undefined
+  /** Of some engines, since the whole run. */
+  readonly later?: PeersOutcome | undefined
+}
 
 export const toText = (outcome: PeersOutcome) => `${JSON.stringify(outcome, undefined, 2)}\n`
 
-export function savePeersResults(outcome: PeersOutcome): void {
-  writeFileSync(file, toText(outcome))
+export function savePeersResults(outcome: PeersOutcome, isWhole: boolean): void {
+  writeFileSync(isWhole ? whole : later, toText(outcome))
+  if (isWhole) rmSync(later, { force: true })
 }
 
-/** Nothing where there never was such a run. */
-export function loadPeersResults(): PeersOutcome | undefined {
+export function loadPeersResults(): PeersResults {
+  return { whole: load(whole), later: load(later) }
+}
+
+function load(file: URL): PeersOutcome | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as PeersOutcome) : undefined
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest"
+import { PerdureError } from "../core/errors.ts"
 import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
-import type { Message } from "../ports/journal-store.ts"
+import type { Message, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import { Mailroom } from "./mailroom.ts"
@@ -92,4 +93,23 @@ it("a reason to read is not forgotten where the inboxes of several cannot be rea
     [1, 2],
     [1, 2],
   ])
+})
+
+it.each([
+  ["of which nothing is done are sent one by one", false, 3],
+  ["of which nobody knows whether they are delivered are not sent again", true, 1],
+])("messages %s", async (_, isUnknown, calls) => {
+  let called = 0
+  const directory = {
+    deliver: async (messages: readonly NewMessage[]) => {
+      if (called++ === 0) throw new PerdureError("STORE_UNREACHABLE", "it is away", { details: { isUnknown } })
+      return messages.map(() => "delivered")
+    },
+  }
+  const host = new SimulatedHost()
+  const mailroom = new Mailroom({ journal: {}, directory } as unknown as Store, host, new Timers(host), () => undefined)
+  const send = (topic: string) => mailroom.deliver({ instance: "i", kind: "event", topic, at: 0 })
+  const outcomes = await Promise.allSettled([send("a"), send("b")])
+  expect(outcomes.map(({ status }) => status)).toEqual(isUnknown ? ["rejected", "rejected"] : ["fulfilled", "fulfilled"])
+  expect(called).toBe(calls)
 })

@@ -89,7 +89,8 @@ export class Mailroom implements Mail {
       batch.forEach(({ resolve }, index) => resolve(deliveries[index] ?? "absent"))
     } catch (error) {
       // One of them may be too large for the disk, say. What may have been delivered in spite of the error is not sent twice.
-      if (batch.length > 1 && PerdureError.is(error)) for (const outgoing of batch) await this.#deliver([outgoing])
+      const isRefused = PerdureError.is(error) && error.details["isUnknown"] !== true
+      if (batch.length > 1 && isRefused) for (const outgoing of batch) await this.#deliver([outgoing])
       else for (const { reject } of batch) reject(error)
     }
   }

@@ -170,6 +170,22 @@ it.each([
   expect(await one.journal.readInbox(["i"])).toMatchObject([{ seq, payload: '"another"' }])
 })
 
+it("nor one that was read before it did", async () => {
+  const doubt = doubtfully()
+  const { one, other, schema, heard } = await heardMessage()
+  const { seq } = found(heard[0])
+  expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
+  await one.directory.deliver([event("j")])
+  const [read] = await other.journal.readInbox(["j"])
+  await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [found(read).seq])
+  doubt()
+  const taker = turn("j", 3, { consumed: [found(read).seq], state: idle })
+  expect(await other.journal.commit([taker])).toEqual(["lost"])
+  expect(await one.journal.readInbox(["j"])).toMatchObject([{ payload: '"another"' }])
+  // Whoever reads anew takes in what is there.
+  expect(await other.journal.commit([taker])).toEqual(["committed"])
+})
+
 it.each([
   ["alone", (taker: Turn) => [taker]],
   ["with another turn", (taker: Turn) => [turn("j", 3), taker]],

@@ -50,6 +50,25 @@ describe("messages that come with the notification of them", () => {
     expect(mail.isDoubtful(turn("i", 3, { consumed: [7] }))).toBe(false)
   })
 
+  it("are doubtful so where they were read: they may not have been on disk", () => {
+    const mail = new HeardMail()
+    const taking = turn("i", 3, { consumed: [7] })
+    mail.read([{ ...message, seq: 7 }])
+    expect(mail.isUnsure(taking)).toBe(false)
+    mail.doubt()
+    expect([mail.isDoubtful(taking), mail.isUnsure(taking)]).toEqual([true, true])
+    mail.settle([taking])
+    mail.doubt()
+    expect(mail.isUnsure(taking)).toBe(false)
+  })
+
+  it("that nobody takes in are forgotten, the oldest first", () => {
+    const mail = new HeardMail()
+    for (let seq = 1; seq <= 100_001; seq++) mail.read([{ ...message, seq }])
+    mail.doubt()
+    expect([1, 2, 100_001].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([false, true, true])
+  })
+
   it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
     "are nothing where it says something else: %s",
     (payload) => {

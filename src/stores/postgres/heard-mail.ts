@@ -7,15 +7,20 @@ import type { Queries } from "./database.ts"
 /** A notification is less than 8,000 bytes long. */
 const bytesMax = 7_500
 const unsureMax = 10_000
+const readMax = 100_000
 
 /**
  * Messages that came with the notification of them: who runs the instance need not ask for its inbox. Each was the only one there when it was
  * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `take_lone`).
+ *
+ * Whoever hears or reads a message may do so before it is on disk (`deliver_early`). If the server dies then, it never was, and another may get its
+ * number. So where a connection breaks, all that was told before is doubtful: turns with it count as lost unless they were written.
  */
 export class HeardMail {
-  /** Numbers of those that somebody takes in, until a turn with them is written. */
+  /** Numbers of those that somebody has heard and takes in, until it is known what became of a turn with them. */
   readonly #unsure = new Set<number>()
-  /** Of these, those that were heard before a connection broke. */
+  /** The same of those that were read. What nobody takes in, because it is there for another, is forgotten some day. */
+  readonly #read = new Set<number>()
   readonly #doubtful = new Set<number>()
 
   /** Offers a message. True: it is taken in. */
@@ -28,16 +33,21 @@ export class HeardMail {
     return false
   }
 
-  isUnsure({ consumed }: Turn): boolean {
-    return consumed?.some((seq) => this.#unsure.has(seq)) === true
+  read(messages: readonly Message[]): void {
+    for (const { seq } of messages) this.#read.add(seq)
+    forgetOldest(this.#read)
   }
 
-  /**
-   * The server may have died before what we heard was on disk. Then these messages never were, and others may get their numbers: who has taken one in is
-   * to read what is there.
-   */
+  /** Whether its messages are there has to be looked at. */
+  isUnsure(turn: Turn): boolean {
+    return turn.consumed?.some((seq) => this.#unsure.has(seq)) === true || this.isDoubtful(turn)
+  }
+
+  /** A connection broke. */
   doubt(): void {
-    for (const seq of this.#unsure) this.#doubtful.add(seq)
+    for (const told of [this.#unsure, this.#read]) for (const seq of told) this.#doubtful.add(seq)
+    this.#read.clear()
+    forgetOldest(this.#doubtful)
   }
 
   isDoubtful({ consumed }: Turn): boolean {
@@ -49,6 +59,7 @@ export class HeardMail {
     for (const { consumed } of turns)
       for (const seq of consumed ?? []) {
         this.#unsure.delete(seq)
+        this.#read.delete(seq)
         this.#doubtful.delete(seq)
       }
   }
@@ -77,6 +88,13 @@ export class HeardMail {
     // Their messages were there, whatever broke since.
     this.settle(turns.filter((_, at) => recorded.has(at + 1)))
     return turns.filter((turn, at) => places.has(at + 1) && !this.isDoubtful(turn))
+  }
+}
+
+function forgetOldest(numbers: Set<number>): void {
+  for (const oldest of numbers) {
+    if (numbers.size <= readMax) return
+    numbers.delete(oldest)
   }
 }
 

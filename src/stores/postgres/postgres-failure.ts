@@ -67,9 +67,10 @@ export function postgresFailure(cause: unknown, { server, statement, isSeveral =
   const doing = purposeOf(statement)
   const place = `PostgreSQL (${server})`
   const why = code === undefined || message.includes(code) ? message : `${code}: ${message}`
+  const unknown = "it is not known whether that was done: ask again with the same id"
   if (isUnreachable(cause)) {
     const isUnknown = statement !== undefined
-    const next = isUnknown ? "it is not known whether that was done: ask again with the same id" : "nothing was done, and it may be tried again"
+    const next = isUnknown ? unknown : "nothing was done, and it may be tried again"
     return new PerdureError("STORE_UNREACHABLE", `${place} did not answer while ${doing} (${why}); see that the server runs and can be reached; ${next}`, {
       details: { server, doing, reason: code ?? message, isUnknown },
       cause,
@@ -77,8 +78,15 @@ export function postgresFailure(cause: unknown, { server, statement, isSeveral =
   }
   if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return cause
   const fail = (kind: PerdureError["code"], text: string) =>
-    new PerdureError(kind, text, { details: { postgresCode: code, server, doing, reason: code, isUnknown: isSeveral }, cause })
-  if (code === "53100") return fail("DISK_FULL", `${place} has no room left to write, while ${doing} (${why}); free some disk space, nothing was half written`)
+    new PerdureError(kind, isSeveral ? `${text}; ${unknown}` : text, {
+      details: { postgresCode: code, server, doing, reason: code, isUnknown: isSeveral },
+      cause,
+    })
+  if (code === "53100")
+    return fail(
+      "DISK_FULL",
+      `${place} has no room left to write, while ${doing} (${why}); free some disk space${isSeveral ? "" : ", nothing was half written"}`,
+    )
   if (code === "28P01" || code === "28000")
     return fail("DATABASE_UNREADABLE", `${place} refused the user or password, while ${doing} (${why}); see the connection string`)
   if (code === "3D000") return fail("DATABASE_UNREADABLE", `${place}: ${message}; create the database, or give another in the connection string`)

@@ -103,7 +103,9 @@ export class PostgresJournalStore implements JournalStore {
 
   async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
     const rows = await this.#database.all("inbox", `SELECT * FROM ${this.#database.schema}.read_inbox($1)`, ids.map(toText))
-    return rows.map(toMessage)
+    const messages = rows.map(toMessage)
+    this.#tables.hints.heard.read(messages)
+    return messages
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {

@@ -41,6 +41,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   const onError = (error: Error) => {
     // The pool hangs the whole connection on it, which nobody wants to read in a log.
     Reflect.deleteProperty(error, "client")
+    hints.heard.doubt()
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
   pool.on("error", onError)

@@ -36,15 +36,20 @@ export class TurnCommitter {
   }
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
-    const unsure = turns.filter((turn) => this.#heard.isUnsure(turn))
-    if (unsure.length === 0) return this.#commit(turns)
-    const outcomes = await this.#commitUnsure(turns, unsure)
-    // Not where that failed: they may be sent again, and are as unsure then.
-    this.#heard.settle(unsure)
-    return outcomes
+    for (;;) {
+      const unsure = turns.filter((turn) => this.#heard.isUnsure(turn))
+      try {
+        const outcomes = await (unsure.length === 0 ? this.#commit(turns) : this.#commitUnsure(turns, unsure))
+        // Not where that failed: they may be sent again, and are as unsure then.
+        this.#heard.settle(turns)
+        return outcomes
+      } catch (error) {
+        if (!(error instanceof Doubt)) throw error
+      }
+    }
   }
 
-  /** Some take in messages that were heard and not read: what is not there any more was taken in before. */
+  /** Some take in messages that may not be there: what is not there any more was taken in before, or never was. */
   async #commitUnsure(turns: readonly Turn[], unsure: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const { schema } = this.#database
     const [turn] = turns
@@ -54,13 +59,7 @@ export class TurnCommitter {
     const confirmed = new Set(await this.#persistently([], () => this.#heard.confirmed(this.#database, schema, unsure)))
     const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
     const others = turns.filter((one) => !refused.has(lineOf(one)))
-    let outcomes: readonly TurnOutcome[] = []
-    try {
-      if (others.length > 0) outcomes = await this.#commit(others)
-    } catch (error) {
-      if (!(error instanceof Doubt)) throw error
-      return this.#commitUnsure(turns, unsure)
-    }
+    const outcomes = others.length === 0 ? [] : await this.#commit(others)
     let next = 0
     return turns.map((one) => (refused.has(lineOf(one)) ? "lost" : (outcomes[next++] ?? "lost")))
   }
@@ -115,7 +114,7 @@ export class TurnCommitter {
     }
   }
 
-  /** Waits for a server that is away. What was heard before a connection broke is doubted from then on, and is not written without another look. */
+  /** Waits for a server that is away. What was told before a connection broke is doubted from then on, and is not written without another look. */
   #persistently<T>(turns: readonly Turn[], write: () => Promise<T>): Promise<T> {
     return this.#database.persistently(async () => {
       if (turns.some((turn) => this.#heard.isDoubtful(turn))) throw new Doubt()
@@ -198,7 +197,7 @@ export class TurnCommitter {
   }
 }
 
-/** Messages that some of the turns take in were heard before a connection broke, and may never have been. */
+/** Messages that some of the turns take in were told before a connection broke, and may never have been. */
 class Doubt extends Error {}
 
 /** As `write_turn` has it: one that goes on running has what it had. */

@@ -22,7 +22,7 @@ export interface BenchOptions {
 export class ObjectBench {
   readonly #miniflare: Miniflare
   readonly #folder: string
-  #hasMeasured = false
+  #last: "crowd" | "few" | undefined
 
   private constructor(miniflare: Miniflare, folder: string) {
     this.#miniflare = miniflare
@@ -51,10 +51,11 @@ export class ObjectBench {
     return new ObjectBench(miniflare, folder)
   }
 
-  /** `isCrowd`: those of the measurement before leave memory first. */
+  /** Before a crowd, and after one, those of the measurement before leave memory first. */
   async measure(engine: string, workload: string, isCrowd = false): Promise<Readonly<Record<string, number>>> {
-    if (isCrowd && this.#hasMeasured) await delay(crowdLeavesMs)
-    this.#hasMeasured = true
+    const last = this.#last
+    this.#last = isCrowd ? "crowd" : "few"
+    if (last === "crowd" || (last === "few" && isCrowd)) await delay(crowdLeavesMs)
     const response = await this.#miniflare.dispatchFetch(`http://bench/${engine}/${workload}`)
     const text = await response.text()
     if (!response.ok) throw new Error(`${engine} ${workload}: ${text}`)

@@ -32,7 +32,7 @@ const part: SchedulePart = {
           const store = openOwnStore(site, context, flow, { own: () => undefined, onWritten }, (local) => ({
             schedules: new EdgeSchedules({ local: new SqliteScheduleStore(local), tables: rows, get, now, onWritten }),
           }))
-          Object.assign(store.directory, { get })
+          store.directory.get = get
           return store
         },
       }),

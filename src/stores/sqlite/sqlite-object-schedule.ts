@@ -60,7 +60,7 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   addOrders(orders: readonly ScheduleOrder[]): void {
     this.#driver.transaction(() => {
       for (const order of orders) {
-        this.#driver.prepare(`INSERT INTO perdure_order (creates) VALUES (?)`).run(order.create === undefined ? null : toText(order.create.instance))
+        this.#driver.prepare(`INSERT INTO perdure_order (creates) VALUES (?)`).run(order.create?.instance ?? null)
         const insert = this.#driver.prepare(`INSERT INTO perdure_order_part (seq, part, bytes) SELECT max(seq), ?, ? FROM perdure_order`)
         for (const [part, chunk] of toChunks(toText(JSON.stringify(order))).entries()) insert.run(part, chunk)
       }
@@ -75,9 +75,9 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   }
 
   ordered(id: string): InstanceRow | undefined {
-    const row = this.#one(`SELECT seq FROM perdure_order WHERE creates = ? LIMIT 1`, toText(id))
+    const row = this.#one(`SELECT seq FROM perdure_order WHERE creates = ?`, id)
     const turn = row && this.#order(integer(row, "seq")).create
-    return turn?.create && turn.state && { ...turn.create, ...turn.state, updatedAt: turn.at }
+    return turn && ({ ...turn.create, ...turn.state, updatedAt: turn.at } as InstanceRow)
   }
 
   #order(seq: number): ScheduleOrder {

@@ -37,7 +37,7 @@ export function instanceAnswers(core: EngineCore) {
       const started = await starter.start(workflow, { ...options, id })
       if (!isNew || started !== id) return started
       await nextTurn()
-      // As it is now: it may have been restarted since, or deleted.
+      // As it is now: it may have been restarted since, or deleted. What is wrong with it is told to whoever asks for its result.
       const ending = await lookForEnding(store, id).catch(() => undefined)
       return ending ? { id, answer: await answerOf(() => resultOf(id, ending)) } : id
     },

@@ -3,12 +3,14 @@
 //   node tools/test/run.ts                 all suites, crash and simulation in their short form
 //   node tools/test/run.ts lint unit       only these
 //   node tools/test/run.ts --long          the suites that have a whole form, in that form
+//   node tools/test/run.ts --times 5 --busy unit   each five times, while another process keeps a core busy: finds tests that depend on timing
 
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { keepCoreBusy } from "./busy-core.ts"
 import { type Suite, suites } from "./suites.ts"
 
 type Outcome = "passed" | "failed"
@@ -57,7 +59,15 @@ async function runSuite(suite: Suite, long: boolean): Promise<Pick<Result, "outc
   return { outcome: "passed", lastLines: [] }
 }
 
-const { values, positionals } = parseArgs({ options: { long: { type: "boolean", default: false } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { long: { type: "boolean", default: false }, times: { type: "string", default: "1" }, busy: { type: "boolean", default: false } },
+  allowPositionals: true,
+})
+const times = Number(values.times)
+if (!Number.isInteger(times) || times < 1) {
+  console.error(`--times takes a whole number from 1 on; it is "${values.times}"`)
+  process.exit(2)
+}
 const unknown = positionals.filter((name) => !suites.some((suite) => suite.name === name))
 if (unknown.length > 0) {
   console.error(`no suite called ${unknown.join(", ")}; there are ${suites.map((suite) => suite.name).join(", ")}`)
@@ -69,16 +79,20 @@ const chosen = suites.filter(
     (values.long ? suite.long : suite.long !== "only" || positionals.includes(suite.name)) && (positionals.length === 0 || positionals.includes(suite.name)),
 )
 const results: Result[] = []
+const idle = values.busy ? keepCoreBusy() : undefined
 for (const suite of chosen) {
-  const startedAt = performance.now()
-  const ended = await runSuite(suite, values.long)
-  results.push({ name: suite.name, ...ended, seconds: (performance.now() - startedAt) / 1000 })
+  for (let round = 1; round <= times; round += 1) {
+    const startedAt = performance.now()
+    const ended = await runSuite(suite, values.long)
+    results.push({ name: times === 1 ? suite.name : `${suite.name} ${round}`, ...ended, seconds: (performance.now() - startedAt) / 1000 })
+  }
 }
+idle?.()
 
 for (const { name, lastLines } of results) if (lastLines.length > 0) console.log(`\n=== ${name} failed; its last lines:\n\n${lastLines.join("\n")}`)
 
 const count = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length
-const row = (name: string, seconds: number, outcome: string) => `  ${name.padEnd(12)}${seconds.toFixed(1).padStart(8)} s  ${outcome}`.trimEnd()
+const row = (name: string, seconds: number, outcome: string) => `  ${name.padEnd(14)}${seconds.toFixed(1).padStart(8)} s  ${outcome}`.trimEnd()
 const total = results.reduce((sum, result) => sum + result.seconds, 0)
 console.log(`\n${[...results.map((result) => row(result.name, result.seconds, result.outcome)), row("total", total, "")].join("\n")}\n`)
 console.log(`${count("passed")} passed, ${count("failed")} failed`)

@@ -72,6 +72,7 @@ export type {
   Changes,
   Client,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   HistoryEntry,

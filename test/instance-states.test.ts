@@ -73,7 +73,7 @@ const controls: Record<string, (handle: Handle) => Promise<ControlResult | void>
   terminate: (handle) => handle.terminate(),
   rollback: (handle) => handle.terminate({ rollback: true }),
   restart: (handle) => handle.restart(),
-  delete: (handle) => handle.delete(),
+  delete: async (handle) => void (await handle.delete()),
 }
 
 const text = readFileSync(new URL("../docs/instance-states.md", import.meta.url), "utf8")

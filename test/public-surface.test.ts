@@ -49,6 +49,7 @@ const surfaces: Record<string, Surface> = {
       "ControlResult",
       "CreateOptions",
       "Debounce",
+      "DeleteResult",
       "Duration",
       "Engine",
       "EngineOptions",

@@ -3,6 +3,7 @@ import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
 import type { Status } from "../core/status.ts"
 import type {
   ControlResult,
+  DeleteResult,
   ForkOptions,
   HistoryOptions,
   HistoryPage,
@@ -143,10 +144,11 @@ export class InstanceCalls {
     throw this.#transport.noAnswer(`update "${name}" is kept, but instance "${id}", which is ${status}, has not answered it yet; do not send it again`)
   }
 
-  async delete(id: string): Promise<void> {
+  async delete(id: string): Promise<DeleteResult> {
     const answer = await this.#transport.exchange({ method: "DELETE", path: ["workflows", id], isRepeatable: true })
-    if (answer.isRepeat && answer.error?.code === "NOT_FOUND") return
+    if (answer.isRepeat && answer.error?.code === "NOT_FOUND") return { stillListed: false }
     valueIn(answer)
+    return { stillListed: answer.status === 202 }
   }
 
   async status(id: string): Promise<Status> {

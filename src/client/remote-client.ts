@@ -7,6 +7,7 @@ import type {
   Changes,
   Client,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   InstanceDescription,
@@ -149,7 +150,7 @@ export class RemoteClient implements Client, AsyncDisposable {
     return this.#calls.update(id, name, args)
   }
 
-  delete(id: string): Promise<void> {
+  delete(id: string): Promise<DeleteResult> {
     return this.#calls.delete(id)
   }
 

@@ -3,6 +3,7 @@ import type { StepInfo } from "../core/step-view.ts"
 import type {
   Changes,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   HistoryOptions,
@@ -96,7 +97,7 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#calls.update(this.id, name, args) as Promise<Answer>
   }
 
-  delete(): Promise<void> {
+  delete(): Promise<DeleteResult> {
     return this.#calls.delete(this.id)
   }
 

@@ -97,7 +97,10 @@ export function composeWorkflowRunner({
   })
 }
 
-const later = (run: () => void, ms: number): void => void setTimeout(run, ms)
+const later = (run: () => void, ms: number): (() => void) => {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
 
 /** Nobody asks the index for changes. */
 const untold = (): readonly never[] => []

@@ -43,7 +43,8 @@ export interface Client {
   query(id: string, name: string, ...args: readonly unknown[]): Promise<unknown>
   /** Asks the instance's code to do something; durable, and answered once. */
   update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown>
-  delete(id: string): Promise<void>
+  /** Removes an instance that is over, with its journal; rejects with `NOT_ENDED` where it is not over. */
+  delete(id: string): Promise<DeleteResult>
   /**
    * What happens to instances, gap-free and in order per instance: from the beginning, from the `cursor` of a change on, or with
    * `"latest"` from now on. It waits for more until its reader leaves or the client is closed.
@@ -72,7 +73,8 @@ export interface Handle<Out = unknown, Sent = EventMap> {
   fork(options: ForkOptions): Promise<Handle<Out, Sent>>
   query<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
   update<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
-  delete(): Promise<void>
+  /** Removes the instance with its journal; rejects with `NOT_ENDED` where it is not over. */
+  delete(): Promise<DeleteResult>
   /** Those of this instance. */
   changes(cursor?: string): Changes
 }
@@ -166,6 +168,15 @@ export interface SendOptions {
 export interface RestartOptions {
   /** Keeps what was recorded before this step began. */
   readonly from?: string
+}
+
+/** What a deletion answers: the instance is gone, durably. */
+export interface DeleteResult {
+  /**
+   * True, on Durable Objects only: the index of instances did not answer, so `list`, `count` and `changes` may show the instance until it does. There
+   * is nothing to do: the index is told again until it has forgotten the instance.
+   */
+  readonly stillListed: boolean
 }
 
 export interface TerminateOptions {

@@ -6,7 +6,7 @@ import { validateSafely } from "../core/standard-schema.ts"
 import { isTerminal } from "../core/status.ts"
 import type { InstanceRow, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import type { ControlResult, SendOptions, TerminateOptions } from "./client.ts"
+import type { ControlResult, DeleteResult, SendOptions, TerminateOptions } from "./client.ts"
 import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./ending-looks.ts"
 import { existingRow } from "./existing-row.ts"
@@ -115,10 +115,10 @@ export class Controls {
     })
   }
 
-  async delete(id: string): Promise<void> {
+  async delete(id: string): Promise<DeleteResult> {
     const row = await existingRow(this.#store, id)
     const removed = await this.#store.directory.remove([id])
-    if (removed.length > 0) return
+    if (removed.length > 0) return { stillListed: false }
     throw new PerdureError("NOT_ENDED", `instance "${id}" is ${row.status}; terminate it before it is deleted`, {
       details: { instance: id, status: row.status },
     })

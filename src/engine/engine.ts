@@ -8,6 +8,7 @@ import type {
   Changes,
   Client,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   InstanceDescription,
@@ -212,7 +213,7 @@ export class Engine implements Client, AsyncDisposable {
     return this.parts.restarts.restart(id, options)
   }
 
-  async delete(id: string): Promise<void> {
+  async delete(id: string): Promise<DeleteResult> {
     this.#check()
     return this.parts.controls.delete(id)
   }

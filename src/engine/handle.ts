@@ -3,6 +3,7 @@ import type { StepInfo } from "../core/step-view.ts"
 import type {
   Changes,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   HistoryOptions,
@@ -96,7 +97,7 @@ export class InstanceHandle implements Handle<unknown, Record<string, unknown>> 
     return this.#engine.restart(this.id, options)
   }
 
-  delete(): Promise<void> {
+  delete(): Promise<DeleteResult> {
     return this.#engine.delete(this.id)
   }
 

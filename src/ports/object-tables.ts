@@ -1,5 +1,6 @@
 import type { Status } from "../core/status.ts"
 import type { Delivery } from "./directory.ts"
+import type { IndexRemoval } from "./index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage } from "./journal-store.ts"
 import type { TurnOutlet } from "./turn-outlet.ts"
 
@@ -32,9 +33,10 @@ export interface ObjectTables {
   indexCopy(from: number): IndexCopy | undefined
   /** This shard has all up to there, and no other has it. */
   indexed(revision: number, shard: string): void
-  unindexed(incarnation: string): void
-  /** The instance is deleted; the index is yet to hear of it. */
-  removed(instance: { readonly id: string; readonly incarnation: string }): void
+  /** The index has heard that these are deleted. */
+  unindexed(removed: readonly IndexRemoval[]): void
+  /** The instance is deleted; the index is yet to hear of it, and of those that were deleted before it. */
+  removed(instance: IndexRemoval): void
   /** Until when something is kept that only a while is worth it. */
   keptUntil(): number | undefined
   /** That while may be over. */
@@ -67,7 +69,8 @@ export interface IndexNews {
   readonly known: number
   /** The shard that has heard of it. */
   readonly shard?: string | undefined
-  readonly removed?: { readonly id: string; readonly incarnation: string } | undefined
+  /** Deleted instances that it may still list: of several incarnations, where the id was used again before the index answered. */
+  readonly removed: readonly IndexRemoval[]
 }
 
 export interface IndexCopy {

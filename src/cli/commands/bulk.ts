@@ -108,7 +108,7 @@ function actionOf(client: Client, action: Action, { reason, rollback, from }: Bu
   }
   return async (id) => {
     const result = await control(id)
-    return result === undefined || result.accepted ? undefined : (result.reason ?? "nothing changed")
+    return !("accepted" in result) || result.accepted ? undefined : (result.reason ?? "nothing changed")
   }
 }
 

@@ -74,8 +74,9 @@ export function addFork(program: Command, cli: Invocation): void {
 export function addDelete(program: Command, cli: Invocation): void {
   instanceCommand(program, "delete").action(async (id: string) => {
     const { client } = await cli.openClient()
-    await client.delete(id)
-    cli.print({ id, deleted: true }, () => `deleted ${id}\n`)
+    const { stillListed } = await client.delete(id)
+    const note = stillListed ? "; the index did not answer, so a list may show it until it does" : ""
+    cli.print({ id, deleted: true, ...(stillListed ? { stillListed } : undefined) }, () => `deleted ${id}${note}\n`)
   })
 }
 

@@ -3,11 +3,13 @@ import { PerdureError } from "../../core/errors.ts"
 import { partMissing } from "../../core/part-missing.ts"
 import { notFound } from "../../engine/ending-looks.ts"
 import { engineClosed } from "../../engine/endings.ts"
+import type { DeleteResult } from "../../engine/client.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import type { EngineFeatures } from "../../engine/engine-features.ts"
 import type { WorkflowRegistry } from "../../engine/registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
+import type { IndexRemoval } from "../../ports/index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { SlotMember } from "../../ports/limit-key.ts"
@@ -34,7 +36,7 @@ export interface ObjectSpec {
   /** What tells other objects, where its instance may have to do with others. */
   readonly outbox?: Teller | undefined
   /** What tells the index of the object's instance. */
-  readonly index: Teller
+  readonly index: Teller & { tellDeletion(onDone: () => void): Promise<boolean> }
   /** Where workflows may have limits. */
   readonly slots?: Slots | undefined
   /** What the engine in the object can do, and what it answers. */
@@ -119,15 +121,19 @@ export class InstanceObject {
       if (answer === undefined) throw noAnswer(method)
       const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
       const value = await calledBy(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
-      if (incarnation !== undefined) {
-        this.#tables.removed({ id, incarnation })
-        this.#afterWrite()
-      }
-      return value
+      return incarnation === undefined ? value : await this.#forgetInIndex({ id, incarnation })
     } finally {
       if (isBirth) this.#births--
       if (isBirth || method === "delete") await this.#leaveIfEmpty()
     }
+  }
+
+  /** The note and the alarm are written in the same breath as the deletion; the caller is answered when the index has forgotten the instance, too. */
+  async #forgetInIndex(instance: IndexRemoval): Promise<DeleteResult> {
+    this.#tables.removed(instance)
+    const isForgotten = this.#spec.index.tellDeletion(() => this.#onSent())
+    this.#afterWrite()
+    return { stillListed: !(await isForgotten) }
   }
 
   /** For callers who have the object and need not name its instance. */
@@ -294,7 +300,7 @@ export class InstanceObject {
     // The index is told first: nobody else would know what is to be taken out of it.
     const { slots } = this.#spec
     if (slots?.permits.isEmpty() === false) return slots.teller.send(() => this.#onSent())
-    if (tables.indexNews().removed !== undefined) return this.#spec.index.send(() => this.#onSent())
+    if (tables.indexNews().removed.length > 0) return this.#spec.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined
     this.#id = undefined

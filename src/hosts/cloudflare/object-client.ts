@@ -9,6 +9,7 @@ import type {
   Changes,
   Client,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   InstanceDescription,
@@ -249,7 +250,7 @@ export class ObjectClient implements Client, ObjectCalls {
     return this.get(id).update(name, ...args)
   }
 
-  delete(id: string): Promise<void> {
+  delete(id: string): Promise<DeleteResult> {
     return this.get(id).delete()
   }
 }

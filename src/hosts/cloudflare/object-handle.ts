@@ -6,6 +6,7 @@ import type { StepInfo } from "../../core/step-view.ts"
 import type {
   Changes,
   ControlResult,
+  DeleteResult,
   ForkOptions,
   Handle,
   HistoryOptions,
@@ -114,7 +115,7 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#call("update", name, args)
   }
 
-  delete(): Promise<void> {
+  delete(): Promise<DeleteResult> {
     return this.#call("delete")
   }
 

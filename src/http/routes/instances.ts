@@ -198,11 +198,17 @@ export const instanceRoutes: readonly Route[] = [
     summary: "Delete an instance that has ended",
     tag: "instances",
     actions: ["delete"],
-    answers: { 204: { description: "it is deleted" } },
+    answers: {
+      204: { description: "it is deleted" },
+      202: {
+        description: "it is deleted; the index did not answer, and lists may show the instance until it does",
+        schema: object({ id: string(), stillListed: boolean() }),
+      },
+    },
     errors: [404, 409],
     handle: async ({ client, params: { id } }) => {
-      await client.delete(id)
-      return noContent
+      const { stillListed } = await client.delete(id)
+      return stillListed ? { status: 202, value: { id, stillListed } } : noContent
     },
   }),
 ]

@@ -12,6 +12,11 @@ const answerMs = 3
 /** One that still runs then is told of after so much longer: if it ends before, it is told of once. */
 const gatherMs = 100
 
+/** A caller that deletes an instance waits at most so long for the index. */
+const deletionMsMax = 5_000
+
+const nothing = { wanted: undefined, removed: [] }
+
 /** What the index is told of these rows of an instance's journal, after a position. */
 export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after: number) => readonly IndexChange[]
 
@@ -25,7 +30,8 @@ export interface IndexSenderSpec {
   readonly log: Logger
   /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
   readonly onEnded: (id: string) => Promise<void>
-  readonly later: (run: () => void, ms: number) => void
+  /** Gives what cancels the timer. */
+  readonly later: (run: () => void, ms: number) => () => void
   readonly changesOf: IndexNewsOf
 }
 
@@ -53,8 +59,10 @@ export class IndexSender {
   /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
     if (!this.#errand.mayBegin(isRetry)) return
-    const { wanted, removed } = this.#spec.tables.indexNews()
-    if (wanted === undefined && removed === undefined) return this.#errand.restUntil()
+    const { tables } = this.#spec
+    // A timer may outlive an object that was emptied meanwhile.
+    const { wanted, removed } = tables.isThere() ? tables.indexNews() : nothing
+    if (wanted === undefined && removed.length === 0) return this.#errand.restUntil()
     // An alarm has waited already. Most instances end before the first timer goes off: then it is the only one.
     if (!isRetry) {
       this.#errand.standBy()
@@ -69,6 +77,33 @@ export class IndexSender {
       () => this.send(onDone),
       onDone,
     )
+  }
+
+  /**
+   * Tells the index at once that the instance is deleted. True: the index has forgotten it. False: a shard failed or did not answer in time; the
+   * removal is noted, and the alarm sends it again.
+   */
+  async tellDeletion(onDone: () => void): Promise<boolean> {
+    let cancel = () => {}
+    const isLate = new Promise<void>((resolve) => {
+      cancel = this.#spec.later(resolve, deletionMsMax)
+    })
+    await Promise.race([this.#sendDeletion(onDone), isLate])
+    cancel()
+    return !this.#owesDeletion
+  }
+
+  /** Twice: a call that was under way may have begun before the deletion was noted. */
+  async #sendDeletion(onDone: () => void): Promise<void> {
+    for (let tries = 0; tries < 2 && this.#owesDeletion; tries++) {
+      this.send(onDone, true)
+      await this.#errand.last
+    }
+  }
+
+  get #owesDeletion(): boolean {
+    const { tables } = this.#spec
+    return tables.isThere() && tables.indexNews().removed.length > 0
   }
 
   #wait(onDone: () => void, ms: number): void {
@@ -87,9 +122,12 @@ export class IndexSender {
 
   async #unindex(): Promise<boolean> {
     const { removed, shard } = this.#spec.tables.indexNews()
-    if (removed === undefined) return false
-    await this.#spec.shardOf(shard ?? this.#spec.layout.shardOf(removed.id)).indexRemove([removed])
-    this.#spec.tables.unindexed(removed.incarnation)
+    const [first] = removed
+    if (first === undefined) return false
+    const target = this.#spec.layout.shardOf(first.id)
+    // A move that failed in between may have left it in both.
+    for (const name of new Set([shard ?? target, target])) await this.#spec.shardOf(name).indexRemove(removed)
+    this.#spec.tables.unindexed(removed)
     return true
   }
 

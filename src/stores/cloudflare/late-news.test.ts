@@ -52,7 +52,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
     standing: () => ({ id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMail: false }),
-    indexNews: () => ({ known, shard: "s", ...(wanted > known ? { wanted } : undefined) }),
+    indexNews: () => ({ known, shard: "s", removed: [], ...(wanted > known ? { wanted } : undefined) }),
     indexCopy: () => ({ row, rows: [], revision: wanted }),
     indexed: (revision) => {
       known = revision
@@ -67,7 +67,10 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     now: Date.now,
     log,
     onEnded: async () => {},
-    later: (run) => queueMicrotask(run),
+    later: (run) => {
+      queueMicrotask(run)
+      return () => {}
+    },
     changesOf: () => [],
   })
   sender.send(() => {})
@@ -121,4 +124,40 @@ it.each(moments)("a slot goes back that is not wanted any more %i microtasks aft
   sender.send(() => {})
   await macrotask()
   expect([given, sender.nextTryAt]).toEqual([["a", "b"], undefined])
+})
+
+it.each(moments)("whoever waits for a schedule's orders waits for one that comes %i microtasks after another, too", async (microtasks) => {
+  const orders = [1]
+  const carriedOut: number[] = []
+  const further = onceAfter(microtasks, () => {
+    orders.push(2)
+    sender.send(() => {})
+    void sender.settled().then(() => carriedOut.push(0))
+  })
+  const tables: Partial<ObjectSchedule> = {
+    isThere: () => true,
+    orders: () => orders.map((seq) => ({ seq, order: { message: { instance: String(seq), kind: "terminate", at: 1 } } as unknown as ScheduleOrder })),
+    done: (seq) => {
+      orders.splice(orders.indexOf(seq), 1)
+      further()
+    },
+    row: () => undefined,
+    indexed: () => ({ revision: 0, incarnation: undefined, removed: undefined }) as unknown as ReturnType<ObjectSchedule["indexed"]>,
+  }
+  const deliver = async (id: string) => {
+    await macrotask()
+    carriedOut.push(Number(id))
+  }
+  const network = { peer: (id: string) => ({ deliver: () => deliver(id) }) } as unknown as ObjectNetwork
+  const sender = new OrderSender(
+    tables as ObjectSchedule,
+    network,
+    layout,
+    () => ({ scheduleWrite: async () => {}, scheduleRemove: async () => {} }),
+    Date.now,
+    log,
+  )
+  sender.send(() => {})
+  for (let turns = 0; turns < 6; turns++) await macrotask()
+  expect(carriedOut).toEqual([1, 2, 0])
 })

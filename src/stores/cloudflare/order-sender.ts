@@ -41,8 +41,12 @@ export class OrderSender {
   }
 
   /** Resolves when what is ordered is carried out, or has to be tried again. */
-  settled(): Promise<void> {
-    return this.#errand.last
+  async settled(): Promise<void> {
+    // Whoever came while it was under way is heard by the next one, which has begun when the last has ended.
+    for (let last: Promise<void> | undefined; last !== this.#errand.last;) {
+      last = this.#errand.last
+      await last
+    }
   }
 
   async #sendAll(): Promise<undefined> {

@@ -1,3 +1,4 @@
+import type { IndexRemoval } from "../../ports/index-shard.ts"
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import { toText } from "../odd-text.ts"
 import { recalled } from "./object-memory.ts"
@@ -7,7 +8,7 @@ import { integer, optionalText, text } from "./sql-columns.ts"
 export interface ObjectNotes {
   readonly known: number
   readonly shard: string | undefined
-  readonly removed: { readonly id: string; readonly incarnation: string } | undefined
+  readonly removed: readonly IndexRemoval[]
 }
 
 const table = "perdure_object"
@@ -15,7 +16,7 @@ const columns = ["index_known", "index_shard", "removed_id", "removed_incarnatio
 /** One statement for the first note and all others: an object has to parse each that it runs. */
 const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
-const nothing: ObjectNotes = { known: 0, shard: undefined, removed: undefined }
+const nothing: ObjectNotes = { known: 0, shard: undefined, removed: [] }
 
 /** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
 export class ObjectRecord {
@@ -46,8 +47,8 @@ export class ObjectRecord {
   write(change: Partial<ObjectNotes>): void {
     const notes = { ...this.read(), ...change }
     const { known, shard = null, removed } = notes
-    const values = [known, shard, removed ? toText(removed.id) : null, removed ? toText(removed.incarnation) : null]
-    this.#driver.prepare(note).run(...values)
+    const id = removed[0]?.id
+    this.#driver.prepare(note).run(known, shard, id === undefined ? null : toText(id), id === undefined ? null : toIncarnations(removed))
     recalled(this.#driver, "notes", table, () => notes)
   }
 
@@ -60,13 +61,20 @@ export class ObjectRecord {
   }
 }
 
+/** One incarnation as it is; several as a JSON array. No incarnation begins with a bracket. All have one id, as the object has the name of its instance. */
+function toIncarnations(removed: readonly IndexRemoval[]): string {
+  const incarnations = removed.map(({ incarnation }) => incarnation)
+  return incarnations.length === 1 ? toText(incarnations[0] ?? "") : JSON.stringify(incarnations)
+}
+
 function toNotes(row: SqlRow | undefined): ObjectNotes | undefined {
   if (row === undefined) return undefined
   const id = optionalText(row, "removed_id")
   const incarnation = optionalText(row, "removed_incarnation")
+  const incarnations = incarnation?.startsWith("[") ? (JSON.parse(incarnation) as readonly string[]) : [incarnation ?? ""]
   return {
     known: integer(row, "index_known"),
     shard: optionalText(row, "index_shard"),
-    removed: id === undefined || incarnation === undefined ? undefined : { id, incarnation },
+    removed: id === undefined ? [] : incarnations.map((one) => ({ id, incarnation: one })),
   }
 }

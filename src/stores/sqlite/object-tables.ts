@@ -3,6 +3,7 @@ import { scheduleIdOf } from "../../core/schedule.ts"
 import { partMissing } from "../../core/part-missing.ts"
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
+import type { IndexRemoval } from "../../ports/index-shard.ts"
 import type { NewMessage, Turn } from "../../ports/journal-store.ts"
 import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, Standing } from "../../ports/object-tables.ts"
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
@@ -224,15 +225,16 @@ export class SqliteObjectTables implements ObjectTables {
     this.#turns.indexed(revision)
   }
 
-  unindexed(incarnation: string): void {
-    if (this.#record.read().removed?.incarnation === incarnation) this.#record.write({ removed: undefined })
+  unindexed(removed: readonly IndexRemoval[]): void {
+    const heard = new Set(removed.map(({ incarnation }) => incarnation))
+    this.#record.write({ removed: this.#record.read().removed.filter(({ incarnation }) => !heard.has(incarnation)) })
   }
 
-  removed({ id, incarnation }: { readonly id: string; readonly incarnation: string }): void {
+  removed({ id, incarnation }: IndexRemoval): void {
     // The order of a schedule may come once more, and must not begin it anew.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
     this.#turns.wanted = undefined
-    this.#record.write({ known: 0, removed: { id, incarnation } })
+    this.#record.write({ known: 0, removed: [...this.#record.read().removed, { id, incarnation }] })
   }
 
   /** Where a transaction failed, they are not what was written. */

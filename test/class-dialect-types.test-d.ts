@@ -1,6 +1,6 @@
 // What compiles and what does not. Checked by `npm run typecheck`; nothing here runs.
 
-import { BaseWorkflow, type Client, eventSchema, type Handle, Perdure, type Status, type Step } from "perdure"
+import { BaseWorkflow, type Client, eventSchema, type Handle, type HookEvent, Perdure, type Status, type Step } from "perdure"
 import * as z from "zod"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -75,6 +75,63 @@ class Checked extends BaseWorkflow<void, void, Events> {
   async run(): Promise<void> {}
 }
 void Checked.create(engine)
+
+class Optioned extends BaseWorkflow<{ readonly n: number }, void> {
+  static readonly type = "optioned"
+  static readonly input = z.object({ n: z.string().transform(Number) })
+  static version = "2"
+  static timeout = "1h"
+  static taskQueue = "gpu"
+  static duplicateSteps = "error"
+  static sensitive = { input: true, events: ["secret"] }
+  static concurrency = [3, { limit: 1, key: ({ n }: { readonly n: number }) => String(n), hold: true }]
+  static rateLimit = { limit: 5, per: "1m", key: ({ n }: { readonly n: number }) => String(n) }
+  static debounce = { quiet: "10s", max: "1m" }
+  static singleton = true
+  static priority({ n }: { readonly n: number }): number {
+    return n
+  }
+  static onCompleted({ id, status }: HookEvent): void {
+    exactly<string>()(id)
+    exactly<"completed" | "failed" | "cancelled" | "stalled">()(status)
+  }
+  async run(_step: Step, { n }: { readonly n: number }): Promise<void> {
+    exactly<number>()(n)
+  }
+}
+// `create` takes what the schema takes, `run` what the schema gives.
+void Optioned.create(engine, { payload: { n: "1" } })
+void engine.start(Optioned.definition(), { input: { n: "1" } })
+void Optioned.status(engine, "a")
+void Perdure.open({ workflows: [Optioned] })
+// @ts-expect-error the schema takes text
+void Optioned.create(engine, { payload: { n: 1 } })
+// @ts-expect-error the payload is missing
+void Optioned.create(engine)
+
+class OtherInput extends BaseWorkflow<{ readonly n: number }, void> {
+  static readonly type = "other-input"
+  static readonly input = z.object({ n: z.string() })
+  async run(): Promise<void> {}
+}
+// @ts-expect-error its schema does not give the payload that its code takes
+void OtherInput.create(engine, { payload: { n: "1" } })
+
+class OtherKey extends BaseWorkflow<{ readonly n: number }, void> {
+  static readonly type = "other-key"
+  static readonly singleton = { key: 5 }
+  async run(): Promise<void> {}
+}
+// @ts-expect-error a key is a function of the payload
+void OtherKey.create(engine, { payload: { n: 1 } })
+
+class OtherHook extends BaseWorkflow {
+  static readonly type = "other-hook"
+  static onFailed(_error: Error): void {}
+  async run(): Promise<void> {}
+}
+// @ts-expect-error a hook is told of an instance
+void OtherHook.create(engine)
 
 class Nameless extends BaseWorkflow {
   async run(): Promise<void> {}

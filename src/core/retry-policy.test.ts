@@ -61,6 +61,13 @@ test("a function replaces what is before it, and is replaced as a whole", () => 
   expect(nextRetryMs(mergeRetry({ initialInterval: 5 }, decide, { maxAttempts: 2 }), { failures: 1, error, random: middle })).toBe(1000)
 })
 
+test("a jitter alone leaves a function as it is", () => {
+  const policy = mergeRetry(() => "7s", { jitter: 0 })
+  expect(nextRetryMs(policy, { failures: 1, error, random: () => 0 })).toBe(7000)
+  expect(nextRetryMs(mergeRetry(undefined, { jitter: 0 }), { failures: 2, error, random: () => 0 })).toBe(2000)
+  expect(() => mergeRetry(() => "7s", { jitter: 2 })).toThrow(/jitter/)
+})
+
 test("what a function answers must be a duration", () => {
   const policy = mergeRetry(() => "soon" as "1s")
   expect(() => nextRetryMs(policy, { failures: 1, error, random: middle })).toThrow(/the retry function's answer: "soon" is not a duration/)

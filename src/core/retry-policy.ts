@@ -36,12 +36,18 @@ interface Intervals {
 
 const defaults: Intervals = { maxAttempts: 3, initialMs: 1000, maxMs: 300_000, backoff: "exponential", coefficient: 2, jitter: 0.1 }
 
-/** Later ones win, field by field. A function replaces everything before it; fields after a function begin from the defaults. */
+/**
+ * Later ones win, field by field. A function replaces everything before it; fields after a function begin from the defaults, except a jitter alone,
+ * which says nothing about when to try again and leaves the function as it is.
+ */
 export function mergeRetry(engine?: RetryOptions, workflow?: RetryOptions, step?: RetryOptions): RetryPolicy {
   let policy: RetryPolicy = defaults
   for (const retry of [engine, workflow, step]) {
     if (typeof retry === "function") policy = retry
-    else if (retry !== undefined) policy = withFields(typeof policy === "function" ? defaults : policy, retry)
+    else if (retry !== undefined) {
+      const merged = withFields(typeof policy === "function" ? defaults : policy, retry)
+      if (typeof policy !== "function" || Object.keys(retry).some((field) => field !== "jitter")) policy = merged
+    }
   }
   return policy
 }

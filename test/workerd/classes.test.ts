@@ -1,5 +1,6 @@
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { workflowClient } from "perdure/cloudflare"
+import { createHttpApp } from "perdure/http"
 import { expect, it } from "vitest"
 import { marksOf, OnboardingWorkflow } from "./trouble-runner.ts"
 
@@ -18,6 +19,28 @@ it.each([
   expect(await OnboardingWorkflow.status(target, id)).toBe("completed")
   expect(marksOf(id, "greet")).toHaveLength(2)
   expect(await OnboardingWorkflow.terminate(target, id)).toMatchObject({ accepted: false })
+})
+
+it("an instance is running when it is created, as in an engine elsewhere: by its class, by a client and over HTTP", async () => {
+  const client = workflowClient(TROUBLE_RUNNER)
+  const statuses = []
+  for (let at = 0; at < 5; at++) {
+    const handle = await OnboardingWorkflow.create(TROUBLE_RUNNER, { id: `begun-${at}`, payload: { name: "Ada" } })
+    statuses.push(await handle.status())
+    statuses.push(await (await client.start("sleeper", { id: `sleeper-${at}`, input: { ms: 60_000 } })).status())
+    const body = JSON.stringify({ type: "onboarding", id: `http-${at}`, payload: { name: "Ada" } })
+    const response = await createHttpApp(client).fetch(new Request("http://localhost/workflows", { method: "POST", body }))
+    statuses.push(((await response.json()) as { readonly status: string }).status)
+  }
+  expect(statuses).toEqual(statuses.map(() => "running"))
+})
+
+it("the status is asked for from the second time on", async () => {
+  const handle = await workflowClient(TROUBLE_RUNNER).start("asked", { id: "asked-again" })
+  const first = await handle.status()
+  expect([first, await handle.status()]).toEqual(["waiting", "waiting"])
+  await handle.terminate()
+  expect(await handle.status()).toBe("terminated")
 })
 
 it("something else than these is told as a mistake", () => {

@@ -5,6 +5,7 @@ import { cancelStories } from "../../src/testing/scenarios/cancel-stories.ts"
 import { childBondStories } from "../../src/testing/scenarios/child-bond-stories.ts"
 import { childRecoveryStories } from "../../src/testing/scenarios/child-recovery-stories.ts"
 import { childStories } from "../../src/testing/scenarios/child-stories.ts"
+import { classStories } from "../../src/testing/scenarios/class-stories.ts"
 import { codeQueryStories } from "../../src/testing/scenarios/code-query-stories.ts"
 import { codecStories } from "../../src/testing/scenarios/codec-stories.ts"
 import { concurrencyStories } from "../../src/testing/scenarios/concurrency-stories.ts"
@@ -49,7 +50,17 @@ import { ObjectBed } from "./object-bed.ts"
 import { outside } from "./vitest-in-object.ts"
 
 /** Told with every run of the tests. */
-export const shortStories = [stepStories, stepContextStories, sleepStories, pauseStories, terminateStories, recoveryStories, childStories, childBondStories]
+export const shortStories = [
+  stepStories,
+  stepContextStories,
+  sleepStories,
+  pauseStories,
+  terminateStories,
+  recoveryStories,
+  childStories,
+  childBondStories,
+  classStories,
+]
 
 /** Told where there is time. */
 export const otherStories = [

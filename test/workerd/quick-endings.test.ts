@@ -88,10 +88,12 @@ describe("the result of an instance whose only step takes no time", () => {
 
 describe("a start is answered before the end", () => {
   it("where something has to be waited for", async () => {
-    const handle = await client.start("greet", { input: { name: "Ada", pauseMs: 50 } })
-    expect(await handle.status()).not.toBe("completed")
-    expect(await handle.result()).toMatchObject({ hello: "Hello, Ada!" })
-    expect(asked).toEqual(["start", "status", "result"])
+    const handle = await client.start("approval", { input: { amount: 3 } })
+    // The first one comes with the answer to the start.
+    expect([await handle.status(), await handle.status()]).toEqual(["running", "waiting"])
+    await handle.sendEvent("answer", { approved: true })
+    expect(await handle.result()).toMatchObject({ amount: 3, approved: true })
+    expect(asked).toEqual(["start", "status", "sendEvent", "result"])
   })
 
   it("where one step follows another", async () => {

@@ -1,11 +1,11 @@
 import type { Context } from "../../core/context.ts"
-import { durationMs } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { Status } from "../../core/status.ts"
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
 import { type AnyWorkflow, type EventMap, type Workflow, workflow } from "../../core/workflow.ts"
 import type { Client, ControlResult, EventArguments, Handle, StartOptions, TerminateOptions } from "../../engine/client.ts"
-import { ContextStep, type Step, type StepDefaults, type StepRetries, toRetry } from "./step.ts"
+import { type ClassOptions, defaultsOf, settingsOf } from "./class-options.ts"
+import { ContextStep, type Step } from "./step.ts"
 
 /**
  * A workflow as a class. `static type` is its name; `run` is its code, on an object of the class that is made anew whenever the code
@@ -25,24 +25,18 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
   }
 
   /** The native definition that the class stands for; the same one each time. */
-  static definition<P, R, E>(this: WorkflowClass<P, R, E>): Workflow<P, R, E> {
+  static definition<P, R, E, I = P>(this: WorkflowClass<P, R, E, I>): Workflow<I, R, E> {
     const known = definitions.get(this)
-    if (known) return known as Workflow<P, R, E>
+    if (known) return known as Workflow<I, R, E>
     if (typeof this.type !== "string") throw new PerdureError("BAD_OPTION", `class ${this.name} has no type; write static type = "…" as const`)
-    const { events, version } = this
-    const defaults = checked(this.defaults)
-    const options = {
-      ...(version === undefined ? undefined : { version }),
-      ...(events === undefined ? undefined : { events: events as Record<string, StandardSchemaV1> }),
-      ...(defaults.retries === undefined ? undefined : { retry: toRetry(defaults.retries) }),
-    }
-    const definition = workflow(this.type, options as object, async (ctx: Context, payload: unknown) => {
+    const { timeout } = defaultsOf(this)
+    const definition = workflow(this.type, settingsOf(this) as object, async (ctx: Context, payload: unknown) => {
       const object = new this()
       object.#context = ctx as Context<E>
-      return object.run(new ContextStep(ctx as Context<E>, defaults.timeout), payload as P)
+      return object.run(new ContextStep(ctx as Context<E>, timeout), payload as P)
     })
     definitions.set(this, definition)
-    return definition as Workflow<P, R, E>
+    return definition as Workflow<I, R, E>
   }
 
   /** Who is asked: a client. */
@@ -51,18 +45,18 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     throw new PerdureError("BAD_OPTION", "pass an engine or another client; in a Worker, take BaseWorkflow from perdure/cloudflare and pass env")
   }
 
-  static create<P, R, E>(this: WorkflowClass<P, R, E>, target: object, ...options: CreateArguments<NoInfer<P>>): Promise<Handle<R, E>> {
+  static create<P, R, E, I = P>(this: WorkflowClass<P, R, E, I>, target: object, ...options: CreateArguments<NoInfer<I>>): Promise<Handle<R, E>> {
     const [{ payload, ...rest } = {}] = options as [CreateOptions<unknown>?]
     const given = { ...rest, ...(payload === undefined ? undefined : { input: payload }) }
     return this.clientOf(target).start(this.definition() as AnyWorkflow, given) as Promise<Handle<R, E>>
   }
 
-  static get<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string): Handle<R, E> {
+  static get<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string): Handle<R, E> {
     return this.clientOf(target).get(this.definition(), id)
   }
 
-  static sendEvent<P, R, E, K extends keyof E & string>(
-    this: WorkflowClass<P, R, E>,
+  static sendEvent<P, R, E, I, K extends keyof E & string>(
+    this: WorkflowClass<P, R, E, I>,
     target: object,
     id: string,
     type: K,
@@ -71,38 +65,30 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     return this.get(target, id).sendEvent(type, ...payload)
   }
 
-  static status<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string): Promise<Status> {
+  static status<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string): Promise<Status> {
     return this.get(target, id).status()
   }
 
-  static pause<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string, reason?: string): Promise<ControlResult> {
+  static pause<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string, reason?: string): Promise<ControlResult> {
     return this.get(target, id).pause(reason)
   }
 
-  static resume<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string): Promise<ControlResult> {
+  static resume<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string): Promise<ControlResult> {
     return this.get(target, id).resume()
   }
 
-  static terminate<P, R, E>(this: WorkflowClass<P, R, E>, target: object, id: string, options?: string | TerminateOptions): Promise<ControlResult> {
+  static terminate<P, R, E, I>(this: WorkflowClass<P, R, E, I>, target: object, id: string, options?: string | TerminateOptions): Promise<ControlResult> {
     return this.get(target, id).terminate(options)
   }
 }
 
-/** A class that says what it is called, and whose events are those that its code waits for. */
-export interface WorkflowClass<Payload, Result, Events> extends Pick<typeof BaseWorkflow, "definition" | "clientOf" | "get"> {
+/** A class that says what it is called, and whose events are those that its code waits for. `Input` is what `create` takes. */
+export interface WorkflowClass<Payload, Result, Events, Input = Payload>
+  extends Pick<typeof BaseWorkflow, "definition" | "clientOf" | "get">, ClassOptions<Payload, Input> {
   new (): BaseWorkflow<Payload, Result, Events>
   readonly name: string
   readonly type: string
-  /** Default `"1"`. An instance keeps the version that it was started with. */
-  readonly version?: string
   readonly events?: { readonly [K in keyof Events]: StandardSchemaV1<unknown, Events[K]> }
-  readonly defaults?: WrittenDefaults
-}
-
-/** As a class writes them. Without `as const` a duration is any text to the compiler; what is none is refused when the class is first used. */
-interface WrittenDefaults {
-  readonly retries?: Omit<StepRetries, "delay"> & { readonly delay?: number | string }
-  readonly timeout?: number | string
 }
 
 export interface CreateOptions<Payload> extends Omit<StartOptions<Payload>, "input" | "version"> {
@@ -115,14 +101,6 @@ export type CreateArguments<Payload> = undefined extends Payload
   : [Payload] extends [void]
     ? [options?: CreateOptions<Payload>]
     : [options: CreateOptions<Payload> & { readonly payload: Payload }]
-
-function checked(written: WrittenDefaults = {}): StepDefaults {
-  const defaults = written as StepDefaults
-  const { retries, timeout } = defaults
-  if (retries?.delay !== undefined) durationMs(retries.delay, "defaults.retries.delay")
-  if (timeout !== undefined) durationMs(timeout, "defaults.timeout")
-  return defaults
-}
 
 const definitions = new WeakMap<object, AnyWorkflow>()
 

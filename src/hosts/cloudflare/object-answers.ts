@@ -1,4 +1,5 @@
 import { decodeValue, encodeValue } from "../../core/codec.ts"
+import type { Status } from "../../core/status.ts"
 import { storableError } from "../../core/storable-error.ts"
 import type { SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
@@ -36,10 +37,13 @@ export function instanceAnswers(core: EngineCore) {
       const isNew = wantsResult && (await store.directory.get(id)) === undefined
       const started = await starter.start(workflow, { ...options, id })
       if (!isNew || started !== id) return started
-      await nextTurn()
+      const next = nextTurn()
+      // As the start has left it, before it goes on: what an engine elsewhere answers, too.
+      const status = (await store.directory.get(id))?.status
+      await next
       // As it is now: it may have been restarted since, or deleted. What is wrong with it is told to whoever asks for its result.
       const ending = await lookForEnding(store, id).catch(() => undefined)
-      return ending ? { id, answer: await answerOf(() => resultOf(id, ending)) } : id
+      return { id, status, answer: ending && (await answerOf(() => resultOf(id, ending))) }
     },
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
       await sendOrStart(core, workflow, { ...options, id })
@@ -56,11 +60,13 @@ export function instanceAnswers(core: EngineCore) {
   } satisfies InstanceAnswers
 }
 
-/** One that was over at once. */
+/** A new instance. */
 export interface Started {
   readonly id: string
-  /** What it would answer who asks for its result. */
-  readonly answer: string
+  /** With which the start was durable. */
+  readonly status: Status | undefined
+  /** What it would answer who asks for its result, if it was over at once. */
+  readonly answer: string | undefined
 }
 
 /** Values go between objects and clients as they go into journals: what arrives is what was sent. */

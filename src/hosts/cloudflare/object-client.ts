@@ -68,8 +68,8 @@ export class ObjectClient implements Client, ObjectCalls {
   readonly #namespace: ObjectNamespace
   readonly #overviews: Overviews
   readonly #idLengthMax: number | undefined
-  /** The instance that was just started, and was over at once. */
-  #over: Started | undefined
+  /** The instance that was just started. */
+  #started: Started | undefined
 
   constructor(namespace: ObjectNamespace, overviews: Overviews, idLengthMax?: number) {
     this.#namespace = namespace
@@ -92,9 +92,12 @@ export class ObjectClient implements Client, ObjectCalls {
   async call(id: string, method: InstanceMethod, args: readonly unknown[], locationHint?: string): Promise<unknown> {
     // What is no id may be the name of an object that is no instance.
     checkId(id, this.#idLengthMax)
-    const over = this.#over
-    this.#over = undefined
-    if (method === "result" && over?.id === id) return decodeAnswer(over.answer)
+    const started = this.#started
+    this.#started = undefined
+    if (started?.id === id) {
+      if (method === "result" && started.answer !== undefined) return decodeAnswer(started.answer)
+      if (method === "status" && started.status !== undefined) return started.status
+    }
     return this.#ask(id, method, args, locationHint)
   }
 
@@ -118,12 +121,12 @@ export class ObjectClient implements Client, ObjectCalls {
     return this.get(started.id)
   }
 
-  /** For whoever asks for the result in the same breath: so soon nobody can have heard of a restart or a deletion, which takes an answer from elsewhere. */
-  #keep(over: Started): void {
-    this.#over = over
+  /** For whoever asks for the status or the result in the same breath: so soon nobody can have heard of a restart or a deletion, which takes an answer from elsewhere. */
+  #keep(started: Started): void {
+    this.#started = started
     void (async () => {
       for (let i = 0; i < breath; i++) await Promise.resolve()
-      if (this.#over === over) this.#over = undefined
+      if (this.#started === started) this.#started = undefined
     })()
   }
 

@@ -6,6 +6,7 @@ import { changeStories } from "./change-stories.ts"
 import { childBondStories } from "./child-bond-stories.ts"
 import { childRecoveryStories } from "./child-recovery-stories.ts"
 import { childStories } from "./child-stories.ts"
+import { classStories } from "./class-stories.ts"
 import { codeQueryStories } from "./code-query-stories.ts"
 import { codecStories } from "./codec-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
@@ -101,6 +102,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   scheduleControlStories,
   changeStories,
   followingStories,
+  classStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

@@ -3,6 +3,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { describe, expect, it, onTestFinished } from "vitest"
 import { client, deathAt, dieAll, entries, moments, pause, settled, stubOf } from "./deaths.ts"
+import { soon, until } from "./eventually.ts"
 import { inside, runs } from "./faulty-runner.ts"
 
 const limitOf = (workflow: string, key: string) => `@limit:${workflow}/concurrency/${key}`
@@ -16,19 +17,18 @@ async function membersOf(limit: string): Promise<readonly unknown[]> {
 
 /** Alarms go off until nobody has the key or waits for it. */
 async function given(limit: string, ids: readonly string[]): Promise<void> {
-  for (let tries = 0; tries < 200 && (await membersOf(limit)).length > 0; tries++) {
+  await soon(async () => {
     for (const name of [limit, ...ids]) await runDurableObjectAlarm(stubOf(name))
-    await pause(10)
-  }
-  expect(await membersOf(limit)).toEqual([])
+    expect(await membersOf(limit)).toEqual([])
+  })
 }
 
 /** Alarms go off until so many are at work. */
 async function crowded(key: string, count: number, ids: readonly string[]): Promise<void> {
-  for (let tries = 0; tries < 500 && (inside.now.get(key)?.size ?? 0) < count; tries++) {
+  await until(`${count} are at work`, async () => {
     for (const id of ids) await runDurableObjectAlarm(stubOf(id))
-    await pause(10)
-  }
+    return (inside.now.get(key)?.size ?? 0) >= count
+  })
   expect(inside.now.get(key)?.size).toBe(count)
 }
 
@@ -87,27 +87,19 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     const die = deathAt({ method: "peerCreate", target: `${id}:`, moment })
     await client.schedules.create(id, { workflow: "child", every: "1h", startAt: Date.now() + 300, input: { waits: false } })
     await die()
-    let started = ""
-    for (let tries = 0; tries < 300 && started === ""; tries++) {
+    const started = await soon(async () => {
       await runDurableObjectAlarm(stubOf(schedule))
-      await pause(10)
-      const { recent } = await client.schedules.get(id).describe()
-      const [first] = recent
-      if (
-        first &&
-        (await client
-          .get(first.id)
-          .status()
-          .catch(() => "")) !== ""
-      )
-        started = first.id
-    }
+      const [first] = (await client.schedules.get(id).describe()).recent
+      await client.get(first?.id ?? "").status()
+      return first?.id ?? ""
+    })
     expect(await settled(client.get(started), [schedule, started])).toBe("completed")
     for (let time = 0; time < 3; time++) await runDurableObjectAlarm(stubOf(schedule))
     expect((await client.schedules.get(id).describe()).counts.started).toBe(1)
     expect([await entries(started, "run.started"), runs.get(`${started}/work`)]).toEqual([1, 1])
-    const { instances } = await client.list({ idPrefix: `${id}:` })
-    expect(instances.map((instance) => instance.id)).toEqual([started])
+    // The index is a moment behind.
+    const listed = async () => (await client.list({ idPrefix: `${id}:` })).instances.map((instance) => `${instance.id} ${instance.status}`)
+    await soon(async () => expect(await listed()).toEqual([`${started} completed`]))
     await client.schedules.get(id).delete()
   })
 
@@ -116,15 +108,15 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     const schedule = `@schedule:${id}`
     await client.schedules.create(id, { workflow: "child", every: "300ms", overlap: "queue", input: { waits: true } })
     const recent = async () => (await client.schedules.get(id).describe()).recent.map((firing) => firing.id)
-    for (let tries = 0; tries < 300 && (await recent()).length === 0; tries++) await pause(10)
+    await until("an instance is started", async () => (await recent()).length > 0)
     const [first = ""] = await recent()
     const die = deathAt({ method: "scheduleHint", target: schedule, moment })
     await client.get(first).sendEvent("go")
     await die()
-    for (let tries = 0; tries < 300 && (await recent()).length < 2; tries++) {
+    await until("the next is started", async () => {
       for (const name of [first, schedule]) await runDurableObjectAlarm(stubOf(name))
-      await pause(10)
-    }
+      return (await recent()).length >= 2
+    })
     expect(await client.get(first).status()).toBe("completed")
     expect(new Set(await recent()).size).toBeGreaterThanOrEqual(2)
     expect(await entries(first, "run.started")).toBe(1)
@@ -142,7 +134,7 @@ it("a burst on a key with limit 5 never exceeds it, although everything dies aga
   for (let death = 0; death < 6; death++) {
     // At any moment, and when all slots are taken.
     if (death < 3) await pause(20 + Math.random() * 100)
-    else for (let tries = 0; tries < 500 && inside.now.get(key)?.size !== 5; tries++) await pause(5)
+    else await until("all slots are taken", () => inside.now.get(key)?.size === 5)
     await dieAll()
     await alarms()
   }

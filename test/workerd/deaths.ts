@@ -2,7 +2,7 @@ import { abortAllDurableObjects, runDurableObjectAlarm } from "cloudflare:test"
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { type Handle, PerdureError } from "perdure"
 import { workflowClient } from "perdure/cloudflare"
-import { expect } from "vitest"
+import { soon, until } from "./eventually.ts"
 import { type CallPlan, inside, network } from "./faulty-runner.ts"
 
 const { FAULTY } = env as { readonly FAULTY: DurableObjectNamespace }
@@ -22,8 +22,7 @@ export function deathAt(call: Pick<CallPlan, "method" | "target" | "moment">): (
   network.plan = { ...call, strike }
   return async () => {
     // Looked at, and not told: what is resolved in an object goes on in its context, where others cannot be aborted.
-    for (let tries = 0; tries < 1_000 && !isReached; tries++) await pause(5)
-    expect(isReached).toBe(true)
+    await until(`${call.method} of ${call.target}`, () => isReached)
     await dieAll()
   }
 }
@@ -36,16 +35,17 @@ export async function dieAll(): Promise<void> {
 
 /** As time would: alarms go off until it is over. */
 export async function settled(handle: Handle, ids: readonly string[]): Promise<string> {
-  for (let tries = 0; tries < 200; tries++) {
+  const ended = await soon(async () => {
     for (const id of ids) await runDurableObjectAlarm(stubOf(id))
     const status = await handle.status().catch((error: unknown) => {
-      if (PerdureError.is(error, "UNREACHABLE") || PerdureError.is(error, "NOT_FOUND")) return "unknown"
-      throw error
+      const isAway = PerdureError.is(error, "UNREACHABLE") || PerdureError.is(error, "NOT_FOUND")
+      return isAway ? "unknown" : { error }
     })
-    if (["completed", "failed", "cancelled", "terminated"].includes(status)) return status
-    await pause(10)
-  }
-  throw new Error(`${handle.id} is ${await handle.status()}`)
+    if (typeof status === "string" && !["completed", "failed", "cancelled", "terminated"].includes(status)) throw new Error(`${handle.id} is ${status}`)
+    return status
+  })
+  if (typeof ended !== "string") throw ended.error
+  return ended
 }
 
 export async function entries(id: string, type: string): Promise<number> {

@@ -6,6 +6,7 @@ import { createHttpApp } from "perdure/http"
 import { afterEach, describe, expect, it } from "vitest"
 import type { IndexShard } from "../../src/ports/index-shard.ts"
 import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
+import { until } from "./eventually.ts"
 import { faults } from "./shard-runner.ts"
 
 const { SHARD_RUNNER } = env as { readonly SHARD_RUNNER: DurableObjectNamespace }
@@ -21,15 +22,10 @@ afterEach(() => {
 
 const listed = async (idPrefix: string) => (await client().list({ idPrefix })).instances.map(({ id, status }) => `${id} ${status}`)
 
-/** Polls: a promise must not be settled by another object than the one that waits for it. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 1))
-}
-
 /** An instance that has ended, and that the index lists. */
 async function ended(id: string): Promise<void> {
   await (await client().start("quick", { id, input: 1 })).result()
-  await until(async () => (await listed(id)).includes(`${id} completed`))
+  await until("the index lists it", async () => (await listed(id)).includes(`${id} completed`))
 }
 
 /** What the shard of an instance has of it, also while the shard does not answer. */
@@ -41,7 +37,7 @@ async function alarmOf(id: string): Promise<void> {
   await runDurableObjectAlarm(stubOf(id))
   const tables = () =>
     runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_schema WHERE name = 'perdure_object'").toArray())
-  await until(async () => (await tables()).length === 0)
+  await until("the object is empty", async () => (await tables()).length === 0)
 }
 
 describe("a deletion of a Durable Object", () => {
@@ -107,12 +103,13 @@ describe("a deletion of a Durable Object", () => {
 
   it("waits for an update that is under way", async () => {
     await client().start("patient", { id: "under-way", input: { name: "Ada" } })
-    await until(async () => (await listed("under-way")).includes("under-way waiting"))
+    await until("the index lists it", async () => (await listed("under-way")).includes("under-way waiting"))
     faults.isSlow = true
     await client().terminate("under-way")
-    await until(() => faults.waiting > 0)
+    await until("a shard is told", () => faults.waiting > 0)
     const deletion = client().delete("under-way")
     await until(
+      "it is gone",
       async () =>
         (await client()
           .get("under-way")
@@ -142,6 +139,6 @@ describe("a deletion of a Durable Object", () => {
     await client().start("patient", { id: "again", input: { name: "Bob" } })
     faults.down.clear()
     await runDurableObjectAlarm(stubOf("again"))
-    await until(async () => (await listed("again")).includes("again waiting"))
+    await until("the index lists it", async () => (await listed("again")).includes("again waiting"))
   })
 })

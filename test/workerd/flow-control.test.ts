@@ -1,7 +1,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { workflowClient } from "perdure/cloudflare"
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
+import { soon } from "./eventually.ts"
 import { inside } from "./flow-runner.ts"
 
 const { FLOW_RUNNER } = env as { readonly FLOW_RUNNER: DurableObjectNamespace }
@@ -9,8 +10,7 @@ const client = workflowClient(FLOW_RUNNER)
 const stubOf = (name: string) => FLOW_RUNNER.get(FLOW_RUNNER.idFromName(name))
 const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}-${at}`)
 const statuses = (all: readonly string[]) => Promise.all(all.map((id) => client.get(id).status()))
-const allAre = (all: readonly string[], status: string) =>
-  vi.waitFor(async () => expect(new Set(await statuses(all))).toEqual(new Set([status])), { timeout: 50_000, interval: 20 })
+const allAre = (all: readonly string[], status: string) => soon(async () => expect(new Set(await statuses(all))).toEqual(new Set([status])))
 const membersOf = (key: string) =>
   runInDurableObject(stubOf(`@limit:${key}`), (_, { storage }) => storage.sql.exec("SELECT id, slot FROM perdure_limit_member").toArray())
 /** As if its memory was lost at this moment. */
@@ -20,8 +20,8 @@ const crash = (id: string) => runInDurableObject(stubOf(id), (_, state) => state
 async function full(key: string, all: readonly string[]): Promise<readonly string[]> {
   inside.closed.add(key)
   await Promise.all(all.map((id) => client.start("five", { id, input: { key } })))
-  await vi.waitFor(() => expect(inside.now.get(key)?.size).toBe(5), { timeout: 50_000, interval: 20 })
-  await vi.waitFor(async () => expect(await membersOf(`five/concurrency/${key}`)).toHaveLength(all.length), { timeout: 50_000, interval: 20 })
+  await soon(() => expect(inside.now.get(key)?.size).toBe(5))
+  await soon(async () => expect(await membersOf(`five/concurrency/${key}`)).toHaveLength(all.length))
   return all.filter((id) => !inside.now.get(key)?.has(id))
 }
 
@@ -31,7 +31,7 @@ describe("limits of Durable Objects", () => {
     await Promise.all(all.map((id) => client.start("five", { id, input: { key: "burst" } })))
     await allAre(all, "completed")
     expect(inside.most.get("burst")).toBe(5)
-    await vi.waitFor(async () => expect(await membersOf("five/concurrency/burst")).toEqual([]))
+    await soon(async () => expect(await membersOf("five/concurrency/burst")).toEqual([]))
   })
 
   it("keys do not hold each other up", async () => {
@@ -80,7 +80,7 @@ describe("limits of Durable Objects", () => {
     for (const id of all) await runDurableObjectAlarm(stubOf(id))
     await allAre(all, "completed")
     expect(inside.most.get("crash")).toBeLessThanOrEqual(5)
-    await vi.waitFor(async () => expect(await membersOf("five/concurrency/crash")).toEqual([]))
+    await soon(async () => expect(await membersOf("five/concurrency/crash")).toEqual([]))
   })
 
   it("one in line is woken although nobody is in memory", async () => {
@@ -100,7 +100,7 @@ describe("limits of Durable Objects", () => {
       ids("leave", 7).filter((id) => !line.includes(id)),
       "completed",
     )
-    await vi.waitFor(async () => expect(await membersOf("five/concurrency/leave")).toEqual([]))
+    await soon(async () => expect(await membersOf("five/concurrency/leave")).toEqual([]))
   })
 
   it("keeps to a rate over all instances", async () => {
@@ -116,7 +116,6 @@ describe("limits of Durable Objects", () => {
 
 describe("limits changed while they run", () => {
   const running = (key: string) => inside.now.get(key)?.size ?? 0
-  const soon = (look: () => void | Promise<void>) => vi.waitFor(look, { timeout: 50_000, interval: 20 })
 
   it("are told as the code says and as they were set, and a limit that is not there cannot be set", async () => {
     expect(await client.limits.get("paced")).toEqual({ concurrency: [], rateLimit: { limit: 2, perMs: 1_000 } })
@@ -192,7 +191,7 @@ describe("objects that nobody needs any more", () => {
     expect(await membersOf("five/concurrency/emptied")).toHaveLength(6)
     inside.closed.delete("emptied")
     await allAre(ids("emptied", 6), "completed")
-    await vi.waitFor(async () => expect(await membersOf("five/concurrency/emptied")).toEqual([]))
+    await soon(async () => expect(await membersOf("five/concurrency/emptied")).toEqual([]))
     expect(await runInDurableObject(stubOf(key), (_, { storage }) => storage.getAlarm())).toBeGreaterThan(Date.now() + 50_000)
     await client.limits.set("five", { concurrency: 2 })
     await runDurableObjectAlarm(stubOf(key))
@@ -216,7 +215,7 @@ describe("objects that nobody needs any more", () => {
       await runDurableObjectAlarm(stubOf(key))
     }
     expect(inside.most.get("torn")).toBe(5)
-    await vi.waitFor(async () => {
+    await soon(async () => {
       await runDurableObjectAlarm(stubOf(key))
       expect(await tablesOf(key)).toEqual([])
     })
@@ -226,16 +225,13 @@ describe("objects that nobody needs any more", () => {
     await client.limits.set("paced", { rateLimit: { limit: 1, per: "3s" } })
     await client.start("paced", { id: "rated" })
     await allAre(["rated"], "completed")
-    await vi.waitFor(async () => expect(await membersOf("paced/rate")).toEqual([]))
+    await soon(async () => expect(await membersOf("paced/rate")).toEqual([]))
     await runDurableObjectAlarm(stubOf("@limit:paced/rate"))
     expect(await tablesOf("@limit:paced/rate")).not.toEqual([])
-    await vi.waitFor(
-      async () => {
-        await runDurableObjectAlarm(stubOf("@limit:paced/rate"))
-        expect(await tablesOf("@limit:paced/rate")).toEqual([])
-      },
-      { timeout: 10_000, interval: 200 },
-    )
+    await soon(async () => {
+      await runDurableObjectAlarm(stubOf("@limit:paced/rate"))
+      expect(await tablesOf("@limit:paced/rate")).toEqual([])
+    })
     await client.limits.reset("paced")
     await runDurableObjectAlarm(stubOf("@numbers:paced"))
     expect(await tablesOf("@numbers:paced")).toEqual([])
@@ -261,7 +257,7 @@ describe("keys that one instance has to itself", () => {
     await client.start("only", { id: "other", input: { key: "other" } })
     await client.get("only-1").sendEvent("go")
     await allAre(["only-1"], "completed")
-    await vi.waitFor(() => client.start("only", { id: "only-3", input: { key: "k" } }))
+    await soon(() => client.start("only", { id: "only-3", input: { key: "k" } }))
     await expect(client.restart("only-1")).rejects.toMatchObject({ code: "SINGLETON_EXISTS" })
     await expect(client.get("only-2").status()).rejects.toMatchObject({ code: "NOT_FOUND" })
   })
@@ -269,18 +265,18 @@ describe("keys that one instance has to itself", () => {
   it("a restart takes the key again, and is refused while another has it", async () => {
     const first = await client.start("only", { id: "first", input: { key: "restarted" } })
     await first.terminate()
-    const second = await vi.waitFor(() => client.start("only", { id: "second", input: { key: "restarted" } }))
+    const second = await soon(() => client.start("only", { id: "second", input: { key: "restarted" } }))
     await expect(first.restart()).rejects.toMatchObject({ code: "SINGLETON_EXISTS", details: { instance: "second" } })
     await expect(first.fork({ id: "third" })).rejects.toMatchObject({ code: "SINGLETON_EXISTS", details: { instance: "second" } })
     await second.terminate()
-    await vi.waitFor(() => first.restart())
+    await soon(() => first.restart())
     await expect(client.start("only", { id: "fourth", input: { key: "restarted" } })).rejects.toMatchObject({
       code: "SINGLETON_EXISTS",
       details: { instance: "first" },
     })
     await first.sendEvent("go")
     await allAre(["first"], "completed")
-    await vi.waitFor(async () => expect(await membersOf("!singleton/only/restarted")).toEqual([]))
+    await soon(async () => expect(await membersOf("!singleton/only/restarted")).toEqual([]))
   })
 
   it("of many that are started at once one is there", async () => {
@@ -295,6 +291,6 @@ describe("keys that one instance has to itself", () => {
     expect([first.id, second.id, third.id]).toEqual(["calm-1", "calm-1", "calm-1"])
     await allAre(["calm-1"], "completed")
     expect(inside.started.filter(({ id }) => id.startsWith("calm")).map(({ id, input }) => [id, input])).toEqual([["calm-1", "three"]])
-    expect((await vi.waitFor(() => client.start("calm", { id: "calm-4", input: { key: "c", text: "four" } }))).id).toBe("calm-4")
+    expect((await soon(() => client.start("calm", { id: "calm-4", input: { key: "c", text: "four" } }))).id).toBe("calm-4")
   })
 })

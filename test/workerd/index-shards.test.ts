@@ -6,13 +6,12 @@ import { afterEach, describe, expect, it } from "vitest"
 import type { IndexShard, IndexUpdate } from "../../src/ports/index-shard.ts"
 import type { InstanceRow } from "../../src/ports/journal-store.ts"
 import { ShardLayout } from "../../src/stores/cloudflare/shard-layout.ts"
+import { soon, until } from "./eventually.ts"
 import { faults, noting } from "./shard-runner.ts"
 
 const { SHARD_RUNNER } = env as { readonly SHARD_RUNNER: DurableObjectNamespace }
 const client = () => workflowClient(SHARD_RUNNER)
 const stubOf = (name: string) => SHARD_RUNNER.get(SHARD_RUNNER.idFromName(name))
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 afterEach(() => {
   faults.down.clear()
@@ -31,13 +30,12 @@ async function listed(filter: ListFilter = {}) {
 }
 
 /** The index is a little behind. */
-async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
+function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
+  return soon(async () => {
     const value = await look()
-    if (isThere(value)) return value
-    if (tries > 400) throw new Error(`never there: ${JSON.stringify(value).slice(0, 500)}`)
-    await pause(10)
-  }
+    if (!isThere(value)) throw new Error(`never there: ${JSON.stringify(value).slice(0, 500)}`)
+    return value
+  })
 }
 
 /** How an instance would tell of itself; several in one call, as they are many. */
@@ -220,11 +218,9 @@ describe("the index of Durable Objects", () => {
   it("hears of what is noted while it is being told of something else, also where a table of the user's is made meanwhile", async () => {
     faults.isSlow = true
     await client().start("noting", { id: "noting" })
-    for (let tries = 0; tries < 400 && faults.waiting === 0; tries++) await pause(5)
-    expect(faults.waiting).toBeGreaterThan(0)
+    await until("a shard is told", () => faults.waiting > 0)
     noting.mayNote = true
-    for (let tries = 0; tries < 400 && !noting.hasNoted; tries++) await pause(5)
-    expect(noting.hasNoted).toBe(true)
+    await until("it is noted", () => noting.hasNoted)
     faults.isSlow = false
     const rows = await eventually(
       () => listed({ idPrefix: "noting" }),

@@ -2,7 +2,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { PerdureError } from "perdure"
 import { workflowClient } from "perdure/cloudflare"
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
+import { soon } from "./eventually.ts"
 import { calls } from "./sample-runner.ts"
 
 const { WORKFLOW_RUNNER, TROUBLE_RUNNER } = env as { readonly WORKFLOW_RUNNER: DurableObjectNamespace; readonly TROUBLE_RUNNER: DurableObjectNamespace }
@@ -25,7 +26,7 @@ function tablesOf(id: string): Promise<unknown[]> {
 
 /** When the object is to be awake, once all others have heard what it had to tell them. */
 async function settledAlarm(id: string): Promise<number | null> {
-  return vi.waitFor(() =>
+  return soon(() =>
     runInDurableObject(stubOf(id), (_, { storage }) => {
       const query = "SELECT index_known = (SELECT max(position + count - 1) FROM perdure_journal) AS hasHeard FROM perdure_object"
       expect(storage.sql.exec(query).toArray()).toEqual([{ hasHeard: 1 }])
@@ -35,11 +36,7 @@ async function settledAlarm(id: string): Promise<number | null> {
 }
 
 async function until(id: string, status: string): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if ((await client.get(id).status()) === status) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  throw new Error(`instance ${id} is ${await client.get(id).status()}, not ${status}`)
+  await soon(async () => expect(await client.get(id).status()).toBe(status))
 }
 
 describe("an instance in a Durable Object", () => {
@@ -127,7 +124,7 @@ describe("an instance in a Durable Object", () => {
     await handle.delete()
     expect(await code(handle.status())).toBe("NOT_FOUND")
     // The index hears of it first.
-    await vi.waitFor(async () => expect(await tablesOf("deleted")).toEqual([]))
+    await soon(async () => expect(await tablesOf("deleted")).toEqual([]))
     expect(await (await client.start("greet", { id: "deleted", input: { name: "Bob" } })).result()).toEqual({ hello: "Hello, Bob! Again.", length: 18 })
   })
 })

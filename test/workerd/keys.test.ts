@@ -4,6 +4,7 @@ import { workflowClient, type WorkflowRunnerObject } from "perdure/cloudflare"
 import { describe, expect, it, vi } from "vitest"
 import { decodeAnswer, encodeCall } from "../../src/hosts/cloudflare/object-answers.ts"
 import { uniquePermit } from "../../src/stores/unique-permit.ts"
+import { soon } from "./eventually.ts"
 import { FlowRunner, inside } from "./flow-runner.ts"
 
 const { FLOW_RUNNER } = env as { readonly FLOW_RUNNER: DurableObjectNamespace }
@@ -26,7 +27,7 @@ async function lastWordsOf(id: string, key: string): Promise<void> {
     return new Promise(() => undefined)
   })
   void start(id, key).catch(() => undefined)
-  await vi.waitFor(() => expect(asked).toHaveBeenCalled())
+  await soon(() => expect(asked).toHaveBeenCalled())
   spy.mockRestore()
 }
 
@@ -39,7 +40,7 @@ describe("a key that one instance has to itself", () => {
     await expect(start("second", "again")).rejects.toMatchObject({ code: "SINGLETON_EXISTS" })
     await client.get("again").sendEvent("go")
     await client.get("again").result()
-    await vi.waitFor(() => start("second", "again"))
+    await soon(() => start("second", "again"))
   })
 
   it("is given back by an instance that was started many times at once", async () => {
@@ -47,7 +48,7 @@ describe("a key that one instance has to itself", () => {
     expect(new Set(started.map(({ id }) => id))).toEqual(new Set(["crowd"]))
     await client.get("crowd").sendEvent("go")
     await client.get("crowd").result()
-    await vi.waitFor(async () => expect(await membersOf("crowd")).toEqual([]))
+    await soon(async () => expect(await membersOf("crowd")).toEqual([]))
   })
 
   it("is asked for by sendOrStart, too", async () => {
@@ -57,9 +58,9 @@ describe("a key that one instance has to itself", () => {
     await expect(client.get("other").status()).rejects.toMatchObject({ code: "NOT_FOUND" })
     await sendOrStart("holder")
     await client.get("holder").result()
-    await vi.waitFor(() => sendOrStart("other"))
+    await soon(() => sendOrStart("other"))
     await client.get("other").result()
-    await vi.waitFor(async () => expect(await membersOf("sent")).toEqual([]))
+    await soon(async () => expect(await membersOf("sent")).toEqual([]))
   })
 
   it("goes back if the object goes before it hears that it has the key", async () => {
@@ -69,7 +70,7 @@ describe("a key that one instance has to itself", () => {
     expect(await membersOf("dead")).toEqual([{ id: "dead", slot: 1 }])
     // Its alarm would wake it in a while.
     expect(await runDurableObjectAlarm(stubOf("dead"))).toBe(true)
-    await vi.waitFor(() => start("alive", "dead"))
+    await soon(() => start("alive", "dead"))
   })
 
   it("is taken from one that does not know of it, once another is refused", async () => {
@@ -77,7 +78,7 @@ describe("a key that one instance has to itself", () => {
     const ask = { id: "ghost", incarnation: "i", priority: 0, use }
     await (limitOf("ghost") as unknown as WorkflowRunnerObject).slotAsk(ask)
     await runInDurableObject(limitOf("ghost"), (_, { storage }) => storage.sql.exec("UPDATE perdure_limit_member SET seen_at = 0").toArray())
-    await vi.waitFor(() => start("patient", "ghost"))
+    await soon(() => start("patient", "ghost"))
     expect(await membersOf("ghost")).toEqual([{ id: "patient", slot: 1 }])
   })
 })
@@ -125,7 +126,7 @@ describe("an object", () => {
     await triggered.delete()
     expect(await (stubOf(triggered.id) as unknown as WorkflowRunnerObject).peerCreate(structuredClone(turn))).toBe("lost")
     await expect(triggered.status()).rejects.toMatchObject({ code: "NOT_FOUND" })
-    await vi.waitFor(async () => expect((await client.list({ idPrefix: triggered.id })).instances).toEqual([]))
+    await soon(async () => expect((await client.list({ idPrefix: triggered.id })).instances).toEqual([]))
   })
 
   it("sets its alarm also for what is centuries away", async () => {

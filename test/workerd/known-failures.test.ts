@@ -5,6 +5,7 @@ import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import type { Status } from "perdure"
 import { createWorkerApp, workflowClient } from "perdure/cloudflare"
 import { describe, expect, it } from "vitest"
+import { soon, until } from "./eventually.ts"
 import { busy, gates, marksOf } from "./trouble-runner.ts"
 
 const { TROUBLE_RUNNER } = env as { readonly TROUBLE_RUNNER: DurableObjectNamespace }
@@ -20,20 +21,12 @@ const codeOf = (promise: Promise<unknown>) =>
   )
 
 /** Looks at memory only: whatever happens, nobody asked the object for it. */
-async function untilMarked(id: string, name: string, times = 1): Promise<void> {
-  for (let tries = 0; tries < 2_000; tries++) {
-    if (marksOf(id, name).length >= times) return
-    await wait(5)
-  }
-  throw new Error(`${id} did not come to "${name}" ${times} times, but ${marksOf(id, name).length}`)
+function untilMarked(id: string, name: string, times = 1): Promise<void> {
+  return until(`${id} is ${times} times at "${name}"`, () => marksOf(id, name).length >= times)
 }
 
-async function untilStatus(id: string, status: Status): Promise<void> {
-  for (let tries = 0; tries < 1_000; tries++) {
-    if ((await client.get(id).status()) === status) return
-    await wait(5)
-  }
-  throw new Error(`instance ${id} is ${await client.get(id).status()}, not ${status}`)
+function untilStatus(id: string, status: Status): Promise<void> {
+  return until(`instance ${id} is ${status}`, async () => (await client.get(id).status()) === status)
 }
 
 const alarmOf = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())
@@ -254,8 +247,7 @@ describe("the index", () => {
   const rowsOf = async (idPrefix: string) => (await client.list({ idPrefix, order: "oldest" })).instances.map(({ id, status }) => `${id} ${status}`)
 
   async function untilRows(idPrefix: string, expected: readonly string[]): Promise<void> {
-    for (let tries = 0; tries < 500 && (await rowsOf(idPrefix)).join() !== expected.join(); tries++) await wait(10)
-    expect(await rowsOf(idPrefix)).toEqual(expected)
+    await soon(async () => expect(await rowsOf(idPrefix)).toEqual(expected))
   }
 
   it("no row is stuck at what its instance was, also where the object goes at the moment of the change", async () => {

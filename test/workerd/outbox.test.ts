@@ -4,6 +4,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "vitest"
 import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
 import { client, deathAt, entries, moments, pause, settled, stubOf } from "./deaths.ts"
+import { soon, until } from "./eventually.ts"
 import { network, runs } from "./faulty-runner.ts"
 
 describe.each(moments)("objects that die %s a call", (moment) => {
@@ -33,16 +34,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
   it("cancel a child whose parent was terminated, once", async () => {
     const id = `cancel-${moment}`
     const handle = await client.start("parent", { id, input: { waits: true } })
-    for (
-      let tries = 0;
-      tries < 200 &&
-      (await client
-        .get(`${id}-child`)
-        .status()
-        .catch(() => "")) !== "waiting";
-      tries++
-    )
-      await pause(10)
+    await soon(async () => expect(await client.get(`${id}-child`).status()).toBe("waiting"))
     const die = deathAt({ method: "peerTake", target: `${id}-child`, moment })
     const ending = handle.terminate("enough").catch(() => undefined)
     await die()
@@ -56,7 +48,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
 it("messages to an object that is out of order hold up no others", async () => {
   const id = "starved"
   const handle = await client.start("parent", { id, input: { waits: true } })
-  for (let tries = 0; tries < 200 && !runs.has(`${id}-child/work`); tries++) await pause(10)
+  await until("the child is at work", () => runs.has(`${id}-child/work`))
   network.down.add("nobody")
   await runInDurableObject(stubOf(id), (_, { storage }) => {
     // Made by the first message, which this one anticipates.
@@ -64,12 +56,10 @@ it("messages to an object that is out of order hold up no others", async () => {
     for (let at = 0; at < 150; at++) storage.sql.exec("INSERT INTO perdure_outbox (target, kind, at) VALUES ('nobody', 'cancel', 0)")
   })
   await handle.terminate("enough")
-  for (let tries = 0; tries < 200 && (await client.get(`${id}-child`).status()) !== "cancelled"; tries++) await pause(10)
-  expect(await client.get(`${id}-child`).status()).toBe("cancelled")
+  await soon(async () => expect(await client.get(`${id}-child`).status()).toBe("cancelled"))
   network.down.clear()
   await settled(handle, [id])
-  for (let tries = 0; tries < 200 && (await outgoing(id)) > 0; tries++) await pause(10)
-  expect(await outgoing(id)).toBe(0)
+  await soon(async () => expect(await outgoing(id)).toBe(0))
 })
 
 async function outgoing(id: string): Promise<number> {
@@ -92,9 +82,9 @@ it("a child whose end was ordered before its start came never begins", async () 
     },
   }
   const handle = await client.start("parent", { id, input: { waits: true } })
-  while (!isReached) await pause(5)
+  await until("the child is to be started", () => isReached)
   await handle.terminate("enough")
-  for (let tries = 0; tries < 200 && !network.calls.includes(`peerTake ${id}-child`); tries++) await pause(10)
+  await until("the order to end it is sent", () => network.calls.includes(`peerTake ${id}-child`))
   await pause(50)
   isHeld = false
   await pause(100)

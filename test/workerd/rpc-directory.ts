@@ -17,6 +17,7 @@ import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
 import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object-tables.ts"
 import { SqliteFlow } from "../../src/stores/sqlite/sqlite-flow.ts"
 import { flowTables } from "../../src/stores/sqlite/table-statements.ts"
+import { until } from "./eventually.ts"
 
 const makeTable = objectTableParts({ ...flowTables, ...OutboxTable.parts })
 
@@ -110,17 +111,19 @@ class Instances {
   }
 
   async #isIndexed(id: string): Promise<void> {
-    for (let tries = 0; tries < 400 && (await this.#hasNews(id)); tries++) {
+    let looks = 0
+    await until(`the index knows ${id}`, async () => {
+      if (!(await this.#hasNews(id))) return true
       // As it would be woken a little later.
-      if (tries % 10 === 5) await runInDurableObject(this.#stub(id), (object) => (object as unknown as { alarm(): Promise<void> }).alarm())
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+      if (++looks % 10 === 5) await runInDurableObject(this.#stub(id), (object) => (object as unknown as { alarm(): Promise<void> }).alarm())
+      return false
+    })
   }
 
   #hasNews(id: string): Promise<boolean> {
     return runInDurableObject(this.#stub(id), (_, { storage }) => {
       const { wanted, removed } = this.#tables(storage).indexNews()
-      return wanted !== undefined || removed !== undefined
+      return wanted !== undefined || removed.length > 0
     })
   }
 

@@ -1,13 +1,13 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { workflowClient } from "perdure/cloudflare"
-import { describe, expect, it, vi } from "vitest"
+import { describe, expect, it } from "vitest"
+import { soon } from "./eventually.ts"
 
 const { FLOW_RUNNER } = env as { readonly FLOW_RUNNER: DurableObjectNamespace }
 const client = workflowClient(FLOW_RUNNER)
 const stubOf = (name: string) => FLOW_RUNNER.get(FLOW_RUNNER.idFromName(name))
 const schedule = (id: string) => stubOf(`@schedule:${id}`)
-const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, { timeout: 40_000, interval: 50 })
 const startedBy = async (id: string) => (await client.schedules.get(id).describe()).counts.started
 
 /** Something that the schedule has decided on, and not carried out before its object went. */

@@ -75,10 +75,14 @@ export class OrderSender {
   }
 
   async #index(): Promise<void> {
-    const { removed } = this.#tables.indexed()
+    const { removed, incarnation: told } = this.#tables.indexed()
     if (removed) {
+      const { id } = removed
+      // Also the one that the index was told of: its own removal may not have been heard before another schedule had the id, and was deleted, too.
+      const gone = new Set([removed.incarnation, told ?? removed.incarnation])
+      gone.delete(this.#tables.row()?.incarnation ?? "")
       // In every layout: where the number of shards has changed, old ones may have it still.
-      for (const name of this.#layout.names(removed.id).flat()) await this.#shard(name).scheduleRemove(removed)
+      for (const name of this.#layout.names(id).flat()) for (const incarnation of gone) await this.#shard(name).scheduleRemove({ id, incarnation })
       if (this.#tables.indexed().removed?.incarnation === removed.incarnation) this.#tables.removed(undefined)
     }
     const row = this.#tables.row()

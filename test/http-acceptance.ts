@@ -27,15 +27,15 @@ export async function acceptTest(url: string, { listedBefore = [] }: { readonly 
   const startedAt = Date.now()
   const [status, started] = await call(url, "/workflows", { type: "test", id: "test-1", payload: { name: "World" } })
   expect([status, started]).toMatchObject([201, { id: "test-1", type: "test" }])
-  const sleeping = await becomes(url, "/workflows/test-1", "sleeping", 2_000)
+  const sleeping = await becomes(url, "/workflows/test-1", "sleeping", 30_000)
   expect(sleeping).toMatchObject({ steps: [{ name: "greet", status: "completed", result: "Hello, World!" }, { status: "sleeping" }] })
-  await becomes(url, "/workflows/test-1", "waiting", 10_000)
+  await becomes(url, "/workflows/test-1", "waiting", 30_000)
   expect(Date.now() - startedAt).toBeGreaterThanOrEqual(5_000)
   const waiting = call(url, "/workflows/test-1/result?wait=30s")
   expect(await call(url, "/workflows/test-1/events/approval", { approved: true })).toEqual([200, { id: "test-1", event: "approval", status: "delivered" }])
   const result = { message: "World was approved", greeting: "Hello, World!" }
   expect(await waiting).toEqual([200, result])
-  expect(await becomes(url, "/workflows/test-1", "completed", 2_000)).toMatchObject({ result })
+  expect(await becomes(url, "/workflows/test-1", "completed", 30_000)).toMatchObject({ result })
   const [, list] = await call(url, "/workflows?type=test")
   expect((list["instances"] as { id: string }[]).map(({ id }) => id)).toEqual(["test-1", ...listedBefore])
 }

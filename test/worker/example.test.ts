@@ -46,12 +46,12 @@ it("a workflow is started, sleeps, waits, is approved, completes and is listed, 
 it("a second start on the same storage goes on with what the first one left", async () => {
   const first = await serve("again")
   await call(first.url, "/workflows", { type: "order", id: "mine", payload: { items: ["lamp"] } })
-  await becomes(first.url, "/workflows/mine", "waiting", 5_000)
+  await becomes(first.url, "/workflows/mine", "waiting", 30_000)
   await first.stop()
   const { url, stop } = await serve("again")
   expect(await call(url, "/workflows/mine")).toMatchObject([200, { status: "waiting", run: 1 }])
   await call(url, "/workflows/mine/events/payment", { amount: 129 })
-  expect(await becomes(url, "/workflows/mine", "completed", 20_000)).toMatchObject({ result: { status: "shipped", paid: 129 } })
+  expect(await becomes(url, "/workflows/mine", "completed", 30_000)).toMatchObject({ result: { status: "shipped", paid: 129 } })
   await stop()
 })
 

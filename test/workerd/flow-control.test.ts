@@ -222,7 +222,7 @@ describe("objects that nobody needs any more", () => {
   })
 
   it("a rate is remembered until it has nothing to say any more", async () => {
-    await client.limits.set("paced", { rateLimit: { limit: 1, per: "3s" } })
+    await client.limits.set("paced", { rateLimit: { limit: 1, per: "6s" } })
     await client.start("paced", { id: "rated" })
     await allAre(["rated"], "completed")
     await soon(async () => expect(await membersOf("paced/rate")).toEqual([]))

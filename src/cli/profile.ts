@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, isAbsolute, join, resolve } from "node:path"
+import { databasePath } from "../stores/sqlite/database-path.ts"
 import { usageError } from "./exit-code.ts"
 import type { Io } from "./io.ts"
 
@@ -96,7 +97,7 @@ function profileOf(name: string, value: unknown, file: ConfigFile, { env }: Plac
   return {
     name,
     file: file.path,
-    ...(db === undefined ? undefined : { db: isAddress(db) || isAbsolute(db) ? db : resolve(dirname(file.path), db) }),
+    ...(db === undefined ? undefined : { db: isAddress(db) || isAbsolute(db) ? db : resolve(dirname(file.path), databasePath(db)) }),
     ...(url === undefined ? undefined : { url }),
     ...(secret === undefined ? undefined : { token: secret }),
   }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
+import { databasePath } from "../stores/sqlite/database-path.ts"
 import { usageError } from "./exit-code.ts"
 import type { Io } from "./io.ts"
 import { findProfile, isAddress } from "./profile.ts"
@@ -50,7 +51,7 @@ function ofProfile(name: string, options: GlobalOptions, io: Pick<Io, "cwd" | "e
 
 function database(db: string, from: string, cwd: string): Target {
   if (db === "") throw usageError(`${from} needs the path of a database file`)
-  return { kind: "db", db: isAddress(db) ? db : resolve(cwd, db), from }
+  return { kind: "db", db: isAddress(db) ? db : resolve(cwd, databasePath(db)), from }
 }
 
 function server(url: string, token: string | undefined, from: string): Target {

@@ -74,6 +74,7 @@ export type ErrorCode =
   | "STEP_FAILED"
   | "STEP_TIMEOUT"
   | "STORE_FAILED"
+  | "STORE_REPLACED"
   | "STORE_UNREACHABLE"
   | "TERMINATED"
   | "TOO_MANY_CRASHES"

@@ -38,6 +38,7 @@ export class ChangeFeed implements Companion {
   #looking = false
   #readers = 0
   #closed = false
+  #gone: PerdureError | undefined
 
   constructor(directory: Directory, host: Host, recheck: RecheckSpec) {
     this.#directory = directory
@@ -64,9 +65,15 @@ export class ChangeFeed implements Companion {
     return this.#closed
   }
 
-  /** Whoever waits is told that there will be no more. */
-  close(): void {
+  /** The store is gone; undefined: it is not. */
+  get gone(): PerdureError | undefined {
+    return this.#gone
+  }
+
+  /** Whoever waits is told that there will be no more; or that the store is gone, which is no regular end. */
+  close(refusal?: unknown): void {
     this.#closed = true
+    if (PerdureError.is(refusal, "STORE_REPLACED")) this.#gone = refusal
     for (const waiter of this.#waiting.keys()) this.#wake(waiter, undefined)
   }
 
@@ -85,17 +92,22 @@ export class ChangeFeed implements Companion {
     for (;;) {
       // Whoever reads much must not keep the others from their turn.
       await this.#macrotask()
-      if (this.#closed || waiter.hasLeft) return undefined
+      if (this.#closed || waiter.hasLeft) return this.#end(waiter)
       const signals = this.#signals
       const tail = this.#tail
       const batch = await this.#readOrWait(after, waiter)
-      if (batch === undefined || this.#closed || waiter.hasLeft) return undefined
+      if (batch === undefined || this.#closed || waiter.hasLeft) return this.#end(waiter)
       if (batch !== "again" && !batch.isEmpty) return batch
       // Whatever was written since the look began may not have been in it, and may have been handed out before this one waits.
       if (batch === "again" || signals !== this.#signals || tail !== this.#tail) continue
       const woken = await this.#wait(waiter, batch.cursor)
+      if (woken === undefined) return this.#end(waiter)
       if (woken !== "again") return woken
     }
+  }
+
+  #end(waiter: ChangeWaiter): undefined {
+    if (this.#gone && !waiter.hasLeft) throw this.#gone
   }
 
   async latest(): Promise<string> {
@@ -207,5 +219,5 @@ export class ChangeFeed implements Companion {
 
 /** Trying again does not help. */
 function isFinal(error: unknown): boolean {
-  return PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_CORRUPT")
+  return PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "STORE_REPLACED") || PerdureError.is(error, "DATABASE_CORRUPT")
 }

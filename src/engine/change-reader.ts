@@ -61,7 +61,7 @@ export class ChangeReader implements ChangeIterator {
   }
 
   async #begin(cursor: string | undefined, instance: string | undefined): Promise<ChangePlace> {
-    if (this.#feed.isClosed) throw engineClosed()
+    if (this.#feed.isClosed) throw this.#feed.gone ?? engineClosed()
     this.#stands = cursor
     const latest = cursor === "latest" ? this.#feed.latest() : undefined
     latest?.catch(() => undefined)

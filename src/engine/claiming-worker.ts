@@ -112,6 +112,11 @@ export class ClaimingWorker extends Worker {
     super.kill()
   }
 
+  override abort(reason: PerdureError): void {
+    void this.#dispatcher.stop()
+    super.abort(reason)
+  }
+
   /** The store heard a message with the hint of it. True: it is taken in here. */
   hear(message: Message): boolean {
     const runner = this.residency.get(message.instance)

@@ -146,7 +146,7 @@ export class Committer implements Commits {
       this.turns += batch.size
     } catch (error) {
       // Where the store is away, no turn of them is the culprit.
-      if (batch.size === 1 || PerdureError.is(error, "STORE_UNREACHABLE")) {
+      if (batch.size === 1 || PerdureError.is(error, "STORE_UNREACHABLE") || PerdureError.is(error, "STORE_REPLACED")) {
         this.onWritten()
         for (let at = 0; at < batch.size; at++) this.#tell(batch, at, { error })
         return

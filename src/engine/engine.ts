@@ -29,7 +29,6 @@ import { batchStarterOf, notStarted, startWithin } from "./batch-start.ts"
 import { ChangeFeed } from "./change-feed.ts"
 import { ChangeSequence } from "./change-reader.ts"
 import { CodeAsker } from "./code-asker.ts"
-import { engineClosed } from "./endings.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { InstanceHandle } from "./handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instance-calls.ts"
@@ -90,6 +89,8 @@ export class Engine implements Client, AsyncDisposable {
     this.#check()
     if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; open it with execute: "ticks"')
     const result = await this.#ticks.tick(options)
+    const { gone } = this.core
+    if (gone) throw gone
     await this.core.look()
     return result
   }
@@ -143,7 +144,8 @@ export class Engine implements Client, AsyncDisposable {
 
   /** The result of an instance, once it has one. */
   result(id: string, options?: ResultOptions): Promise<unknown> {
-    return this.core.isClosing ? Promise.reject(engineClosed()) : result(this.core, id, options)
+    const { refusal } = this.core
+    return refusal ? Promise.reject(refusal) : result(this.core, id, options)
   }
 
   async workflows(): Promise<readonly WorkflowInfo[]> {
@@ -238,6 +240,7 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   #check(): void {
-    if (this.core.isClosing) throw engineClosed()
+    const { refusal } = this.core
+    if (refusal) throw refusal
   }
 }

@@ -1,3 +1,4 @@
+import type { PerdureError } from "../core/errors.ts"
 import { redacted, shownError } from "../core/hidden.ts"
 import type { Hint, StoreRole } from "../ports/store.ts"
 import { ClaimingWorker } from "./claiming-worker.ts"
@@ -42,8 +43,10 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
     this.#listen()
     const stopHints = store.onHint((hint) => void this.look(hint))
     const stopMail = store.onMail?.((message) => worker.hear(message))
+    const stopGone = store.onGone?.((error) => this.#abort(error))
     this.#stopHints = () => {
       stopHints()
+      stopGone?.()
       stopMail?.()
     }
     if (wanted === "client" || settings.execute === "ticks") return
@@ -85,7 +88,7 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
 
   /** Somebody else may have changed something. */
   async look(hint?: Hint): Promise<void> {
-    if (!this.closing) await this.#lookout.look(hint)
+    if (this.refusal === undefined) await this.#lookout.look(hint)
   }
 
   /** Lets running attempts finish, gives everything back in good order, and closes the store. */
@@ -100,8 +103,26 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
     super.kill()
   }
 
+  /** The store is gone for good. Nothing is executed or acknowledged any more, and everybody who waits is told why. */
+  #abort(error: PerdureError): void {
+    if (this.refusal) return
+    this.gone = error
+    const { host, worker, starter, settings } = this.parts
+    host.log.error(error.message, { error })
+    this.#stopHints()
+    for (const companion of this.companions) void companion.stop?.()
+    worker.abort(error)
+    starter.close(error)
+    for (const companion of this.companions) companion.close?.(error)
+    settings.onStoreGone?.(error)
+  }
+
   async #close(): Promise<void> {
     const { worker, store, starter } = this.parts
+    if (this.gone) {
+      this.#stopRejections()
+      return store.close()
+    }
     this.#stopHints()
     starter.close()
     try {

@@ -37,6 +37,11 @@ export interface EngineOptions extends Hooks {
   readonly codec?: PayloadCodec
   /** Codecs that encoded values which are still stored. */
   readonly retiredCodecs?: readonly PayloadCodec[]
+  /**
+   * Called once if the database file is deleted or replaced while the engine is open. The engine has stopped by then, and refuses every call
+   * with `STORE_REPLACED`. End the process here if something starts it again. Default: only an error in the log.
+   */
+  readonly onStoreGone?: (error: PerdureError) => void
   /** Called around every attempt, outermost first. */
   readonly interceptors?: readonly StepInterceptor[]
 }
@@ -77,6 +82,7 @@ export interface EngineSettings {
   readonly codecs: PayloadCodecs | undefined
   readonly interceptors: readonly StepInterceptor[]
   readonly execute: "always" | "ticks"
+  readonly onStoreGone: ((error: PerdureError) => void) | undefined
   readonly budget: WorkBudget | undefined
 }
 
@@ -114,6 +120,7 @@ export function engineSettings(options: EngineOptions, { codecs, budget }: Parti
     codecs,
     interceptors: options.interceptors ?? [],
     execute: "always",
+    onStoreGone: options.onStoreGone,
     budget,
   }
 }

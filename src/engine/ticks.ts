@@ -3,6 +3,7 @@ import { InTurn } from "../core/in-turn.ts"
 import type { Store } from "../ports/store.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { overriding } from "./overriding.ts"
+import type { EngineOptions } from "./settings.ts"
 
 export interface TickOptions {
   /** How many instances it may work on; default: all that are due. */
@@ -68,7 +69,7 @@ export class Ticks {
   async #run(budget: { readonly instancesMax: number; readonly stepsMax: number }): Promise<TickResult> {
     if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return { processed: 0 }
     const store = { name: this.#spec.store.name, open: async () => Promise.resolve(keptOpen(this.#store)) }
-    const engine = await this.#open({ ...this.#spec, store, options: { ...this.#spec.options, execute: "always" }, budget })
+    const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
     try {
       await this.#whenQuiet(engine.parts)
@@ -94,6 +95,11 @@ export class Ticks {
 function isQuiet({ worker, scheduler }: EngineParts): boolean {
   if (!worker.idle || !scheduler.idle || worker.stepLine?.running) return false
   return [...worker.residency.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
+}
+
+/** Of a store that is gone the engine that ticks tells. */
+function tickOptions({ onStoreGone: _, ...options }: EngineOptions): EngineOptions {
+  return { ...options, execute: "always" }
 }
 
 /** It is whoever opened it who closes it. */

@@ -68,6 +68,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   STEP_FAILED: 422,
   STEP_TIMEOUT: 422,
   STORE_FAILED: 500,
+  STORE_REPLACED: 503,
   STORE_UNREACHABLE: 503,
   TERMINATED: 422,
   TOO_MANY_CRASHES: 422,

@@ -1,3 +1,4 @@
+import type { PerdureError } from "../core/errors.ts"
 import type { CallerTransactions } from "./caller-transactions.ts"
 import type { Directory } from "./directory.ts"
 import type { FlowControl } from "./flow-control.ts"
@@ -29,6 +30,8 @@ export interface Store {
    * else a hint follows. Nobody knows whether it is still unread: a turn that takes it in is lost if it is not. Returns the way to stop.
    */
   onMail?(listener: (message: Message) => boolean): () => void
+  /** Of a store that can vanish for good while it is open: calls back once when it has, and refuses every call from then on. Returns the way to stop. */
+  onGone?(listener: (error: PerdureError) => void): () => void
   /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
   now?(): number
   /** Of a store that holds one instance only: whether this one is held by another, which writes its turns for us. */

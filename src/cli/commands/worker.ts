@@ -25,11 +25,18 @@ export function addWorker(program: Command, cli: Invocation): void {
       const { workflows, options } = await loadWorkflows(entry, cli.io.cwd)
       const { Perdure } = await import("../../index.ts")
       const log = lineLogger(cli)
+      let stop: (error: Error) => void = () => undefined
+      const gone = new Promise<never>((_, reject) => {
+        stop = reject
+      })
+      // Awaited at the end.
+      gone.catch(() => undefined)
       const engine = await Perdure.open({
         ...options,
         store: await storeOf(db),
         workflows,
         log,
+        onStoreGone: stop,
         ...(maxConcurrentSteps === undefined ? undefined : { maxConcurrentSteps }),
       })
       cli.onClose(async () => {
@@ -44,7 +51,7 @@ export function addWorker(program: Command, cli: Invocation): void {
         serving,
         () => `${engine.role === "worker" ? "executing" : "standing by for"} ${offers.join(", ")} of ${shownPath(entry, cli.io.cwd)} on ${where}`,
       )
-      // Until it is interrupted.
-      await new Promise<never>(() => undefined)
+      // Until it is interrupted, or its database file is deleted or replaced.
+      await gone
     })
 }

@@ -27,8 +27,12 @@ process.on("message", (message) => message === "stop" && void stop())
 try {
   await begin()
 } catch (error) {
+  fail(error)
+}
+
+function fail(error: unknown): void {
   report({ type: "failed", message: error instanceof Error ? error.message : String(error) })
-  await stop(1)
+  void stop(1)
 }
 
 async function begin(): Promise<void> {
@@ -36,7 +40,7 @@ async function begin(): Promise<void> {
   const { workflows, options } = await loadWorkflows(entry, cwd)
   const { Perdure } = await import("../../index.ts")
   if (stopping.signal.aborted) return
-  const engine = await Perdure.open({ ...options, store: await storeOf(db), workflows, log, drain })
+  const engine = await Perdure.open({ ...options, store: await storeOf(db), workflows, log, drain, onStoreGone: fail })
   closers.push(() => engine.close())
   const server = port === undefined ? undefined : await serveApi(engine, port)
   if (server) closers.push(() => server.close())

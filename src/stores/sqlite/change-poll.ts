@@ -49,7 +49,7 @@ export class ChangePoll {
     try {
       return this.#driver.version()
     } catch {
-      // A hint may be lost. Whatever is wrong with the file, the next real call tells it.
+      // A hint may be lost. Whatever is wrong with the file, the next real call tells it; the driver tells the store of a file that is gone.
       return this.#last
     }
   }

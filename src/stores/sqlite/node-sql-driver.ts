@@ -1,6 +1,8 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../ports/sql-driver.ts"
+import type { PerdureError } from "../../core/errors.ts"
 import { closedStore } from "../closed-store.ts"
+import { FileWatch } from "./file-watch.ts"
 import { LogRoom } from "./log-room.ts"
 import { sqliteFailure } from "./sqlite-failure.ts"
 
@@ -16,6 +18,10 @@ export class NodeSqlDriver implements SqlDriver {
   readonly #version: SqlStatement
   readonly #logRoom: LogRoom | undefined
   #closed = false
+  #fileWatch: FileWatch | undefined
+  #onReplaced: (error: PerdureError) => void = () => undefined
+  /** The file is deleted or replaced: nothing is let through any more. */
+  #replaced: PerdureError | undefined
 
   /** `settings` are run before anything else. */
   constructor(path: string, settings: string, readOnly = false) {
@@ -45,6 +51,7 @@ export class NodeSqlDriver implements SqlDriver {
     return new NodeSqlStatement(
       this.#attempt(() => this.#database.prepare(sql)),
       (error) => this.#failure(error),
+      () => this.#refuseReplaced(),
     )
   }
 
@@ -63,6 +70,17 @@ export class NodeSqlDriver implements SqlDriver {
     this.#attempt(() => this.#database.exec(sql))
   }
 
+  /** From now on the driver notices that its file is deleted or replaced: at every commit, and when it is asked for its version. */
+  watchFile(onReplaced: (error: PerdureError) => void): void {
+    this.#fileWatch = new FileWatch(this.path)
+    this.#onReplaced = onReplaced
+  }
+
+  get isReplaced(): boolean {
+    return this.#replaced !== undefined
+  }
+
+  /** Whoever is told that a transaction is committed can rely on it that the file had its name after the commit. */
   transaction<T>(fn: () => T): T {
     this.#begin.run()
     let result: T
@@ -73,6 +91,7 @@ export class NodeSqlDriver implements SqlDriver {
       this.#abort()
       throw error
     }
+    this.#checkFile()
     this.#logRoom?.committed()
     return result
   }
@@ -97,6 +116,7 @@ export class NodeSqlDriver implements SqlDriver {
   }
 
   version(): unknown {
+    this.#checkFile()
     return this.#version.get()?.["data_version"]
   }
 
@@ -110,16 +130,31 @@ export class NodeSqlDriver implements SqlDriver {
     return this.#closed
   }
 
+  #checkFile(): void {
+    if (this.#fileWatch === undefined) return
+    this.#refuseReplaced()
+    this.#replaced = this.#fileWatch.look()
+    if (this.#replaced === undefined) return
+    this.#onReplaced(this.#replaced)
+    throw this.#replaced
+  }
+
+  #refuseReplaced(): void {
+    if (this.#replaced) throw this.#replaced
+  }
+
   /** SQLite itself has rolled back already after some failures, a full disk among them: then there is nothing left to roll back. */
   #abort(): void {
     try {
-      this.#rollback.run()
+      // Not through the statement: where the file is gone, that one is refused, and the lock must not stay.
+      this.#database.exec("ROLLBACK")
     } catch {
       // The failure that led here is the one to tell.
     }
   }
 
   #attempt<T>(fn: () => T): T {
+    this.#refuseReplaced()
     try {
       return fn()
     } catch (error) {
@@ -135,13 +170,17 @@ export class NodeSqlDriver implements SqlDriver {
 class NodeSqlStatement implements SqlStatement {
   readonly #statement: StatementSync
   readonly #failure: (error: unknown) => Error
+  /** Throws where no statement may run any more. */
+  readonly #check: () => void
 
-  constructor(statement: StatementSync, failure: (error: unknown) => Error) {
+  constructor(statement: StatementSync, failure: (error: unknown) => Error, check: () => void) {
     this.#statement = statement
     this.#failure = failure
+    this.#check = check
   }
 
   run(...values: SqlValue[]): SqlChanges {
+    this.#check()
     try {
       return this.#statement.run(...values) as SqlChanges
     } catch (error) {
@@ -154,6 +193,7 @@ class NodeSqlStatement implements SqlStatement {
   }
 
   get(...values: SqlValue[]): SqlRow | undefined {
+    this.#check()
     try {
       return this.#statement.get(...values)
     } catch (error) {
@@ -162,6 +202,7 @@ class NodeSqlStatement implements SqlStatement {
   }
 
   all(...values: SqlValue[]): SqlRow[] {
+    this.#check()
     try {
       return this.#statement.all(...values)
     } catch (error) {

@@ -94,6 +94,7 @@ class SqliteStore implements Store {
   /** What the lock is named after, whatever link the file was opened through. Undefined: a database of our own in memory. */
   readonly #file: string | undefined
   #lock: WorkerLock | undefined
+  readonly #goneListeners = new Set<(error: PerdureError) => void>()
   #role: StoreRole = "client"
 
   constructor(driver: NodeSqlDriver, { path, pollIntervalMs, context }: Opening) {
@@ -108,6 +109,7 @@ class SqliteStore implements Store {
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)
     this.#becomeWorker()
+    if (this.#file !== undefined) driver.watchFile((error) => this.#stop(error))
   }
 
   get role(): StoreRole {
@@ -124,17 +126,34 @@ class SqliteStore implements Store {
     return this.#poll.listen(listener)
   }
 
+  onGone(listener: (error: PerdureError) => void): () => void {
+    this.#goneListeners.add(listener)
+    return () => void this.#goneListeners.delete(listener)
+  }
+
   async close(): Promise<void> {
     if (this.#driver.closed) return
     this.#poll.stop()
     try {
-      this.#driver.exec("PRAGMA wal_checkpoint(PASSIVE)")
+      if (!this.#driver.isReplaced) this.#driver.exec("PRAGMA wal_checkpoint(PASSIVE)")
     } catch {
       // What is not in the file yet is in the log beside it, and the next one to open finds it there.
     }
     this.#driver.close()
     this.#lock?.release()
     this.#lock = undefined
+  }
+
+  /** The file is deleted or replaced. Whoever opens the file that has its name now may execute. */
+  #stop(error: PerdureError): void {
+    this.#poll.stop()
+    this.#role = "client"
+    this.#lock?.release()
+    this.#lock = undefined
+    // Afterwards: the call that noticed it fails first.
+    queueMicrotask(() => {
+      for (const listener of this.#goneListeners) listener(error)
+    })
   }
 
   #becomeWorker(): void {

@@ -1,6 +1,7 @@
 import { type Duration, durationMs } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { StoreProvider } from "../../ports/store.ts"
+import { databasePath } from "./database-path.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
 export interface SqliteOptions {
@@ -19,10 +20,10 @@ export interface SqliteOptions {
 
 /**
  * A store in a SQLite file. One process at a time executes; others that open the file can start, send, list and wait, and
- * stand by to take over. ":memory:" is a store that ends with the engine.
+ * stand by to take over. The file is a path, a `file:` URL, or the text of one. ":memory:" is a store that ends with the engine.
  */
-export function sqlite(path: string, options: SqliteOptions = {}): StoreProvider {
-  if (typeof path !== "string" || path === "") throw new PerdureError("BAD_OPTION", `sqlite() needs the path of a file, such as "perdure.db", or ":memory:"`)
+export function sqlite(file: string | URL, options: SqliteOptions = {}): StoreProvider {
+  const path = databasePath(file)
   const { durability = "disk", pollInterval = 20, busyTimeout = 5_000, maxPageCount } = options
   if (durability !== "disk" && durability !== "process")
     throw new PerdureError("BAD_OPTION", `durability is "disk" or "process", not ${JSON.stringify(durability)}`)

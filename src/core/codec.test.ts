@@ -100,13 +100,21 @@ describe("a rich value comes back as it was:", () => {
     expect(roundTrip(deep)).toStrictEqual(deep)
   })
 
-  test("a Buffer, as a Uint8Array of its bytes and of no others, also out of a pool", () => {
+  test("a Buffer, as a Buffer of its bytes and of no others, also out of a pool", () => {
     for (const buffer of [Buffer.from("secret-free"), Buffer.alloc(20_000, 7), Buffer.from("xxabcxx").subarray(2, 5)]) {
-      const back = (roundTrip({ buffer }) as { buffer: Uint8Array }).buffer
-      expect(Buffer.isBuffer(back)).toBe(false)
-      expect(back).toStrictEqual(new Uint8Array(buffer))
+      const back = (roundTrip({ buffer }) as { buffer: Buffer }).buffer
+      expect(Buffer.isBuffer(back)).toBe(true)
+      expect(back).toStrictEqual(buffer)
       expect(back.buffer.byteLength).toBe(buffer.length)
     }
+  })
+
+  test("a Uint8Array stays one, also on the bytes of a Buffer", () => {
+    const buffer = Buffer.alloc(20_000, 7)
+    const [bytes, twice] = roundTrip([new Uint8Array(buffer.buffer), [buffer, buffer]]) as [Uint8Array, [Buffer, Buffer]]
+    expect(Buffer.isBuffer(bytes)).toBe(false)
+    expect(twice[0]).toBe(twice[1])
+    expect(encodeValue(Buffer.from("abc"))).toBe('~[["Buffer",1],["ArrayBuffer","YWJj"]]')
   })
 
   test("a view of a part of a buffer, without the rest of it", () => {

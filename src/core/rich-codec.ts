@@ -1,12 +1,13 @@
 import { errorRecord, isErrorObject, reviveError, StoredError, type ErrorRecord } from "./error-record.ts"
 import { PerdureError } from "./errors.ts"
 import { RichReader } from "./rich-reader.ts"
-import { RichWriter, Unstorable } from "./rich-writer.ts"
+import { bytesOf, RichWriter, Unstorable } from "./rich-writer.ts"
 
 /**
  * Values that JSON does not have, in the form of the devalue package: it knows Date, Map, Set, BigInt, RegExp, URL, typed arrays, ArrayBuffer,
- * NaN, ±Infinity, -0, undefined, sparse arrays, cycles and repeated references. Two types are ours:
+ * NaN, ±Infinity, -0, undefined, sparse arrays, cycles and repeated references. Three types are ours:
  *
+ *   ["Buffer", bytes]          a Buffer of Node; a Uint8Array where the platform has no Buffer
  *   ["Error", record]          name, message, stack, own data fields, cause, errors
  *   ["PerdureError", record]   the same, of an error with Perdure's brand
  */
@@ -19,11 +20,16 @@ export function parseRich(text: string): unknown {
 }
 
 const revivers = {
+  Buffer: (bytes: ArrayBuffer) => buffers?.from(bytes) ?? new Uint8Array(bytes),
   Error: (record: ErrorRecord) => reviveError(record, false),
   PerdureError: (record: ErrorRecord) => reviveError(record, true),
 }
 
-function storedForm(value: object): { readonly type: string; readonly value: ErrorRecord } | undefined {
+/** Not every host has it; and core knows no types of a platform. */
+const buffers = (globalThis as { readonly Buffer?: { isBuffer(value: unknown): boolean; from(bytes: ArrayBuffer): Uint8Array } }).Buffer
+
+function storedForm(value: object): { readonly type: string; readonly value: ErrorRecord | ArrayBuffer } | undefined {
+  if (buffers?.isBuffer(value)) return { type: "Buffer", value: bytesOf(value as Uint8Array) }
   if (value instanceof StoredError) return { type: value.branded ? "PerdureError" : "Error", value: value.record }
   if (!isErrorObject(value)) return undefined
   return { type: PerdureError.is(value) ? "PerdureError" : "Error", value: errorRecord(value) }

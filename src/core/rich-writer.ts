@@ -160,7 +160,7 @@ function prototypeCount(value: object): number {
 }
 
 /** Only what the view shows: the rest of its buffer may be large, or somebody else's (Node pools Buffers). */
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): ArrayBuffer {
+export function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): ArrayBuffer {
   const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
   return isWhole ? buffer : new Uint8Array(new Uint8Array(buffer, byteOffset, byteLength)).buffer
 }

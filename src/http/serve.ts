@@ -1,3 +1,6 @@
+// Of what users compile with it: their target may not have AsyncDisposable.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import type { Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
 import type { Client } from "../engine/client.ts"

@@ -1,3 +1,6 @@
+// Of what users compile with it: their target may not have AsyncDisposable.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"

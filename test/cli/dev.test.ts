@@ -137,6 +137,16 @@ describe("perdure worker", () => {
     expect(await second.ended).toBe(0)
   })
 
+  it("ends by itself, and says so, when its database file is deleted", async () => {
+    project = new ProjectBed()
+    project.module("workflows.ts", nap("done"))
+    const worker = project.start(["worker"])
+    await worker.said("stdout", /^executing/)
+    rmSync(project.db)
+    expect(await worker.ended).toBe(4)
+    expect(worker.stderr).toMatch(/error.*perdure\.db" was deleted or renamed while it was open/)
+  })
+
   it("refuses a server", async () => {
     project = new ProjectBed()
     project.module("workflows.ts", nap("done"))

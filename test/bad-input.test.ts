@@ -110,9 +110,9 @@ describe("start", () => {
     const engine = await open({ workflows: [echo] })
     const cases: [string, RegExp][] = [
       ["", /is empty/],
-      ["a b", /contains " "; only letters, digits and . _ : @ - are allowed/],
+      ["a b", /contains " " at character 2; an id begins .* has up to 256 letters, digits and . _ : @ - ~ = ,$/],
       ["a/b", /contains "\/"/],
-      ["-a", /begins with "-"; the first character must be/],
+      ["-a", /begins with "-"; an id begins with a letter .*, a digit or _/],
       ["é", /contains "é"/],
       ["x".repeat(257), /has 257 characters; at most 256/],
       [5 as unknown as string, /is not a string/],
@@ -122,7 +122,7 @@ describe("start", () => {
       expect(error.code).toBe("BAD_ID")
       expect(error.message).toMatch(message)
     }
-    for (const id of ["x".repeat(256), "_a.b:c@d-e", "0"]) expect((await engine.start(echo, { id })).id).toBe(id)
+    for (const id of ["x".repeat(256), "_a.b:c@d-e", "0", "b3JkZXI=", "tenant=acme,order=17~b"]) expect((await engine.start(echo, { id })).id).toBe(id)
   })
 
   it("with an id that exists says how to get the instance, and leaves it alone", async () => {

@@ -4,18 +4,24 @@ import { checkEventType, checkId, checkWorkflowName } from "./limits.ts"
 
 const coded = (code: ErrorCode): unknown => expect.toSatisfy((error) => PerdureError.is(error, code))
 
-test.each(["a", "_a", "9", "order-1.2:x@y_Z", "A".repeat(256)])("%j is an id", (id) => {
+test.each(["a", "_a", "9", "order-1.2:x@y_Z", "tenant=acme,order=17", "b3JkZXI=", "a~b", "A".repeat(256)])("%j is an id", (id) => {
   checkId(id)
 })
 
 test.each([
   ["", "is empty; use 1 to 256 characters"],
-  ["a b", 'contains " "; only letters'],
-  ["a/b", 'contains "/"; only letters'],
-  ["naïve", 'contains "ï"'],
-  ["a😀", 'contains "😀"'],
+  [
+    "a b",
+    'id "a b" contains " " at character 2; an id begins with a letter (A to Z, a to z), a digit or _, and has up to 256 letters, digits and . _ : @ - ~ = ,',
+  ],
+  ["a/b", 'contains "/" at character 2; an id begins'],
+  ["ada+1@example.com", 'contains "+" at character 4; an id begins'],
+  ["order#7", 'contains "#" at character 6'],
+  ["naïve", 'contains "ï" at character 3'],
+  ["a😀", 'contains "😀" at character 2'],
+  ["~a", 'begins with "~"; an id begins'],
   ["a\n", 'contains "\\n"'],
-  ["-a", 'begins with "-"; the first character must be'],
+  ["-a", 'begins with "-"; an id begins with a letter'],
   [".a", 'begins with "."'],
   [":a", 'begins with ":"'],
   ["a".repeat(257), "has 257 characters; at most 256 are allowed"],
@@ -32,6 +38,7 @@ test("a long name is cut in its error", () => {
 test("a workflow name has at most 64 of the same characters", () => {
   checkWorkflowName("Order.v2")
   checkWorkflowName("w".repeat(64))
+  expect(() => checkWorkflowName("a=b")).toThrow('contains "=" at character 2; a name begins with a letter')
   expect(() => checkWorkflowName("w".repeat(65))).toThrow(/workflow name .* at most 64/)
   expect(() => checkWorkflowName("my order")).toThrow(coded("BAD_NAME"))
   expect(() => checkWorkflowName("four", 3)).toThrow(/at most 3/)

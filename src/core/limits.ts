@@ -24,12 +24,28 @@ export const defaultLimits: Limits = {
   stepsMax: 25_000,
 }
 
-const wellFormed = /^[A-Za-z0-9_][A-Za-z0-9._:@-]*$/
-const notAllowed = /[^A-Za-z0-9._:@-]/u
+/** What a kind of name may consist of. */
+interface Alphabet {
+  /** "an id", as the rule begins. */
+  readonly what: string
+  readonly wellFormed: RegExp
+  readonly notAllowed: RegExp
+  /** Besides letters and digits. */
+  readonly marks: string
+}
 
-/** An instance's id. */
+const nameAlphabet: Alphabet = { what: "a name", wellFormed: /^[A-Za-z0-9_][A-Za-z0-9._:@-]*$/, notAllowed: /[^A-Za-z0-9._:@-]/u, marks: ". _ : @ -" }
+
+/**
+ * Ids stand unencoded in paths of URLs and unquoted in command lines, and name Durable Objects. So `/`, `?`, `#`, `%` and spaces are not
+ * allowed, nor `+`, which many decode as a space, nor what a shell expands (`$ ! * ( ) ' | & ;`). Letters beyond ASCII have several encodings
+ * that look alike.
+ */
+const idAlphabet: Alphabet = { what: "an id", wellFormed: /^[A-Za-z0-9_][A-Za-z0-9._:@~=,-]*$/, notAllowed: /[^A-Za-z0-9._:@~=,-]/u, marks: ". _ : @ - ~ = ," }
+
+/** An instance's id, or a schedule's. */
 export function checkId(id: string, lengthMax = defaultLimits.idLengthMax): void {
-  const problem = problemOf(id, lengthMax)
+  const problem = problemOf(id, lengthMax, idAlphabet)
   if (problem !== undefined) throw new PerdureError("BAD_ID", `id ${shown(id)} ${problem}`, { details: { id } })
 }
 
@@ -81,12 +97,13 @@ export function lengthProblemOf(name: unknown, lengthMax: number): string | unde
   return undefined
 }
 
-function problemOf(name: string, lengthMax: number): string | undefined {
+function problemOf(name: string, lengthMax: number, { what, wellFormed, notAllowed, marks }: Alphabet = nameAlphabet): string | undefined {
   const problem = lengthProblemOf(name, lengthMax)
   if (problem !== undefined || wellFormed.test(name)) return problem
-  const character = notAllowed.exec(name)?.[0]
-  if (character !== undefined) return `contains ${JSON.stringify(character)}; only letters, digits and . _ : @ - are allowed`
-  return `begins with ${JSON.stringify(name.charAt(0))}; the first character must be a letter, a digit or _`
+  const rule = `${what} begins with a letter (A to Z, a to z), a digit or _, and has up to ${lengthMax} letters, digits and ${marks}`
+  const found = notAllowed.exec(name)
+  if (found) return `contains ${JSON.stringify(found[0])} at character ${Array.from(name.slice(0, found.index)).length + 1}; ${rule}`
+  return `begins with ${JSON.stringify(name.charAt(0))}; ${rule}`
 }
 
 /** A name in an error message: quoted, and cut when long. */

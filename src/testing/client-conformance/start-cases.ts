@@ -34,6 +34,15 @@ export function startCases(client: CurrentClient): void {
       expect(first?.data).toMatchObject({ startAt: startAt.getTime(), timeoutAt: startAt.getTime() + 3_600_000 })
     })
 
+    it("takes an id with every mark that is allowed, and finds it by that", async () => {
+      const id = "_tenant=acme,order.1:2@eu-west~b"
+      await client().start(echo, { id, input: 1 })
+      expect(await client().get(id).result()).toBe(1)
+      expect((await client().describe(id)).id).toBe(id)
+      expect((await client().list({ idPrefix: "_tenant=acme," })).instances.map((instance) => instance.id)).toEqual([id])
+      await client().delete(id)
+    })
+
     it("refuses an id that exists, or returns what has it", async () => {
       await client().start(echo, { id: "a", input: 1 })
       await expect(client().start(echo, { id: "a", input: 1 })).rejects.toMatchObject({ code: "ID_EXISTS", details: { instance: "a" } })

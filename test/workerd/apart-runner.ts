@@ -1,7 +1,8 @@
 import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
 import { sampleWorkflows } from "../../src/testing/client-conformance/sample-workflows.ts"
 
-const mark = "~"
+/** No id has it. */
+const mark = " "
 
 /** The same binding for any number of worlds that know nothing of each other: the names of a world's objects begin with its own. */
 export function worldOf(real: ObjectNamespace, world: string): ObjectNamespace {

@@ -1,4 +1,4 @@
-// The documentation is true: every ts block compiles, those marked `ts run` run, the examples of the journal format are what the codec writes, every
+// The documentation is true: every ts block stands on its own, compiles, and runs where that is possible here, the examples of the journal format are what the codec writes, every
 // error code and entry type is explained, and no link is dead.
 
 import { execFile } from "node:child_process"
@@ -10,7 +10,6 @@ import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { entryTypes } from "../src/core/journal.ts"
 import { decodeRow, encodeEntries } from "../src/core/turn-codec.ts"
-import { prelude } from "./docs-prelude.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
 const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", ...below("docs"), ...below("examples")]
@@ -26,15 +25,16 @@ function below(folder: string): string[] {
 interface Snippet {
   readonly place: string
   readonly file: string
-  readonly runs: boolean
+  /** "run", or why not. */
+  readonly marker: string
   readonly code: string
 }
 
 const snippets = pages.flatMap((page) =>
-  [...read(page).matchAll(/^```ts( run)?\n(.*?)^```/gms)].map((match): Snippet => {
+  [...read(page).matchAll(/^```ts([^\n]*)\n(.*?)^```/gms)].map((match): Snippet => {
     const line = read(page).slice(0, match.index).split("\n").length
     const code = match[2] ?? ""
-    return { place: `${page}:${line}`, file: `${page.replace(/\W/g, "-")}-${line}.ts`, runs: match[1] !== undefined, code }
+    return { place: `${page}:${line}`, file: `${page.replace(/\W/g, "-")}-${line}.ts`, marker: match[1]?.trim() ?? "", code }
   }),
 )
 
@@ -56,13 +56,13 @@ beforeAll(() => {
     join(folder, "tsconfig.json"),
     JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include: ["*.ts", join(root, "src/hosts/cloudflare/*.d.ts")] }),
   )
-  for (const { file, code } of snippets) writeFileSync(join(folder, file), /^import /m.test(code) ? code : `${prelude}\n${code}`)
+  for (const { file, code } of snippets) writeFileSync(join(folder, file), code)
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function run(command: string, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(command, args, { cwd: folder, timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) => {
+async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, { cwd, timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) => {
     throw new Error(`${command} ${args.join(" ")}\n${error.stdout}\n${error.stderr}`)
   })
   return stdout
@@ -72,13 +72,22 @@ describe("the snippets of the documentation", () => {
   it("compile", async () => {
     expect(snippets.length).toBeGreaterThan(15)
     const tsc = join(root, "node_modules/typescript/bin/tsc")
-    expect(await run(process.execPath, tsc, "-p", ".")).toBe("")
+    expect(await run(folder, process.execPath, tsc, "-p", ".")).toBe("")
   }, 60_000)
 
-  it.each(snippets.filter(({ runs }) => runs))(
-    "$place runs, and prints something",
+  it("declare what they use, so that a reader can copy them", () => {
+    expect(snippets.filter(({ code }) => !/^import /m.test(code)).map(({ place }) => place)).toEqual([])
+  })
+
+  it("are marked `run`, or `no-run:` with the reason", () => {
+    expect(snippets.filter(({ marker }) => !/^(run|no-run: .+)$/.test(marker)).map(({ place }) => place)).toEqual([])
+  })
+
+  it.each(snippets.filter(({ marker }) => marker === "run"))(
+    "$place runs in an empty folder, and prints something",
     async ({ file }) => {
-      expect(await run(process.execPath, file)).not.toBe("")
+      const own = mkdtempSync(join(folder, "run-"))
+      expect(await run(own, process.execPath, join(folder, file))).not.toBe("")
     },
     60_000,
   )

@@ -41,7 +41,7 @@ async function run(folder: string, command: string, ...args: readonly string[]):
 const readJson = async <T>(path: string) => JSON.parse(await readFile(path, "utf8")) as T
 
 function firstSnippet(markdown: string): string {
-  const snippet = /^```ts\n(.*?)^```/ms.exec(markdown)?.[1]
+  const snippet = /^```ts[^\n]*\n(.*?)^```/ms.exec(markdown)?.[1]
   if (snippet === undefined) throw new Error("README.md has no ```ts block")
   return snippet
 }
@@ -190,7 +190,6 @@ describe("the README", () => {
   beforeAll(async () => {
     started = join(folder, "started")
     await mkdir(started)
-    expect(await readme()).toContain("npm init -y && npm pkg set type=module\nnpm install perdure\n")
     await run(started, "npm", "init", "-y")
     await run(started, "npm", "pkg", "set", "type=module")
     await run(started, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", tarball)
@@ -214,6 +213,7 @@ describe("the README", () => {
   }
 
   it("begins with a program that goes on after it was stopped, takes an answer, and gives its result again", async () => {
+    expect(await readme()).toContain("npm init -y && npm pkg set type=module\nnpm install perdure\n")
     expect(await inviting(/posted: /, (stop) => stop())).toMatch(/^posted: Dear Ada, will you come\? \S+\n$/)
     expect(await readme()).toContain(`npx perdure send ada answer '{"coming":true}' --db app.db\n`)
     await run(started, "npx", "perdure", "send", "ada", "answer", '{"coming":true}', "--db", "app.db")

@@ -52,6 +52,7 @@ export type ErrorCode =
   | "LIMIT_EXCEEDED"
   | "METHOD_NOT_ALLOWED"
   | "NO_WORKER"
+  | "NOTHING_MOVES"
   | "NON_RETRYABLE"
   | "NO_TRANSACTIONS"
   | "PART_MISSING"

@@ -51,6 +51,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   PART_MISSING: 501,
   NOT_ENDED: 409,
   NOT_FOUND: 404,
+  NOTHING_MOVES: 500,
   NOT_STARTED: 409,
   PAYLOAD_TOO_LARGE: 413,
   READ_ONLY: 503,

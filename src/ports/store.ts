@@ -60,6 +60,8 @@ export type StoreRole = "worker" | "client"
 /** What `sqlite("app.db")` gives: a store that is not open yet. */
 export interface StoreProvider {
   readonly name: string
+  /** What is in it is lost when it is closed. */
+  readonly isVolatile?: boolean
   open(context: StoreContext): Promise<Store>
 }
 

@@ -1,19 +1,31 @@
 import type { StepContext } from "../core/context.ts"
+import { PerdureError } from "../core/errors.ts"
 import { isRollback } from "../core/step-id.ts"
 import type { InterceptedStep } from "../engine/settings.ts"
+import { similarName } from "./similar-name.ts"
 
 /** What a step does instead: an error is thrown, a function is called, any other value is the result. */
 export type Mock = Error | ((context: StepContext) => unknown) | string | number | boolean | bigint | object | null | undefined
 
+export interface MockOptions {
+  /** How often the step is replaced; then its own function runs again. Default: always. */
+  readonly times?: number
+  /** The step need not be asked for: a way that the workflow may not take. Else `close()` throws where no instance asked for it. */
+  readonly optional?: boolean
+}
+
 /** Replacements of steps, by workflow and by the step's name or id; the last one added wins. */
 export class StepMocks {
-  readonly #mocks: { readonly workflow: string; readonly step: string; readonly mock: Mock; left: number }[] = []
+  readonly #mocks: StepMock[] = []
+  /** Names and ids of the steps that ran, by workflow. */
+  readonly #asked = new Map<string, Set<string>>()
 
-  add(workflow: string, step: string, mock: Mock, times: number): void {
-    this.#mocks.unshift({ workflow, step, mock, left: times })
+  add(workflow: string, step: string, mock: Mock, { times = Infinity, optional = false }: MockOptions): void {
+    this.#mocks.unshift({ workflow, step, mock, left: times, optional })
   }
 
   intercept(step: InterceptedStep, next: () => unknown): unknown {
+    this.#note(step)
     const found = this.#mocks.find(({ workflow, step: name, left }) => left > 0 && workflow === step.workflow && isMeant(name, step))
     if (!found) return next()
     found.left--
@@ -21,6 +33,35 @@ export class StepMocks {
     if (mock instanceof Error) throw mock
     return typeof mock === "function" ? (mock as (context: StepContext) => unknown)(step.context) : mock
   }
+
+  /** Throws where a step was to be replaced that no instance asked for, although instances of its workflow ran: most likely its name is wrong. */
+  requireKnown(): void {
+    for (const { workflow, step, optional } of this.#mocks.splice(0)) {
+      const asked = this.#asked.get(workflow)
+      if (optional || asked === undefined || asked.has(step)) continue
+      const similar = similarName(step, asked)
+      const names = [...asked].map((name) => JSON.stringify(name)).join(", ")
+      const meant = similar === undefined ? "." : `; did you mean ${JSON.stringify(similar)}?`
+      throw new PerdureError(
+        "UNKNOWN_STEP",
+        `mockStep: no instance of workflow "${workflow}" asked for step ${JSON.stringify(step)}${meant} The steps that ran are ${names}. Say { optional: true } if the workflow need not come to this step`,
+        { details: { workflow, step } },
+      )
+    }
+  }
+
+  #note({ workflow, id, name }: InterceptedStep): void {
+    const asked = this.#asked.get(workflow) ?? new Set()
+    this.#asked.set(workflow, asked.add(id).add(name))
+  }
+}
+
+interface StepMock {
+  readonly workflow: string
+  readonly step: string
+  readonly mock: Mock
+  readonly optional: boolean
+  left: number
 }
 
 /** What undoes a step has its name, and is meant only by its id. */

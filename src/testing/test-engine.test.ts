@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../core/context.ts"
 import { workflow } from "../core/workflow.ts"
+import { sqlite } from "../stores/sqlite/sqlite.ts"
 import { createTestEngine, expectReplay } from "./test-engine.ts"
 
 const order = workflow("order", async (ctx: Context, input: number) => {
@@ -62,6 +63,75 @@ describe("the test engine", () => {
     await engine.crash()
     await engine.skipToEnd("i")
     expect(await handle.result()).toEqual(["free of charge", "free of charge"])
+  })
+
+  it("rejects a result that can never come at once, with what to do", async () => {
+    await using engine = await createTestEngine({ workflows: [order] })
+    const handle = await engine.start(order, { id: "i", input: 1 })
+    await expect(handle.result()).rejects.toMatchObject({
+      code: "NOTHING_MOVES",
+      message: expect.stringMatching(/^instance "i" has no result, and nothing moves in the test engine: .*"cool-off".* skipToEnd\("i"\)/) as string,
+      details: { instance: "i", status: "sleeping" },
+    })
+    await expect(handle.result({ timeout: "1h" })).rejects.toMatchObject({ code: "NOTHING_MOVES" })
+    await engine.skipToEnd("i")
+    expect(await handle.result()).toEqual(["charged 10", "charged 10 again"])
+  })
+
+  it("keeps a result waiting while the test moves time, sends, crashes the engine, or a step waits for something real", async () => {
+    let answer: (value: string) => void = () => undefined
+    const real = new Promise<string>((resolve) => (answer = resolve))
+    const waiting = workflow("waiting", async (ctx: Context) => {
+      await ctx.waitForEvent("word")
+      await ctx.sleep("a while", "1h")
+      return ctx.do("slow", () => real)
+    })
+    await using engine = await createTestEngine({ workflows: [waiting] })
+    const handle = await engine.start(waiting, { id: "i" })
+    const early = handle.result()
+    const awaited = handle.result().then((value) => `then ${value as string}`)
+    await engine.settle()
+    await engine.crash()
+    await engine.sendEvent("i", "word")
+    await engine.skip("1h")
+    for (let macrotasks = 0; macrotasks < 200; macrotasks++) await new Promise((resolve) => setImmediate(resolve))
+    answer("done")
+    expect(await early).toBe("done")
+    expect(await awaited).toBe("then done")
+  })
+
+  it("refuses at its close to have replaced a step that no instance asked for", async () => {
+    const engine = await createTestEngine({ workflows: [order] })
+    engine.mockStep(order, "chrage", "free")
+    engine.mockStep(order, "refund", "free", { optional: true })
+    engine.mockStep("another", "charge", "free")
+    engine.mockStep(order, "charge#2", "free")
+    await engine.start(order, { id: "i", input: 1 })
+    await engine.skipToEnd("i")
+    await expect(engine.close()).rejects.toMatchObject({
+      code: "UNKNOWN_STEP",
+      message:
+        'mockStep: no instance of workflow "order" asked for step "chrage"; did you mean "charge"? The steps that ran are "price", "charge", "charge#2". Say { optional: true } if the workflow need not come to this step',
+      details: { workflow: "order", step: "chrage" },
+    })
+    await engine.close()
+  })
+
+  it("keeps SQLite in memory through a crash", async () => {
+    const counted = workflow("counted", async (ctx: Context) => {
+      await ctx.transaction("count", (sql) => {
+        sql.run("CREATE TABLE IF NOT EXISTS counter (n INTEGER)")
+        sql.run("INSERT INTO counter VALUES (1)")
+      })
+      await ctx.sleep("a while", "1h")
+      return ctx.transaction("look", (sql) => sql.get<{ n: number }>("SELECT count(*) AS n FROM counter")?.n)
+    })
+    await using engine = await createTestEngine({ workflows: [counted], store: sqlite(":memory:") })
+    const handle = await engine.start(counted, { id: "i" })
+    await engine.settle()
+    await engine.crash()
+    await engine.skipToEnd("i")
+    expect(await handle.result()).toBe(1)
   })
 
   it("is the same from seed to seed", async () => {

@@ -3,10 +3,11 @@
 
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
+import { isTerminal } from "../core/status.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { WorkflowSource } from "../core/workflow-source.ts"
 import { Engine } from "../engine/engine.ts"
-import type { Client, ForkOptions, Handle } from "../engine/client.ts"
+import type { Client, ForkOptions, Handle, ResultOptions } from "../engine/client.ts"
 import { InstanceHandle } from "../engine/handle.ts"
 import { Schedules } from "../engine/schedules.ts"
 import { replay, type JournalExport, type Replayed } from "../engine/replay.ts"
@@ -16,8 +17,10 @@ import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
 import type { Logger } from "../ports/host.ts"
 import type { StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
+import { AwaitedResults } from "./awaited-results.ts"
+import { KeptStore } from "./kept-store.ts"
 import { StoreCalls } from "./store-calls.ts"
-import { StepMocks, type Mock } from "./step-mocks.ts"
+import { type MockOptions, StepMocks, type Mock } from "./step-mocks.ts"
 
 export interface TestEngineOptions extends EngineOptions {
   readonly workflows: readonly WorkflowSource[]
@@ -54,9 +57,17 @@ export class TestEngine implements AsyncDisposable {
   /** The store for others who use it at the same time, such as a client in another process: `settle` waits for what they ask of it, too. */
   readonly sharedStore: StoreProvider
   readonly #store: StoreProvider
+  /** Of a store that would lose everything in a crash. */
+  readonly #kept: KeptStore | undefined
   readonly #mocks = new StepMocks()
   readonly #calls = new StoreCalls()
   readonly #callsOfOthers = new StoreCalls()
+  /** Others use the store, and may do what an instance waits for. */
+  #isShared = false
+  readonly #results = new AwaitedResults(
+    () => this.#isAtRest,
+    (id) => this.#unending(id),
+  )
   /** They and their handles outlive crashes. */
   readonly schedules: Schedules = new Schedules(
     () => this.current,
@@ -69,9 +80,18 @@ export class TestEngine implements AsyncDisposable {
   constructor(host: SimulatedHost, options: TestEngineOptions) {
     this.host = host
     this.#options = options
-    const store = options.store ?? memory()
+    const given = options.store ?? memory()
+    this.#kept = given.isVolatile === true ? new KeptStore(given) : undefined
+    const store = this.#kept ?? given
     this.#store = this.#calls.watch(store)
-    this.sharedStore = this.#callsOfOthers.watch(store)
+    const others = this.#callsOfOthers.watch(store)
+    this.sharedStore = {
+      ...others,
+      open: (context) => {
+        this.#isShared = true
+        return others.open(context)
+      },
+    }
     this.#workflows = options.workflows
   }
 
@@ -125,8 +145,10 @@ export class TestEngine implements AsyncDisposable {
 
   /** Sends an event and lets its effects happen. */
   async sendEvent(id: string, type: string, payload?: unknown, options?: { readonly eventId?: string }): Promise<void> {
-    await this.#handle(id).sendEvent(type, payload, options)
-    await this.settle()
+    await this.#results.during(async () => {
+      await this.#handle(id).sendEvent(type, payload, options)
+      await this.settle()
+    })
   }
 
   now(): number {
@@ -135,11 +157,16 @@ export class TestEngine implements AsyncDisposable {
 
   /** Moves time forward: timers fire in their order, with all that follows from them. */
   async skip(duration: Duration): Promise<void> {
-    await this.host.advanceTo(this.host.now() + durationMs(duration, "skip"), () => this.settle())
+    const ms = durationMs(duration, "skip")
+    await this.#results.during(() => this.host.advanceTo(this.host.now() + ms, () => this.settle()))
   }
 
   /** Moves time forward from timer to timer until the instance ends; fails if nothing is left that could end it. */
-  async skipToEnd(id: string, timersMax = 100_000): Promise<void> {
+  skipToEnd(id: string, timersMax = 100_000): Promise<void> {
+    return this.#results.during(() => this.#skipToEnd(id, timersMax))
+  }
+
+  async #skipToEnd(id: string, timersMax: number): Promise<void> {
     for (let fired = 0; fired < timersMax; fired++) {
       await this.settle()
       const row = await this.current.parts.reader.row(id)
@@ -153,7 +180,11 @@ export class TestEngine implements AsyncDisposable {
   }
 
   /** Waits until nothing moves any more without time passing or somebody sending something. */
-  async settle(): Promise<void> {
+  settle(): Promise<void> {
+    return this.#results.during(() => this.#settle())
+  }
+
+  async #settle(): Promise<void> {
     for (let quiet = 0; quiet < quietMacrotasks;) {
       await new Promise<void>((resolve) => macrotask(resolve))
       const isAsking = !this.#calls.idle
@@ -173,16 +204,37 @@ export class TestEngine implements AsyncDisposable {
     return worker.idle && scheduler.idle && (!worker.active || this.#calls.idle)
   }
 
+  /** It is idle, and no step runs: only time, or somebody, can go on. */
+  get #isAtRest(): boolean {
+    if (!this.#engine || this.#isShared || !this.#isIdle) return false
+    const nextAt = this.host.nextTimerAt()
+    if (nextAt !== undefined && nextAt <= this.host.now()) return false
+    return [...this.#engine.parts.worker.residency.values()].every((runner) => runner.attempts === 0)
+  }
+
+  /** What to tell whoever awaits the result of an instance that nothing moves. */
+  async #unending(id: string): Promise<PerdureError | undefined> {
+    const { status, because } = await this.current.why(id)
+    if (isTerminal(status)) return undefined
+    return new PerdureError(
+      "NOTHING_MOVES",
+      `instance "${id}" has no result, and nothing moves in the test engine: ${because.join("; ")}. Before you await result(), move time with skip("7d") or skipToEnd("${id}"), or do what the instance waits for`,
+      { details: { instance: id, status } },
+    )
+  }
+
   /** From now on a step of that name gives this value, throws this error, or runs this function instead of its own. */
-  mockStep(workflow: AnyWorkflow | string, step: string, mock: Mock, options: { readonly times?: number } = {}): void {
-    this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options.times ?? Infinity)
+  mockStep(workflow: AnyWorkflow | string, step: string, mock: Mock, options: MockOptions = {}): void {
+    this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options)
   }
 
   /** Drops all live state, as the death of the process would, and opens again; with other workflows, as a deploy would. */
   async crash(options: { readonly workflows?: readonly WorkflowSource[] } = {}): Promise<void> {
-    this.#crashing ??= this.#crash(options).finally(() => {
-      this.#crashing = undefined
-    })
+    this.#crashing ??= this.#results
+      .during(() => this.#crash(options))
+      .finally(() => {
+        this.#crashing = undefined
+      })
     return this.#crashing
   }
 
@@ -236,6 +288,8 @@ export class TestEngine implements AsyncDisposable {
       if (!closed && mayPass && at !== undefined) await this.host.advanceTo(at, () => Promise.resolve())
     }
     await closing
+    await this.#kept?.close()
+    this.#mocks.requireKnown()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -246,6 +300,7 @@ export class TestEngine implements AsyncDisposable {
     return new TestHandle(
       () => this.current,
       () => this.#crashing,
+      this.#results,
       id,
     )
   }
@@ -256,18 +311,25 @@ class TestHandle extends InstanceHandle {
   readonly #engine: () => Engine
   readonly #crashing: () => Promise<void> | undefined
 
-  constructor(current: () => Engine, crashing: () => Promise<void> | undefined, id: string) {
+  readonly #results: AwaitedResults
+
+  constructor(current: () => Engine, crashing: () => Promise<void> | undefined, results: AwaitedResults, id: string) {
     super(current, id)
+    this.#results = results
     this.#engine = current
     this.#crashing = crashing
   }
 
   override async fork(options: ForkOptions): Promise<Handle> {
     await super.fork(options)
-    return new TestHandle(this.#engine, this.#crashing, options.id)
+    return new TestHandle(this.#engine, this.#crashing, this.#results, options.id)
   }
 
-  override async result(options: { readonly timeout?: Duration } = {}): Promise<unknown> {
+  override result(options: ResultOptions = {}): Promise<unknown> {
+    return this.#results.watch(this.id, this.#result(options))
+  }
+
+  async #result(options: ResultOptions): Promise<unknown> {
     for (;;) {
       const engine = this.#engine()
       try {

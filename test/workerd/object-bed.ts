@@ -240,7 +240,7 @@ export class ObjectBed {
   }
 
   mockStep: TestEngine["mockStep"] = (workflow, step, mock, options) => {
-    this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options?.times ?? Infinity)
+    this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options ?? {})
   }
 
   /** All objects die. Those that have an alarm are woken, as it would wake them a little later. */

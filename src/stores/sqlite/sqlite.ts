@@ -38,7 +38,11 @@ export function sqlite(file: string | URL, options: SqliteOptions = {}): StorePr
     `PRAGMA cache_size = -16000`,
     ...(maxPageCount === undefined ? [] : [`PRAGMA max_page_count = ${maxPageCount}`]),
   ]
-  return { name: "sqlite", open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, context }) }
+  return {
+    name: "sqlite",
+    isVolatile: path === ":memory:",
+    open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, context }),
+  }
 }
 
 /** A store that only reads, and leaves the file as it is. Its schema must be the one that this code knows. */

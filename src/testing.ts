@@ -12,7 +12,7 @@ export {
 export type { Seed } from "./testing/simulation/fault-plan.ts"
 export type { SimulatedWorld } from "./testing/simulation/simulated-world.ts"
 export { SimulationError } from "./testing/simulation/simulation-error.ts"
-export type { Mock } from "./testing/step-mocks.ts"
+export type { Mock, MockOptions } from "./testing/step-mocks.ts"
 export type { CheckProblem, CheckProblemKind, CheckReport } from "./engine/journal-check.ts"
 export type { JournalSource } from "./engine/journal-source.ts"
 export type { JournalExport, Replayed } from "./engine/replay.ts"

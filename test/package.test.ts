@@ -4,7 +4,7 @@ import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, posix } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -75,10 +75,28 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe("the packed package", () => {
-  it("holds what is built, its licence, its readme and its changelog, and nothing else", () => {
-    expect(files.filter((path) => !path.startsWith("dist/")).sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"])
+  it("holds what is built, its licence and its documentation, and nothing else", () => {
+    const others = files.filter((path) => !/^(dist|docs|examples)\//.test(path))
+    expect(others.sort()).toEqual(["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "package.json"])
+    expect(files.filter((path) => path.startsWith("docs/") && !/\.(md|svg)$/.test(path))).toEqual([])
+    expect(files.filter((path) => path.startsWith("examples/") && !/^examples\/[^/]+\/[^/]+\.(ts|md|json|jsonc)$/.test(path))).toEqual([])
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(js|js\.map|d\.ts)$/.test(path))).toEqual([])
     expect(files.filter((path) => /\.test(-d)?\./.test(path))).toEqual([])
+  })
+
+  it("has documentation whose links lead to what is in the package", async () => {
+    const isThere = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`))
+    const dead: string[] = []
+    for (const page of files.filter((path) => path.endsWith(".md"))) {
+      const text = await readFile(join(project, "node_modules/perdure", page), "utf8")
+      for (const [, link = ""] of text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
+        if (/^[a-z]+:/.test(link)) continue
+        const target = posix.join(posix.dirname(page), link)
+        if (!isThere(target)) dead.push(`${page}: ${link}`)
+      }
+    }
+    expect(files).toContain("docs/guides/getting-started.md")
+    expect(dead).toEqual([])
   })
 
   it("brings no package but the command line's, and no Node", () => {

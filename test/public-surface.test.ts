@@ -234,6 +234,7 @@ const surfaces: Record<string, Surface> = {
       "JournalExport",
       "JournalSource",
       "Mock",
+      "MockOptions",
       "Replayed",
       "Seed",
       "SimulateOptions",

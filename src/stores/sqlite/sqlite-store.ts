@@ -97,7 +97,7 @@ class SqliteStore implements Store {
   readonly #goneListeners = new Set<(error: PerdureError) => void>()
   #role: StoreRole = "client"
 
-  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, context }: Opening) {
+  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, context, readOnly = false }: Opening) {
     this.#driver = driver
     this.#tables = fileTables(driver, context.now)
     this.journal = new SqliteJournalStore(this.#tables)
@@ -109,7 +109,8 @@ class SqliteStore implements Store {
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)
     this.#becomeWorker()
-    if (this.#file !== undefined) driver.watchFile((error) => this.#stop(error))
+    // Whoever only reads acknowledges nothing; and the log may come and go beside it.
+    if (this.#file !== undefined && !readOnly) driver.watchFile((error) => this.#stop(error))
   }
 
   get role(): StoreRole {

@@ -22,8 +22,10 @@ export class InstanceClock {
   /** Patience with workflow code: runs `expired` when it had time to do something on its own, unless it does. One that is running goes on. */
   beginGrace(expired: () => void): void {
     const { host, timers, settings } = this.#runtime
-    this.#grace ??= timers.set(host.now() + settings.replayGraceMs, () => {
-      this.#grace = undefined
+    if (this.#grace !== undefined) return
+    this.#runtime.graces++
+    this.#grace = timers.set(host.now() + settings.replayGraceMs, () => {
+      this.endGrace()
       expired()
     })
   }
@@ -32,6 +34,7 @@ export class InstanceClock {
     if (this.#grace === undefined) return
     this.#runtime.timers.clear(this.#grace)
     this.#grace = undefined
+    this.#runtime.graces--
   }
 
   stop(): void {

@@ -25,6 +25,8 @@ export interface Runtime {
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
+  /** How many instances have code that does something on its own, and time for it. */
+  graces: number
   /** The engine is closing: attempts may finish, and nothing new begins. */
   readonly draining: boolean
   /** Where only so many attempts run at the same time. */

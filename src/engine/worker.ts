@@ -45,6 +45,7 @@ export abstract class Worker implements Runtime {
   /** It executes; else it only writes for clients. */
   active = false
   draining = false
+  graces = 0
   abstract readonly committer: Commits
   abstract readonly mailroom: Mail
   /** Who is in memory here. */

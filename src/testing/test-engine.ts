@@ -204,12 +204,13 @@ export class TestEngine implements AsyncDisposable {
     return worker.idle && scheduler.idle && (!worker.active || this.#calls.idle)
   }
 
-  /** It is idle, and no step runs: only time, or somebody, can go on. */
+  /** It is idle, no step runs, and no code awaits something of its own: only time, or somebody, can go on. */
   get #isAtRest(): boolean {
     if (!this.#engine || this.#isShared || !this.#isIdle) return false
     const nextAt = this.host.nextTimerAt()
     if (nextAt !== undefined && nextAt <= this.host.now()) return false
-    return [...this.#engine.parts.worker.residency.values()].every((runner) => runner.attempts === 0)
+    const { graces, residency } = this.#engine.parts.worker
+    return graces === 0 && [...residency.values()].every((runner) => runner.attempts === 0)
   }
 
   /** What to tell whoever awaits the result of an instance that nothing moves. */

@@ -101,6 +101,7 @@ class ResultPromise<T> extends Promise<T> {
   }
 
   /** `await` calls it as well, as the class is not Promise itself. */
+  // oxlint-disable-next-line unicorn/no-thenable
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,

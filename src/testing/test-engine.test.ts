@@ -89,7 +89,7 @@ describe("the test engine", () => {
     await using engine = await createTestEngine({ workflows: [waiting] })
     const handle = await engine.start(waiting, { id: "i" })
     const early = handle.result()
-    const awaited = handle.result().then((value) => `then ${value as string}`)
+    const awaited = handle.result().then((value) => `then ${value}`)
     await engine.settle()
     await engine.crash()
     await engine.sendEvent("i", "word")

@@ -9,8 +9,9 @@ import type { FlowTraits } from "./flow-control.ts"
 export interface JournalStore {
   /**
    * Gives instances to a worker: those due (`dueAt <= now`), and those with unread messages (of a paused or
-   * stalled instance: control messages only), that nobody owns and whose workflow, version and task queue it offers; highest priority
-   * first, then oldest due; where there are more than the limit, those of different limit keys take turns.
+   * stalled instance: control messages only), that nobody owns and whose workflow, version and task queue it offers. The order is: highest
+   * priority first; of one priority, instances that have begun before new starts (`queued`), but for `startsMin`; then oldest due.
+   * Where there are more than the limit, those of different limit keys take turns.
    * One with limits takes its slots with it, or is parked and not given: flow-control.ts says when it comes without.
    * Instances of a worker whose lease is over count as owned by nobody, and come with `crashed: true`.
    * With `ids`, only these are looked at.
@@ -46,6 +47,8 @@ export interface ClaimRequest {
   readonly worker: string
   readonly offers: readonly Offer[]
   readonly limit: number
+  /** So many new starts go before those of the same priority that have begun; absent: none. So new starts get a share, however many wake up. */
+  readonly startsMin?: number
   readonly leaseMs: number
   readonly ids?: readonly string[]
 }

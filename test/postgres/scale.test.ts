@@ -145,4 +145,24 @@ describe(`${size.toLocaleString("en-US")} instances that sleep and as many that 
     expect(sequential).toBeLessThan(2_000)
     expect(indexed).toBeLessThan(20_000)
   })
+
+  it("as new starts that all are due do not delay what wakes up: a claim finds it without looking through them", async () => {
+    const schema = database.newSchema()
+    await using store = await openStore(schema)
+    await chooseMoments(schema)
+    await crowdSchema(database.pool, schema, size, { from: Date.now() - 10 * size, wakeAt: Date.now() + hour })
+    const late = `sleeping-${size - 7}`
+    await database.pool.query(`UPDATE ${schema}.instance SET status = 'queued', due_at = created_at WHERE status = 'sleeping' AND id <> $1`, [late])
+    await database.pool.query(`UPDATE ${schema}.instance SET due_at = $2 WHERE id = $1`, [late, Date.now() - 1])
+    await database.pool.query(`VACUUM (ANALYZE) ${schema}.instance`)
+    const { sequential, indexed } = await cost(schema, async () => {
+      const woken = await store.journal.claim(claimBy({ limit: 5 }))
+      expect(woken[0]?.instance.id).toBe(late)
+      expect(woken).toHaveLength(5)
+      expect(await store.journal.claim(claimBy({ limit: 5, startsMin: 1 }))).toHaveLength(5)
+      await store.journal.nextDueAt(claimBy().offers)
+    })
+    expect(sequential).toBeLessThan(100)
+    expect(indexed).toBeLessThan(200)
+  })
 })

@@ -22,7 +22,7 @@ export class MemoryJournalStore implements JournalStore {
     this.#database = access.database
   }
 
-  async claim({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+  async claim({ worker, offers, limit, startsMin, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     this.#access.enter()
     const now = this.#access.now()
     this.#abandonDead(worker, now)
@@ -32,7 +32,7 @@ export class MemoryJournalStore implements JournalStore {
     for (;;) {
       const found = this.#due(ids, offers, now).filter(({ instance }) => !seen.has(instance))
       if (found.length === 0 || claimed.length >= limit) break
-      for (const { instance } of inClaimOrder(found)) {
+      for (const { instance } of inClaimOrder(found, startsMin)) {
         if (claimed.length >= limit) break
         seen.add(instance)
         if (this.#admit(instance, now)) claimed.push(this.#take(instance, worker))
@@ -48,10 +48,10 @@ export class MemoryJournalStore implements JournalStore {
     for (const instance of this.#pending(ids)) {
       const at = this.#offeredAt(instance, offers, now)
       if (at === undefined || at > now) continue
-      const { workflow, version, flow } = instance.row
+      const { workflow, version, flow, status } = instance.row
       const [first] = flow?.limits ?? []
       const lane = first?.isKeyed ? first.key : undefined
-      found.push({ at, key: instance.key, instance, priority: flow?.priority ?? 0, offer: `${workflow}/${version}`, lane })
+      found.push({ at, key: instance.key, instance, priority: flow?.priority ?? 0, isStart: status === "queued", offer: `${workflow}/${version}`, lane })
     }
     return found
   }

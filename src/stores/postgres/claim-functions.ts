@@ -1,5 +1,12 @@
 import { byHash, byIndex } from "./planned-once.ts"
 
+/** 1 for a new start, 0 for an instance that has begun. The indexes of claims hold this expression, and a query must use the same one. */
+export function isStartExpression(prefix = ""): string {
+  return `(CASE WHEN ${prefix}status = 'queued' THEN 1 ELSE 0 END)`
+}
+
+const isStart = isStartExpression("i.")
+
 /** Owners, leases, and who may have what. What concerns limits is done by the caller, under the locks of flow control. */
 export function claimFunctions(s: string): readonly string[] {
   return [
@@ -51,14 +58,7 @@ export function claimFunctions(s: string): readonly string[] {
         END IF;
       END LOOP;
     END $$`,
-    `CREATE FUNCTION ${s}.next_due(workflows text[], versions text[], queues text[]) RETURNS bigint LANGUAGE sql STABLE ${byIndex} AS $$
-      SELECT min(d.at) FROM ${s}.lots(workflows, versions, queues) l CROSS JOIN LATERAL (
-        SELECT i.claimable_at AS at FROM ${s}.instance i
-        WHERE i.workflow = l.workflow AND i.version = l.version AND i.queue = l.queue AND i.priority = l.priority AND i.claimable_at IS NOT NULL
-        ORDER BY i.claimable_at LIMIT 1
-      ) d
-    $$`,
-    takeFoundFunction(s),
+    nextDueFunction(s),
     claimFunction(s),
     // Answers whether somebody else's lease is over: then there is something to claim.
     `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
@@ -155,19 +155,49 @@ export function removeFunction(s: string): string {
   END $$`
 }
 
+/** Each kind has its place in the index: so two looks for each lot. */
+export function nextDueFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.next_due(workflows text[], versions text[], queues text[]) RETURNS bigint LANGUAGE sql STABLE ${byIndex} AS $$
+    SELECT min(d.at) FROM ${s}.lots(workflows, versions, queues) l CROSS JOIN (VALUES (0), (1)) AS k (kind) CROSS JOIN LATERAL (
+      SELECT i.claimable_at AS at FROM ${s}.instance i
+      WHERE i.workflow = l.workflow AND i.version = l.version AND i.queue = l.queue AND i.priority = l.priority AND ${isStart} = k.kind
+        AND i.claimable_at IS NOT NULL
+      ORDER BY i.claimable_at LIMIT 1
+    ) d
+  $$`
+}
+
+/** Code from before new starts had a share calls this. */
+export function claimFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], queues text[], most integer, lease_ms bigint, only_ids text[])
+  RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql AS $$
+  BEGIN
+    RETURN QUERY SELECT * FROM ${s}.claim_in_order(claimer, workflows, versions, queues, most, 0, lease_ms, only_ids);
+  END $$`
+}
+
 /**
  * Undone where `undone` is true: something with limits is due that has not all its slots, or was of a worker that is dead. What has them is let in
  * already, and to claim it changes nothing about them. The order in which these are looked for says by which index: nothing else would, to a
- * planner that takes all for few.
+ * planner that takes all for few. Of each lot, instances that have begun come before new starts, but for `starts_min` of them.
  */
-export function claimFunction(s: string): string {
+export function claimInOrderFunction(s: string): string {
   const isIn = "(i.limits IS NULL OR (i.parked_on IS NULL AND i.held = json_array_length(i.limits::json)))"
-  return `CREATE OR REPLACE FUNCTION ${s}.claim(claimer text, workflows text[], versions text[], queues text[], most integer, lease_ms bigint, only_ids text[])
+  const ofLot = (kind: 0 | 1, most: string) => `ARRAY(
+          SELECT i.id FROM ${s}.instance i
+          WHERE i.workflow = lot.workflow AND i.version = lot.version AND i.queue = lot.queue AND i.priority = lot.priority AND ${isStart} = ${kind}
+            AND i.claimable_at <= now AND ${isIn}
+          ORDER BY i.claimable_at, i.key LIMIT ${most} FOR NO KEY UPDATE SKIP LOCKED
+        )`
+  return `CREATE OR REPLACE FUNCTION ${s}.claim_in_order(
+    claimer text, workflows text[], versions text[], queues text[], most integer, starts_min integer, lease_ms bigint, only_ids text[]
+  )
   RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql ${byIndex} AS $$
   DECLARE
     now bigint := ${s}.now_ms();
     dead text[] := ${s}.dead_owners(claimer, now);
     lot record;
+    begun text[];
     found_ids text[] := '{}';
   BEGIN
     IF dead IS NOT NULL THEN
@@ -195,34 +225,33 @@ export function claimFunction(s: string): string {
           SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue)
           WHERE i.workflow = f.workflow AND i.version = f.version AND (f.queue IS NULL OR i.queue = f.queue) OFFSET 0
         ) AND i.id = ANY (only_ids) AND i.claimable_at <= now AND ${isIn}
-        ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE OF i SKIP LOCKED
+        FOR NO KEY UPDATE OF i SKIP LOCKED
       );
     ELSE
       FOR lot IN SELECT * FROM ${s}.lots(workflows, versions, queues) LOOP
-        found_ids := found_ids || ARRAY(
-          SELECT i.id FROM ${s}.instance i
-          WHERE i.workflow = lot.workflow AND i.version = lot.version AND i.queue = lot.queue AND i.priority = lot.priority
-            AND i.claimable_at <= now AND ${isIn}
-          ORDER BY i.claimable_at, i.key LIMIT most FOR NO KEY UPDATE SKIP LOCKED
-        );
+        begun := ${ofLot(0, "most")};
+        found_ids := found_ids || begun || ${ofLot(1, "least(most, greatest(most - cardinality(begun), starts_min))")};
       END LOOP;
     END IF;
     IF cardinality(found_ids) = 0 THEN
       RETURN;
     END IF;
-    RETURN QUERY SELECT * FROM ${s}.take_found(claimer, found_ids, most, now, lease_ms);
+    RETURN QUERY SELECT * FROM ${s}.take_first(claimer, found_ids, most, starts_min, now, lease_ms);
   END $$`
 }
 
-/** Gives rows that are locked to the claimer, and says what they were. */
-export function takeFoundFunction(s: string): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.take_found(claimer text, found_ids text[], most integer, now bigint, lease_ms bigint)
+/** Gives rows that are locked to the claimer, and says what they were. The first `starts_min` new starts of a priority go before the others of it. */
+export function takeFirstFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.take_first(claimer text, found_ids text[], most integer, starts_min integer, now bigint, lease_ms bigint)
   RETURNS TABLE (undone boolean, at bigint, has_crashed boolean, instance ${s}.instance) LANGUAGE plpgsql ${byHash} AS $$
   BEGIN
     RETURN QUERY
-    WITH chosen AS MATERIALIZED (
-      SELECT i.*, i AS whole FROM ${s}.instance i WHERE i.id = ANY (found_ids)
-      ORDER BY i.priority DESC, i.claimable_at, i.key LIMIT most
+    WITH ranked AS MATERIALIZED (
+      SELECT i.*, i AS whole, ${isStart} AS kind,
+        row_number() OVER (PARTITION BY i.priority, ${isStart} ORDER BY i.claimable_at, i.key) AS nth
+      FROM ${s}.instance i WHERE i.id = ANY (found_ids)
+    ), chosen AS MATERIALIZED (
+      SELECT * FROM ranked r ORDER BY r.priority DESC, r.kind = 0 OR r.nth > starts_min, r.kind, r.claimable_at, r.key LIMIT most
     ), taken AS (
       UPDATE ${s}.instance i SET owner = claimer, crashed = false FROM chosen c WHERE i.id = ANY (found_ids) AND i.id = c.id
     ), begun AS (

@@ -25,14 +25,15 @@ export class Claimer {
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
-    const { worker, offers, limit, leaseMs, ids } = request
+    const { worker, offers, limit, startsMin = 0, leaseMs, ids } = request
     const s = this.#database.schema
     const rows = await this.#database.all(
       "claim",
-      `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${s}.claim($1, $2, $3, $4, $5, $6, $7) c`,
+      `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${s}.claim_in_order($1, $2, $3, $4, $5, $6, $7, $8) c`,
       toText(worker),
       ...lotColumns(offers),
       limit,
+      startsMin,
       leaseMs,
       ids === undefined ? null : ids.map(toText),
     )
@@ -43,14 +44,16 @@ export class Claimer {
         key: integer(row, "key"),
         at: integer(row, "at"),
         priority: integer(row, "priority"),
+        isStart: row["status"] === "queued",
         offer: "",
         lane: undefined,
       })),
+      startsMin,
     )
     return ordered.map(({ row }) => ({ instance: { ...toInstanceRow(row), owner: worker }, crashed: row["has_crashed"] === true }))
   }
 
-  async #claimUnderLocks({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+  async #claimUnderLocks({ worker, offers, limit, startsMin = 0, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const s = this.#database.schema
     const deadNow = async (queries: Queries) =>
       list<string>(await queries.get("dead", `SELECT ${s}.dead_owners($1, ${s}.now_ms()) AS dead`, toText(worker)), "dead")
@@ -69,7 +72,9 @@ export class Claimer {
       for (;;) {
         const room = limit - claimed.length
         const letIn = session.letIn.length
-        const rows = await this.#search.find(queries, offers, ids, room, session.now)
+        const starts = claimed.filter(({ instance }) => instance.status === "queued").length
+        const wanted = { limit: room, startsMin: Math.max(0, startsMin - starts) }
+        const rows = await this.#search.find(queries, offers, ids, wanted, session.now)
         const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
         for (const row of fresh) seen.add(integer(row, "key"))
         if (fresh.length > 0) claimed.push(...(await this.#take(session, queries, fresh, worker)))

@@ -2,6 +2,7 @@ import { defaultQueue } from "../../core/task-queue.ts"
 import type { Offer } from "../../ports/journal-store.ts"
 import { inClaimOrder, isOffered, toClaimable } from "../claim-order.ts"
 import { toText } from "../odd-text.ts"
+import { isStartExpression } from "./claim-functions.ts"
 import { integer, text } from "./columns.ts"
 import type { PgRow, Queries } from "./database.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
@@ -10,6 +11,16 @@ const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
 
 /** What is looked for at a time. */
 type Lot = readonly [workflow: string, version: string, queue: string, priority: number]
+
+/** The same as in the index: 0 for instances that have begun, 1 for new starts. */
+type Kind = 0 | 1
+const isStart = isStartExpression("i.")
+
+/** How many rows a claim takes, and how many new starts go first among those of one priority. */
+interface Wanted {
+  readonly limit: number
+  readonly startsMin: number
+}
 
 /** Offers as the functions take them: one row for each queue, or one for all. */
 export function lotColumns(offers: readonly Offer[]): [string[], string[], (string | null)[]] {
@@ -30,11 +41,11 @@ export class DueSearch {
   }
 
   /** Rows that may be claimed now, in the order in which they are. They are locked; one that another has locked is passed over, as all would wait with us. */
-  async find(queries: Queries, offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): Promise<PgRow[]> {
-    const found = ids === undefined ? await this.#ofOffers(queries, offers, limit, now) : await this.#among(queries, ids, offers, now)
+  async find(queries: Queries, offers: readonly Offer[], ids: readonly string[] | undefined, wanted: Wanted, now: number): Promise<PgRow[]> {
+    const found = ids === undefined ? await this.#ofOffers(queries, offers, wanted, now) : await this.#among(queries, ids, offers, now)
     const rows = new Map(found.map((row) => [integer(row, "key"), row]))
-    return inClaimOrder([...rows.values()].map(toClaimable))
-      .slice(0, limit)
+    return inClaimOrder([...rows.values()].map(toClaimable), wanted.startsMin)
+      .slice(0, wanted.limit)
       .map(({ row }) => row)
   }
 
@@ -51,7 +62,7 @@ export class DueSearch {
     })
   }
 
-  async #ofOffers(queries: Queries, offers: readonly Offer[], limit: number, now: number): Promise<PgRow[]> {
+  async #ofOffers(queries: Queries, offers: readonly Offer[], { limit, startsMin }: Wanted, now: number): Promise<PgRow[]> {
     const found = await queries.all("lots", `SELECT * FROM ${this.#schema}.lots($1, $2, $3) l ORDER BY l.priority DESC`, ...lotColumns(offers))
     const rows: PgRow[] = []
     const full = new Map<string, number>()
@@ -60,45 +71,49 @@ export class DueSearch {
       const name = JSON.stringify(lot.slice(0, 3))
       const room = limit - (full.get(name) ?? 0)
       if (room <= 0) continue
-      const ofLot = await this.#ofLot(queries, lot, room, now)
-      full.set(name, limit - room + ofLot.length)
-      rows.push(...ofLot)
+      const begun = await this.#ofLot(queries, lot, 0, room, now)
+      const starts = await this.#ofLot(queries, lot, 1, Math.min(room, Math.max(room - begun.length, startsMin)), now)
+      full.set(name, limit - room + begun.length + starts.length)
+      rows.push(...begun, ...starts)
     }
     return rows
   }
 
-  async #ofLot(queries: Queries, lot: Lot, room: number, now: number): Promise<PgRow[]> {
+  async #ofLot(queries: Queries, lot: Lot, kind: Kind, room: number, now: number): Promise<PgRow[]> {
+    if (room <= 0) return []
     const rows = await queries.all(
       "due",
       `SELECT ${dueColumns} FROM ${this.#schema}.instance i
-      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.claimable_at <= $5 ORDER BY i.claimable_at, i.key LIMIT $6
-      FOR NO KEY UPDATE SKIP LOCKED`,
+      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.claimable_at <= $6
+      ORDER BY i.claimable_at, i.key LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED`,
       ...lot,
+      kind,
       now,
       room,
     )
     // There may be more than room: then those of other lanes are to be among the first, too.
-    if (rows.length === room && rows.some((row) => row["lane"] !== null)) rows.push(...(await this.#ofLanes(queries, lot, room, now)))
+    if (rows.length === room && rows.some((row) => row["lane"] !== null)) rows.push(...(await this.#ofLanes(queries, lot, kind, room, now)))
     return rows
   }
 
   /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  async #ofLanes(queries: Queries, lot: Lot, room: number, now: number): Promise<PgRow[]> {
-    const name = JSON.stringify(lot)
+  async #ofLanes(queries: Queries, lot: Lot, kind: Kind, room: number, now: number): Promise<PgRow[]> {
+    const name = JSON.stringify([...lot, kind])
     const start = this.#lastLanes.get(name) ?? ""
-    const after = await this.#lanes(queries, lot, start, null, room)
-    const lanes = after.length < room && start !== "" ? [...after, ...(await this.#lanes(queries, lot, "", start, room - after.length))] : after
+    const after = await this.#lanes(queries, lot, kind, start, null, room)
+    const lanes = after.length < room && start !== "" ? [...after, ...(await this.#lanes(queries, lot, kind, "", start, room - after.length))] : after
     this.#lastLanes.set(name, lanes.at(-1) ?? "")
     if (lanes.length === 0) return []
     const share = Math.ceil(room / lanes.length)
     return queries.all(
       "due-of-lanes",
-      `SELECT d.* FROM unnest($5::text[]) AS l (lane) CROSS JOIN LATERAL (
+      `SELECT d.* FROM unnest($6::text[]) AS l (lane) CROSS JOIN LATERAL (
         SELECT ${dueColumns} FROM ${this.#schema}.instance i
-        WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.lane = l.lane AND i.claimable_at <= $6
-        ORDER BY i.claimable_at, i.key LIMIT $7 FOR NO KEY UPDATE SKIP LOCKED
+        WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.lane = l.lane AND i.claimable_at <= $7
+        ORDER BY i.claimable_at, i.key LIMIT $8 FOR NO KEY UPDATE SKIP LOCKED
       ) d`,
       ...lot,
+      kind,
       lanes,
       now,
       share,
@@ -106,15 +121,16 @@ export class DueSearch {
   }
 
   /** Behind the one, and up to the other where there is one. */
-  async #lanes(queries: Queries, lot: Lot, after: string, to: string | null, most: number): Promise<string[]> {
+  async #lanes(queries: Queries, lot: Lot, kind: Kind, after: string, to: string | null, most: number): Promise<string[]> {
     const next = (than: string) => `(SELECT i.lane FROM ${this.#schema}.instance i
-      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND i.lane > ${than} AND ($6::text IS NULL OR i.lane <= $6) AND i.claimable_at IS NOT NULL
+      WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.lane > ${than} AND ($7::text IS NULL OR i.lane <= $7) AND i.claimable_at IS NOT NULL
       ORDER BY i.lane LIMIT 1)`
     const rows = await queries.all(
       "lanes",
-      `WITH RECURSIVE l AS (SELECT ${next("$5")} AS lane UNION ALL SELECT ${next("l.lane")} FROM l WHERE l.lane IS NOT NULL)
-      SELECT l.lane FROM l WHERE l.lane IS NOT NULL LIMIT $7`,
+      `WITH RECURSIVE l AS (SELECT ${next("$6")} AS lane UNION ALL SELECT ${next("l.lane")} FROM l WHERE l.lane IS NOT NULL)
+      SELECT l.lane FROM l WHERE l.lane IS NOT NULL LIMIT $8`,
       ...lot,
+      kind,
       after,
       to,
       most,

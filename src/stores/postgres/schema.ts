@@ -2,11 +2,14 @@ import { batchFunctions, changeInstancesFunction, takeMessagesFunction, writeTur
 import {
   claimFunctions,
   claimFunction,
+  claimInOrderFunction,
   disownFunction,
+  isStartExpression,
   limitedWorkflowsFunction,
   lockFlowFunction,
+  nextDueFunction,
   removeFunction,
-  takeFoundFunction,
+  takeFirstFunction,
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction } from "./deliver-functions.ts"
@@ -25,6 +28,7 @@ import { setReadFunctions } from "./set-read-functions.ts"
  *   journal   one row per turn; (instance, position) is the fence. `xid` and `seq` are the order of the change stream.
  *   inbox     unread messages; `seq` is given under the lock of the instance's row, and so in the order of acknowledgement
  *   lease     one row per worker
+ *   offer     what each worker executes: workflows, versions and queues, as JSON. Apart from its lease, which every claim writes.
  *   origin    a token that the cursors of this store's changes carry
  *   mail_channel  one secret: only who may read it hears, and sends, messages that go along with the notification of them
  *   slot, limits, unique_key, rate, line_seq: flow control, as the SQLite store has it
@@ -207,7 +211,6 @@ export const migrations: readonly Migration[] = [
     compatible: 1,
     statements: (s) => [
       limitedWorkflowsFunction(s),
-      takeFoundFunction(s),
       claimFunction(s),
       takeMessagesFunction(s),
       changeInstancesFunction(s),
@@ -230,6 +233,25 @@ export const migrations: readonly Migration[] = [
   },
   { version: 8, compatible: 1, statements: (s) => [deliverToldFunction(s), takeLoneFunction(s)] },
   { version: 9, compatible: 1, statements: (s) => [deliverToldFunction(s), deliverEarlyProcedure(s)] },
+  {
+    // The indexes of claims tell new starts from instances that have begun, which are claimed first.
+    version: 10,
+    compatible: 1,
+    statements: (s) => [
+      `DROP INDEX ${s}.instance_claimable`,
+      `DROP INDEX ${s}.instance_lane`,
+      `CREATE INDEX instance_claimable ON ${s}.instance (workflow, version, queue, priority, ${isStartExpression()}, claimable_at, key)
+        WHERE claimable_at IS NOT NULL`,
+      `CREATE INDEX instance_lane ON ${s}.instance (workflow, version, queue, priority, ${isStartExpression()}, lane, claimable_at, key)
+        WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
+      takeFirstFunction(s),
+      claimInOrderFunction(s),
+      claimFunction(s),
+      nextDueFunction(s),
+      `CREATE TABLE ${s}.offer (worker ${text} PRIMARY KEY, offers text NOT NULL)`,
+      `DROP FUNCTION IF EXISTS ${s}.take_found`,
+    ],
+  },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -1,6 +1,6 @@
 import type { Offer } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
-import type { DueSearch } from "./due-table.ts"
+import type { DueSearch, Wanted } from "./due-table.ts"
 import { toText } from "../odd-text.ts"
 import { text } from "./sql-columns.ts"
 
@@ -37,9 +37,9 @@ export class ClaimTable {
   }
 
   /** Rows that may be claimed now, in the order in which they are. */
-  due(offers: readonly Offer[], ids: readonly string[] | undefined, limit: number, now: number): readonly SqlRow[] {
-    const found = ids === undefined ? this.#due.of(offers, limit, now) : this.#due.among(ids, offers, now)
-    return this.#due.inOrder(found).slice(0, limit)
+  due(offers: readonly Offer[], ids: readonly string[] | undefined, wanted: Wanted, now: number): readonly SqlRow[] {
+    const found = ids === undefined ? this.#due.of(offers, wanted, now) : this.#due.among(ids, offers, now)
+    return this.#due.inOrder(found, wanted.startsMin).slice(0, wanted.limit)
   }
 
   take(worker: string, key: number): void {

@@ -24,6 +24,8 @@ export const objectMigrations: readonly Migration[] = [
       ...instanceTables.perdure_journal,
     ],
   },
+  // What a file got with it is an index, which an object has none of, and a table that comes when it is asked for.
+  { version: 5, compatible: 4, statements: [] },
 ]
 
 /** The tables that come with the migrations, all at once. */

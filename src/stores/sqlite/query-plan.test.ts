@@ -68,13 +68,13 @@ describe("statements", () => {
     const by = (index: string, ...conditions: string[]) =>
       `SEARCH i USING INDEX perdure_instance_${index} (workflow=? AND version=? AND ${conditions.join(" AND ")})`
     expect(plans).toEqual([
-      by("claimable", "queue=?", "claimable_at<?"),
-      by("priority", "queue=?", "priority=?", "claimable_at<?"),
+      by("claimable", "queue=?", "<expr>=?", "claimable_at<?"),
+      by("priority", "queue=?", "priority=?", "<expr>=?", "claimable_at<?"),
       by("priority", "queue=?", "priority<?"),
-      by("claimable", "queue=?", "claimable_at>?"),
-      by("priority", "queue=?", "priority=?", "claimable_at>?"),
-      by("lane", "queue=?", "priority=?", "lane>?"),
-      by("lane", "queue=?", "priority=?", "lane=?", "claimable_at<?"),
+      by("claimable", "queue=?", "<expr>=?", "claimable_at>?"),
+      by("priority", "queue=?", "priority=?", "<expr>=?", "claimable_at>?"),
+      by("lane", "queue=?", "priority=?", "<expr>=?", "lane>?"),
+      by("lane", "queue=?", "priority=?", "<expr>=?", "lane=?", "claimable_at<?"),
       by("claimable", "queue>?"),
       by("priority", "queue>?"),
     ])

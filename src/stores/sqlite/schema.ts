@@ -1,4 +1,4 @@
-import { claimableAt, flowTables, instanceTables, scheduleTables } from "./table-statements.ts"
+import { claimableAt, flowTables, instanceTables, isStartExpression, scheduleTables } from "./table-statements.ts"
 
 /**
  * The tables, as numbered, additive migrations. They carry a prefix because a user's own tables may live in the same file.
@@ -25,6 +25,9 @@ import { claimableAt, flowTables, instanceTables, scheduleTables } from "./table
  *
  * Version 4: `queue` is the task queue, empty for the default one, so that it costs most rows and indexes next to nothing; who serves only
  * some queues finds what is due there by index. `memo` is what an instance's code noted about it.
+ *
+ * Version 5: the indexes of claims tell new starts from instances that have begun, which are claimed first.
+ *   offer     what each worker executes: workflows, versions and queues, as JSON. Apart from its lease, which every claim writes.
  */
 export interface Migration {
   readonly version: number
@@ -143,6 +146,23 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX perdure_instance_lane ON perdure_instance (workflow, version, queue, priority, lane, claimable_at)
         WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
       `CREATE INDEX perdure_instance_queue ON perdure_instance (queue, status, created_at) WHERE queue <> ''`,
+    ],
+  },
+  {
+    version: 5,
+    // Older code finds what is due by the first columns of these indexes, and says nothing of what it offers.
+    compatible: 4,
+    statements: [
+      `DROP INDEX perdure_instance_claimable`,
+      `DROP INDEX perdure_instance_priority`,
+      `DROP INDEX perdure_instance_lane`,
+      `CREATE INDEX perdure_instance_claimable ON perdure_instance (workflow, version, queue, ${isStartExpression()}, claimable_at)
+        WHERE priority = 0 AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_priority ON perdure_instance (workflow, version, queue, priority, ${isStartExpression()}, claimable_at)
+        WHERE priority <> 0 AND claimable_at IS NOT NULL`,
+      `CREATE INDEX perdure_instance_lane ON perdure_instance (workflow, version, queue, priority, ${isStartExpression()}, lane, claimable_at)
+        WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
+      ...instanceTables.perdure_offer,
     ],
   },
 ]

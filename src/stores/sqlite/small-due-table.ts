@@ -16,13 +16,13 @@ export class SmallDueTable implements DueSearch {
     this.#all = driver.prepare(objectRows)
   }
 
-  of(offers: readonly Offer[], _limit: number, now: number): SqlRow[] {
+  of(offers: readonly Offer[], _wanted: unknown, now: number): SqlRow[] {
     return this.#offered(offers).filter((row) => integer(row, "claimable_at") <= now)
   }
 
   among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
     const named = new Set<unknown>(ids.map(toText))
-    return this.of(offers, Infinity, now).filter((row) => named.has(row["id"]))
+    return this.of(offers, undefined, now).filter((row) => named.has(row["id"]))
   }
 
   nextAt(offers: readonly Offer[]): number | undefined {

@@ -30,10 +30,10 @@ export class SqliteJournalStore implements JournalStore {
     this.#flow = flow
   }
 
-  async claim({ worker, offers, limit, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+  async claim({ worker, offers, limit, startsMin = 0, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const now = this.#now()
     // Most claims find nothing; only one that does may cost a write.
-    if (this.#claims.deadOwners(worker, now).length === 0 && this.#claims.due(offers, ids, 1, now).length === 0) return []
+    if (this.#claims.deadOwners(worker, now).length === 0 && this.#claims.due(offers, ids, { limit: 1, startsMin: 0 }, now).length === 0) return []
     return this.#flow.transaction(() => {
       for (const dead of this.#claims.deadOwners(worker, now)) this.#abandon(dead, now)
       const claimed: ClaimedInstance[] = []
@@ -42,7 +42,8 @@ export class SqliteJournalStore implements JournalStore {
       for (;;) {
         const room = limit - claimed.length
         const letIn = this.#flow.letInCount
-        const rows = this.#claims.due(offers, ids, room, now)
+        const starts = claimed.filter(({ instance }) => instance.status === "queued").length
+        const rows = this.#claims.due(offers, ids, { limit: room, startsMin: Math.max(0, startsMin - starts) }, now)
         const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
         for (const row of fresh) {
           seen.add(integer(row, "key"))

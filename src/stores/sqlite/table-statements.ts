@@ -17,6 +17,11 @@ export const claimableAt = `INTEGER GENERATED ALWAYS AS (
     END
   ) VIRTUAL`
 
+/** 1 for a new start, 0 for an instance that has begun. The indexes of claims hold this expression, and a query must use the same one. */
+export function isStartExpression(prefix = ""): string {
+  return `(CASE WHEN ${prefix}status = 'queued' THEN 1 ELSE 0 END)`
+}
+
 /** What instances and leases are in. */
 export const instanceTables = {
   perdure_tag: [
@@ -46,6 +51,7 @@ export const instanceTables = {
     `CREATE TABLE perdure_inbox_chunk (message INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (message, part)) STRICT, WITHOUT ROWID`,
   ],
   perdure_lease: [`CREATE TABLE perdure_lease (worker TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
+  perdure_offer: [`CREATE TABLE perdure_offer (worker TEXT PRIMARY KEY, offers TEXT NOT NULL) STRICT, WITHOUT ROWID`],
 } as const
 
 /** What limits and keys are in. */

@@ -3,6 +3,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import { annotationCases } from "./annotation-cases.ts"
 import { changeCases } from "./change-cases.ts"
 import { claimCases } from "./claim-cases.ts"
+import { claimOrderCases } from "./claim-order-cases.ts"
 import { clientTransactionCases } from "./client-transaction-cases.ts"
 import { commitCases } from "./commit-cases.ts"
 import { createCases } from "./create-cases.ts"
@@ -41,6 +42,7 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     inboxCases(bed)
     sendCases(bed)
     claimCases(bed)
+    claimOrderCases(bed)
     leaseCases(bed)
     lineCases(bed)
     limitCases(bed)

@@ -175,8 +175,8 @@ export function lineCases(bed: CurrentBed): void {
       await directory.deliver([control("asleep"), control("delayed"), control("paused")])
       expect((await journal.claim(claimBy())).map(({ instance }) => [instance.id, instance.slots])).toEqual([
         ["asleep", "none"],
-        ["delayed", "none"],
         ["paused", "none"],
+        ["delayed", "none"],
       ])
     })
 

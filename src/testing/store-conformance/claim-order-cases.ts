@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest"
+import { claimBy, creation, event, limited, slots, turn, type CreationOptions } from "./sample.ts"
+import type { CurrentBed } from "./store-bed.ts"
+
+/** Instances that have begun go before new starts, and new starts get a share. */
+export function claimOrderCases(bed: CurrentBed): void {
+  const claimedIds = async (request = claimBy()) => (await bed().journal.claim(request)).map(({ instance }) => instance.id)
+  const start = (id: string, dueAt: number, more: CreationOptions = {}) => creation(id, { ...more, state: { status: "queued", dueAt } })
+  const sleeper = (id: string, dueAt: number, more: CreationOptions = {}) => creation(id, { ...more, state: { status: "sleeping", dueAt } })
+
+  describe("the order of claims", () => {
+    it("what wakes up goes before new starts that are older, whatever wakes it", async () => {
+      const { journal, directory } = bed()
+      await journal.renew("w", 30_000)
+      await journal.commit([
+        start("new-1", 10),
+        start("new-2", 20),
+        sleeper("timer", 500_000),
+        creation("event"),
+        creation("resumed", { state: { status: "paused" } }),
+        creation("released", { state: { status: "running", owner: "w" } }),
+      ])
+      await directory.deliver([event("event", { at: 600_000 }), { instance: "resumed", kind: "resume", at: 700_000 }])
+      await journal.release("w", ["released"])
+      expect(await claimedIds(claimBy({ limit: 4 }))).toEqual(["timer", "event", "resumed", "released"])
+      expect(await claimedIds()).toEqual(["new-1", "new-2"])
+    })
+
+    it("what a dead worker left goes before new starts", async () => {
+      const { journal } = bed()
+      await journal.renew("w", 1_000)
+      await journal.commit([start("new", 10), creation("left", { state: { status: "running", owner: "w" } })])
+      bed().now += 2_000
+      expect(await claimedIds(claimBy({ limit: 1 }))).toEqual(["left"])
+    })
+
+    it("a crowd of new starts does not delay what wakes up, over all workflows, versions and queues that are offered", async () => {
+      const { journal } = bed()
+      await journal.commit(Array.from({ length: 300 }, (_, n) => start(`new-${n}`, 10 + n, n % 2 ? { queue: "gpu" } : {})))
+      await journal.commit([sleeper("third", 900_003, { version: "2" }), sleeper("second", 900_002, { queue: "mail" }), sleeper("first", 900_001)])
+      const offers = [
+        { workflow: "order", version: "1" },
+        { workflow: "order", version: "2" },
+      ]
+      expect(await claimedIds(claimBy({ offers, limit: 5 }))).toEqual(["first", "second", "third", "new-0", "new-1"])
+    })
+
+    it("priority counts first: a new start of a higher one goes before what wakes up", async () => {
+      const { journal } = bed()
+      await journal.commit([
+        sleeper("low", 1, { flow: { priority: -1 } }),
+        sleeper("plain", 5),
+        start("new-plain", 2),
+        sleeper("high", 6, { flow: { priority: 3 } }),
+        start("new-high", 3, { flow: { priority: 3 } }),
+      ])
+      expect(await claimedIds()).toEqual(["high", "new-high", "plain", "new-plain", "low"])
+    })
+
+    it("named ones come in the same order", async () => {
+      const { journal } = bed()
+      await journal.commit([start("new", 1), sleeper("old", 2)])
+      expect(await claimedIds(claimBy({ ids: ["new", "old"], limit: 1 }))).toEqual(["old"])
+      expect(await claimedIds(claimBy({ ids: ["new", "old"], limit: 1 }))).toEqual(["new"])
+    })
+
+    it("new starts get the places that are kept for them, the oldest first; the others go to what wakes up", async () => {
+      const { journal } = bed()
+      await journal.commit([
+        ...Array.from({ length: 8 }, (_, n) => sleeper(`old-${n}`, 10 + n)),
+        ...Array.from({ length: 3 }, (_, n) => start(`new-${n}`, 500 + n)),
+      ])
+      expect((await claimedIds(claimBy({ limit: 1, startsMin: 1 }))).toSorted()).toEqual(["new-0"])
+      expect((await claimedIds(claimBy({ limit: 4, startsMin: 1 }))).toSorted()).toEqual(["new-1", "old-0", "old-1", "old-2"])
+      expect((await claimedIds(claimBy({ limit: 3, startsMin: 2 }))).toSorted()).toEqual(["new-2", "old-3", "old-4"])
+      expect(await claimedIds(claimBy({ limit: 3, startsMin: 2 }))).toEqual(["old-5", "old-6", "old-7"])
+    })
+
+    it("places that are kept for new starts are kept within a priority, also for named ones", async () => {
+      const { journal } = bed()
+      await journal.commit([sleeper("high", 2, { flow: { priority: 3 } }), sleeper("plain", 3), start("new", 4)])
+      const ids = ["high", "plain", "new"]
+      expect(await claimedIds(claimBy({ limit: 1, startsMin: 1 }))).toEqual(["high"])
+      expect(await claimedIds(claimBy({ ids, limit: 1, startsMin: 1 }))).toEqual(["new"])
+    })
+
+    it("with limits, too: what wakes up and has its slots goes first, and lanes take turns within new starts", async () => {
+      const { journal } = bed()
+      const of = (lane: string) => [slots(100, lane)]
+      await journal.commit([
+        ...Array.from({ length: 40 }, (_, n) => limited(`crowd-${n}`, of("crowd"), { state: { dueAt: 10 + n } })),
+        limited("single", of("single"), { state: { dueAt: 900_000 } }),
+        limited("old", of("crowd"), { state: { status: "sleeping", dueAt: 950_000 } }),
+      ])
+      expect(await claimedIds(claimBy({ limit: 3 }))).toEqual(["old", "crowd-0", "single"])
+    })
+
+    it("an instance counts as begun from the turn on that gives it another status than queued", async () => {
+      const { journal } = bed()
+      await journal.commit([start("a", 10), start("b", 20), start("c", 30)])
+      expect(await claimedIds(claimBy({ ids: ["c"] }))).toEqual(["c"])
+      await journal.commit([turn("c", 3, { state: { status: "sleeping", run: 1, runPosition: 1, dueAt: 900_000 } })])
+      expect(await claimedIds(claimBy({ limit: 2 }))).toEqual(["c", "a"])
+    })
+
+    it("the next due time is the earliest of both kinds", async () => {
+      const { journal } = bed()
+      const { offers } = claimBy()
+      await journal.commit([start("new", 3_000_000), sleeper("old", 2_000_000)])
+      expect(await journal.nextDueAt(offers)).toBe(2_000_000)
+      await journal.commit([start("sooner", 1_500_000), start("soonest", 1_400_000, { flow: { priority: 1 } })])
+      expect(await journal.nextDueAt(offers)).toBe(1_400_000)
+    })
+  })
+}

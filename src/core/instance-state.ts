@@ -66,6 +66,8 @@ export class InstanceState {
   memo: Payload | undefined
   /** Recoveries since the instance last got on. */
   crashes = 0
+  /** A step, sleep or wait of it is over. */
+  hasGotOn = false
   hook: HookState = untried
 
   #timers: MinHeap<Timer> | undefined = undefined
@@ -333,6 +335,7 @@ export class InstanceState {
   }
 
   #progress(): void {
+    this.hasGotOn = true
     this.crashes = 0
   }
 

@@ -50,6 +50,10 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return this.identity.id
   }
 
+  get hasGotOn(): boolean {
+    return this.#state.hasGotOn
+  }
+
   submit(request: AskRequest): void {
     this.#driver.submit({ take: () => this.#nested?.take(request) })
   }

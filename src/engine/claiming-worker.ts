@@ -24,6 +24,8 @@ export class ClaimingWorker extends Worker {
   onSweep: () => void = () => undefined
   readonly #dispatcher: Dispatcher
   #comparedAt = 0
+  /** How many new starts may begin before the busy instances are counted again. */
+  #startsLeft = 0
   /** Ours in the store, but not in memory, when last looked. */
   #absent: ReadonlySet<string> = new Set()
   readonly #nextLook: Alarm
@@ -67,6 +69,16 @@ export class ClaimingWorker extends Worker {
 
   get isStarved(): boolean {
     return this.#dispatcher.isStarved
+  }
+
+  /** Where only so many steps run at a time, no more begin than would be claimed: the others would wait for their steps in front of what wakes up. */
+  protected override mayBegin(): boolean {
+    if (this.isStarved) return false
+    if (this.settings.concurrentStepsMax === Infinity) return true
+    if (this.#startsLeft === 0) this.#startsLeft = this.residency.share
+    if (this.#startsLeft === 0) return false
+    this.#startsLeft--
+    return true
   }
 
   onRest(): void {

@@ -1,6 +1,7 @@
 import { PerdureError } from "../core/errors.ts"
 import type { Host } from "../ports/host.ts"
 import type { ClaimedInstance, JournalStore, Offer } from "../ports/journal-store.ts"
+import { StartShare } from "./start-share.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
 
 const claimMax = 100
@@ -28,9 +29,12 @@ export class Dispatcher {
   #lease: TimerHandle | undefined
   readonly #unreturned = new Set<string>()
   #returning = 0
+  readonly #share: StartShare
 
   constructor(spec: DispatcherSpec) {
     this.#spec = spec
+    // The name of a worker is random.
+    this.#share = new StartShare(spec.worker.charCodeAt(0))
   }
 
   get idle(): boolean {
@@ -126,7 +130,8 @@ export class Dispatcher {
     const { journal, host, worker, leaseMs, offers, timers } = this.#spec
     try {
       for (;;) {
-        const all = this.#all
+        // While there was no room, others than those that are named now may have come, and may go before them.
+        const all = this.#all || this.isStarved
         const ids = [...this.#ids]
         if (!this.#running || (!all && ids.length === 0)) break
         const limit = Math.min(claimMax, this.#spec.makeRoom())
@@ -141,7 +146,9 @@ export class Dispatcher {
         this.isStarved = false
         this.#ids = new Set(ids.slice(claimMax))
         this.claiming = limit
-        const claimed = await journal.claim({ worker, offers, limit, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
+        const startsMin = this.#share.of(limit)
+        const claimed = await journal.claim({ worker, offers, limit, startsMin, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
+        this.#share.give(claimed.length)
         if (all && claimed.length === limit) this.#all = true
         const loading = claimed.length > 0 ? this.#spec.onClaimed(claimed) : undefined
         this.claiming = 0

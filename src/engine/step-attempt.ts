@@ -3,7 +3,7 @@ import type { Payload } from "../core/codec.ts"
 import type { Asks, StepContext } from "../core/context.ts"
 import type { OpenStep } from "../core/open-work.ts"
 import { idempotencyKey } from "../core/idempotency-key.ts"
-import { stepName } from "../core/step-id.ts"
+import { isNested, stepName } from "../core/step-id.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Scope } from "../ports/host.ts"
 import { AttemptClock } from "./attempt-clock.ts"
@@ -17,6 +17,8 @@ export interface AttemptOwner {
   readonly runtime: Runtime
   readonly identity: NewInstance
   readonly duplicateSteps: "number" | "error"
+  /** A step, sleep or wait of the instance is over. */
+  readonly hasGotOn: boolean
   /** Takes what the step's function asks for in turn. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
   /** Runs the function in a transaction of the store, and records its result there. */
@@ -91,8 +93,9 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
 
   /** Starts its function, as soon as there is a place for it. */
   begin(): void {
-    const { runtime, identity } = this.#owner
-    this.#place = runtime.stepLine?.place(identity.flow?.priority ?? 0, this)
+    const { runtime, identity, hasGotOn } = this.#owner
+    const isStart = this.number === 1 && !hasGotOn && !isNested(this.step)
+    this.#place = runtime.stepLine?.place(identity.flow?.priority ?? 0, isStart, this)
     if (this.#place) this.#place.begin(() => this.#start())
     else this.#start()
   }

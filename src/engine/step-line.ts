@@ -1,13 +1,17 @@
 import { MinHeap } from "../core/min-heap.ts"
 import { isNested } from "../core/step-id.ts"
+import { StartShare } from "./start-share.ts"
 
 /**
  * The places of a worker for attempts that run at the same time. Who finds none waits in line: those that go on after what they
- * asked for inside their step, then by priority, then in the order of arrival. An attempt that waits for what is inside its step
+ * asked for inside their step, then by priority, then instances that have got on before new starts, which have a share of the places, then
+ * in the order of arrival. An attempt that waits for what is inside its step
  * has no place meanwhile, so that whatever it waits for can have it.
  */
 export class StepLine {
   readonly #line = new MinHeap<Waiting>(goesBefore)
+  readonly #starts = new MinHeap<Waiting>(goesBefore)
+  readonly #share = new StartShare()
   #free: number
   #order = 0
   #isClosed = false
@@ -42,8 +46,9 @@ export class StepLine {
     return false
   }
 
-  place(priority: number, of: PlaceOwner): Place {
-    return new Place(this, priority, of)
+  /** `isStart`: it is the first that its instance does. */
+  place(priority: number, isStart: boolean, of: PlaceOwner): Place {
+    return new Place(this, priority, isStart, of)
   }
 
   /** Nobody begins any more; those that have begun go on, with what is inside them. */
@@ -54,7 +59,8 @@ export class StepLine {
   enter(place: Place, goesOn: boolean, call: () => void): Waiting {
     const waiting: Waiting = { place, priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
     if (!goesOn) this.#beginners.add(waiting)
-    this.#line.push(waiting)
+    if (place.isStart && !goesOn) this.#starts.push(waiting)
+    else this.#line.push(waiting)
     this.#callNext()
     return waiting
   }
@@ -72,9 +78,19 @@ export class StepLine {
     this.onFree?.()
   }
 
+  #next(): Waiting | undefined {
+    const begun = this.#line.peek()
+    const start = this.#starts.peek()
+    if (begun === undefined || start === undefined) return this.#line.pop() ?? this.#starts.pop()
+    if (begun.priority !== start.priority) return begun.priority > start.priority ? this.#line.pop() : this.#starts.pop()
+    const isTurnOfStart = this.#share.of(1) > 0
+    this.#share.give(1)
+    return isTurnOfStart ? this.#starts.pop() : this.#line.pop()
+  }
+
   #callNext(): void {
     while (this.#free > 0) {
-      const next = this.#line.pop()
+      const next = this.#next()
       if (next === undefined) return
       const { call } = next
       // One that may not begin any more still counts among those that wait.
@@ -91,6 +107,7 @@ export class StepLine {
 /** One attempt's place, or its wait for one. */
 export class Place {
   readonly priority: number
+  readonly isStart: boolean
   readonly of: PlaceOwner
   readonly #line: StepLine
   #has = false
@@ -100,10 +117,11 @@ export class Place {
   #asked = 0
   #isOver = false
 
-  constructor(line: StepLine, priority: number, of: PlaceOwner) {
+  constructor(line: StepLine, priority: number, isStart: boolean, of: PlaceOwner) {
     this.#line = line
     this.of = of
     this.priority = priority
+    this.isStart = isStart
   }
 
   begin(start: () => void): void {

@@ -61,6 +61,21 @@ describe("an engine that executes in ticks", () => {
     expect(done).toHaveLength(35)
   })
 
+  it("goes on with what wakes up before it begins new starts, and new starts get their share of many small ticks", async () => {
+    await using engine = await open()
+    const sleepers = Array.from({ length: 60 }, (_, n) => `sleeper-${n}`)
+    for (const id of sleepers) await engine.start(chain, { id })
+    await engine.current.tick()
+    for (let n = 0; n < 30; n++) await engine.start(chain, { id: `new-${n}` })
+    await engine.skip("5s")
+    expect(await engine.current.tick({ maxInstances: 8 })).toEqual({ processed: 8 })
+    expect(await engine.count({}, "status")).toEqual({ waiting: 7, sleeping: 53 + 1, queued: 29 })
+    for (let tick = 0; tick < 50; tick++) await engine.current.tick({ maxInstances: 1 })
+    const { queued } = await engine.count({}, "status")
+    expect(queued).toBeLessThan(29)
+    expect(queued).toBeGreaterThan(14)
+  })
+
   it("begins no more attempts than it may, and each step once over all ticks", async () => {
     await using engine = await open()
     for (const id of ["a", "b", "c"]) await engine.start(chain, { id })

@@ -148,10 +148,17 @@ export abstract class Worker implements Runtime {
     }
   }
 
+  /** Whether a new start may begin at once, and need not wait until it is claimed: nothing that goes before it waits for room. */
+  protected mayBegin(): boolean {
+    return true
+  }
+
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
   begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
     if (!this.active || this.residency.room === 0 || this.residency.get(instance.id) || this.isElsewhere(instance.id)) return false
     if (!this.registry.executes(workflow, instance.queue)) return false
+    // A child belongs to an instance that is under way.
+    if (beginning.within === undefined && !this.mayBegin()) return false
     const runner = new InstanceRunner(this, workflow, instance)
     runner.begin(beginning, (result) => {
       // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.

@@ -15,6 +15,7 @@ import { continueStories } from "./continue-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
+import { floodStories } from "./flood-stories.ts"
 import { followingStories } from "./following-stories.ts"
 import { forkStories } from "./fork-stories.ts"
 import { handlerStories } from "./handler-stories.ts"
@@ -103,6 +104,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   changeStories,
   followingStories,
   classStories,
+  floodStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

@@ -42,7 +42,10 @@ export function explained(error: unknown, target: () => Target): unknown {
 
 /** Ways out that are written for programs, as the command line has them. */
 function inShellWords(error: PerdureError): PerdureError {
-  const message = error.message.replace(/\bifExists: "(\w+)"/, "--if-exists $1").replace("; steps() lists", "; perdure show lists")
+  const message = error.message
+    .replace(/\bifExists: "(\w+)"/, "--if-exists $1")
+    .replace("allowUnknown: true", "--allow-unknown")
+    .replace("; steps() lists", "; perdure show lists")
   return message === error.message ? error : new PerdureError(error.code, message, { details: error.details, cause: error })
 }
 

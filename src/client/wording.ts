@@ -21,8 +21,10 @@ export function given<T extends object>(options: T): Partial<T> {
 
 export function startBody(workflow: AnyWorkflow | string, { input, startAt, version, transaction, ...options }: StartOptions<unknown>): object {
   refuseTransaction(transaction)
-  const own = typeof workflow === "string" ? version : workflow.version
-  return given({ type: nameOf(workflow), version: own, payload: input, startAt: instantOf(startAt), ...options })
+  const isNamed = typeof workflow === "string"
+  // Who has a definition knows the workflow, whatever the server has.
+  const own = isNamed ? { version } : { version: workflow.version, allowUnknown: true }
+  return given({ type: nameOf(workflow), ...own, payload: input, startAt: instantOf(startAt), ...options })
 }
 
 /** It belongs to a connection of the caller's, which nobody else can write on. */

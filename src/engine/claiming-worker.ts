@@ -4,6 +4,7 @@ import { Committer } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { drained, written } from "./draining.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
+import { KnownWorkflows } from "./known-workflows.ts"
 import { Mailroom } from "./mailroom.ts"
 import { Residency } from "./residency.ts"
 import { StartLine } from "./start-line.ts"
@@ -20,6 +21,7 @@ export class ClaimingWorker extends Worker {
   readonly mailroom: Mailroom
   readonly residency: Residency
   readonly startLine: StartLine
+  readonly known: KnownWorkflows
   /** It is time to look whether a hint was lost. */
   onSweep: () => void = () => undefined
   readonly #dispatcher: Dispatcher
@@ -39,6 +41,7 @@ export class ClaimingWorker extends Worker {
     this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
     this.residency = new Residency(settings, () => this.#dispatcher.claiming + this.loading.size)
     this.startLine = new StartLine(this.pulse, this.committer)
+    this.known = new KnownWorkflows(store.directory, registry, host)
     this.#nextLook = new Alarm(this.timers, () => this.onSweep())
     this.#dispatcher = new Dispatcher({
       journal,

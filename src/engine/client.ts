@@ -123,6 +123,11 @@ export interface StartOptions<In> {
   readonly input?: In
   /** By name: which version; default: the last registered. */
   readonly version?: string
+  /**
+   * By name and version: also one that nobody knows yet. The instance then waits for a worker that has it. Otherwise a start is refused
+   * (`UNKNOWN_WORKFLOW`) if this engine has no such code, no running worker offers it, and the store has no instance of it.
+   */
+  readonly allowUnknown?: boolean
   /** `"return"`: the instance that has this id, if workflow and input are the same; or the only one that may be there. */
   readonly ifExists?: "error" | "return"
   readonly delay?: Duration

@@ -183,9 +183,9 @@ export class Dispatcher {
   }
 
   async #renew(): Promise<void> {
-    const { journal, host, worker, leaseMs, timers } = this.#spec
+    const { journal, host, worker, leaseMs, offers, timers } = this.#spec
     try {
-      await journal.renew(worker, leaseMs)
+      await journal.renew(worker, leaseMs, offers)
     } catch (error) {
       host.log.error("the lease could not be renewed; trying again", { error })
     }

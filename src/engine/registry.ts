@@ -66,6 +66,11 @@ export class WorkflowRegistry {
     return this.#byName.get(name)?.get(version)
   }
 
+  /** By name: any version, or the one asked for. */
+  has(name: string, version: string | undefined): boolean {
+    return version === undefined ? this.#byName.has(name) : this.find(name, version) !== undefined
+  }
+
   /** What such an event may bring depends on the workflow that it is sent to. */
   checksEvent(type: string): boolean {
     return this.#checkedEvents.has(type)
@@ -81,11 +86,16 @@ export class WorkflowRegistry {
     const versions = this.#byName.get(name)
     const found = version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
     if (found) return found
+    throw this.unknown(name, version)
+  }
+
+  unknown(name: string, version: string | undefined): PerdureError {
+    const versions = this.#byName.get(name)
     const known = versions
       ? `; it has version ${[...versions.keys()].map((v) => `"${v}"`).join(", ")}`
       : `; it knows ${this.names.length === 0 ? "none" : this.names.map((n) => `"${n}"`).join(", ")}`
     const which = version === undefined ? `workflow "${name}"` : `version "${version}" of workflow "${name}"`
-    throw new PerdureError("UNKNOWN_WORKFLOW", `this engine has no ${which}${known}. Pass it to Perdure.open({ workflows: […] })`, {
+    return new PerdureError("UNKNOWN_WORKFLOW", `this engine has no ${which}${known}. Pass it to Perdure.open({ workflows: […] })`, {
       details: { workflow: name, version },
     })
   }

@@ -18,6 +18,7 @@ export class SoleWorker extends Worker {
   readonly mailroom: SoleMailroom
   readonly residency: Residents = new OneResident()
   readonly startLine = undefined
+  readonly known = undefined
   readonly isStarved = false
   readonly #due: Alarm
   /** How often it was told of something. */

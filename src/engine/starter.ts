@@ -104,9 +104,21 @@ export class Starter {
 
   /** A promise only where there is a schema to ask. */
   prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
+    // A child is never refused: its parent may have been started before the workers of the child were.
+    if (typeof workflow === "string" && origin === undefined && !this.#registry.has(workflow, options.version)) return this.#unregistered(workflow, options)
     const { definition } = this.resolve(workflow, options.version)
     const schema = definition?.options.input
     return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
+  }
+
+  async #unregistered(workflow: string, options: StartOptions<unknown>): Promise<Birth> {
+    const { version, allowUnknown } = options
+    checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
+    if (version === undefined || allowUnknown !== true) {
+      if (!this.#worker.known) throw this.#registry.unknown(workflow, version)
+      await this.#worker.known.require(workflow, version)
+    }
+    return this.#birth(workflow, options, options.input)
   }
 
   async #validated(workflow: AnyWorkflow, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {

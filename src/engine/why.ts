@@ -113,6 +113,17 @@ function needsWorker(subject: WhySubject): boolean {
   return row.status === "running" || (row.dueAt !== undefined && row.dueAt <= now)
 }
 
+/** All that run say what they offer, and it is not this. */
+function isUnserved({ row: { workflow, version, queue = defaultQueue }, workers, now }: WhySubject): boolean {
+  return workers
+    .filter(({ until }) => until > now)
+    .every(
+      ({ offers }) =>
+        offers?.some((offer) => offer.workflow === workflow && offer.version === version && (offer.queues === undefined || offer.queues.includes(queue))) ===
+        false,
+    )
+}
+
 /** Whoever should have it does not, or nobody can. */
 function workerReasons(subject: WhySubject): readonly string[] {
   const { row, now, versions, workers, line } = subject
@@ -125,6 +136,8 @@ function workerReasons(subject: WhySubject): readonly string[] {
   }
   const since = row.dueAt !== undefined && row.dueAt <= now ? `it is due since ${time(row.dueAt)}, and ` : ""
   if (!workers.some(({ until }) => until > now)) return [`${since}no worker is running; start one`]
+  if (isUnserved(subject))
+    return [`${since}no running worker serves version "${row.version}" of workflow "${row.workflow}" in task queue "${row.queue ?? defaultQueue}"; start one`]
   return line === undefined && needsWorker(subject) ? [`${since}waits for a worker to take it`.replace(/^waits/, "it waits")] : []
 }
 

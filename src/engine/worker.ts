@@ -10,6 +10,7 @@ import type { CommitResult, Commits } from "./committer.ts"
 import type { EngineFeatures, LimitRules } from "./engine-features.ts"
 import { loadInstance } from "./family-ties.ts"
 import { InstanceRunner } from "./instance-runner.ts"
+import type { KnownWorkflows } from "./known-workflows.ts"
 import type { Mail } from "./mailroom.ts"
 import type { Outreach } from "./outreach.ts"
 import { Pulse } from "./pulse.ts"
@@ -52,6 +53,8 @@ export abstract class Worker implements Runtime {
   abstract readonly residency: Residents
   /** Where starts may come in crowds. */
   abstract readonly startLine: StartLine | undefined
+  /** Where others may have code that is not here. */
+  abstract readonly known: KnownWorkflows | undefined
   /** Others wait for room. */
   abstract readonly isStarved: boolean
   protected readonly store: Store

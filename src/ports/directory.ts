@@ -1,6 +1,6 @@
 import type { Status } from "../core/status.ts"
 import type { ChangeStream } from "./change-stream.ts"
-import type { InstanceRow, JournalRow, NewMessage, Turn } from "./journal-store.ts"
+import type { InstanceRow, JournalRow, NewMessage, Offer, Turn } from "./journal-store.ts"
 
 /** What everybody may ask about instances, owner or not. */
 export interface Directory extends ChangeStream {
@@ -31,6 +31,8 @@ export interface Standing {
 export interface WorkerLease {
   readonly worker: string
   readonly until: number
+  /** What it executes, if it said so. */
+  readonly offers?: readonly Offer[]
 }
 
 export interface Filter {

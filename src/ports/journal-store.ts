@@ -21,8 +21,9 @@ export interface JournalStore {
   owned(worker: string): Promise<readonly string[]>
   /** Ids of instances that the worker owns and that have unread messages. */
   unread(worker: string, limit: number): Promise<readonly string[]>
-  /** Prolongs the lease of a worker, whatever the number of its instances. 0 gives it up: its instances are then as after a crash. */
-  renew(worker: string, leaseMs: number): Promise<void>
+  /** Prolongs the lease of a worker, whatever the number of its instances. 0 gives it up: its instances are then as after a crash.
+   * `offers`: what it executes, for whoever asks the directory; without them, what it said before counts. */
+  renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void>
   /** Gives instances back in good order: not a crash. One that is `running` is due at once. */
   release(worker: string, ids: readonly string[]): Promise<void>
   /** Writes turns, all of them in one transaction. A lost turn writes nothing and does not hinder the others. A store that locks rows sorts them first. */

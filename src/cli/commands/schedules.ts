@@ -54,6 +54,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
     .argument("<id>", "of the schedule")
     .requiredOption("-w, --workflow <name>", "what it starts")
     .option("--version <version>", "of the workflow, where no server knows the newest")
+    .option("--allow-unknown", "also a version that nobody knows yet: its instances wait for a worker that has it")
     .option("--cron <expression>", "when, such as '0 2 * * *'")
     .option("--time-zone <zone>", "of the cron expression; default: UTC")
     .option("--every <duration>", "when, as an interval, such as 5m", duration("--every"))
@@ -68,7 +69,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
     .option("--paused", "create it paused")
     .addOption(new Option("--if-exists <what>", "what an id that is taken means").choices(["error", "update"]))
     .action(async (id: string, flags: CreateFlags) => {
-      const { workflow, version, input: text, cron, timeZone, every, tag: tags, queue, ...rest } = flags
+      const { workflow, version, input: text, cron, timeZone, every, tag: tags, queue, allowUnknown, ...rest } = flags
       if ((cron === undefined) === (every === undefined)) throw usageError("give either --cron or --every")
       const input = await jsonArgument("the input", { text }, cli.io)
       const open = await cli.openClient()
@@ -77,6 +78,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
         ...(queue === undefined ? undefined : { queue }),
       })
       if (known.instance !== undefined && input !== undefined) refuseOpenValue(open, input, (await open.client.describe(known.instance)).input)
+      if (known.version !== undefined && allowUnknown !== true) await open.requireKnown(workflow, known.version)
       const times = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? undefined : { timeZone }) }
       const options = {
         ...rest,
@@ -96,6 +98,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
 interface CreateFlags extends Omit<ScheduleOptions<unknown>, "input" | "cron" | "timeZone" | "every" | "tags"> {
   readonly workflow: string
   readonly version?: string
+  readonly allowUnknown?: boolean
   readonly input?: string
   readonly cron?: string
   readonly timeZone?: string

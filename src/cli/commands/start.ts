@@ -14,6 +14,7 @@ export function addStart(program: Command, cli: Invocation): void {
     .option("-f, --input-file <file>", "read the input from a JSON file")
     .option("--id <id>", "of the instance; default: a random one")
     .option("--version <version>", "of the workflow; default: the newest")
+    .option("--allow-unknown", "also a version that nobody knows yet: it waits for a worker that has it")
     .option("--delay <duration>", "start later, such as 5m", duration("--delay"))
     .option("--start-at <time>", "start at a time (ISO 8601)")
     .option("--timeout <duration>", "of the whole instance", duration("--timeout"))
@@ -27,8 +28,8 @@ export function addStart(program: Command, cli: Invocation): void {
       const open = await cli.openClient({ isPatient: options.wait === true })
       const { version, queue: taskQueue, instance } = await knownWorkflow(open, workflow, options)
       if (instance !== undefined && input !== undefined) refuseOpenValue(open, input, (await open.client.describe(instance)).input)
-      const { id, delay, startAt, timeout, tag: tags, priority, ifExists } = options
-      const wanted = { id, version, delay, startAt, timeout, tags, priority, taskQueue, ifExists }
+      const { id, allowUnknown, delay, startAt, timeout, tag: tags, priority, ifExists } = options
+      const wanted = { id, version, allowUnknown, delay, startAt, timeout, tags, priority, taskQueue, ifExists }
       const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
       const handle = await open.client.start(workflow, { ...given, ...(input === undefined ? undefined : { input }) })
       if (options.wait !== true) {
@@ -45,6 +46,7 @@ interface StartFlags {
   readonly inputFile?: string
   readonly id?: string
   readonly version?: string
+  readonly allowUnknown?: boolean
   readonly delay?: number
   readonly startAt?: string
   readonly timeout?: number

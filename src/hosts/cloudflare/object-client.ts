@@ -262,6 +262,7 @@ function nameOf(workflow: AnyWorkflow | string): string {
   return typeof workflow === "string" ? workflow : workflow.name
 }
 
-function versionOf(workflow: AnyWorkflow | string): { readonly version?: string } {
-  return typeof workflow === "string" ? {} : { version: workflow.version }
+/** Who has a definition knows the workflow, whatever the object has. */
+function versionOf(workflow: AnyWorkflow | string): Pick<StartOptions<unknown>, "version" | "allowUnknown"> {
+  return typeof workflow === "string" ? {} : { version: workflow.version, allowUnknown: true }
 }

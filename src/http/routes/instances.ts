@@ -8,6 +8,7 @@ import { batchResult, description, descriptionOf, duration, instant, started, st
 
 const startFields = {
   version: optional(string({ description: "default: the last registered" })),
+  allowUnknown: optional(boolean({ description: "also a version that nobody knows yet: the instance waits for a worker that has it" })),
   ifExists: optional(oneOf(["error", "return"])),
   delay: optional(duration),
   startAt: optional(instant),

@@ -1,7 +1,18 @@
 import { isControl } from "../../core/control.ts"
 import { isTerminal } from "../../core/status.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
-import type { InstanceRow, InstanceState, JournalRow, Message, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type {
+  InstanceRow,
+  InstanceState,
+  JournalRow,
+  Message,
+  NewInstance,
+  NewMessage,
+  Offer,
+  RunReference,
+  Turn,
+  TurnOutcome,
+} from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import { MemoryChanges } from "./memory-changes.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
@@ -32,6 +43,8 @@ export class MemoryDatabase {
   readonly owned = new Map<string, Set<MemoryInstance>>()
   readonly pending = new Set<MemoryInstance>()
   readonly leases = new Map<string, number>()
+  /** What workers say that they execute. */
+  readonly offers = new Map<string, readonly Offer[]>()
   readonly schedules = new Map<string, MemorySchedule>()
   readonly changes = new MemoryChanges()
   /** The clock of whoever uses it now. */
@@ -116,6 +129,7 @@ export class MemoryDatabase {
   /** The instances of a worker that is gone count as crashed and as owned by nobody. */
   abandon(worker: string, now: number): void {
     this.leases.delete(worker)
+    this.offers.delete(worker)
     for (const instance of this.owned.get(worker) ?? []) this.release(instance, now, true)
   }
 

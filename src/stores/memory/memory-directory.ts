@@ -4,6 +4,7 @@ import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { withOffers } from "../worker-offers.ts"
 import type { MemoryInstance } from "./memory-database.ts"
 import type { MemoryAccess } from "./memory-journal-store.ts"
 
@@ -61,7 +62,8 @@ export class MemoryDirectory implements Directory {
 
   async workers(): Promise<readonly WorkerLease[]> {
     this.#access.enter()
-    return [...this.#access.database.leases].map(([worker, until]) => ({ worker, until }))
+    const { leases, offers } = this.#access.database
+    return [...leases].map(([worker, until]) => withOffers({ worker, until }, offers.get(worker)))
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {

@@ -89,11 +89,13 @@ export class MemoryJournalStore implements JournalStore {
     return ids
   }
 
-  async renew(worker: string, leaseMs: number): Promise<void> {
+  async renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void> {
     this.#access.enter()
     const now = this.#access.now()
-    if (leaseMs > 0) this.#database.leases.set(worker, now + leaseMs)
-    else {
+    if (leaseMs > 0) {
+      this.#database.leases.set(worker, now + leaseMs)
+      if (offers) this.#database.offers.set(worker, offers)
+    } else {
       this.#database.abandon(worker, now)
       this.#access.changed()
     }

@@ -3,6 +3,7 @@ import type { Delivery, Directory, Filter, Page, PageRequest, Standing, WorkerLe
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromText, toText } from "../odd-text.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { offersFrom, withOffers } from "../worker-offers.ts"
 import { ChangeReader } from "./change-reader.ts"
 import { integer, list, text } from "./columns.ts"
 import type { Database } from "./database.ts"
@@ -80,8 +81,12 @@ export class PostgresDirectory implements Directory {
   }
 
   async workers(): Promise<readonly WorkerLease[]> {
-    const rows = await this.#database.all("workers", `SELECT l.worker, l.until FROM ${this.#database.schema}.lease l ORDER BY l.worker`)
-    return rows.map((row) => ({ worker: text(row, "worker"), until: integer(row, "until") }))
+    const s = this.#database.schema
+    const rows = await this.#database.all(
+      "workers",
+      `SELECT l.worker, l.until, o.offers FROM ${s}.lease l LEFT JOIN ${s}.offer o ON o.worker = l.worker ORDER BY l.worker`,
+    )
+    return rows.map((row) => withOffers({ worker: text(row, "worker"), until: integer(row, "until") }, offersFrom(row["offers"] as string | null)))
   }
 
   async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {

@@ -1,5 +1,6 @@
 import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, MessageKind, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { toText } from "../odd-text.ts"
+import { offersText } from "../worker-offers.ts"
 import { Claimer } from "./claimer.ts"
 import { integer, list, optionalInteger, optionalText, text } from "./columns.ts"
 import type { Database, PgRow } from "./database.ts"
@@ -42,7 +43,7 @@ export class PostgresJournalStore implements JournalStore {
     return rows.map((row) => text(row, "id"))
   }
 
-  async renew(worker: string, leaseMs: number): Promise<void> {
+  async renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void> {
     const s = this.#database.schema
     if (leaseMs > 0) {
       const { clock, hints } = this.#tables
@@ -51,6 +52,7 @@ export class PostgresJournalStore implements JournalStore {
       // Somebody else's lease is over, and nobody told: whoever listens has a reason to look.
       if (row?.["dead"] === true) hints.notice()
       if (row) clock.noted(sentAt, integer(row, "now"))
+      if (offers) await this.#offer(worker, offers)
       return
     }
     const row = await this.#database.get(
@@ -67,6 +69,21 @@ export class PostgresJournalStore implements JournalStore {
       )
     }
     this.#tables.hints.work()
+  }
+
+  /** Writes only what is new: a worker says the same whenever it renews its lease. Offers of workers without a lease go on that occasion. */
+  async #offer(worker: string, offers: readonly Offer[]): Promise<void> {
+    const s = this.#database.schema
+    await this.#database.all(
+      "offer",
+      `WITH said AS (
+        INSERT INTO ${s}.offer AS o (worker, offers) VALUES ($1, $2) ON CONFLICT (worker) DO UPDATE SET offers = excluded.offers WHERE o.offers <> excluded.offers
+        RETURNING 1
+      )
+      DELETE FROM ${s}.offer o WHERE EXISTS (SELECT 1 FROM said) AND o.worker <> $1 AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.worker)`,
+      toText(worker),
+      offersText(offers),
+    )
   }
 
   async release(worker: string, ids: readonly string[]): Promise<void> {

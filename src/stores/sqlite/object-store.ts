@@ -3,9 +3,11 @@ import { rowsInClaimOrder } from "./due-table.ts"
 import { ObjectDatabase } from "./object-database.ts"
 import { ObjectSqlDriver } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
+import { OfferTable } from "./offer-table.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
+import { SqliteJournalStore } from "./sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "./sqlite-schedule-store.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
 import { checkObjectStatement } from "./statement-rules.ts"
@@ -19,8 +21,9 @@ export function objectStore(storage: ObjectStorage): StoreProvider {
       const driver = new ObjectSqlDriver(storage, objectParts)
       const flow = new SqliteFlow(driver, context.now)
       const database = new ObjectDatabase(driver, context, flow, undefined, rowsInClaimOrder)
-      const tables = { ...database.tables, flow }
-      const parts: Pick<Store, "directory" | "schedules" | "transactions" | "flow"> = {
+      const tables = { ...database.tables, flow, offers: new OfferTable(driver) }
+      const parts: Pick<Store, "journal" | "directory" | "schedules" | "transactions" | "flow"> = {
+        journal: new SqliteJournalStore(tables),
         directory: new SqliteDirectory(tables),
         schedules: new SqliteScheduleStore(tables),
         transactions: new SqliteTransactions(tables, checkObjectStatement),

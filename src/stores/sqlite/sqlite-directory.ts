@@ -5,9 +5,11 @@ import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { toChangeCursor } from "../change-cursor.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { withOffers } from "../worker-offers.ts"
 import { ChangeTable } from "./change-table.ts"
 import { countQuery, isByQueue, pageQuery, type Query } from "./instance-query.ts"
 import { toInstanceRow } from "./instance-row.ts"
+import type { OfferTable } from "./offer-table.ts"
 import { integer, text } from "./sql-columns.ts"
 import { SqliteInstances } from "./sqlite-instances.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
@@ -16,13 +18,15 @@ export class SqliteDirectory extends SqliteInstances implements Directory {
   readonly #driver: SqlDriver
   readonly #changes: ChangeTable
   readonly #workers: SqlStatement
+  readonly #offers: OfferTable | undefined
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
   constructor(tables: SqliteTables) {
     super(tables)
-    const { driver, journal } = tables
+    const { driver, journal, offers } = tables
     this.#driver = driver
+    this.#offers = offers
     this.#changes = new ChangeTable(driver, journal)
     this.#workers = driver.prepare(`SELECT worker, until FROM perdure_lease WHERE worker > '' ORDER BY worker`)
   }
@@ -46,7 +50,11 @@ export class SqliteDirectory extends SqliteInstances implements Directory {
   }
 
   async workers(): Promise<readonly WorkerLease[]> {
-    return this.#workers.all().map((row) => ({ worker: text(row, "worker"), until: integer(row, "until") }))
+    const offers = this.#offers?.all()
+    return this.#workers.all().map((row) => {
+      const worker = text(row, "worker")
+      return withOffers({ worker, until: integer(row, "until") }, offers?.get(worker))
+    })
   }
 
   async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {

@@ -4,6 +4,7 @@ import type { ClaimTable } from "./claim-table.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { lineOf } from "../turn-line.ts"
 import { toInstanceRow } from "./instance-row.ts"
+import type { OfferTable } from "./offer-table.ts"
 import type { JournalTable } from "./journal-table.ts"
 import { integer, optionalInteger, optionalText } from "./sql-columns.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
@@ -19,8 +20,9 @@ export class SqliteJournalStore implements JournalStore {
   readonly #inbox: InboxTable
   readonly #turns: SqliteTurns
   readonly #flow: TurnFlow
+  readonly #offers: OfferTable | undefined
 
-  constructor({ driver, now, claims, journal, inbox, turns, flow }: SqliteTables) {
+  constructor({ driver, now, claims, journal, inbox, turns, flow, offers }: SqliteTables) {
     this.#driver = driver
     this.#now = now
     this.#claims = claims
@@ -28,6 +30,7 @@ export class SqliteJournalStore implements JournalStore {
     this.#inbox = inbox
     this.#turns = turns
     this.#flow = flow
+    this.#offers = offers
   }
 
   async claim({ worker, offers, limit, startsMin = 0, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
@@ -83,11 +86,12 @@ export class SqliteJournalStore implements JournalStore {
     return this.#claims.unread(worker, limit)
   }
 
-  async renew(worker: string, leaseMs: number): Promise<void> {
+  async renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void> {
     const now = this.#now()
     this.#flow.transaction(() => {
-      if (leaseMs > 0) this.#claims.renew(worker, now + leaseMs)
-      else this.#abandon(worker, now)
+      if (leaseMs === 0) return this.#abandon(worker, now)
+      this.#claims.renew(worker, now + leaseMs)
+      if (offers) this.#offers?.put(worker, offers)
     })
   }
 

@@ -4,6 +4,7 @@ import { ClaimTable } from "./claim-table.ts"
 import type { DueSearch } from "./due-table.ts"
 import { InboxTable } from "./inbox-table.ts"
 import { JournalTable } from "./journal-table.ts"
+import type { OfferTable } from "./offer-table.ts"
 import type { SqliteFlow } from "./sqlite-flow.ts"
 import { SqliteTurns } from "./sqlite-turns.ts"
 import type { TurnFlow } from "./turn-flow.ts"
@@ -18,6 +19,8 @@ export interface SqliteTables {
   readonly inbox: InboxTable
   readonly turns: SqliteTurns
   readonly flow: TurnFlow
+  /** Where workers share the database. */
+  readonly offers?: OfferTable
 }
 
 /** With limits and keys. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { PerdureError } from "../../core/errors.ts"
+import { workflow } from "../../core/workflow.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import { checked, echo, patient, richValue } from "./sample-workflows.ts"
 
@@ -61,6 +62,29 @@ export function startCases(client: CurrentClient): void {
       expect(PerdureError.is(refusal, "INVALID_INPUT")).toBe(true)
       expect(refusal).toMatchObject({ details: { issues: [{ message: "is below 1" }] } })
       await expect(client().start(echo, { input: () => 1 })).rejects.toMatchObject({ code: "UNSERIALIZABLE" })
+    })
+  })
+
+  describe("a version that nobody knows", () => {
+    it("is refused, alone, in a batch and by sendOrStart, unless it is allowed: then it waits", async () => {
+      const unknown = { code: "UNKNOWN_WORKFLOW" }
+      await expect(client().start("echo", { id: "a", version: "9", input: 1 })).rejects.toMatchObject(unknown)
+      await expect(client().sendOrStart("patient", { id: "a", version: "9", event: "word", payload: 1, input: undefined })).rejects.toMatchObject(unknown)
+      const results = await client().startBatch([
+        { workflow: "echo", id: "a", version: "9", input: 1 },
+        { workflow: "echo", id: "b", version: "9", input: 1, allowUnknown: true },
+      ])
+      expect(results.map((result) => (result.created ? result.id : result.error.code))).toEqual(["UNKNOWN_WORKFLOW", "b"])
+      await expect(client().describe("a")).rejects.toMatchObject({ code: "NOT_FOUND" })
+      expect(await client().get("b").status()).toBe("queued")
+      const handle = await client().start("echo", { version: "10", input: 1, allowUnknown: true })
+      expect(await handle.status()).toBe("queued")
+    })
+
+    it("is not refused where its definition is given", async () => {
+      const future = workflow("echo", { version: "11" }, async () => 1)
+      const handle = await client().start(future)
+      expect(await handle.status()).toBe("queued")
     })
   })
 

@@ -49,6 +49,7 @@ import { stepStories } from "./step-stories.ts"
 import { terminateStories } from "./terminate-stories.ts"
 import { updateStories } from "./update-stories.ts"
 import { valueStories } from "./value-stories.ts"
+import { unknownWorkflowStories } from "./unknown-workflow-stories.ts"
 import { versionStories } from "./version-stories.ts"
 import { whyHolderStories } from "./why-holder-stories.ts"
 import { whyStories } from "./why-stories.ts"
@@ -105,6 +106,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   followingStories,
   classStories,
   floodStories,
+  unknownWorkflowStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

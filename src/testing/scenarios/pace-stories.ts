@@ -97,7 +97,7 @@ export function paceStories(open: OpenBed): void {
         ["c", 3],
         ["d", 2],
       ] as const)
-        await engine.start("flow", { version: "1", ...job("", id), priority })
+        await engine.start("flow", { version: "1", allowUnknown: true, ...job("", id), priority })
       await engine.crash({ workflows: [flow] })
       expect(order).toEqual(["c", "d", "a", "b"])
     })

@@ -278,7 +278,7 @@ export function slotStories(open: OpenBed): void {
       const gate = new Gate()
       const flow = workflow("flow", { version: "2", concurrency: 1 }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
       const engine = await open({ workflows: [] })
-      await engine.start("flow", { version: "2", ...job("", "holder"), timeout: "2d" })
+      await engine.start("flow", { version: "2", allowUnknown: true, ...job("", "holder"), timeout: "2d" })
       await engine.start("flow", { version: "2", ...job("", "stranger"), timeout: "30m" })
       await engine.crash({ workflows: [flow] })
       await engine.get("stranger").fork({ id: "fork" })
@@ -368,7 +368,7 @@ export function slotStories(open: OpenBed): void {
         ctx.do("work", () => door.pass(input.key)),
       )
       const engine = await open({ workflows: [] })
-      for (let i = 0; i < 5; i++) await engine.start("flow", { version: "2", ...job("a", `i${i}`) })
+      for (let i = 0; i < 5; i++) await engine.start("flow", { version: "2", allowUnknown: true, ...job("a", `i${i}`) })
       await engine.crash({ workflows: [flow] })
       expect(await engine.count({}, "status")).toEqual({ completed: 5 })
       expect(door.most("a")).toBe(1)

@@ -28,7 +28,7 @@ export function versionStories(open: OpenBed): void {
     it("of which nobody has the code: the instance stays, why says so, and it goes on when it is deployed", async () => {
       const engine = await open({ workflows: [one] })
       const running = await engine.start(one, { id: "running" })
-      const future = await engine.start("flow", { id: "future", version: "3" })
+      const future = await engine.start("flow", { id: "future", version: "3", allowUnknown: true })
       await engine.settle()
       await engine.crash({ workflows: [two] })
       await engine.sendEvent("running", "word", "meanwhile")

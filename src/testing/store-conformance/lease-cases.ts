@@ -63,6 +63,29 @@ export function leaseCases(bed: CurrentBed): void {
       expect(await directory.workers()).toEqual([])
     })
 
+    it("what a worker offers is told with its lease, as it said it last; claims and renewals without a word do not change it", async () => {
+      const { journal, directory } = bed()
+      const offers = [
+        { workflow: "order", version: "1" },
+        { workflow: "refund", version: "ü/2", queues: ["gpu", "default"] },
+      ]
+      await journal.renew("a", 30_000, offers)
+      await journal.renew("silent", 30_000)
+      const told = async () => Object.fromEntries((await directory.workers()).map((one) => [one.worker, one.offers]))
+      expect(await told()).toEqual({ a: offers, silent: undefined })
+      await journal.commit([creation("i", { state: { status: "running", dueAt: 1 } })])
+      expect(await claimed("a")).toEqual([["i", false]])
+      await journal.renew("a", 30_000)
+      await journal.renew("a", 30_000, offers)
+      expect(await told()).toEqual({ a: offers, silent: undefined })
+      await journal.renew("a", 30_000, offers.slice(1))
+      expect(await told()).toEqual({ a: offers.slice(1), silent: undefined })
+      await journal.renew("a", 0)
+      await journal.renew("b", 30_000, offers)
+      await journal.renew("a", 30_000)
+      expect(await told()).toEqual({ a: undefined, b: offers, silent: undefined })
+    })
+
     it("a worker that claims again after its lease expired has not crashed", async () => {
       const { journal } = bed()
       await journal.renew("a", 10)

@@ -29,6 +29,8 @@ describe("a workflow over HTTP", () => {
   it("is refused with the reason: unknown type, bad payload, taken id, bad id", async () => {
     await using api = await openHttpApi()
     expect(await api.json("POST", "/workflows", { type: "none" })).toMatchObject([400, error("UNKNOWN_WORKFLOW")])
+    expect(await api.json("POST", "/workflows", { type: "greet", version: "9", payload: { name: "Ada" } })).toMatchObject([400, error("UNKNOWN_WORKFLOW")])
+    expect(await api.json("POST", "/workflows", { type: "greet", version: "9", allowUnknown: true })).toMatchObject([201, { status: "queued" }])
     expect(await api.json("POST", "/workflows", { type: "greet", payload: { name: 1 } })).toMatchObject([
       400,
       { error: { code: "INVALID_INPUT", details: { issues: [{ path: "name" }] } } },

@@ -71,6 +71,12 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       ],
       ["an input given twice", ["start", "order", "1", "-f", "x"], 2, /either as an argument or in a file/],
       ["a workflow that nothing is known of", ["start", "nope"], 3, /UNKNOWN_WORKFLOW: /],
+      [
+        "a version that nobody knows",
+        ["start", "order", "--version", "9"],
+        3,
+        /UNKNOWN_WORKFLOW: nobody knows version "9" .* known is version "1".* or say --allow-unknown/,
+      ],
       ["an id that is taken", ["start", "order", "--id", "order-1"], 1, /ID_EXISTS: instance "order-1" exists/],
       ["a bad id", ["start", "order", "--id", "a b"], 2, /BAD_ID/],
       ["a bad delay", ["start", "order", "--delay", "soon"], 2, /BAD_DURATION: --delay: "soon" is not a duration/],

@@ -85,6 +85,17 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       expect((await bed.perdure(["schedules", "delete", "nightly"])).code).toBe(3)
     })
 
+    // A server knows the newest version, and is not told one.
+    if (target === "file")
+      it("beside a file refuse a version that nobody knows, unless that is allowed", async () => {
+        const create = ["schedules", "create", "future", "-w", "order", "--version", "9", "--every", "1m", "--paused"]
+        const refused = await bed.perdure(create)
+        expect(refused.stderr).toMatch(/UNKNOWN_WORKFLOW: nobody knows version "9" .* or say --allow-unknown/)
+        expect(refused.code).toBe(3)
+        expect((await bed.perdure([...create, "--allow-unknown"])).code).toBe(0)
+        expect((await bed.perdure(["schedules", "delete", "future"])).code).toBe(0)
+      })
+
     it.each([
       [["create", "x", "-w", "order"], 2, /either --cron or --every/],
       [["create", "x", "-w", "order", "--cron", "61 * * * *"], 2, /BAD_SCHEDULE/],

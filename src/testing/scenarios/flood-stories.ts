@@ -41,13 +41,13 @@ export function floodStories(open: OpenBed): void {
       engine,
       single,
       overtaken: () => overtaken,
-      async flood() {
+      flood: async () => {
         await Promise.all(Array.from({ length: crowdSize }, (_, n) => engine.start(crowd, { id: `crowd-${n}` })))
         await engine.settle()
         expect(passed).toBe(0)
         isBroken = false
       },
-      async letGo() {
+      letGo: async () => {
         gate.open()
         gate = new Gate()
         gate.open()

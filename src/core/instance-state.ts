@@ -76,6 +76,7 @@ export class InstanceState {
     const { entry, position, at } = recorded
     if (position > this.position) this.position = position
     if (at > this.at) this.at = at
+    if (this.cancel && this.cancel.graceFrom === undefined) this.cancel.graceFrom = at
     switch (entry.type) {
       case "step.started": {
         const step = this.steps.get(entry.id)
@@ -175,7 +176,14 @@ export class InstanceState {
       case "event.received":
         return (this.#events ??= new ReceivedEvents()).receive({ ...recorded, entry })
       case "cancel.requested":
-        this.cancel = { position, at, cause: entry.cause, reason: entry.reason, retrying: this.steps.values().filter((step) => step.retryAt !== undefined) }
+        this.cancel = {
+          position,
+          at,
+          graceFrom: entry.unowned ? undefined : at,
+          cause: entry.cause,
+          reason: entry.reason,
+          retrying: this.steps.values().filter((step) => step.retryAt !== undefined),
+        }
         this.dormant = false
         this.sleeps.clear()
         this.waits.clear()

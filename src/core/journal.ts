@@ -49,7 +49,13 @@ export type Release =
   | { readonly type: "sleep.completed"; readonly id: string }
   | { readonly type: "wait.completed"; readonly id: string; /** Absent: a condition holds. */ readonly from?: number }
   | { readonly type: "wait.timedOut"; readonly id: string }
-  | { readonly type: "cancel.requested"; readonly cause: "request" | "timeout"; readonly reason?: string }
+  | {
+      readonly type: "cancel.requested"
+      readonly cause: "request" | "timeout"
+      readonly reason?: string
+      /** No worker ran the instance: the grace counts from the next entry, which the worker that loads it writes. */
+      readonly unowned?: true
+    }
   | { readonly type: "terminate.requested"; readonly reason?: string }
   | {
       readonly type: "child.ended"

@@ -28,6 +28,8 @@ export const untried: HookState = { failures: 0, retryAt: undefined }
 export interface Cancel {
   readonly position: number
   readonly at: number
+  /** When its grace begins; undefined: no worker has loaded the instance since. */
+  graceFrom: number | undefined
   readonly cause: "request" | "timeout"
   readonly reason: string | undefined
   /** Steps that it found waiting for their next attempt: they have none. */

@@ -8,6 +8,6 @@ export function isUndoing({ rollingBack, terminating }: InstanceState): boolean 
 /** When the time of the run is over: its timeout, or the grace of its cancel. One that failed or is terminated takes its time to undo what it did. */
 export function limitAt({ cancel, timeoutAt, rollingBack, terminating }: InstanceState, cancelGraceMs: number): number {
   if (terminating) return Infinity
-  if (cancel) return cancel.at + cancelGraceMs
+  if (cancel) return cancel.graceFrom === undefined ? Infinity : cancel.graceFrom + cancelGraceMs
   return rollingBack ? Infinity : (timeoutAt ?? Infinity)
 }

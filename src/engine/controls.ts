@@ -13,14 +13,18 @@ import { existingRow } from "./existing-row.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { controlResult, seize } from "./seizure.ts"
 import { callersOf } from "./start-desk.ts"
+import { controlUnowned, isUnowned } from "./unowned-control.ts"
 import type { Worker } from "./worker.ts"
 
 /** In a message that asks for a terminate. */
 const withRollback = "rollback"
 
+/** How often the caller tries to write a control itself; then it is a message, which whoever runs the instance takes in. */
+const unownedTriesMax = 3
+
 /**
  * What anybody may do to an instance from outside. Events, pause, resume and cancel are messages that its owner takes in.
- * Terminate excludes the owner: it is a turn of its own, written at the next position.
+ * Terminate excludes the owner: it is a turn of its own, written at the next position. So is a pause or a cancel of an instance that nobody owns.
  */
 export class Controls {
   readonly #store: Store
@@ -80,6 +84,10 @@ export class Controls {
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {
     checkText("reason", reason)
+    if (kind === "pause" || kind === "cancel") {
+      const answer = await this.#controlUnowned(id, kind, reason)
+      if (answer) return answer
+    }
     let row = await existingRow(this.#store, id)
     if (refuse(kind, row) !== undefined && !(await this.#hasUnreadControls(id))) {
       // Read again: what was unread a moment ago is in the row now.
@@ -101,6 +109,18 @@ export class Controls {
     return controlResult(now)
   }
 
+  /** Undefined: a worker runs the instance, or other controls are on their way to it; so this one is to be a message. */
+  async #controlUnowned(id: string, kind: "pause" | "cancel", reason: string | undefined): Promise<ControlResult | undefined> {
+    const site = { store: this.#store, worker: this.#worker, registry: this.#registry }
+    for (let tries = 0; tries < unownedTriesMax; tries++) {
+      const row = await existingRow(this.#store, id)
+      if (refuse(kind, row) !== undefined || !(await isUnowned(site, row)) || (await this.#hasUnreadControls(id))) return undefined
+      const answer = await controlUnowned(site, row, kind, reason)
+      if (answer) return answer
+    }
+    return undefined
+  }
+
   async terminate(id: string, { reason, rollback = false }: TerminateOptions): Promise<ControlResult> {
     checkText("reason", reason)
     // Its code has to say what is to be undone: so its owner does it.
@@ -108,7 +128,7 @@ export class Controls {
     return seize({ store: this.#store, worker: this.#worker }, id, new TerminatedError(id, reason), (row) => {
       if (isTerminal(row.status)) return { refused: `it is ${row.status}` }
       return {
-        entry: terminatedEntry(reason),
+        entries: [terminatedEntry(reason)],
         run: row.run,
         state: (position) => ({ status: "terminated", run: row.run, runPosition: row.runPosition, endPosition: position }),
       }

@@ -20,6 +20,7 @@ import type { Input } from "./input.ts"
 import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
 import type { LoadedInstance } from "./family-ties.ts"
 import { MessageIntake, type Incoming, type IntakeDriver } from "./message-intake.ts"
+import { Opening } from "./opening.ts"
 import type { Pulsed } from "./pulse.ts"
 import { describeDisagreement, ReleasePipeline, type Disagreement, type PipelineDriver } from "./release-pipeline.ts"
 import { RunEndings } from "./run-endings.ts"
@@ -64,8 +65,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** The loop runs, or it made a release whose macrotask has not passed. */
   #settling = false
   #recovering = false
-  /** A crash is being recorded; nothing else happens to the instance until it is. */
-  #counting = false
+  /** Of an instance that was loaded. */
+  #opening: Opening | undefined = undefined
   #gone = false
   /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
   #spent = false
@@ -160,20 +161,16 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#pipeline.markReplay()
     this.#recovering = true
     this.state.dormant = this.state.isHeldBack
-    if (!crashed || this.state.ended || this.state.stalled) return this.#runtime.pulse.join(this)
+    this.#opening = new Opening()
+    if (this.state.ended || this.state.stalled) return
+    // The grace of a cancel that found no worker begins here.
+    if (!crashed && this.state.cancel && this.state.cancel.graceFrom === undefined) this.record({ type: "rested" })
+    if (!crashed) return
     this.record({ type: "recovered", worker: this.#runtime.worker })
     if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
       this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
     }
-    // Its code may be what kills the process: the crash is counted before any of it runs.
-    this.#counting = true
-    this.#writer.whenDurable({
-      afterCommit: () => {
-        this.#counting = false
-        if (!this.#gone) this.#runtime.pulse.join(this)
-      },
-    })
-    this.#writer.seal(true)
+    this.#opening.recordCrash(this.#writer, () => this.#runtime.pulse.join(this))
   }
 
   /** Something came that no turn has taken in yet. */
@@ -193,7 +190,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
 
   /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
   get isAtRest(): boolean {
-    if (this.inLine || this.#settling || this.hasInputs || this.#counting || this.#hooks?.calling || !this.#writer.idle) return false
+    if (this.inLine || this.#settling || this.hasInputs || this.#opening?.isClosed || this.#hooks?.calling || !this.#writer.idle) return false
     return this.#attempts.count === 0 || !this.state.working
   }
 
@@ -207,7 +204,8 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.inboxDirty = false
     const fresh = messages.filter(({ seq }) => seq > this.#intake.seen)
     this.#intake.seen = fresh.at(-1)?.seq ?? this.#intake.seen
-    this.submit(...fresh.map((message) => this.#inputOf(message)))
+    const isFirst = this.#opening?.read(fresh, this.#inputs, (message) => this.#inputOf(message))
+    if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
   }
@@ -225,7 +223,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   pump(): void {
-    if (this.#gone || this.#counting || this.#writer.isHeld || this.#writer.isLeaving) return
+    if (this.#gone || this.#opening?.isClosed || this.#writer.isHeld || this.#writer.isLeaving) return
     // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
     this.#settling = true
     try {
@@ -241,7 +239,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   #advance(): boolean {
     let drained = false
     for (;;) {
-      const pipeline = this.#gated ? "gated" : this.#pipeline.advance()
+      const pipeline = this.#gated || this.#opening?.hasControls ? "gated" : this.#pipeline.advance()
       drained = pipeline === "drained"
       if (pipeline === "released") {
         this.#runtime.pulse.join(this)
@@ -252,6 +250,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       const input = this.#inputs.shift()
       if (input) {
         if (!this.state.ended && !this.endings.continued) input.take(pipeline === "gated")
+        this.#opening?.took(this.state)
         if (this.#writer.isHeld) return false
         continue
       }

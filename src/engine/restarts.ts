@@ -54,7 +54,7 @@ export class Restarts {
       // One with limits goes to the end of the line.
       const status = row.slots === undefined ? "running" : "queued"
       return {
-        entry,
+        entries: [entry],
         run: row.run + 1,
         state: (position, at) => ({ status, run: row.run + 1, runPosition: position, dueAt: at, ...deadline }),
         annotations: annotationsOf(recorded, kept),

@@ -14,52 +14,76 @@ import type { Worker } from "./worker.ts"
 
 const triesMax = 100
 
+/** A turn that is written in place of the owner. */
+export interface SeizedTurn {
+  readonly entries: readonly Entry[]
+  readonly run: number
+  /** The run goes on: what is in its inbox stays there, and its parent and children are told nothing. */
+  readonly goesOn?: boolean
+  /** `position`: of the last entry. `at`: when it is written. What is due then is told of, what is due a moment later is not. */
+  readonly state: (position: number, at: number) => InstanceState
+  /** What its tags and its memo become. */
+  readonly annotations?: ReturnType<typeof annotationsOf>
+}
+
 /** What is to be written in place of the owner; or why nothing is. */
-export type Seizure =
-  | { readonly refused: string }
-  | {
-      readonly entry: Entry
-      readonly run: number
-      /** `at`: when it is written. What is due then is told of, what is due a moment later is not. */
-      readonly state: (position: number, at: number) => InstanceState
-      /** What its tags and its memo become. */
-      readonly annotations?: ReturnType<typeof annotationsOf>
-    }
+export type Seizure = { readonly refused: string } | SeizedTurn
+
+/** An instance, and the entries of its run. */
+export interface Standing {
+  readonly row: InstanceRow
+  readonly recorded: readonly Recorded[]
+}
 
 type Decide = (row: InstanceRow, recorded: readonly Recorded[]) => Seizure | Promise<Seizure>
 
 /** Writes a turn at the next position in place of the owner, which loses what it was about to write. */
 export async function seize({ store, worker }: { store: Store; worker: Worker }, id: string, reason: unknown, decide: Decide): Promise<ControlResult> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const row = await existingRow(store, id)
-    const { recorded } = await loadRun(store.journal, row)
-    // It moved on between the two reads: what the row says is over.
-    if (recorded[0]?.run !== row.run || recorded.some(({ entry }) => isEnding(entry)) !== isTerminal(row.status)) continue
+    const standing = await readStanding(store, await existingRow(store, id))
+    if (standing === undefined) continue
+    const { row, recorded } = standing
     const decision = await decide(row, recorded)
     if ("refused" in decision) return controlResult(row, decision.refused)
     worker.evict(id, reason)
-    const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
-    const draft = new TurnDraft(position, Math.max(worker.host.now(), recorded.at(-1)?.at ?? 0), worker.settings.codecs)
-    draft.add(decision.entry)
-    draft.discardInbox = true
-    const { tags, memo } = decision.annotations ?? {}
-    draft.tags = tags
-    draft.memo = memo && draft.stored(memo)
-    draft.sends = isTerminal(row.status) ? [] : partingMessages(worker.features, foldOf(recorded), row.incarnation, decision.entry, draft)
-    const state = decision.state(position, draft.at)
-    const turn = draft.seal(worker.nextTurnId(), row, decision.run, state)
-    const outcome = await new Promise((onResult) => worker.committer.submit(turn, { onResult }))
-    if (outcome === "committed") {
-      worker.onSent(draft.sends)
-      if (isTerminal(state.status)) worker.ended(id, decision.entry)
-      return controlResult({ ...row, ...state })
-    }
-    if (outcome !== "lost") throw (outcome as { error: unknown }).error
+    const answer = await writeSeized(worker, standing, decision)
+    if (answer !== "lost") return answer
   }
   throw new PerdureError("STORE_FAILED", `instance "${id}" moves too fast: ${triesMax} attempts to write its next turn were lost; pause it first`)
 }
 
-function foldOf(recorded: readonly Recorded[]): State {
+/** Undefined: the instance moved on between the two reads, and what the row says is over. */
+export async function readStanding(store: Store, row: InstanceRow): Promise<Standing | undefined> {
+  const { recorded } = await loadRun(store.journal, row)
+  const isSame = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
+  return isSame ? { row, recorded } : undefined
+}
+
+/** Writes the turn at the next position. `lost`: somebody else has written there. */
+export async function writeSeized(worker: Worker, { row, recorded }: Standing, seized: SeizedTurn): Promise<ControlResult | "lost"> {
+  const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
+  const draft = new TurnDraft(position, Math.max(worker.host.now(), recorded.at(-1)?.at ?? 0), worker.settings.codecs)
+  for (const entry of seized.entries) draft.add(entry)
+  const { tags, memo } = seized.annotations ?? {}
+  draft.tags = tags
+  draft.memo = memo && draft.stored(memo)
+  const last = seized.entries.at(-1)
+  if (!seized.goesOn) {
+    draft.discardInbox = true
+    draft.sends = last === undefined || isTerminal(row.status) ? [] : partingMessages(worker.features, foldOf(recorded), row.incarnation, last, draft)
+  }
+  const state = seized.state(draft.end, draft.at)
+  const turn = draft.seal(worker.nextTurnId(), row, seized.run, state)
+  const outcome = await new Promise((onResult) => worker.committer.submit(turn, { onResult }))
+  if (outcome === "lost") return "lost"
+  if (outcome !== "committed") throw (outcome as { error: unknown }).error
+  worker.onSent(draft.sends ?? [])
+  if (last && isTerminal(state.status)) worker.ended(row.id, last)
+  const { phase: _, ...before } = row
+  return controlResult({ ...before, ...state })
+}
+
+export function foldOf(recorded: readonly Recorded[]): State {
   const state = new State()
   for (const item of recorded) state.apply(item)
   return state

@@ -79,9 +79,11 @@ function phaseReason({ row, state, now, cancelGraceMs }: WhySubject): readonly s
     case "pausing":
       return [`it is pausing since ${time(state.paused?.at ?? row.updatedAt)}${remark(state.paused?.reason)}: attempts that were running may finish`]
     case "cancelling": {
-      const { at = row.updatedAt, reason, cause } = state.cancel ?? {}
+      const { at = row.updatedAt, graceFrom, reason, cause } = state.cancel ?? {}
       const because = cause === "timeout" ? " (its timeout)" : remark(reason)
-      return [`it is being cancelled since ${time(at)}${because}, and may clean up until ${inTime(at + cancelGraceMs, now)}`]
+      const until =
+        graceFrom === undefined ? `for ${formatDuration(cancelGraceMs)} once a worker has loaded it` : `until ${inTime(graceFrom + cancelGraceMs, now)}`
+      return [`it is being cancelled since ${time(at)}${because}, and may clean up ${until}`]
     }
     case "rollingBack": {
       const why = state.terminating

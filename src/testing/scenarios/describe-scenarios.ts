@@ -47,6 +47,7 @@ import { startStories } from "./start-stories.ts"
 import { stepContextStories } from "./step-context-stories.ts"
 import { stepStories } from "./step-stories.ts"
 import { terminateStories } from "./terminate-stories.ts"
+import { unownedControlStories } from "./unowned-control-stories.ts"
 import { updateStories } from "./update-stories.ts"
 import { valueStories } from "./value-stories.ts"
 import { unknownWorkflowStories } from "./unknown-workflow-stories.ts"
@@ -107,6 +108,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   classStories,
   floodStories,
   unknownWorkflowStories,
+  unownedControlStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

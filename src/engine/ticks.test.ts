@@ -145,6 +145,79 @@ describe("an engine that executes in ticks", () => {
     await expect(engine.describe("a")).rejects.toThrow(expect.objectContaining({ code: "ENGINE_CLOSED" }))
   })
 
+  it.each([
+    ["pause", "paused"],
+    ["cancel", "cancelled"],
+    ["terminate", "terminated"],
+  ] as const)("takes in a %s through the same engine at the next step boundary", async (control, status) => {
+    const gate = new Gate()
+    const begun = new Gate()
+    const steps: string[] = []
+    const long = workflow("long", async (ctx: Context) => {
+      await ctx.do("first", async () => {
+        steps.push("first")
+        begun.open()
+        await gate.passed
+      })
+      for (const name of ["second", "third"]) await ctx.do(name, () => steps.push(name))
+    })
+    await using engine = await createTestEngine({ workflows: [long], execute: "ticks" })
+    const handle = await engine.start(long, { id: "a" })
+    const tick = engine.current.tick()
+    await begun.passed
+    expect(await handle[control]()).toMatchObject({ accepted: true })
+    gate.open()
+    await tick
+    expect(steps).toEqual(["first"])
+    expect(await handle.status()).toBe(status)
+  })
+
+  it("takes in an event through the same engine while the tick goes on", async () => {
+    const begun = new Gate()
+    const heard = new Gate()
+    const both = workflow("both", async (ctx: Context<{ go: number }>) => {
+      const work = ctx.do("work", async () => {
+        begun.open()
+        await heard.passed
+      })
+      await ctx.waitForEvent("go")
+      heard.open()
+      await work
+      return "done"
+    })
+    await using engine = await createTestEngine({ workflows: [both], execute: "ticks" })
+    const handle = await engine.start(both, { id: "a" })
+    const tick = engine.current.tick()
+    await begun.passed
+    await handle.sendEvent("go", 1)
+    await tick
+    expect(await handle.result()).toBe("done")
+  })
+
+  it("does not record a step as started that gets no place: its first execution is attempt 1", async () => {
+    const attempts: string[] = []
+    const pair = workflow("pair", { retry: { maxAttempts: 2, initialInterval: "1s", jitter: 0 } }, async (ctx: Context) => {
+      const both = ["x", "y"].map((name) => ctx.do(name, ({ attempt }) => attempts.push(`${ctx.instance.id}/${name} ${attempt}`)))
+      await Promise.all(both)
+      await ctx.do("flaky", ({ attempt }) => {
+        attempts.push(`${ctx.instance.id}/flaky ${attempt}`)
+        if (attempt === 1) throw new Error("not yet")
+      })
+    })
+    await using engine = await createTestEngine({ workflows: [pair], execute: "ticks" })
+    for (const id of ["a", "b"]) await engine.start(pair, { id })
+    for (let tick = 0; tick < 6; tick++) await engine.current.tick({ maxSteps: 1 })
+    await engine.skip("1s")
+    for (let tick = 0; tick < 2; tick++) await engine.current.tick({ maxSteps: 1 })
+    expect(attempts.toSorted()).toEqual(["a", "b"].flatMap((id) => [`${id}/flaky 1`, `${id}/flaky 2`, `${id}/x 1`, `${id}/y 1`]))
+    for (const id of ["a", "b"]) {
+      await engine.current.tick()
+      expect(await engine.get(id).status()).toBe("completed")
+      const { entries } = await engine.get(id).history({ limit: 100 })
+      expect(entries.filter(({ type }) => type === "step.started")).toHaveLength(4)
+    }
+  })
+
   it("has all that its store offers, transactions of steps too", async () => {
     const moving = workflow("moving", async (ctx: Context) => ctx.transaction("move", async (_: TransactionClient) => Promise.resolve("moved")))
     const commits: unknown[] = []

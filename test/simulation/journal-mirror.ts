@@ -12,6 +12,12 @@ import { RunAudit } from "./run-audit.ts"
 import { ScheduleAudit } from "./schedule-audit.ts"
 import type { SlotAudit } from "./slot-audit.ts"
 
+const controls = new Set(["pause", "resume", "cancel", "terminate"])
+/** Controls that a caller may write itself, by their first entry. */
+const writtenControls: Readonly<Record<string, string>> = { paused: "pause", "cancel.requested": "cancel" }
+/** What a worker may write of an instance that it loaded only when the controls are taken in that it found there. */
+const starts = new Set(["step.started", "sleep.completed", "wait.timedOut"])
+
 export interface MirroredEntry {
   readonly position: number
   readonly run: number
@@ -48,6 +54,8 @@ export class MirroredInstance {
   readonly entries: MirroredEntry[] = []
   readonly runs = new Map<number, RunAudit>()
   status = ""
+  /** By worker: when it was given the instance, and the controls that were unread then. */
+  readonly claims = new Map<string, { readonly at: number; readonly unread: readonly MirroredMessage[] }>()
   #run = new RunAudit(0, () => false)
 
   constructor({ incarnation }: Turn, start: RawEntry | undefined) {
@@ -107,11 +115,11 @@ export class JournalMirror {
   watch(inner: StoreProvider): StoreProvider {
     return {
       name: inner.name,
-      open: async (context) => this.#watched(await inner.open(context)),
+      open: async (context) => this.#watched(await inner.open(context), context.now),
     }
   }
 
-  #watched(store: Store): Store {
+  #watched(store: Store, now: () => number): Store {
     const { journal, directory } = store
     return {
       role: store.role,
@@ -130,6 +138,11 @@ export class JournalMirror {
         },
       }),
       journal: overriding(journal, {
+        claim: async (request) => {
+          const claimed = await journal.claim(request)
+          for (const { instance } of claimed) this.#claimed(instance.id, request.worker, now())
+          return claimed
+        },
         commit: async (turns) => {
           const outcomes = await journal.commit(turns)
           turns.forEach((turn, index) => {
@@ -163,6 +176,11 @@ export class JournalMirror {
     instance.run.accepted.push({ kind, topic, payload, eventId })
   }
 
+  #claimed(id: string, worker: string, at: number): void {
+    const instance = this.instances.get(id)
+    instance?.claims.set(worker, { at, unread: instance.run.accepted.filter(({ kind }) => controls.has(kind)) })
+  }
+
   #committed(turn: Turn): void {
     const entries = JSON.parse(turn.entries) as RawEntry[]
     const known = this.instances.get(turn.instance)
@@ -190,6 +208,9 @@ export class JournalMirror {
         ...("eventId" in first ? { eventId: String(first["eventId"]) } : undefined),
       })
     }
+    // Whoever pauses or cancels an instance that nobody runs writes that: the turn is what acknowledges it. An owner names itself in its turns.
+    const written = first && turn.by === undefined ? writtenControls[first.type] : undefined
+    if (written !== undefined) this.#delivered(turn.instance, { kind: written })
     const worker = turn.turn.slice(0, turn.turn.lastIndexOf("."))
     const order = ++this.#order
     const start = entries.findLastIndex(({ type }) => type === "run.started")
@@ -245,6 +266,10 @@ export class JournalMirror {
     if (entry.type === "run.started") this.#begin(instance, mirrored, wrong)
     if (entry.type === "child.ended" && !isKept) this.#checkChildEnd(entry, wrong)
     const { run } = instance
+    const claim = starts.has(entry.type) ? instance.claims.get(mirrored.worker) : undefined
+    const unread = claim?.unread.find((message) => run.accepted.includes(message))
+    // A turn may have been on its way while the worker lost the instance and was given it again.
+    if (claim && unread && claim.at <= mirrored.at) wrong(`${entry.type}: a ${unread.kind} was acknowledged before the worker loaded the instance, and is not taken in`)
     if (run.number !== mirrored.run) wrong(`${entry.type} of run ${mirrored.run} is written in run ${run.number}`)
     const problem = run.apply(mirrored, isKept)
     if (problem !== undefined) wrong(`${entry.type}${"id" in entry ? ` of ${String(entry["id"])}` : ""}: ${problem}`)

@@ -17,6 +17,7 @@ import { eventStories } from "../../src/testing/scenarios/event-stories.ts"
 import { forkStories } from "../../src/testing/scenarios/fork-stories.ts"
 import { handlerStories } from "../../src/testing/scenarios/handler-stories.ts"
 import { hookStories } from "../../src/testing/scenarios/hook-stories.ts"
+import { idleControlStories } from "../../src/testing/scenarios/idle-control-stories.ts"
 import { keptChildStories } from "../../src/testing/scenarios/kept-child-stories.ts"
 import { nestedStepStories } from "../../src/testing/scenarios/nested-step-stories.ts"
 import { pauseStories } from "../../src/testing/scenarios/pause-stories.ts"
@@ -60,6 +61,7 @@ export const shortStories = [
   childStories,
   childBondStories,
   classStories,
+  idleControlStories,
 ]
 
 /** Told where there is time. */

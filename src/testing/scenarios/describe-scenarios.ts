@@ -20,6 +20,7 @@ import { followingStories } from "./following-stories.ts"
 import { forkStories } from "./fork-stories.ts"
 import { handlerStories } from "./handler-stories.ts"
 import { hookStories } from "./hook-stories.ts"
+import { idleControlStories } from "./idle-control-stories.ts"
 import { keptChildStories } from "./kept-child-stories.ts"
 import { nestedStepStories } from "./nested-step-stories.ts"
 import { pauseStories } from "./pause-stories.ts"
@@ -109,6 +110,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   floodStories,
   unknownWorkflowStories,
   unownedControlStories,
+  idleControlStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

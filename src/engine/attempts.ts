@@ -86,6 +86,16 @@ export class Attempts implements AttemptOwner, NestedDriver {
     return this.#live.size
   }
 
+  /** A step found no place that may not be recorded as started without one. */
+  isWithholding = false
+
+  /** Whether an attempt of the step may be recorded as started: in a tick, only so many may. */
+  mayBegin(id: string): boolean {
+    if (isNested(id) || this.runtime.stepLine?.reserve() !== false) return true
+    this.isWithholding = true
+    return false
+  }
+
   /** Records that an attempt begins; its function is called when that is durable. */
   begin(request: DoAsk, attempt: number): void {
     const { id, child, transaction } = request
@@ -100,6 +110,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
     const step = this.#state.steps.get(id)
     if (!step) return
     const request = this.#request(id)
+    if (request && !this.mayBegin(id)) return
     if (request) return this.begin(request, step.attempt + 1)
     step.retryAt = undefined
     this.#inside()?.retryWhenAsked(id)
@@ -114,7 +125,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
       // The code gets nothing of it: there is no point in doing it again.
       if (this.#isStopped(step))
         this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
-      else this.resume(request, step)
+      else if (this.mayBegin(step.id)) this.resume(request, step)
     }
   }
 

@@ -38,6 +38,7 @@ export class CodeRecorder {
     }
     this.stopIfUnwinding(execution)
     if (execution.isQuiet) return this.#judge(execution) || this.#rest(execution)
+    let isNews = execution.notes.length > 0 || execution.hasNewHandlers
     if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
@@ -45,8 +46,12 @@ export class CodeRecorder {
         if (execution.handlesEvent(entry.event)) this.#driver.record({ type: "event.handled", event: entry.event, from: position })
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
-    for (const { request } of execution.asks.fresh.values()) if (this.ask(request) === "answered") break
-    return true
+    for (const { request } of execution.asks.fresh.values()) {
+      if (request.kind === "do" && !this.#attempts.mayBegin(request.id)) continue
+      isNews = true
+      if (this.ask(request) === "answered") break
+    }
+    return isNews
   }
 
   /** One condition at a time: what its code does may make another untrue. */

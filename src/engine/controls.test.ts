@@ -5,6 +5,7 @@ import type { Turn } from "../ports/journal-store.ts"
 import type { Store, StoreProvider } from "../ports/store.ts"
 import { sqlite } from "../sqlite.ts"
 import { memory } from "../stores/memory/memory.ts"
+import { Gate } from "../testing/scenarios/gate.ts"
 import { createTestEngine } from "../testing.ts"
 import { Engine } from "./engine.ts"
 import { overriding } from "./overriding.ts"
@@ -33,6 +34,30 @@ describe("controls given one right after the other, before the first is taken in
     expect(await handle.pause()).toMatchObject({ accepted: true })
     await engine.settle()
     expect(await handle.status()).toBe("paused")
+  })
+})
+
+describe("a pause that was answered while a step runs", () => {
+  it.each([
+    ["memory", memory],
+    ["SQLite", () => sqlite(":memory:")],
+  ])("is taken in before the next step begins, on %s", async (_, store) => {
+    const [begun, gate] = [new Gate(), new Gate()]
+    const steps: string[] = []
+    const long = workflow("long", async (ctx: Context) => {
+      await ctx.do("first", () => {
+        begun.open()
+        return gate.passed
+      })
+      await ctx.do("second", () => steps.push("second"))
+    })
+    await using engine = await createTestEngine({ workflows: [long], store: store() })
+    const handle = await engine.start(long, { id: "a" })
+    await begun.passed
+    expect(await handle.pause()).toMatchObject({ accepted: true })
+    gate.open()
+    await engine.settle()
+    expect([await handle.status(), steps]).toEqual(["paused", []])
   })
 })
 

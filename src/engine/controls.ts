@@ -103,10 +103,10 @@ export class Controls {
       ...(payload === undefined ? undefined : { payload }),
     })
     if (delivery === "absent") throw notFound(id)
-    const now = await existingRow(this.#store, id)
-    if (delivery === "ended") return controlResult(now, `it is ${now.status}`)
+    // Before the answer: whoever has it is to act on it at the next step boundary.
     this.#worker.hint([id])
-    return controlResult(now)
+    const now = await existingRow(this.#store, id)
+    return controlResult(now, delivery === "ended" ? `it is ${now.status}` : undefined)
   }
 
   /** Undefined: a worker runs the instance, or other controls are on their way to it; so this one is to be a message. */

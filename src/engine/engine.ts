@@ -63,7 +63,7 @@ export class Engine implements Client, AsyncDisposable {
   private constructor(core: ServingCore, spec: EngineSpec) {
     const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
-    this.#ticks = core.attach(new Ticks(spec, store, (forTick) => Engine.open(forTick)))
+    this.#ticks = core.attach(new Ticks(spec, store, worker, (forTick) => Engine.open(forTick)))
     const recheck = recheckOf(core.parts)
     const answers = core.attach(new Answers(store, host, recheck))
     const changes = core.attach(new ChangeFeed(store.directory, host, recheck))

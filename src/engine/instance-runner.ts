@@ -256,7 +256,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       }
       if (pipeline === "drained" && this.#timers.fire()) continue
       if (this.#row.isBare && !this.#runtime.draining && this.#timers.fireDeadline()) continue
-      if (this.state.ended || this.#runtime.draining || !this.#writer.correctRow()) break
+      if (this.state.ended || this.#runtime.draining || this.#attempts.isWithholding || !this.#writer.correctRow()) break
     }
     this.#writer.seal()
     this.#arm(drained)

@@ -1,5 +1,6 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf } from "../core/journal.ts"
+import { isNested } from "../core/step-id.ts"
 import { limitAt } from "../core/undoing.ts"
 import type { RunEndings } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
@@ -40,9 +41,15 @@ export class InstanceTimers {
     return true
   }
 
-  /** A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout. */
+  /**
+   * A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout; or a retry is
+   * due, and no more attempts may begin here.
+   */
   get isHeldUp(): boolean {
-    return this.#writer.isBehind(this.dueAt ?? 0) || (this.#driver.inboxDirty && this.#state.nextTimer()?.kind === "wait")
+    if (this.#writer.isBehind(this.dueAt ?? 0)) return true
+    const timer = this.#state.nextTimer()
+    if (timer?.kind === "wait") return this.#driver.inboxDirty
+    return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepLine?.isSpent === true
   }
 
   /** Lets one that is due have its effect. False: none is. */

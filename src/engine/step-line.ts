@@ -16,7 +16,7 @@ export class StepLine {
   #order = 0
   #isClosed = false
 
-  /** How many attempts may still begin. */
+  /** How many attempts may still be recorded as started: those of steps inside others may always, and count. */
   #left: number
   #running = 0
 
@@ -44,6 +44,18 @@ export class StepLine {
   holds(instance: string, step: string): boolean {
     for (const { place } of this.#beginners) if (place.of.instance === instance && place.of.step === step) return true
     return false
+  }
+
+  /** No more attempts may be recorded as started. */
+  get isSpent(): boolean {
+    return this.#left <= 0
+  }
+
+  /** To be asked before an attempt is recorded as started, so that none is that could not begin. False: none may any more. */
+  reserve(): boolean {
+    if (this.isSpent) return false
+    this.#left--
+    return true
   }
 
   /** `isStart`: it is the first that its instance does. */
@@ -94,11 +106,12 @@ export class StepLine {
       if (next === undefined) return
       const { call } = next
       // One that may not begin any more still counts among those that wait.
-      if (call === undefined || ((this.#isClosed || this.#left <= 0) && !next.goesOn && !isNested(next.place.of.step))) continue
+      const isInside = isNested(next.place.of.step)
+      if (call === undefined || (this.#isClosed && !next.goesOn && !isInside)) continue
       this.drop(next)
       this.#free--
       this.#running++
-      if (!next.goesOn) this.#left--
+      if (!next.goesOn && isInside) this.#left--
       call()
     }
   }

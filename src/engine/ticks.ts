@@ -4,6 +4,7 @@ import type { Store } from "../ports/store.ts"
 import type { EngineParts, EngineSpec } from "./engine-parts.ts"
 import { overriding } from "./overriding.ts"
 import type { EngineOptions } from "./settings.ts"
+import type { Worker } from "./worker.ts"
 
 export interface TickOptions {
   /** How many instances it may work on; default: all that are due. */
@@ -34,6 +35,8 @@ const quietMacrotasks = 3
 export class Ticks {
   readonly #spec: EngineSpec
   readonly #store: Store
+  /** Of the engine that callers have: what they write is told to the worker of the tick. */
+  readonly #worker: Worker
   readonly #open: (spec: EngineSpec) => Promise<TickEngine>
   readonly #ticks = new InTurn()
   #current: TickEngine | undefined
@@ -41,9 +44,10 @@ export class Ticks {
   /** Ends a wait for attempts. */
   #goOn: () => void = () => undefined
 
-  constructor(spec: EngineSpec, store: Store, open: (spec: EngineSpec) => Promise<TickEngine>) {
+  constructor(spec: EngineSpec, store: Store, worker: Worker, open: (spec: EngineSpec) => Promise<TickEngine>) {
     this.#spec = spec
     this.#store = store
+    this.#worker = worker
     this.#open = open
   }
 
@@ -71,9 +75,11 @@ export class Ticks {
     const store = { name: this.#spec.store.name, open: async () => Promise.resolve(keptOpen(this.#store)) }
     const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
+    this.#worker.tick = engine.parts.worker
     try {
       await this.#whenQuiet(engine.parts)
     } finally {
+      this.#worker.tick = undefined
       await engine.close()
       this.#current = undefined
     }

@@ -43,6 +43,8 @@ export abstract class Worker implements Runtime {
   outreach: Outreach | undefined
   readonly onAnswered: WorkerListener["onAnswered"]
   readonly onRunOver: WorkerListener["onRunOver"]
+  /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
+  tick: Worker | undefined = undefined
   /** It executes; else it only writes for clients. */
   active = false
   draining = false
@@ -182,6 +184,7 @@ export abstract class Worker implements Runtime {
 
   /** Something was written for these instances, here or elsewhere. */
   hint(ids: readonly string[]): void {
+    this.tick?.hint(ids)
     const others = ids.filter((id) => {
       const runner = this.residency.get(id)
       if (runner) this.mailroom.read(runner)
@@ -192,6 +195,7 @@ export abstract class Worker implements Runtime {
 
   /** Takes an instance out of memory because somebody else is to write its next turn. */
   evict(id: string, reason: unknown): boolean {
+    this.tick?.evict(id, reason)
     const runner = this.residency.get(id)
     if (!runner) return false
     this.discard(runner, reason)

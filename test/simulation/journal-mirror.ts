@@ -269,7 +269,8 @@ export class JournalMirror {
     const claim = starts.has(entry.type) ? instance.claims.get(mirrored.worker) : undefined
     const unread = claim?.unread.find((message) => run.accepted.includes(message))
     // A turn may have been on its way while the worker lost the instance and was given it again.
-    if (claim && unread && claim.at <= mirrored.at) wrong(`${entry.type}: a ${unread.kind} was acknowledged before the worker loaded the instance, and is not taken in`)
+    if (claim && unread && claim.at <= mirrored.at)
+      wrong(`${entry.type}: a ${unread.kind} was acknowledged before the worker loaded the instance, and is not taken in`)
     if (run.number !== mirrored.run) wrong(`${entry.type} of run ${mirrored.run} is written in run ${run.number}`)
     const problem = run.apply(mirrored, isKept)
     if (problem !== undefined) wrong(`${entry.type}${"id" in entry ? ` of ${String(entry["id"])}` : ""}: ${problem}`)

@@ -51,12 +51,11 @@ export class Restarts {
       const ids = eventIds && { eventIds }
       const again = kept && kept.length > 0 ? { kept, ...ids, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
-      // One with limits goes to the end of the line.
-      const status = row.slots === undefined ? "running" : "queued"
       return {
         entries: [entry],
         run: row.run + 1,
-        state: (position, at) => ({ status, run: row.run + 1, runPosition: position, dueAt: at, ...deadline }),
+        // No worker has taken it yet; one with limits goes to the end of the line.
+        state: (position, at) => ({ status: "queued", run: row.run + 1, runPosition: position, dueAt: at, ...deadline }),
         annotations: annotationsOf(recorded, kept),
       }
     })
@@ -83,9 +82,8 @@ export class Restarts {
     })
     const flow = this.#worker.features.flow?.forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
-    const status = flow?.limits ? "queued" : "running"
     const deadline = deadlineOf(flow, draft.timeoutAt)
-    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status, run: 1, runPosition: 1, dueAt: draft.at, ...deadline })
+    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status: "queued", run: 1, runPosition: 1, dueAt: draft.at, ...deadline })
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
     if (typeof outcome === "object") throw outcome.error
     const existing = outcome === "lost" ? await this.#store.directory.get(options.id) : undefined

@@ -162,6 +162,22 @@ export function unownedControlStories(open: OpenBed): void {
       expect(await engine.get("i").status()).toBe("cancelled")
     })
 
+    it("one that is restarted, or forked, is queued until a worker takes it", async () => {
+      const engine = await bed()
+      await engine.start(plain, { id: "i" })
+      await alone(engine, async (client) => {
+        expect(await client.get("i").status()).toBe("completed")
+        const fork = await client.fork("i", { id: "fork", from: "a" })
+        expect(await client.restart("i")).toMatchObject({ accepted: true, status: "queued" })
+        expect([await client.get("i").status(), await fork.status()]).toEqual(["queued", "queued"])
+        expect((await client.get("i").why()).because.join("; ")).toContain("no worker is running")
+      })
+      await engine.open()
+      await engine.settle()
+      expect(await engine.get("i").describe()).toMatchObject({ status: "completed", run: 2 })
+      expect(await engine.get("fork").status()).toBe("completed")
+    })
+
     it.each(["pause", "cancel"] as const)("a %s that is still in the inbox is taken in before anything of a loaded instance starts", async (kind) => {
       const engine = await bed()
       await engine.start(nap, { id: "asleep" })

@@ -94,6 +94,36 @@ it("the table has a row for every state and a column for every control", () => {
   expect(head.slice(1)).toEqual(Object.keys(controls))
 })
 
+const unownedRows = (text.split("checks it.")[1] ?? "")
+  .split("## ")[0]
+  ?.split("\n")
+  .filter((line) => line.startsWith("| "))
+  .map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+const unownedCells = (unownedRows ?? [])
+  .slice(1)
+  .flatMap(([state = "", pause = "", cancel = ""]) => [
+    { state, control: "pause" as const, cell: pause },
+    { state, control: "cancel" as const, cell: cancel },
+  ])
+
+it("the table of instances that no worker runs has a row for each of their states", () => {
+  expect((unownedRows ?? []).slice(1).map(([state]) => state)).toEqual(["queued", "sleeping", "waiting", "paused"])
+})
+
+it.each(unownedCells)("$control of an instance that no worker runs and that is $state answers: $cell", async ({ state, control, cell }) => {
+  await using engine = await createTestEngine({ workflows: [working, sleeping, waiting] })
+  await ways[state]?.(engine)
+  await engine.evict("a")
+  expect(await stateOf(engine.get("a"))).toBe(state)
+  const { accepted, status, phase, reason } = await engine.get("a")[control]()
+  expect(accepted ? [status, phase].filter((part) => part !== undefined).join(", ") : `no: ${reason}`).toBe(cell)
+})
+
 async function stateOf(handle: Handle): Promise<string> {
   const { status, phase } = await handle.describe()
   return phase === undefined ? status : `${status}, ${phase}`

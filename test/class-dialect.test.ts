@@ -116,6 +116,15 @@ describe.each(stores)("a class as a workflow, on %s", (_, provide) => {
     await engine.close()
   })
 
+  it("is paused in the call itself if no worker runs it", async () => {
+    const engine = await createTestEngine({ workflows, store: provide() })
+    await OnboardingWorkflow.create(engine, { id: "o", payload: { name: "Ada" } })
+    await engine.evict("o")
+    expect(await OnboardingWorkflow.pause(engine, "o")).toMatchObject({ accepted: true, status: "paused" })
+    expect(await OnboardingWorkflow.status(engine, "o")).toBe("paused")
+    await engine.close()
+  })
+
   it("a wait that times out gives its default", async () => {
     const engine = await createTestEngine({ workflows, store: provide() })
     const handle = await OnboardingWorkflow.create(engine, { payload: { name: "Ada" } })

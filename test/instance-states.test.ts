@@ -104,12 +104,10 @@ const unownedRows = (text.split("checks it.")[1] ?? "")
       .slice(1, -1)
       .map((cell) => cell.trim()),
   )
-const unownedCells = (unownedRows ?? [])
-  .slice(1)
-  .flatMap(([state = "", pause = "", cancel = ""]) => [
-    { state, control: "pause" as const, cell: pause },
-    { state, control: "cancel" as const, cell: cancel },
-  ])
+const unownedCells = (unownedRows ?? []).slice(1).flatMap(([state = "", pause = "", cancel = ""]) => [
+  { state, control: "pause" as const, cell: pause },
+  { state, control: "cancel" as const, cell: cancel },
+])
 
 it("the table of instances that no worker runs has a row for each of their states", () => {
   expect((unownedRows ?? []).slice(1).map(([state]) => state)).toEqual(["queued", "sleeping", "waiting", "paused"])

@@ -79,3 +79,11 @@ it("of two that start the same id at once one is refused, and the other runs", a
   await client.get("i").sendEvent("word", "hello")
   expect(await worker.get("i").result()).toEqual(["wait", 1, "hello"])
 })
+
+it("a client pauses and cancels at once what a worker left behind that died, though its lease lasts", async () => {
+  for (const id of ["p", "c"]) await worker.start(flow, { id, input: "wait" })
+  worker.core.kill()
+  await worker.parts.store.close()
+  expect(await client.get("p").pause()).toEqual({ id: "p", accepted: true, status: "paused" })
+  expect(await client.get("c").cancel()).toEqual({ id: "c", accepted: true, status: "running", phase: "cancelling" })
+})

@@ -16,7 +16,7 @@ export interface UnownedSite {
 }
 
 /**
- * Whether no worker runs the instance: nobody owns it, or the lease of its owner is over. What a dead worker was in the middle of
+ * Whether no worker runs the instance: nobody owns it, or its owner is dead or without a lease. What a dead worker was in the middle of
  * does not count: the worker that loads it has to record the crash first.
  */
 export async function isUnowned({ store, worker }: UnownedSite, row: InstanceRow): Promise<boolean> {
@@ -24,6 +24,7 @@ export async function isUnowned({ store, worker }: UnownedSite, row: InstanceRow
   if (store.isElsewhere?.(id) || worker.holds(id)) return false
   if (owner === undefined) return true
   if (owner === worker.worker || status === "running") return false
+  if (store.hasWorker?.() === false) return true
   const now = worker.host.now()
   return !(await store.directory.workers()).some((lease) => lease.worker === owner && lease.until > now)
 }

@@ -123,6 +123,10 @@ class SqliteStore implements Store {
     return this.#role
   }
 
+  hasWorker(): boolean {
+    return this.#role === "worker" || this.#file === undefined || WorkerLock.isHeld(this.#file)
+  }
+
   onHint(listener: () => void): () => void {
     return this.#poll.listen(listener)
   }

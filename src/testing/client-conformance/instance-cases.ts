@@ -165,6 +165,15 @@ export function instanceCases(client: CurrentClient): void {
       expect(await handle.pause()).toMatchObject({ accepted: false, status: "completed" })
     })
 
+    it("pause and cancel of an instance that no worker runs have their effect in the answer", async () => {
+      const paused = await client().start(patient, { id: "p", delay: "1d" })
+      expect(await paused.pause()).toEqual({ id: "p", accepted: true, status: "paused" })
+      expect(await paused.cancel("no need")).toEqual({ id: "p", accepted: true, status: "cancelled" })
+      const cancelled = await client().start(patient, { id: "c", delay: "1d" })
+      expect(await cancelled.cancel("no need")).toEqual({ id: "c", accepted: true, status: "cancelled" })
+      await expect(cancelled.result()).rejects.toMatchObject({ code: "CANCELLED", details: { reason: "no need" } })
+    })
+
     it("cancel and terminate, with and without undoing", async () => {
       const cancelled = await client().start(patient, { id: "c" })
       expect(await client().cancel("c", "why not")).toMatchObject({ accepted: true })

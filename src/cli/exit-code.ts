@@ -59,11 +59,14 @@ export class CommandError extends Error {
   override readonly name = "CommandError"
   readonly code: string
   readonly exitCode: number
+  /** What the code of a workflow threw, as it is printed below the message, in the place of the CLI's own stack. */
+  readonly report: string | undefined
 
-  constructor(code: string, exitCode: number, message: string, options?: { readonly cause?: unknown }) {
+  constructor(code: string, exitCode: number, message: string, { report, ...options }: { readonly cause?: unknown; readonly report?: string } = {}) {
     super(message, options)
     this.code = code
     this.exitCode = exitCode
+    this.report = report
   }
 }
 

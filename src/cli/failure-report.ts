@@ -12,14 +12,18 @@ interface ReportOptions {
   readonly style: Style
 }
 
-/** An error as the CLI prints it: one line, with its code and what to do. The stack only where somebody debugs. */
+/**
+ * An error as the CLI prints it: one line, with its code and what to do. Of an instance that failed, what its code threw comes below it. The stack of the CLI
+ * itself is printed only with --debug.
+ */
 export function failureReport(error: unknown, { asJson, debug, style }: ReportOptions): string {
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)
   const details = PerdureError.is(error) && Object.keys(error.details).length > 0 ? { details: error.details } : undefined
-  const stack = debug && error instanceof Error ? { stack: error.stack } : undefined
+  const report = error instanceof CommandError ? error.report : undefined
+  const stack = debug && error instanceof Error && report === undefined ? { stack: error.stack } : undefined
   if (asJson) return `${asJson({ error: { code, message, ...details, ...stack } })}\n`
-  const line = `${style.red("error")} ${style.bold(code)}: ${oneLine(message)}\n`
+  const line = `${style.red("error")} ${style.bold(code)}: ${oneLine(message)}\n${report === undefined ? "" : `${report}\n`}`
   return stack?.stack === undefined ? line : `${line}${stack.stack}\n`
 }
 

@@ -3,6 +3,7 @@ import { ResultTimeoutError } from "../core/errors.ts"
 import type { Client, InstanceDescription } from "../engine/client.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import type { Invocation } from "./invocation.ts"
+import { errorReport } from "./output/error-report.ts"
 import { errorText, valueText } from "./output/value-text.ts"
 
 /** Waits until an instance is over, or the time is up; "unlimited" for as long as it takes, 0 not at all. */
@@ -31,6 +32,7 @@ export function printOutcome(cli: Invocation, { id, workflow, status, result, er
   const [code, exitCode, message] = isTerminal(status)
     ? [`INSTANCE_${status.toUpperCase()}`, exitCodes.failed, `instance "${id}" ${status}: ${errorText(error)}`]
     : ["NOT_YET", exitCodes.notYet, `instance "${id}" is ${status}; it goes on, see perdure why ${id}`]
-  if (!cli.json) throw new CommandError(code, exitCode, message)
+  if (!cli.json)
+    throw new CommandError(code, exitCode, message, error === undefined ? {} : { report: errorReport(error, { debug: cli.options.debug === true }) })
   cli.exitCode = exitCode
 }

@@ -62,7 +62,13 @@ describe("a workflow over HTTP", () => {
     expect(body).toEqual({
       error: { code: "INSTANCE_FAILED", message: "out of range" },
       status: "failed",
-      failure: { name: "RangeError", message: "out of range", limit: 3, cause: { name: "Error", message: "inner" } },
+      failure: {
+        name: "RangeError",
+        message: "out of range",
+        stack: expect.stringMatching(/^RangeError: out of range\n {4}at \S+ \(.*http-api\.ts:\d+:\d+\)$/) as string,
+        limit: 3,
+        cause: { name: "Error", message: "inner", stack: expect.stringMatching(/^Error: inner\n {4}at .*http-api\.ts:\d+:\d+\)$/) as string },
+      },
     })
     const [, rich] = await api.rich("GET", "/workflows/a/result")
     expect((rich as { failure: unknown }).failure).toBeInstanceOf(RangeError)

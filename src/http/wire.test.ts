@@ -96,13 +96,23 @@ describe("the plain form", () => {
     expect(encodePlain(undefined)).toBe("null")
   })
 
-  it("shows an error's name, message, fields and cause, but not its stack", () => {
-    const error = Object.assign(new RangeError("too much", { cause: new Error("inner") }), { limit: 3n })
+  it("shows an error's name, message, fields and cause, and the frames of its stack that are the user's", () => {
+    const inner = new Error("inner")
+    const ours = "    at decodeValue (file:///app/node_modules/perdure/dist/node/shared-AB.js:1:2)"
+    inner.stack = `Error: inner\n${ours}\n    at charge (file:///app/pay.ts:4:9)`
+    const error = Object.assign(new RangeError("too much", { cause: inner }), { limit: 3n })
+    error.stack = `RangeError: too much\n${ours}`
     expect(JSON.parse(encodePlain({ error }))).toEqual({
-      error: { name: "RangeError", message: "too much", limit: "3", cause: { name: "Error", message: "inner" } },
+      error: {
+        name: "RangeError",
+        message: "too much",
+        limit: "3",
+        cause: { name: "Error", message: "inner", stack: "Error: inner\n    at charge (file:///app/pay.ts:4:9)" },
+      },
     })
-    const ours = JSON.parse(encodePlain(new PerdureError("NOT_FOUND", "none"))) as object
-    expect(ours).toEqual({ name: "PerdureError", message: "none", code: "NOT_FOUND", details: {} })
+    const perdures = new PerdureError("NOT_FOUND", "none")
+    perdures.stack = `PerdureError: none\n${ours}`
+    expect(JSON.parse(encodePlain(perdures))).toEqual({ name: "PerdureError", message: "none", code: "NOT_FOUND", details: {} })
   })
 
   it("comes to an end with cycles, depth, and parts that are referred to again and again", () => {

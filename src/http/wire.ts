@@ -2,12 +2,13 @@ import { decodeValue, encodeValue, isPlainEncoded } from "../core/codec.ts"
 import { isErrorObject } from "../core/error-record.ts"
 import { PerdureError } from "../core/errors.ts"
 import { isPlainJson } from "../core/plain-json.ts"
+import { userStack } from "../core/user-stack.ts"
 
 /**
  * Values <-> bodies, for the server and for our own client. Both types are JSON.
  *
  *   application/json               Date as ISO string, BigInt as string, Map as entries, Set as array, bytes as base64, Error as
- *                                  { name, message, … } without its stack, NaN and ±Infinity as strings; what JSON leaves out is left out
+ *                                  { name, message, stack, cause, … }, its stack without our frames, NaN and ±Infinity as strings; what JSON leaves out is left out
  *   application/vnd.perdure+json   {"value":<json>}   a plain value
  *                                  {"rich":<json>}    any other, as devalue writes it (the forms of a journal's values)
  *                                  {}                 undefined
@@ -125,7 +126,8 @@ class PlainCopy {
     if (!isErrorObject(value)) return Object.fromEntries(fields)
     const { name, message } = value
     const cause = "cause" in value ? { cause: this.of(value.cause) } : undefined
-    return { name, message, ...cause, ...Object.fromEntries(fields.filter(([key]) => key !== "stack")) }
+    const stack = userStack(value)
+    return { name, message, ...(stack === undefined ? undefined : { stack }), ...cause, ...Object.fromEntries(fields.filter(([key]) => key !== "stack")) }
   }
 }
 

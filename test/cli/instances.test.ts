@@ -36,7 +36,7 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       expect(code).toBe(1)
       expect(stdout).toBe("")
       expect(stderr).toMatch(
-        /^started s-3\nerror INSTANCE_FAILED: instance "s-3" failed: StepFailedError: .* the bank is \\u001b\[31mclosed\\u001b\[39m until Monday\n$/,
+        /^started s-3\nerror INSTANCE_FAILED: instance "s-3" failed: StepFailedError: .* the bank is \\u001b\[31mclosed\\u001b\[39m until Monday\nError: the bank is \\u001b\[31mclosed\\u001b\[39m\nuntil Monday\n +at .*shop\.ts:\d+:\d+\)\nreported as StepFailedError: .*\nuntil Monday\n$/,
       )
     })
 
@@ -212,7 +212,25 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       expect(stdout).toContain('error   StepFailedError: step "pay back" failed after 2 attempts: the bank is \\u001b[31mclosed\\u001b[39m until Monday\n')
       // oxlint-disable-next-line no-control-regex
       expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/)
-      expect((await bed.perdure(["show", "refund-1", "--full"])).stdout).toMatch(/^ +at /m)
+    })
+
+    it("shows where the code of the user threw, and frames of Perdure only with --debug", async () => {
+      const isOurs = /^.*\/src\/(?:core|engine)\/.*$/m
+      expect((await bed.perdure(["show", "refund-1"])).stdout).toMatch(/until Monday\n +at \S+ \(.*shop\.ts:24:13\)\n$/)
+      const full = (await bed.perdure(["show", "refund-1", "--full"])).stdout
+      expect(full).toMatch(
+        /^error {3}Error: the bank is .*\n {8}until Monday\n {12}at \S+ \(.*shop\.ts:24:13\)\n {8}reported as StepFailedError: step "pay back" /m,
+      )
+      expect(full).not.toMatch(isOurs)
+      expect((await bed.perdure(["show", "refund-1", "--debug"])).stdout).toMatch(isOurs)
+      const result = await bed.perdure(["result", "refund-1"])
+      expect(result.stderr).toMatch(/^error INSTANCE_FAILED: .*\nError: the bank is .*\nuntil Monday\n {4}at \S+ \(.*shop\.ts:24:13\)\nreported as /)
+      expect(result.stderr).not.toMatch(isOurs)
+      expect((await bed.perdure(["result", "refund-1", "--debug"])).stderr).toMatch(isOurs)
+      expect((await bed.perdure(["history", "refund-1"])).stdout).toMatch(/ step\.failed .* Error: the bank is .* at \S+ \(.*shop\.ts:24:13\)$/m)
+      const { error } = await bed.json<{ error: { stack?: string; cause: { stack: string } } }>("show", "refund-1")
+      expect(error.stack).toBeUndefined()
+      expect(error.cause.stack).toMatch(/^Error: the bank[^]*shop\.ts:24:13\)$/)
     })
 
     it("gives everything as JSON", async () => {

@@ -1,4 +1,5 @@
 import type { Command } from "commander"
+import { thrownAt } from "../../core/user-stack.ts"
 import type { HistoryEntry } from "../../engine/client.ts"
 import { wholeNumber } from "../argument.ts"
 import type { Invocation } from "../invocation.ts"
@@ -60,5 +61,6 @@ function historyTable(entries: readonly HistoryEntry[], withTitles: boolean, { s
 function whatOf({ id, value, ...rest }: HistoryEntry["data"]): string {
   const more = Object.entries(rest).map(([key, content]) => `${key}=${typeof content === "string" ? content : asJson(content)}`)
   const named = typeof id === "string" ? [id] : []
-  return [...named, ...more, ...(value === undefined ? [] : [shortValue(value)])].join("  ")
+  const at = thrownAt(value)
+  return [...named, ...more, ...(value === undefined ? [] : [shortValue(value)]), ...(at === undefined ? [] : [`at ${at}`])].join("  ")
 }

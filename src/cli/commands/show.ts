@@ -11,7 +11,7 @@ export function addShow(program: Command, cli: Invocation): void {
     .command("show")
     .argument("<id>", "of the instance")
     .option("--all", `draw every step; default: where there are more than ${rowsMax}, those between are folded`)
-    .option("--full", "values and errors as long as they are")
+    .option("--full", "values as long as they are, and errors with their stack")
     .action(async (id: string, options: { readonly all?: boolean; readonly full?: boolean }) => {
       const { client } = await cli.openClient()
       const instance = await client.describe(id)
@@ -24,6 +24,7 @@ export function addShow(program: Command, cli: Invocation): void {
           attempts,
           rowsMax: options.all === true ? Infinity : rowsMax,
           full: options.full === true,
+          debug: cli.options.debug === true,
         }),
       )
     })

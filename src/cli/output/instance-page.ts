@@ -1,9 +1,11 @@
 import { formatDuration } from "../../core/duration.ts"
 import { isTerminal } from "../../core/status.ts"
 import { defaultQueue } from "../../core/task-queue.ts"
+import { thrownAt } from "../../core/user-stack.ts"
 import type { InstanceDescription } from "../../engine/client.ts"
 import { shortTime } from "./clock.ts"
-import { oneLine, safeText, truncate } from "./plain-text.ts"
+import { errorReport } from "./error-report.ts"
+import { oneLine, truncate } from "./plain-text.ts"
 import { statusStyle, type Style } from "./style.ts"
 import { type Attempt, timeline } from "./timeline.ts"
 import { errorText, shortValue, valueText } from "./value-text.ts"
@@ -14,8 +16,10 @@ export interface PageOptions {
   readonly style: Style
   readonly attempts: ReadonlyMap<string, readonly Attempt[]>
   readonly rowsMax: number
-  /** Values as long as they are. */
+  /** Values as long as they are, and errors with their stack. */
   readonly full: boolean
+  /** Errors with every frame of their stack, also those of Perdure. */
+  readonly debug?: boolean
 }
 
 /** Of a drawing that goes to no terminal. */
@@ -45,14 +49,18 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
   value("input", instance.input)
   value("memo", instance.memo)
   value("result", instance.result)
-  if (instance.error !== undefined) facts.push(["error", style.red(options.full ? fullError(instance.error) : errorText(instance.error))])
+  const isWhole = options.full || options.debug === true
+  const shownError = (error: unknown) => (isWhole ? errorReport(error, options) : briefError(error))
+  if (instance.error !== undefined) facts.push(["error", style.red(shownError(instance.error))])
   const failing = steps.filter(({ status: of, error }) => of === "retrying" && error !== undefined)
-  for (const step of failing) facts.push(["error", style.yellow(oneLine(`"${step.id}" will be tried again: ${errorText(step.error)}`))])
+  for (const step of failing) facts.push(["error", style.yellow(`${oneLine(`"${step.id}" will be tried again:`)} ${shownError(step.error)}`)])
   if (instance.notRolledBack) facts.push(["undone", style.red(`not: ${oneLine(instance.notRolledBack.join(", "))}`)])
   const below = facts.map(([name, text]) => `${style.dim(name.padEnd(8))}${text.replaceAll("\n", "\n        ")}\n`).join("")
   return `${head}${style.dim(truncate(oneLine(about.join(" · ")), width))}\n${drawn === "" ? "" : `\n${drawn}`}${below === "" ? "" : `\n${below}`}`
 }
 
-function fullError(error: unknown): string {
-  return safeText(error instanceof Error && error.stack !== undefined ? error.stack : errorText(error))
+/** In one line, and where it was thrown in another. */
+function briefError(error: unknown): string {
+  const at = thrownAt(error)
+  return at === undefined ? errorText(error) : `${errorText(error)}\n    at ${oneLine(at)}`
 }

@@ -12,6 +12,7 @@ import { isNested, isOfRollback } from "../core/step-id.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { TransactionRunner } from "./engine-features.ts"
+import { logStepFailure } from "./failure-log.ts"
 import type { NestedDriver, NestedSteps } from "./nested-steps.ts"
 import type { Runtime } from "./runtime.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
@@ -265,10 +266,17 @@ export class Attempts implements AttemptOwner, NestedDriver {
     this.#live.delete(id)
     const step = this.#state.steps.get(id)
     if (!step) return
+    const isStopped = this.#isStopped(step)
     const recorded = this.#driver.record(failure ? this.#failure(step, failure) : { type: "step.completed", id, value: result ?? Payload.undefined })
+    this.#logFailure(recorded, isStopped)
     if (this.#state.steps.has(id)) return
     if (step.hasNested) this.#abandonInside(id)
     this.settleNested(recorded)
+  }
+
+  #logFailure({ entry, at }: Recorded, isStopped: boolean): void {
+    if (entry.type !== "step.failed") return
+    this.#writer.whenDurable({ afterCommit: () => logStepFailure(this.runtime.host.log, this.identity, entry, { at, isStopped }) })
   }
 
   #failure(step: OpenStep, { error: failed, final }: AttemptFailure): EntryOf<"step.failed"> {

@@ -83,7 +83,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
     this.#pipeline = new ReleasePipeline(this.state, this)
     this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
-    this.endings = new RunEndings(runtime.features, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
+    this.endings = new RunEndings(runtime, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this.#pipeline, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)

@@ -5,9 +5,10 @@ import type { Entry, EntryOf, Recorded } from "../core/journal.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Attempts } from "./attempts.ts"
 import { cancelledEntry, terminatedEntry, type EndingEntry } from "./ending-entry.ts"
-import type { EngineFeatures } from "./engine-features.ts"
+import { logRunFailure } from "./failure-log.ts"
 import { partingMessages } from "./family-ties.ts"
 import type { ReleasePipeline } from "./release-pipeline.ts"
+import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** Where entries go. */
@@ -19,7 +20,7 @@ export interface EntryRecorder {
 export class RunEndings {
   /** Another run has begun, which is to be loaded. */
   continued = false
-  readonly #features: EngineFeatures
+  readonly #runtime: Runtime
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #writer: TurnWriter
@@ -28,7 +29,7 @@ export class RunEndings {
   readonly #journal: EntryRecorder
 
   constructor(
-    features: EngineFeatures,
+    runtime: Runtime,
     identity: NewInstance,
     state: InstanceState,
     writer: TurnWriter,
@@ -36,7 +37,7 @@ export class RunEndings {
     attempts: Attempts,
     journal: EntryRecorder,
   ) {
-    this.#features = features
+    this.#runtime = runtime
     this.#identity = identity
     this.#state = state
     this.#writer = writer
@@ -49,6 +50,9 @@ export class RunEndings {
     this.#recordLast(entry)
     this.#writer.draft.discardInbox = true
     this.#attempts.abandon(`instance "${this.#identity.id}" has ended`)
+    if (entry.type !== "run.failed") return
+    const { run } = this.#state
+    this.#writer.whenDurable({ afterCommit: () => logRunFailure(this.#runtime.host.log, this.#identity, run, entry) })
   }
 
   cancel(entry: EntryOf<"cancel.requested">): void {
@@ -107,7 +111,7 @@ export class RunEndings {
 
   /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
   #recordLast(entry: Entry): void {
-    const messages = partingMessages(this.#features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
+    const messages = partingMessages(this.#runtime.features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
     this.#journal.record(entry)
     if (messages.length > 0) this.#writer.draft.sends = messages
   }

@@ -14,6 +14,7 @@ import { continueStories } from "../../src/testing/scenarios/continue-stories.ts
 import { determinismStories } from "../../src/testing/scenarios/determinism-stories.ts"
 import { disagreementStories } from "../../src/testing/scenarios/disagreement-stories.ts"
 import { eventStories } from "../../src/testing/scenarios/event-stories.ts"
+import { failureLogStories } from "../../src/testing/scenarios/failure-log-stories.ts"
 import { forkStories } from "../../src/testing/scenarios/fork-stories.ts"
 import { handlerStories } from "../../src/testing/scenarios/handler-stories.ts"
 import { hookStories } from "../../src/testing/scenarios/hook-stories.ts"
@@ -62,6 +63,7 @@ export const shortStories = [
   childBondStories,
   classStories,
   idleControlStories,
+  failureLogStories,
 ]
 
 /** Told where there is time. */

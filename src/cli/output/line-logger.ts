@@ -1,14 +1,37 @@
+import { isErrorObject } from "../../core/error-record.ts"
+import { isWrapper, userFrames } from "../../core/user-stack.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { Io } from "../io.ts"
 import type { Style } from "./style.ts"
-import { safeText } from "./plain-text.ts"
+import { oneLine, safeText } from "./plain-text.ts"
 
-/** What an engine has to say, as lines on stderr. */
+/** What an engine has to say, as lines on stderr: below an error the lines of the user's files, and what caused it. */
 export function lineLogger({ io, errorStyle }: { readonly io: Pick<Io, "stderr">; readonly errorStyle: Style }): Logger {
-  const line = (mark: string) => (message: string, data?: Record<string, unknown>) => {
+  const line = (mark: string, isBrief: boolean) => (message: string, data?: Record<string, unknown>) => {
     const error = data?.["error"]
-    const cause = error instanceof Error ? `: ${error.message}` : ""
+    const cause = error instanceof Error && !message.includes(error.message) ? `: ${error.message}` : ""
     io.stderr.write(`${mark} ${safeText(message + cause)}\n`)
+    if (!isBrief) io.stderr.write(errorStyle.dim(safeText(framesOf(error))))
   }
-  return { debug: () => undefined, info: line(errorStyle.dim("info")), warn: line(errorStyle.yellow("warning")), error: line(errorStyle.red("error")) }
+  return {
+    debug: () => undefined,
+    info: line(errorStyle.dim("info"), true),
+    warn: line(errorStyle.yellow("warning"), false),
+    error: line(errorStyle.red("error"), false),
+  }
+}
+
+const causesMax = 10
+
+/** The frames of a wrapper's cause stand above it already: below the step that failed. */
+function framesOf(error: unknown): string {
+  let text = ""
+  let next = isWrapper(error) ? undefined : error
+  for (let depth = 0; depth < causesMax && typeof next === "object" && next !== null && isErrorObject(next); depth++, next = next.cause) {
+    if (depth > 0) text += `  caused by ${oneLine(`${next.name}: ${next.message}`)}\n`
+    text += userFrames(next)
+      .map((frame) => `${frame}\n`)
+      .join("")
+  }
+  return text
 }

@@ -16,6 +16,7 @@ import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
 import { floodStories } from "./flood-stories.ts"
+import { failureLogStories } from "./failure-log-stories.ts"
 import { followingStories } from "./following-stories.ts"
 import { forkStories } from "./fork-stories.ts"
 import { handlerStories } from "./handler-stories.ts"
@@ -111,6 +112,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   unknownWorkflowStories,
   unownedControlStories,
   idleControlStories,
+  failureLogStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

@@ -1,5 +1,14 @@
 export { connect } from "./client/connect.ts"
-export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
+export {
+  CancelledError,
+  ChildFailedError,
+  EventTimeoutError,
+  NonRetryableError,
+  PerdureError,
+  ResultTimeoutError,
+  StepFailedError,
+  TerminatedError,
+} from "./core/errors.ts"
 export type { RemoteClient } from "./client/remote-client.ts"
 export type { ConnectOptions } from "./client/transport.ts"
 export type { Change, ChangeData, ChangeError, ChangeType } from "./core/change.ts"

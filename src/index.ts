@@ -31,7 +31,16 @@ export { workflow } from "./core/workflow.ts"
 export { BaseWorkflow, type CreateOptions, type WorkflowClass } from "./dialects/class/base-workflow.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"
 export type { ClassStepOptions, Step, StepDefaults, StepFunction, StepRetries } from "./dialects/class/step.ts"
-export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
+export {
+  CancelledError,
+  ChildFailedError,
+  EventTimeoutError,
+  NonRetryableError,
+  PerdureError,
+  ResultTimeoutError,
+  StepFailedError,
+  TerminatedError,
+} from "./core/errors.ts"
 export type {
   Child,
   ChildOptions,

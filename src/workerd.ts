@@ -17,4 +17,13 @@ export const workflow = defineWorkflow as typeof checkedWorkflow
 export { isHidden } from "./core/hidden.ts"
 export { BaseWorkflow } from "./dialects/class/base-workflow.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"
-export { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./core/errors.ts"
+export {
+  CancelledError,
+  ChildFailedError,
+  EventTimeoutError,
+  NonRetryableError,
+  PerdureError,
+  ResultTimeoutError,
+  StepFailedError,
+  TerminatedError,
+} from "./core/errors.ts"

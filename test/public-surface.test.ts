@@ -14,6 +14,7 @@ const surfaces: Record<string, Surface> = {
     values: [
       "BaseWorkflow",
       "CancelledError",
+      "ChildFailedError",
       "EventTimeoutError",
       "NonRetryableError",
       "Perdure",
@@ -140,7 +141,17 @@ const surfaces: Record<string, Surface> = {
     ],
   },
   "src/client.ts": {
-    values: ["CancelledError", "EventTimeoutError", "NonRetryableError", "PerdureError", "ResultTimeoutError", "StepFailedError", "TerminatedError", "connect"],
+    values: [
+      "CancelledError",
+      "ChildFailedError",
+      "EventTimeoutError",
+      "NonRetryableError",
+      "PerdureError",
+      "ResultTimeoutError",
+      "StepFailedError",
+      "TerminatedError",
+      "connect",
+    ],
     types: [
       "Change",
       "ChangeData",
@@ -160,6 +171,7 @@ const surfaces: Record<string, Surface> = {
     values: [
       "BaseWorkflow",
       "CancelledError",
+      "ChildFailedError",
       "EventTimeoutError",
       "NonRetryableError",
       "Perdure",

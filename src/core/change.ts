@@ -1,4 +1,4 @@
-import { shownChildError, shownEnding } from "./ending.ts"
+import { shownChildCause, shownEnding } from "./ending.ts"
 import { isErrorObject } from "./error-record.ts"
 import { textOf } from "./error-text.ts"
 import { isHidden } from "./hidden.ts"
@@ -140,7 +140,7 @@ function failed({ id, attempt, value, retryAt }: EntryOf<"step.failed">): NamedC
 
 function childEnded(entry: EntryOf<"child.ended">): NamedChange {
   const { id, instance, status, reason } = entry
-  const error = status === "failed" ? { error: changeError(shownChildError(entry)) } : undefined
+  const error = status === "failed" ? { error: changeError(shownChildCause(entry)) } : undefined
   return { type: "child.completed", data: { step: id, child: instance, status, ...error, ...because(reason) } }
 }
 

@@ -1,4 +1,5 @@
-import { CancelledError, PerdureError, TerminatedError } from "./errors.ts"
+import { CancelledError, ChildFailedError, PerdureError, TerminatedError } from "./errors.ts"
+import { markSensitive } from "./hidden.ts"
 import type { Entry, EntryOf } from "./journal.ts"
 
 /** The error that an ended, or stalled, instance shows to whoever asks for its result. */
@@ -24,11 +25,24 @@ export function shownEnding(instance: string, entry: Entry): unknown {
 
 /** How a child that did not complete may be shown to anybody. */
 export function shownChildError(entry: EntryOf<"child.ended">): unknown {
-  return entry.status === "failed" ? entry.value.shown() : childError(entry)
+  return entry.status === "failed" && entry.value.isSensitive ? entry.value.shown() : childError(entry)
+}
+
+/** What a child that did not complete ended with, as it may be shown to anybody. */
+export function shownChildCause(entry: EntryOf<"child.ended">): unknown {
+  return entry.status === "failed" ? entry.value.shown() : childCause(entry)
 }
 
 /** The error that a child which did not complete shows to its parent. */
-export function childError({ instance, status, value, reason }: EntryOf<"child.ended">): unknown {
+export function childError(entry: EntryOf<"child.ended">): unknown {
+  const { instance, workflow, status, value, reason } = entry
+  const cause = childCause(entry)
+  if (workflow === undefined || status === "completed") return cause
+  const error = new ChildFailedError(instance, { workflow, status, reason, cause })
+  return value.isSensitive ? markSensitive(error) : error
+}
+
+function childCause({ instance, status, value, reason }: EntryOf<"child.ended">): unknown {
   if (status === "failed") return value.decodeError()
   return status === "cancelled" ? new CancelledError(instance, reason) : new TerminatedError(instance, reason)
 }

@@ -1,7 +1,16 @@
 import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
 import { decodeValue, encodeValue } from "./codec.ts"
-import { CancelledError, EventTimeoutError, NonRetryableError, PerdureError, ResultTimeoutError, StepFailedError, TerminatedError } from "./errors.ts"
+import {
+  CancelledError,
+  ChildFailedError,
+  EventTimeoutError,
+  NonRetryableError,
+  PerdureError,
+  ResultTimeoutError,
+  StepFailedError,
+  TerminatedError,
+} from "./errors.ts"
 
 const roundTrip = <T>(value: T) => decodeValue(encodeValue(value)) as T
 
@@ -64,6 +73,7 @@ test("an error of another realm is one of this", () => {
 
 test.each([
   [new StepFailedError("charge", 3, new TypeError("x")), StepFailedError],
+  [new ChildFailedError("c", { workflow: "w", status: "cancelled", reason: "x", cause: new CancelledError("c", "x") }), ChildFailedError],
   [new NonRetryableError("stop", { cause: "why" }), NonRetryableError],
   [new EventTimeoutError("wait", "paid"), EventTimeoutError],
   [new CancelledError("a"), CancelledError],

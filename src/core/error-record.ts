@@ -1,5 +1,6 @@
 import {
   CancelledError,
+  ChildFailedError,
   EventTimeoutError,
   NonRetryableError,
   PerdureError,
@@ -66,7 +67,10 @@ const builtIns = new Map<string, new (message: string) => Error>(
 )
 
 const perdureErrors = new Map<string, object>(
-  [StepFailedError, NonRetryableError, EventTimeoutError, CancelledError, TerminatedError, ResultTimeoutError].map((type) => [type.name, type.prototype]),
+  [StepFailedError, ChildFailedError, NonRetryableError, EventTimeoutError, CancelledError, TerminatedError, ResultTimeoutError].map((type) => [
+    type.name,
+    type.prototype,
+  ]),
 )
 
 const revived = new WeakMap<ErrorRecord, Error>()

@@ -22,6 +22,7 @@ export type ErrorCode =
   | "BAD_SCHEDULE"
   | "BAD_TRANSACTION"
   | "CANCELLED"
+  | "CHILD_FAILED"
   | "CODEC_FAILED"
   | "CODEC_MISSING"
   | "CONTROL_REFUSED"
@@ -127,6 +128,30 @@ export class StepFailedError extends PerdureError {
       cause,
     })
   }
+}
+
+/** A child that did not complete, where its parent awaits its result. `cause` is the child's own error, a CancelledError or a TerminatedError. */
+export class ChildFailedError extends PerdureError {
+  override readonly name = "ChildFailedError"
+  constructor(child: string, { workflow, status, reason, cause }: ChildFailure) {
+    const why = status === "failed" ? messageOf(cause) : reason
+    super(
+      "CHILD_FAILED",
+      `child "${child}" (workflow "${workflow}") ${status === "failed" ? "failed" : `was ${status}`}${why === undefined ? "" : `: ${why}`}`,
+      {
+        details: { child, workflow, status },
+        cause,
+      },
+    )
+  }
+}
+
+interface ChildFailure {
+  readonly workflow: string
+  readonly status: "failed" | "cancelled" | "terminated"
+  /** Of a cancel or a terminate. */
+  readonly reason: string | undefined
+  readonly cause: unknown
 }
 
 /** Thrown by a step's function to say that trying again is pointless. */

@@ -59,6 +59,8 @@ export class InstanceState {
   dormant = false
   stalled: EntryOf<"stalled"> | undefined
   ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
+  /** Of its last run. */
+  workflow: string | undefined
   timeoutAt: number | undefined
   schedule: ScheduledFor | undefined
   /** As the code noted them last. */
@@ -220,6 +222,7 @@ export class InstanceState {
         return
       case "run.started":
         this.run = entry.run
+        this.workflow = entry.workflow
         this.runPosition = position
         this.startedAt = startOf({ at, entry })
         if (entry.eventIds) (this.#events ??= new ReceivedEvents()).inherit(entry.eventIds)

@@ -61,6 +61,8 @@ export type Release =
       readonly type: "child.ended"
       readonly id: string
       readonly instance: string
+      /** Of the child. Absent in entries that were written before it was recorded: their errors reach the code as they are. */
+      readonly workflow?: string
       readonly status: TerminalStatus
       readonly value: Payload
       readonly reason?: string

@@ -6,7 +6,7 @@ import { PerdureError, type ErrorCode } from "./errors.ts"
  */
 
 /** An error that the engine makes in the place of another, which is its cause: where the engine made it says nothing. */
-const wrapperCodes: ReadonlySet<ErrorCode> = new Set(["STEP_FAILED"])
+const wrapperCodes: ReadonlySet<ErrorCode> = new Set(["STEP_FAILED", "CHILD_FAILED"])
 
 const frame = /^\s*at \S/
 

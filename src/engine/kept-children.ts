@@ -24,9 +24,10 @@ export async function newsOfKept(store: Store, { id, incarnation, runPosition }:
     const child = await store.directory.get(instance)
     const isSame = child?.incarnation === childIncarnation(incarnation, run, step)
     const parent = { instance: id, incarnation, run, step }
-    if (child && isSame && isTerminal(child.status)) news.push(newsToParent(parent, await readEnding(store, child), at, asItIs))
+    if (child && isSame && isTerminal(child.status)) news.push(newsToParent(parent, await readEnding(store, child), child.workflow, at, asItIs))
     // It was started, and is deleted: nobody will ever tell.
-    else if (!isSame && !state.steps.has(step)) news.push(newsToParent(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, at, asItIs))
+    else if (!isSame && !state.steps.has(step))
+      news.push(newsToParent(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, asItIs))
   }
   if (news.length === 0) return news
   // Read afterwards: the end of a child and what it sends are written together.

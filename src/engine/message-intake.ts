@@ -70,12 +70,13 @@ export class MessageIntake {
   }
 
   #takeChild({ topic = "", payload = "{}" }: Incoming): void {
-    const { status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
+    const { workflow, status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
     const instance = this.#state.children.get(topic)?.instance ?? ""
     this.#driver.record({
       type: "child.ended",
       id: topic,
       instance,
+      ...(workflow === undefined ? undefined : { workflow }),
       status,
       value: this.#writer.payloadOf(value, sensitive),
       ...(reason === undefined ? undefined : { reason }),

@@ -9,6 +9,8 @@ import type { NewMessage } from "../ports/journal-store.ts"
 /** What a child's end brings to its parent. */
 export interface ChildEnding {
   readonly run: number
+  /** Of the child. Absent: the child was deleted, or a worker of an earlier version sent this. */
+  readonly workflow?: string
   readonly status: TerminalStatus
   /** Encoded: the result, or what it failed with. */
   readonly value: string
@@ -23,7 +25,7 @@ export const byParent = "parent"
 export function partingMessages(state: InstanceState, incarnation: string, entry: Entry, draft: Pick<TurnDraft, "at" | "stored">): readonly NewMessage[] {
   const { at } = draft
   const messages: NewMessage[] = []
-  if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, at, (payload) => draft.stored(payload)))
+  if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, state.workflow, at, (payload) => draft.stored(payload)))
   const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
   for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.strays?.entries() ?? [])]) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
@@ -34,10 +36,12 @@ export function partingMessages(state: InstanceState, incarnation: string, entry
   return messages
 }
 
-/** `stored`: the text of a value as it goes into the store. */
-export function newsToParent({ instance, incarnation, run, step }: ParentLink, entry: Entry, at: number, stored: (payload: Payload) => Encoded): NewMessage {
+/** `workflow`: of the child. `stored`: the text of a value as it goes into the store. */
+export function newsToParent(parent: ParentLink, entry: Entry, workflow: string | undefined, at: number, stored: (payload: Payload) => Encoded): NewMessage {
+  const { instance, incarnation, run, step } = parent
   const ending: ChildEnding = {
     run,
+    ...(workflow === undefined ? undefined : { workflow }),
     status: entry.type.slice("run.".length) as TerminalStatus,
     value: "value" in entry && entry.value ? stored(entry.value) : "",
     ...("value" in entry && entry.value?.isSensitive ? { sensitive: true } : undefined),

@@ -16,6 +16,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   BAD_SCHEDULE: 400,
   BAD_TRANSACTION: 400,
   CANCELLED: 422,
+  CHILD_FAILED: 422,
   CODEC_FAILED: 500,
   CODEC_MISSING: 503,
   CONTROL_REFUSED: 409,

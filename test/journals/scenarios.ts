@@ -6,6 +6,7 @@ import { createTestEngine, type TestEngine } from "../../src/testing.ts"
 import {
   annotating,
   attentive,
+  blaming,
   cancelled,
   conditional,
   encoded,
@@ -302,6 +303,17 @@ export const scenarios: readonly Scenario[] = [
       await engine.skip("1s")
       await engine.crash()
       await engine.skip("1h")
+    },
+  },
+  {
+    name: "blaming",
+    workflow: blaming,
+    beside: [obedient],
+    play: async (engine) => {
+      await engine.start(blaming, { id: "blaming" })
+      await engine.settle()
+      await engine.get("stopped").cancel("no longer wanted")
+      await engine.settle()
     },
   },
   {

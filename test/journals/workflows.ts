@@ -218,6 +218,20 @@ export const raising = workflow("raising", async (ctx: Context<Letters>) => {
   return { told, failure, first, taken, settled: settled.map(({ status }) => status) }
 })
 
+/** Children that do not complete, and what their parent is told. The journal of "raising" is from before the ends of children named their workflow. */
+export const blaming = workflow("blaming", async (ctx: Context) => {
+  const told: unknown[] = []
+  for (const [id, input] of [
+    ["failing", "throw"],
+    ["stopped", "wait"],
+  ] as const) {
+    const error: unknown = await ctx.runChild(obedient, { id, input }).catch((thrown: unknown) => thrown)
+    const { name, message, details, cause } = error as Error & { details: unknown; cause: Error }
+    told.push({ name, message, details, cause: cause.name })
+  }
+  return told
+})
+
 /** Handles letters as they come, some before it is ready, and answers updates of which some are refused and some fail. */
 export const attentive = workflow("attentive", async (ctx: Context<Letters & { stop: undefined }>) => {
   const heard: string[] = []
@@ -324,6 +338,7 @@ export const goldenWorkflows = [
   annotating,
   obedient,
   raising,
+  blaming,
   attentive,
   undoable,
   patched,

@@ -244,9 +244,13 @@ function settled(branch: PromiseSettledResult<unknown>): unknown {
 class Named extends Error {}
 
 function childErrorName(error: unknown, child: string): string {
-  if (PerdureError.is(error, "TERMINATED")) return "child terminated"
-  if (PerdureError.is(error, "CANCELLED")) return error.details["instance"] === child ? "child cancelled" : "cancelled"
-  return error instanceof Error && !PerdureError.is(error) ? `child:${error.message}` : `unexpected:${String(error)}`
+  // Its own cancel, and not that of the child.
+  if (PerdureError.is(error, "CANCELLED")) return "cancelled"
+  if (!PerdureError.is(error, "CHILD_FAILED") || error.details["child"] !== child) return `unexpected:${String(error)}`
+  const { cause } = error
+  if (PerdureError.is(cause, "TERMINATED")) return "child terminated"
+  if (PerdureError.is(cause, "CANCELLED")) return "child cancelled"
+  return cause instanceof Error && !PerdureError.is(cause) ? `child:${cause.message}` : `unexpected:${String(cause)}`
 }
 
 /** Errors by the names that the reference model gives them. */

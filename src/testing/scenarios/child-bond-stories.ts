@@ -244,7 +244,7 @@ export function childBondStories(open: OpenBed): void {
       await engine.settle()
       await engine.sendEvent("told", "go")
       expect(await told.result()).toEqual([2, "told:patient", "told"])
-      await expect(over.result()).rejects.toMatchObject({ code: "CANCELLED", details: { instance: "over:patient" } })
+      await expect(over.result()).rejects.toMatchObject({ code: "CHILD_FAILED", cause: { code: "CANCELLED", details: { instance: "over:patient" } } })
     })
 
     it("a restart from a step whose child is deleted fails where the result is awaited", async () => {

@@ -32,7 +32,7 @@ export function childRecoveryStories(open: OpenBed): void {
         const second = await ctx.startChild(patient, { id: "second" })
         const results: unknown[] = [await first.result()]
         await second.cancel("enough")
-        results.push(await second.result().catch((error: unknown) => [(error as { code: string }).code]))
+        results.push(await second.result().catch((error: unknown) => [(error as { cause: { code: string } }).cause.code]))
         return results
       })
       const writes = await crashAtEveryWrite(async (doom) => {
@@ -270,7 +270,7 @@ export function childRecoveryStories(open: OpenBed): void {
       const parent = workflow("parent", async (ctx) => {
         const child = await ctx.startChild(patient, { id: "c" })
         await child.cancel("not needed")
-        return child.result().catch((error: unknown) => (error as { code: string; details: unknown }).details)
+        return child.result().catch((error: unknown) => (error as { cause: { code: string; details: unknown } }).cause.details)
       })
       const engine = await open({ workflows: [parent, patient] })
       const handle = await engine.start(parent, { id: "p" })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../core/context.ts"
-import { CancelledError, TerminatedError } from "../../core/errors.ts"
+import { CancelledError, ChildFailedError, TerminatedError } from "../../core/errors.ts"
 import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
 import { workflow } from "../../core/workflow.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "./scenario-bed.ts"
@@ -178,7 +178,7 @@ export function childStories(open: OpenBed): void {
       expect(await handle.result()).toEqual(["two", "one", "three"])
     })
 
-    it("one that fails throws its own error where its result is awaited", async () => {
+    it("one that fails throws an error that names it where its result is awaited, with its own error as the cause", async () => {
       const parent = workflow("parent", async (ctx) => {
         const child = await ctx.startChild(failing, { id: "c" })
         try {
@@ -191,18 +191,31 @@ export function childStories(open: OpenBed): void {
       const handle = await engine.start(parent, { id: "p" })
       await engine.settle()
       const error = await handle.result()
-      expect(error).toBeInstanceOf(RangeError)
-      expect(error).toMatchObject({ message: "out of stock", left: 0 })
-      expect(await handle.steps()).toMatchObject([{ id: "c", type: "child", status: "failed", error: { message: "out of stock" } }])
+      expect(error).toBeInstanceOf(ChildFailedError)
+      expect(error).toMatchObject({
+        code: "CHILD_FAILED",
+        message: 'child "c" (workflow "failing") failed: out of stock',
+        details: { child: "c", workflow: "failing", status: "failed" },
+      })
+      expect((error as Error).cause).toBeInstanceOf(RangeError)
+      expect((error as Error).cause).toMatchObject({ message: "out of stock", left: 0 })
+      const shown = { name: "ChildFailedError", message: 'child "c" (workflow "failing") failed: out of stock', cause: { message: "out of stock" } }
+      expect(await handle.steps()).toMatchObject([{ id: "c", type: "child", status: "failed", error: shown }])
     })
 
-    it("one that nobody catches fails its parent with the same error", async () => {
+    it("one that nobody catches fails its parent, and every error on the way up names whose it is", async () => {
       const parent = workflow("parent", (ctx) => ctx.runChild(failing))
       const grandparent = workflow("grandparent", (ctx) => ctx.runChild(parent, { id: "p" }))
       const engine = await open({ workflows: [grandparent, parent, failing] })
       const handle = await engine.start(grandparent, { id: "g" })
       await engine.settle()
-      await expect(handle.result()).rejects.toMatchObject({ name: "RangeError", message: "out of stock" })
+      const message = 'child "p" (workflow "parent") failed: child "p:failing" (workflow "failing") failed: out of stock'
+      await expect(handle.result()).rejects.toMatchObject({
+        code: "CHILD_FAILED",
+        message,
+        cause: { code: "CHILD_FAILED", details: { child: "p:failing" }, cause: { name: "RangeError", message: "out of stock" } },
+      })
+      expect((await handle.why()).because.join()).toContain(message)
       expect(await engine.get("p").status()).toBe("failed")
       expect(await engine.get("p:failing").describe()).toMatchObject({ status: "failed", parentId: "p" })
     })
@@ -220,14 +233,19 @@ export function childStories(open: OpenBed): void {
       await engine.get("b").terminate("broken")
       await engine.settle()
       await handle.result()
-      expect(errors[0]).toBeInstanceOf(CancelledError)
-      expect(errors[0]).toMatchObject({ code: "CANCELLED", details: { instance: "a", reason: "not needed" } })
-      expect(errors.at(-1)).toBeInstanceOf(TerminatedError)
-      expect(errors.at(-1)).toMatchObject({ code: "TERMINATED", details: { instance: "b", reason: "broken" } })
+      const [cancelled, terminated] = [errors[0], errors.at(-1)] as [Error, Error]
+      expect(cancelled).toMatchObject({ code: "CHILD_FAILED", message: 'child "a" (workflow "patient") was cancelled: not needed' })
+      expect(cancelled.cause).toBeInstanceOf(CancelledError)
+      expect(cancelled.cause).toMatchObject({ code: "CANCELLED", details: { instance: "a", reason: "not needed" } })
+      expect(terminated).toMatchObject({ code: "CHILD_FAILED", details: { child: "b", workflow: "patient", status: "terminated" } })
+      expect(terminated.cause).toBeInstanceOf(TerminatedError)
+      expect(terminated.cause).toMatchObject({ code: "TERMINATED", details: { instance: "b", reason: "broken" } })
     })
 
     it("one that ran out of time is its failure", async () => {
-      const parent = workflow("parent", (ctx) => ctx.runChild(patient, { timeout: "1m" }).catch((error: unknown) => (error as { code: string }).code))
+      const parent = workflow("parent", (ctx) =>
+        ctx.runChild(patient, { timeout: "1m" }).catch((error: unknown) => (error as { cause: { code: string } }).cause.code),
+      )
       const engine = await open({ workflows: [parent, patient] })
       const handle = await engine.start(parent, { id: "p" })
       await engine.skip("2m")

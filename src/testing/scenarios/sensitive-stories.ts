@@ -144,7 +144,7 @@ export function sensitiveStories(open: OpenBed): void {
       const engine = await open({ workflows: [flow, child, failing] })
       const handle = await engine.start(flow, { id: "i" })
       await engine.skipToEnd("i")
-      await expect(handle.result()).rejects.toMatchObject({ message: secret })
+      await expect(handle.result()).rejects.toMatchObject({ code: "CHILD_FAILED", details: { child: "f" }, cause: { message: secret } })
       expect((await handle.steps()).map(({ id, result, error }) => [id, result ?? error])).toEqual([
         ["s", redacted],
         ["c", redacted],

@@ -12,8 +12,10 @@ export const exitCodes = {
   notFound: 3,
   /** The database or the server cannot be used, or does not let us in. */
   unreachable: 4,
-  /** The time to wait was up; the instance goes on. */
+  /** The time to wait was up, and the instance has no result yet. */
   notYet: 5,
+  /** The instance is stalled: a person has to look at it. */
+  stalled: 6,
   interrupted: 130,
   terminated: 143,
 } as const
@@ -48,6 +50,7 @@ const byCode = new Map<ErrorCode, number>([
     "UNREACHABLE",
   ),
   ...kind(exitCodes.notYet, "NOT_STARTED", "RESULT_TIMEOUT"),
+  ...kind(exitCodes.stalled, "STALLED"),
 ])
 
 function kind(exitCode: number, ...codes: readonly ErrorCode[]): [ErrorCode, number][] {

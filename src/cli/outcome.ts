@@ -1,27 +1,27 @@
-import { isTerminal } from "../core/status.ts"
-import { ResultTimeoutError } from "../core/errors.ts"
+import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
+import { isTerminal, type Status } from "../core/status.ts"
 import type { Client, InstanceDescription } from "../engine/client.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import type { Invocation } from "./invocation.ts"
 import { errorReport } from "./output/error-report.ts"
 import { errorText, valueText } from "./output/value-text.ts"
 
-/** Waits until an instance is over, or the time is up; "unlimited" for as long as it takes, 0 not at all. */
+/** Waits until an instance is over or stalled, or the time is up; "unlimited" for as long as it takes, 0 not at all. */
 export async function awaitEnd(client: Client, id: string, waitMs: number | "unlimited"): Promise<InstanceDescription> {
   const now = await client.describe(id)
   if (isTerminal(now.status) || waitMs === 0) return now
   try {
-    await client.get(id).result(waitMs === "unlimited" ? {} : { timeout: waitMs })
+    await client.get(id).result({ rejectWhenStalled: true, ...(waitMs === "unlimited" ? undefined : { timeout: waitMs }) })
   } catch (error) {
     const then = await client.describe(id)
-    // What the workflow threw is in the description.
-    if (isTerminal(then.status) || error instanceof ResultTimeoutError) return then
+    // What the workflow threw, or why it is stalled, is in the description.
+    if (isTerminal(then.status) || then.status === "stalled" || error instanceof ResultTimeoutError) return then
     throw error
   }
   return client.describe(id)
 }
 
-/** Prints what became of an instance; the exit code tells completed, ended otherwise and not ended apart. */
+/** Prints what became of an instance; the exit code tells completed, ended otherwise, stalled and not ended apart. */
 export function printOutcome(cli: Invocation, { id, workflow, status, result, error }: InstanceDescription): void {
   if (cli.json) cli.print({ id, workflow, status, result, error }, () => "")
   if (status === "completed") {
@@ -29,10 +29,27 @@ export function printOutcome(cli: Invocation, { id, workflow, status, result, er
     if (!cli.json && result === undefined) cli.note(`${id} completed; it has no result`)
     return
   }
-  const [code, exitCode, message] = isTerminal(status)
-    ? [`INSTANCE_${status.toUpperCase()}`, exitCodes.failed, `instance "${id}" ${status}: ${errorText(error)}`]
-    : ["NOT_YET", exitCodes.notYet, `instance "${id}" is ${status}; it goes on, see perdure why ${id}`]
-  if (!cli.json)
-    throw new CommandError(code, exitCode, message, error === undefined ? {} : { report: errorReport(error, { debug: cli.options.debug === true }) })
-  cli.exitCode = exitCode
+  const failure = failureOf(id, status, error)
+  cli.exitCode = failure.exitCode
+  if (cli.json) return
+  // A cancel and a stall say all in one line.
+  const report = status === "failed" && error !== undefined ? { report: errorReport(error, { debug: cli.options.debug === true }) } : {}
+  throw new CommandError(failure.code, failure.exitCode, failure.message, report)
+}
+
+interface OutcomeFailure {
+  readonly code: string
+  readonly exitCode: number
+  readonly message: string
+}
+
+function failureOf(id: string, status: Status, error: unknown): OutcomeFailure {
+  if (isTerminal(status))
+    return { code: `INSTANCE_${status.toUpperCase()}`, exitCode: exitCodes.failed, message: `instance "${id}" ${status}: ${errorText(error)}` }
+  if (status === "stalled") {
+    const why = PerdureError.is(error) ? error.message : "its journal and its code disagree"
+    return { code: "STALLED", exitCode: exitCodes.stalled, message: `instance "${id}" is stalled: ${why}` }
+  }
+  const message = `instance "${id}" is ${status} and has no result yet; perdure why ${id} says what it waits for`
+  return { code: "NOT_YET", exitCode: exitCodes.notYet, message }
 }

@@ -50,14 +50,14 @@ export class InstanceCalls {
   }
 
   /** Asks again and again, each time for a while. */
-  async result(id: string, { timeout, signal }: ResultOptions): Promise<unknown> {
+  async result(id: string, { timeout, signal, rejectWhenStalled = false }: ResultOptions): Promise<unknown> {
     const { pace, signal: closing } = this.#transport
     const timeoutMs = timeout === undefined ? Infinity : durationMs(timeout, "timeout")
     const deadline = pace.now() + timeoutMs
     for (;;) {
       const askedAt = pace.now()
       const wait = Math.max(0, Math.min(waitMsMax, deadline - askedAt))
-      const answer = await this.#ask(id, wait, signal).catch((error: unknown) => {
+      const answer = await this.#ask(id, wait, rejectWhenStalled, signal).catch((error: unknown) => {
         if (PerdureError.is(error, "UNREACHABLE") && pace.now() >= deadline) throw new ResultTimeoutError(id, timeoutMs)
         throw error
       })
@@ -69,11 +69,11 @@ export class InstanceCalls {
     }
   }
 
-  #ask(id: string, wait: number, signal: AbortSignal | undefined): Promise<Answer> {
+  #ask(id: string, wait: number, rejectWhenStalled: boolean, signal: AbortSignal | undefined): Promise<Answer> {
     return this.#transport.exchange({
       method: "GET",
       path: ["workflows", id, "result"],
-      query: { wait },
+      query: rejectWhenStalled ? { wait, rejectWhenStalled: "true" } : { wait },
       isRepeatable: true,
       patienceMs: wait + graceMs,
       signal,

@@ -18,6 +18,11 @@ export function endingError(instance: string, entry: Entry): unknown {
   }
 }
 
+/** What rejects a result that is not waited for while the instance is stalled. */
+export function stallError(instance: string, { code, message }: EntryOf<"stalled">): PerdureError {
+  return new PerdureError("STALLED", `instance "${instance}" is stalled: ${message}`, { details: { instance, code } })
+}
+
 /** The same as it may be shown to anybody. */
 export function shownEnding(instance: string, entry: Entry): unknown {
   return "value" in entry && entry.value ? entry.value.shown() : endingError(instance, entry)

@@ -188,11 +188,11 @@ export class TerminatedError extends PerdureError {
   }
 }
 
-/** `result({ timeout })` that had no answer in time; the instance itself goes on. */
+/** `result({ timeout })` that had no answer in time; it changes nothing about the instance. */
 export class ResultTimeoutError extends PerdureError {
   override readonly name = "ResultTimeoutError"
   constructor(instance: string, timeoutMs: number) {
-    super("RESULT_TIMEOUT", `instance "${instance}" has no result after ${timeoutMs} ms; it goes on, ask again or see why("${instance}")`, {
+    super("RESULT_TIMEOUT", `instance "${instance}" has no result after ${timeoutMs} ms; ask again, or see what it waits for with why("${instance}")`, {
       details: { instance, timeoutMs },
     })
   }

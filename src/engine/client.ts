@@ -101,6 +101,11 @@ export interface WorkflowInfo {
 export interface ResultOptions {
   /** How long to wait; default: for ever. */
   readonly timeout?: Duration
+  /**
+   * Rejects with a `STALLED` error as soon as the instance is stalled, which a person has to look at. Default: goes on waiting, as the instance may be
+   * resumed.
+   */
+  readonly rejectWhenStalled?: boolean
   /** Whoever waits has gone away: rejects with the reason of the signal. */
   readonly signal?: AbortSignal
 }

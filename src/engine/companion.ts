@@ -10,6 +10,8 @@ export interface Companion {
   start?(): void
   /** An instance has ended. */
   ended?(id: string, entry: Entry): void
+  /** An instance has stalled. */
+  stalled?(id: string, entry: EntryOf<"stalled">): void
   /** A run of an instance is over, and another may have begun. */
   runOver?(id: string): void
   /** An update is answered. */

@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import type { Entry } from "../core/journal.ts"
+import type { Entry, EntryOf } from "../core/journal.ts"
 import { isTerminal } from "../core/status.ts"
 import { decodeRow } from "../core/turn-codec.ts"
 import type { InstanceRow, JournalRow } from "../ports/journal-store.ts"
@@ -13,6 +13,14 @@ export async function lookForEnding(store: Store, id: string): Promise<Entry | u
   const row = await directory.get(id)
   if (row === undefined) throw notFound(id)
   return isTerminal(row.status) ? readEnding(store, row) : undefined
+}
+
+/** The entry with which the instance stalled; undefined: it is not stalled. */
+export async function lookForStall({ directory, journal }: Store, id: string): Promise<EntryOf<"stalled"> | undefined> {
+  const row = await directory.get(id)
+  if (row?.status !== "stalled") return undefined
+  const entries = (await journal.readJournal(id, row.runPosition)).flatMap((item) => decodeRow(item).map(({ entry }) => entry))
+  return entries.findLast((entry) => entry.type === "stalled")
 }
 
 /** The entry that ended the last run of an ended instance. */

@@ -1,10 +1,10 @@
-import { endingError } from "../core/ending.ts"
+import { endingError, stallError } from "../core/ending.ts"
 import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
-import type { Entry } from "../core/journal.ts"
+import type { Entry, EntryOf } from "../core/journal.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store } from "../ports/store.ts"
 import type { Companion } from "./companion.ts"
-import { lookForEnding } from "./ending-looks.ts"
+import { lookForEnding, lookForStall } from "./ending-looks.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
 
 /** Everybody who waits for an instance to end. Told by whoever ends it here; whether it is over already is asked of the store. */
@@ -20,18 +20,19 @@ export class Endings implements Companion {
     this.timers = timers
   }
 
-  /** The entry that ended the instance, as soon as there is one. */
-  wait(id: string, timeoutMs: number | undefined, isOurs: boolean, signal?: AbortSignal): Promise<Entry> {
+  /** The entry that ended the instance, as soon as there is one. `rejectsStall`: it rejects as soon as the instance is stalled. */
+  wait(id: string, timeoutMs: number | undefined, isOurs: boolean, signal?: AbortSignal, rejectsStall = false): Promise<Entry> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
-      const waiter: Waiter = { resolve, reject, timer: undefined }
+      const waiter: Waiter = { resolve, reject, rejectsStall, timer: undefined }
       if (signal) waiter.stopListening = whenAborted(signal, (reason) => this.#giveUp(id, waiter, reason))
       if (timeoutMs !== undefined)
         waiter.timer = this.timers.set(this.host.now() + timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
       const others = this.waiters.get(id)
       if (others) others.push(waiter)
       else this.waiters.set(id, [waiter])
-      if (!isOurs) this.lookUp(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
+      // That it stalled may have been told before anybody waited, while it is still in memory here.
+      if (!isOurs || rejectsStall) this.lookUp(id).catch((error: unknown) => this.#giveUp(id, waiter, error))
       this.onWaiting(true)
     })
   }
@@ -41,6 +42,15 @@ export class Endings implements Companion {
 
   ended(id: string, entry: Entry): void {
     for (const waiter of this.#take(id)) waiter.resolve(entry)
+  }
+
+  stalled(id: string, entry: EntryOf<"stalled">): void {
+    for (const waiter of this.#concerned(id)) this.#giveUp(id, waiter, stallError(id, entry))
+  }
+
+  /** Those who do not wait for a stalled instance. */
+  #concerned(id: string): readonly Waiter[] {
+    return (this.waiters.get(id) ?? []).filter(({ rejectsStall }) => rejectsStall)
   }
 
   protected fail(id: string, error: unknown): void {
@@ -78,13 +88,16 @@ export class Endings implements Companion {
 
   protected async lookUp(id: string): Promise<void> {
     const ending = await lookForEnding(this.#store, id)
-    if (ending) this.ended(id, ending)
+    if (ending) return this.ended(id, ending)
+    const stall = this.#concerned(id).length > 0 ? await lookForStall(this.#store, id) : undefined
+    if (stall) this.stalled(id, stall)
   }
 }
 
 interface Waiter {
   readonly resolve: (entry: Entry) => void
   readonly reject: (error: unknown) => void
+  readonly rejectsStall: boolean
   timer: TimerHandle | undefined
   stopListening?: () => void
 }

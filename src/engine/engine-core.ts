@@ -45,6 +45,9 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
     onEnd: (id, entry) => {
       for (const companion of companions) companion.ended?.(id, entry)
     },
+    onStall: (id, entry) => {
+      for (const companion of companions) companion.stalled?.(id, entry)
+    },
     onRunOver: (id) => {
       for (const companion of companions) companion.runOver?.(id)
     },

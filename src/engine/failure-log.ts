@@ -3,7 +3,7 @@ import { formatDuration } from "../core/duration.ts"
 import { messageOf, textOf } from "../core/error-text.ts"
 import { redacted } from "../core/hidden.ts"
 import type { EntryOf } from "../core/journal.ts"
-import { thrownAt } from "../core/user-stack.ts"
+import { isWrapper, thrownAt, userStack } from "../core/user-stack.ts"
 import type { NewInstance } from "../ports/journal-store.ts"
 import type { Logger } from "../ports/host.ts"
 
@@ -37,6 +37,18 @@ function shownFailure(value: Payload): { readonly error: unknown; readonly at?: 
   const error = value.shown()
   if (error === redacted) return { error, text: "an error that is not shown" }
   const at = thrownAt(error)
+  trimStacks(error)
   const text = error instanceof Error ? `${textOf(error.name)}: ${messageOf(error)}` : messageOf(error)
   return at === undefined ? { error, text } : { error, at, text }
+}
+
+const causesMax = 20
+
+/** Leaves the frames of the user's code, where there are any. The error is a copy that only the log has. */
+function trimStacks(error: unknown): void {
+  let next = error
+  for (let depth = 0; depth < causesMax && next instanceof Error; depth++, next = next.cause) {
+    const stack = isWrapper(next) ? `${next.name}: ${next.message}` : userStack(next)
+    if (stack !== undefined) next.stack = stack
+  }
 }

@@ -329,6 +329,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   #stall(code: ErrorCode, message: string): void {
     this.#spent = true
     this.record({ type: "stalled", code, message })
+    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onStalled(this) })
     this.#attempts.abandon(message)
     this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
     this.#runtime.pulse.join(this)

@@ -44,6 +44,8 @@ export interface Runtime {
   onAnswered(answer: EntryOf<"update.completed" | "update.failed">): void
   /** A terminal status is durable. */
   onEnded(runner: InstanceRunner): void
+  /** That it is stalled is durable. */
+  onStalled(runner: InstanceRunner): void
   /** Its last turn gave it up: it ended, sleeps for long, or is paused or stalled. */
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void
   /** Nothing is left to do for it, and the store still has it as ours. */

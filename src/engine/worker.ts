@@ -66,6 +66,7 @@ export abstract class Worker implements Runtime {
   /** Claimed, and on their way into memory. */
   protected readonly loading = new Set<string>()
   readonly #onEnd: WorkerListener["onEnd"]
+  readonly #onStall: WorkerListener["onStall"]
   /** Claimed while something of their name was in memory: when that leaves, they are given back, and loaded. */
   readonly #passedOver = new Set<string>()
   #turns = 0
@@ -78,6 +79,7 @@ export abstract class Worker implements Runtime {
     this.features = features
     this.registry = registry
     this.#onEnd = listener.onEnd
+    this.#onStall = listener.onStall
     this.onAnswered = listener.onAnswered
     this.onRunOver = listener.onRunOver
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
@@ -222,6 +224,11 @@ export abstract class Worker implements Runtime {
     if (ended) this.#onEnd(runner.id, ended.entry)
   }
 
+  onStalled(runner: InstanceRunner): void {
+    const { stalled } = runner.state
+    if (stalled) this.#onStall(runner.id, stalled)
+  }
+
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
     const { hasInputs, endings, id } = runner
     this.discard(runner)
@@ -304,6 +311,7 @@ export interface WorkerSpec {
 export interface WorkerListener {
   /** An instance has ended. */
   readonly onEnd: (id: string, entry: Entry) => void
+  readonly onStall: (id: string, entry: EntryOf<"stalled">) => void
   /** A run is over, and another has begun. */
   readonly onRunOver: (id: string) => void
   /** An update is answered. */

@@ -99,11 +99,24 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       expect(await bed.perdure(["result", "order-1"])).toEqual({
         code: 5,
         stdout: "",
-        stderr: 'error NOT_YET: instance "order-1" is waiting; it goes on, see perdure why order-1\n',
+        stderr: 'error NOT_YET: instance "order-1" is waiting and has no result yet; perdure why order-1 says what it waits for\n',
       })
       const answer = await bed.perdure(["result", "order-1", "--wait", "20ms", "--json"])
       expect(answer).toMatchObject({ code: 5, stderr: "" })
       expect(JSON.parse(answer.stdout)).toEqual({ id: "order-1", workflow: "order", status: "waiting" })
+    })
+
+    it("of a stalled instance is not waited for, and has an exit code of its own", async () => {
+      const handle = await bed.engine.start("fickle", { id: "fickle-1" })
+      await handle.result()
+      await handle.restart({ from: "keep" })
+      const stderr = expect.stringMatching(/^error STALLED: instance "fickle-1" is stalled: the journal has step "choose" .*, then resume\n$/) as string
+      expect(await bed.perdure(["result", "fickle-1", "--wait"])).toEqual({ code: 6, stdout: "", stderr })
+      expect(await bed.perdure(["result", "fickle-1"])).toEqual({ code: 6, stdout: "", stderr })
+      const answer = await bed.perdure(["result", "fickle-1", "--json"])
+      expect(answer).toMatchObject({ code: 6, stderr: "" })
+      expect(JSON.parse(answer.stdout)).toMatchObject({ id: "fickle-1", status: "stalled", error: { code: "STALLED" } })
+      await handle.terminate()
     })
 
     it("is waited for", async () => {

@@ -31,4 +31,11 @@ export const limited = workflow("limited", { version: "7", concurrency: 3, rateL
 
 export const report = workflow("report", { taskQueue: "reports" }, async () => "written")
 
-export const shop = [order, refund, limited, report]
+/** In its second run it asks for something else than what the first has recorded, and so it stalls. */
+export const fickle = workflow("fickle", async (ctx: Context) => {
+  if (ctx.instance.run === 1) await ctx.do("choose", () => 1)
+  else await ctx.sleep("choose", "1h")
+  await ctx.do("keep", () => 2)
+})
+
+export const shop = [order, refund, limited, report, fickle]

@@ -55,7 +55,7 @@ export function instanceAnswers(core: EngineCore) {
     resume: (id: string) => controls.control(id, "resume", undefined),
     cancel: (id: string, reason?: string) => controls.control(id, "cancel", reason),
     terminate: (id: string, options: string | TerminateOptions = {}) => controls.terminate(id, typeof options === "object" ? options : { reason: options }),
-    result: (id: string, timeoutMs: number) => result(core, id, { timeout: timeoutMs }),
+    result: (id: string, timeoutMs: number, rejectWhenStalled = false) => result(core, id, { timeout: timeoutMs, rejectWhenStalled }),
     delete: (id: string) => controls.delete(id),
   } satisfies InstanceAnswers
 }

@@ -38,13 +38,13 @@ export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
     return (await this.#calls.call(this.id, method, args)) as T
   }
 
-  async result({ timeout, signal }: ResultOptions = {}): Promise<unknown> {
+  async result({ timeout, signal, rejectWhenStalled }: ResultOptions = {}): Promise<unknown> {
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout satisfies Duration, "timeout")
     const until = timeoutMs === undefined ? Infinity : this.#calls.now() + timeoutMs
     for (;;) {
       if (signal?.aborted) throw signal.reason
       const leftMs = until - this.#calls.now()
-      const waiting = this.#call<unknown>("result", Math.max(0, Math.min(leftMs, waitMsMax)))
+      const waiting = this.#call<unknown>("result", Math.max(0, Math.min(leftMs, waitMsMax)), ...(rejectWhenStalled ? [true] : []))
       try {
         return await (signal ? Promise.race([waiting, aborted(signal)]) : waiting)
       } catch (error) {

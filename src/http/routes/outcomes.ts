@@ -4,7 +4,7 @@ import { isTerminal, type Status } from "../../core/status.ts"
 import type { HistoryOptions } from "../../engine/client.ts"
 import { answerFailure } from "../failure.ts"
 import { type Answer, type Call, ok, route, type Route } from "../route.ts"
-import { anything, type Fields, integer, list, object, oneOf, optional, string } from "../schema.ts"
+import { anything, boolean, type Fields, integer, list, object, oneOf, optional, string } from "../schema.ts"
 import { duration, historyEntry, status, why } from "../shapes.ts"
 import { eitherSignal } from "../waiting.ts"
 import { paging } from "./instances.ts"
@@ -25,15 +25,20 @@ const readMs = 5_000
  * The result if there is one; else it is waited for, as long as the caller does and it is allowed. It is that of `handle.result()`: what
  * is sensitive in it whoever may read it sees.
  */
-async function answerResult({ client, settings, request, isHead, params }: ResultCall, wait: Duration | undefined): Promise<Answer> {
+async function answerResult(
+  { client, settings, request, isHead, params }: ResultCall,
+  wait: Duration | undefined,
+  rejectWhenStalled: boolean,
+): Promise<Answer> {
   const handle = client.get(params["id"] ?? "")
   const waitMs = wait === undefined || isHead ? 0 : Math.min(durationMs(wait, "wait"), settings.resultWaitMsMax)
   const signal = eitherSignal(request.signal, settings.signal)
   const notYet = (now: Status): Answer => ({ status: 202, value: { id: handle.id, status: now } })
   for (let status = await handle.status(); ;) {
-    if (!isTerminal(status) && waitMs === 0) return notYet(status)
+    const isToRead = isTerminal(status) || (rejectWhenStalled && status === "stalled")
+    if (!isToRead && waitMs === 0) return notYet(status)
     try {
-      return ok(await handle.result(isTerminal(status) ? { timeout: readMs } : { timeout: waitMs, signal }))
+      return ok(await handle.result(isToRead ? { timeout: readMs, rejectWhenStalled } : { timeout: waitMs, signal, rejectWhenStalled }))
     } catch (error) {
       const isGivenUp = PerdureError.is(error, "RESULT_TIMEOUT") || (!isTerminal(status) && signal.aborted)
       const before = status
@@ -54,13 +59,13 @@ export const outcomeRoutes: readonly Route[] = [
     summary: "The result of an instance; with `wait`, as soon as there is one",
     tag: "outcomes",
     actions: ["read"],
-    query: { wait: optional(duration) },
+    query: { wait: optional(duration), rejectWhenStalled: optional(boolean({ description: "answer 409 with STALLED as soon as it is stalled" })) },
     answers: {
       200: { description: "the result", schema: anything() },
       202: { description: "not yet", schema: object({ id: string(), status }) },
     },
     errors: [400, 404, 409],
-    handle: (call) => answerResult(call, call.query.wait as Duration | undefined),
+    handle: (call) => answerResult(call, call.query.wait as Duration | undefined, call.query.rejectWhenStalled === true),
   }),
   route({
     method: "GET",

@@ -3,7 +3,7 @@ import type { ChangeType } from "../../core/change.ts"
 import { CancelledError, PerdureError, ResultTimeoutError, TerminatedError } from "../../core/errors.ts"
 import type { Handle } from "../../engine/client.ts"
 import type { CurrentClient } from "./client-bed.ts"
-import { echo, failing, patient, richValue, secretive, undoing } from "./sample-workflows.ts"
+import { echo, failing, fickle, patient, richValue, secretive, undoing } from "./sample-workflows.ts"
 
 async function until(handle: Pick<Handle, "changes">, wanted: ChangeType): Promise<void> {
   for await (const { type } of handle.changes()) if (type === wanted) break
@@ -75,6 +75,22 @@ export function instanceCases(client: CurrentClient): void {
       expect(error).toBeInstanceOf(TypeError)
       expect(error).toMatchObject({ name: "TypeError", message: "out of stock", left: 0n })
       expect((error as Error).cause).toBeInstanceOf(RangeError)
+    })
+
+    it("of a stalled instance rejects where that is asked for, also for who waited before it stalled", async () => {
+      const handle = await client().start(fickle, { id: "f" })
+      await until(handle, "step.completed")
+      const early = handle.result({ rejectWhenStalled: true }).catch((error: unknown) => error)
+      await handle.restart({ from: "keep" })
+      await until(handle, "workflow.stalled")
+      const stalled = { code: "STALLED", details: { instance: "f", code: "JOURNAL_MISMATCH" } }
+      expect(await early).toMatchObject(stalled)
+      const late = await handle.result({ rejectWhenStalled: true, timeout: "20s" }).catch((error: unknown) => error)
+      expect(late).toMatchObject(stalled)
+      expect((late as Error).message).toMatch(/^instance "f" is stalled: the journal has step "choose".*, then resume$/)
+      await expect(handle.result({ timeout: 1 })).rejects.toMatchObject({ code: "RESULT_TIMEOUT", message: expect.not.stringContaining("goes on") as string })
+      await handle.terminate()
+      await expect(handle.result({ rejectWhenStalled: true })).rejects.toMatchObject({ code: "TERMINATED" })
     })
 
     it("is whole for who waits for it, where descriptions and changes are without what is sensitive", async () => {

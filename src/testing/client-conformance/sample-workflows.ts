@@ -57,4 +57,12 @@ export const secretive = workflow("secretive", { sensitive: { result: true } }, 
   return "a secret"
 })
 
-export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting]
+/** In its second run it asks for something else than what the first has recorded, and so it stalls. */
+export const fickle = workflow("fickle", async (ctx: Context) => {
+  if (ctx.instance.run === 1) await ctx.do("choose", () => 1)
+  else await ctx.sleep("choose", "1h")
+  await ctx.do("keep", () => 2)
+  await ctx.waitForEvent("word")
+})
+
+export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting, fickle]

@@ -140,6 +140,7 @@ describe("start", () => {
 
   it("with a bad duration, time or tag says what is accepted", async () => {
     const engine = await open({ workflows: [echo] })
+    expect((await refusal(engine.start(echo, { delay: -5 }))).message).toMatch(/^delay: -5 is negative; use milliseconds/)
     for (const delay of ["soon", "5 parsecs", -1, NaN, "1h 5m", ""] as unknown as 5[]) {
       const error = await refusal(engine.start(echo, { delay }))
       expect(error.code).toBe("BAD_DURATION")

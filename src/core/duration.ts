@@ -39,7 +39,7 @@ export function durationMs(value: Duration, what = "duration"): number {
   const ms = typeof value === "number" ? value : parse(value)
   if (ms >= 0 && ms <= durationMsMax) return Math.round(ms)
   const found = typeof value === "string" ? JSON.stringify(value) : String(value)
-  const why = ms > durationMsMax ? "is too long" : "is not a duration"
+  const why = ms > durationMsMax ? "is too long" : ms < 0 ? "is negative" : "is not a duration"
   throw new PerdureError(
     "BAD_DURATION",
     `${what}: ${found} ${why}; use milliseconds as a number (500) or a number with a unit: "500ms", "30s", "5m", "24h", "7d", "2w", "1 hour", "5 minutes"`,

@@ -42,6 +42,7 @@ test("a workflow name has at most 64 of the same characters", () => {
   expect(() => checkWorkflowName("w".repeat(65))).toThrow(/workflow name .* at most 64/)
   expect(() => checkWorkflowName("my order")).toThrow(coded("BAD_NAME"))
   expect(() => checkWorkflowName("four", 3)).toThrow(/at most 3/)
+  expect(() => checkWorkflowName("", Infinity)).toThrow(/workflow name "" is empty; use at least one character$/)
 })
 
 test("an event type has 1 to 100 characters of any kind", () => {

@@ -92,7 +92,7 @@ export function checkRequestId(requestId: string | undefined): string | undefine
 /** What is wrong with a name of a bounded length, whatever its characters; undefined: nothing. Callers without types pass anything. */
 export function lengthProblemOf(name: unknown, lengthMax: number): string | undefined {
   if (typeof name !== "string") return "is not a string"
-  if (name === "") return `is empty; use 1 to ${lengthMax} characters`
+  if (name === "") return Number.isFinite(lengthMax) ? `is empty; use 1 to ${lengthMax} characters` : "is empty; use at least one character"
   if (name.length > lengthMax) return `has ${name.length} characters; at most ${lengthMax} are allowed`
   return undefined
 }

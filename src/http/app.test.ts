@@ -37,7 +37,18 @@ describe("a workflow over HTTP", () => {
     ])
     await api.json("POST", "/workflows", { type: "counter", id: "a", payload: 1 })
     expect(await api.json("POST", "/workflows", { type: "counter", id: "a", payload: 1 })).toMatchObject([409, error("ID_EXISTS")])
-    expect(await api.json("POST", "/workflows", { type: "counter", id: "a", payload: 1, ifExists: "return" })).toMatchObject([201, { id: "a" }])
+    expect(await api.json("POST", "/workflows", { type: "counter", id: "a", payload: 1, ifExists: "return" })).toMatchObject([
+      200,
+      { id: "a", status: "waiting" },
+    ])
+    expect(await api.json("POST", "/workflows", { type: "counter", id: "new", payload: 1, ifExists: "return" })).toMatchObject([201, { id: "new" }])
+    const again = { type: "counter", id: "again", payload: 1, ifExists: "return", requestId: "0123456789abcdef" }
+    expect(await api.json("POST", "/workflows", again)).toMatchObject([201, { id: "again" }])
+    expect(await api.json("POST", "/workflows", again)).toMatchObject([201, { id: "again" }])
+    expect(await api.json("POST", "/workflows", { type: "counter", id: "a", payload: 1, delay: -5 })).toMatchObject([
+      400,
+      { error: { code: "BAD_REQUEST", details: { issues: [{ path: "delay", message: "must be at least 0" }] } } },
+    ])
     expect(await api.json("POST", "/workflows", { type: "counter", id: "/", payload: 1 })).toMatchObject([400, error("BAD_ID")])
   })
 

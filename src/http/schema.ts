@@ -90,8 +90,9 @@ function check(schema: JsonSchema, value: unknown, path: string, issues: SchemaI
   if (schema.anyOf) {
     const attempts = schema.anyOf.map((one) => issuesOf(one, value, path))
     if (attempts.some((found) => found.length === 0)) return
-    // What fits in kind but not in all of its parts says more than that nothing fits.
-    const nearest = attempts.find((found) => found.every((issue) => issue.path !== path))
+    // What fits in kind but not in all of its parts, or in its type but not in its bounds, says more than that nothing fits.
+    const ofItsType = schema.anyOf.findIndex((one) => one.type !== undefined && one.enum === undefined && isOfType(one, value))
+    const nearest = attempts.find((found) => found.every((issue) => issue.path !== path)) ?? attempts[ofItsType]
     if (nearest) issues.push(...nearest)
     else complain(`must be ${schema.anyOf.map(shapeOf).join(" or ")}`)
     return

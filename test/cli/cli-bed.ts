@@ -8,6 +8,8 @@ import { sqlite } from "perdure/sqlite"
 import { run } from "../../src/cli/run.ts"
 import { shop } from "./shop.ts"
 
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
 /** Of the server. */
 export const token = "let-me-in"
 
@@ -50,7 +52,7 @@ export class CliBed {
   }
 
   async work(): Promise<void> {
-    this.#engine = await Perdure.open({ store: sqlite(this.db, { durability: "process" }), workflows: shop })
+    this.#engine = await Perdure.open({ store: sqlite(this.db, { durability: "process" }), workflows: shop, log: silent })
   }
 
   /** The worker leaves, and nobody executes. */

@@ -209,13 +209,32 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
     it("draws an instance that waits", async () => {
       const { stdout } = await bed.perdure(["show", "order-1"], { width: 80 })
       const [head, about, , axis, ...rows] = stdout.split("\n")
-      expect(head).toMatch(/^order-1 {2}order@1 {2}waiting for \S+/)
-      expect(about).toMatch(/^created \d\d:\d\d:\d\d · tags web$/)
+      expect(head).toMatch(/^order-1 {2}order@1 {2}waiting$/)
+      expect(about).toMatch(/^created \d\d:\d\d:\d\d, (now|\d+s ago) · tags web$/)
       expect(axis).toMatch(/^ {9}0 +\d+\S+$/)
       expect(rows[0]).toMatch(/^reserve {2} *█+ +\d+ms$/)
       expect(rows[1]).toMatch(/^ {2}lock {3} *█+ +\d+ms$/)
-      expect(rows[2]).toMatch(/^payment {2} *▒*▸ {2}waiting \S+$/)
+      expect(rows[2]).toMatch(/^payment {2} *▒*▸ {2}waiting since \d\d:\d\d:\d\d$/)
       expect(rows.slice(3)).toEqual(["", 'input   {"n":1}', ""])
+    })
+
+    it("fits a terminal of 58 columns, and so do lists, histories and what happens", async () => {
+      const shown = [
+        ["show", "order-1"],
+        ["show", "refund-1"],
+        ["list"],
+        ["list", "--workflow", "order"],
+        ["history", "order-1"],
+        ["history", "refund-1"],
+        ["count"],
+        ["tail", "refund-1", "--until-end"],
+      ]
+      for (const args of shown) {
+        const { stdout } = await bed.perdure(args, { width: 58 })
+        // What an error says is not cut.
+        const lines = stdout.split("\n").filter((line) => !/^error|^ +at /.test(line))
+        expect(Math.max(...lines.map((line) => line.length)), args.join(" ")).toBeLessThanOrEqual(58)
+      }
     })
 
     it("draws the attempts of a step that failed, and shows nothing that moves the cursor", async () => {

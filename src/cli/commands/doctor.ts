@@ -6,7 +6,7 @@ import { platformChecks } from "../doctor/platform-checks.ts"
 import { workChecks } from "../doctor/work-checks.ts"
 import { exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
-import { oneLine } from "../output/plain-text.ts"
+import { oneLine, truncate } from "../output/plain-text.ts"
 import { isAddress } from "../profile.ts"
 
 export function addDoctor(program: Command, cli: Invocation): void {
@@ -45,7 +45,11 @@ async function checkServer(url: string): Promise<Finding> {
   }
 }
 
-function lineOf({ name, level, message, way }: Finding, { style }: Invocation): string {
+/** Of `ok   `, and so on. */
+const markWidth = 5
+
+/** A line, and what to do about it in another. */
+function lineOf({ name, level, message, way }: Finding, { style, width }: Invocation): string {
   const mark = { ok: style.green("ok  "), warn: style.yellow("warn"), fail: style.red("fail") }[level]
-  return `${mark} ${style.bold(name)}: ${oneLine(message)}${way === undefined ? "" : `\n     ${style.dim(`→ ${way}`)}`}`
+  return `${mark} ${style.bold(name)}: ${truncate(oneLine(message), Math.max(20, width - markWidth - name.length - 2))}${way === undefined ? "" : `\n     ${style.dim(`→ ${way}`)}`}`
 }

@@ -48,7 +48,7 @@ function historyTable(entries: readonly HistoryEntry[], withTitles: boolean, { s
     entries,
     [
       { title: "POSITION", text: ({ position }) => String(position), align: "right" },
-      { title: "RUN", text: ({ run }) => String(run), align: "right" },
+      { title: "RUN", text: ({ run }) => String(run), align: "right", spare: true },
       { title: "AT", text: ({ at }) => shortTime(at, now), paint: () => style.dim },
       { title: "TYPE", text: ({ type }) => type, paint: ({ type }) => (type.endsWith("failed") ? style.red : style.cyan) },
       { title: "WHAT", text: ({ data }) => whatOf(data), widthMin: 12 },

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs"
+import { basename } from "node:path"
 import { WorkerLock } from "../../stores/sqlite/worker-lock.ts"
 
 /** Which process executes the workflows of a database; undefined: none does. `pid` is known where the system tells. */
@@ -21,8 +22,19 @@ function holderOf(path: string): number | undefined {
 
 function commandOf(pid: number): { readonly command?: string } {
   try {
-    return { command: readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim() }
+    return { command: shortCommand(readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")) }
   } catch {
     return {}
   }
+}
+
+const commandLengthMax = 60
+
+/** A command line in a few words: the program and its script without their folders, and without options of the program. */
+export function shortCommand([program = "", ...words]: readonly string[]): string {
+  const at = words.findIndex((word) => !word.startsWith("-"))
+  const script = basename(words[at] ?? "")
+  if (/^dev-child\.[jt]s$/.test(script)) return "perdure dev"
+  const text = [basename(program), script, ...words.slice(at + 1)].join(" ").trim()
+  return text.length > commandLengthMax ? `${text.slice(0, commandLengthMax - 1)}…` : text
 }

@@ -19,6 +19,7 @@ it.each<[Pick<Change, "type" | "data">, string]>([
     { type: "child.completed", data: { step: "mail", child: "mail-1", status: "failed" } },
     "14:00:00  order-1               child.completed     mail  → mail-1  failed",
   ],
+  [{ type: "sleep.started", data: { step: "nap", wakeAt: now + 600_000 } }, "14:00:00  order-1               sleep.started       nap  for 10m"],
   [{ type: "workflow.paused", data: { status: "paused", reason: "lunch" } }, "14:00:00  order-1               workflow.paused     order@2  lunch"],
 ])("a change is one line: %j", (change, text) => {
   expect(line(change)).toBe(text)
@@ -28,4 +29,15 @@ it("is cut to the width of the terminal", () => {
   const text = line({ type: "step.failed", data: { step: "pay", error: { name: "Error", message: "x".repeat(200) } } }, 80)
   expect(text).toHaveLength(80)
   expect(text.endsWith("…")).toBe(true)
+})
+
+it("says how long a sleep lasts, and not how old it is", () => {
+  const asleep = { ...base, type: "sleep.started", data: { step: "nap", wakeAt: now + 600_000 } } as const
+  expect(changeLine(asleep, { style: styleOf(false), width: 100, now: now + 86_400_000 })).toMatch(/ nap {2}for 10m$/)
+})
+
+it("fits a narrow terminal", () => {
+  const instance = "order-of-somebody-with-a-long-id"
+  const failed = { ...base, instance, type: "step.failed", data: { step: "pay", error: { name: "Error", message: "x".repeat(200) } } } as const
+  expect(changeLine(failed, { style: styleOf(false), width: 58, now })).toHaveLength(58)
 })

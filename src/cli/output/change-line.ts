@@ -1,21 +1,26 @@
 import { formatDuration } from "../../core/duration.ts"
 import type { Change } from "../../core/change.ts"
-import { relativeTime, shortTime } from "./clock.ts"
+import { shortTime } from "./clock.ts"
 import { oneLine, pad, truncate } from "./plain-text.ts"
 import type { Paint, Style } from "./style.ts"
 
-const idWidth = 20
+const idWidthMax = 20
+/** Of a terminal that is too narrow for more. */
+const idWidthMin = 12
 const typeWidth = 18
+const detailsWidthMin = 12
 
 /** A change as `perdure tail` prints it: when, of what, what, and what is worth knowing of it. */
 export function changeLine(change: Change, { style, width, now }: { style: Style; width: number; now: number }): string {
-  const head = `${style.dim(shortTime(change.at, now))}  ${pad(change.instance, idWidth)}  ${typePaint(style, change.type)(pad(change.type, typeWidth))}`
-  const used = shortTime(change.at, now).length + Math.max(idWidth, change.instance.length) + typeWidth + 6
-  const details = truncate(oneLine(detailsOf(change, now).join("  ")), Math.max(20, width - used))
+  const time = shortTime(change.at, now)
+  const idWidth = width < 80 ? idWidthMin : Math.max(idWidthMax, change.instance.length)
+  const id = pad(truncate(change.instance, idWidth), idWidth)
+  const head = `${style.dim(time)}  ${id}  ${typePaint(style, change.type)(pad(change.type, typeWidth))}`
+  const details = truncate(oneLine(detailsOf(change).join("  ")), Math.max(detailsWidthMin, width - time.length - idWidth - typeWidth - 6))
   return details === "" ? head.trimEnd() : `${head}  ${details}`
 }
 
-function detailsOf({ data, workflow, version, type }: Change, now: number): string[] {
+function detailsOf({ at, data, workflow, version, type }: Change): string[] {
   const { step, attempt, durationMs, child, status, error, reason, event, startAt, wakeAt, retryAt } = data
   return [
     ...(type.startsWith("workflow.") ? [`${workflow}@${version}`] : []),
@@ -25,7 +30,9 @@ function detailsOf({ data, workflow, version, type }: Change, now: number): stri
     ...(type === "child.completed" && status !== undefined ? [status] : []),
     ...(attempt === undefined || attempt === 1 ? [] : [`attempt ${attempt}`]),
     ...(durationMs === undefined ? [] : [formatDuration(durationMs)]),
-    ...[startAt, wakeAt, retryAt].flatMap((at) => (at === undefined ? [] : [relativeTime(at, now)])),
+    // How long it lasts from the change on, however old the change is.
+    ...[startAt, retryAt].flatMap((then) => (then === undefined ? [] : [`in ${formatDuration(Math.max(0, then - at))}`])),
+    ...(wakeAt === undefined ? [] : [`for ${formatDuration(Math.max(0, wakeAt - at))}`]),
     ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
     ...(reason === undefined || error !== undefined ? [] : [reason]),
   ]

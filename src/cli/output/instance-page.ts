@@ -3,7 +3,7 @@ import { isTerminal } from "../../core/status.ts"
 import { defaultQueue } from "../../core/task-queue.ts"
 import { thrownAt } from "../../core/user-stack.ts"
 import type { InstanceDescription } from "../../engine/client.ts"
-import { shortTime } from "./clock.ts"
+import { relativeTime, shortTime } from "./clock.ts"
 import { errorReport } from "./error-report.ts"
 import { oneLine, truncate } from "./plain-text.ts"
 import { statusStyle, type Style } from "./style.ts"
@@ -33,9 +33,9 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
   const began = run === 1 ? instance.createdAt : (steps[0]?.startedAt ?? instance.createdAt)
   const took = formatDuration(Math.max(0, (isTerminal(status) ? instance.updatedAt : now) - began))
   const what = statusStyle(style, status)(phase === undefined ? status : `${status} (${phase})`)
-  const head = `${style.bold(id)}  ${workflow}@${version}  ${what} ${isTerminal(status) ? "after" : "for"} ${took}${run === 1 ? "" : `  run ${run}`}\n`
+  const head = `${style.bold(id)}  ${workflow}@${version}  ${what}${isTerminal(status) ? ` after ${took}` : ""}${run === 1 ? "" : `  run ${run}`}\n`
   const about = [
-    `created ${shortTime(instance.createdAt, now)}`,
+    `created ${shortTime(instance.createdAt, now)}${isTerminal(status) ? "" : `, ${relativeTime(instance.createdAt, now)}`}`,
     ...(instance.parentId === undefined ? [] : [`child of ${instance.parentId}`]),
     ...(instance.schedule ? [`of schedule ${instance.schedule.id}, for ${shortTime(instance.schedule.scheduledAt, now)}`] : []),
     ...(instance.queue === defaultQueue ? [] : [`queue ${instance.queue}`]),

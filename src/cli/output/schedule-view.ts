@@ -16,7 +16,7 @@ export function scheduleTable(schedules: readonly ScheduleSummary[], { style, wi
       { title: "ID", text: ({ id }) => id, widthMin: 10 },
       { title: "WORKFLOW", text: ({ workflow }) => workflow, widthMin: 8 },
       { title: "TIMES", text: ({ times }) => times, widthMin: 12 },
-      { title: "OVERLAP", text: ({ overlap }) => overlap },
+      { title: "OVERLAP", text: ({ overlap }) => overlap, spare: true },
       { title: "STATUS", text: ({ status }) => status, paint: ({ status }) => statusPaint(style, status) },
       { title: "NEXT", text: ({ nextAt }) => (nextAt === undefined ? "" : relativeTime(nextAt, now)), paint: () => style.dim },
     ],

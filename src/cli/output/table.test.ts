@@ -42,6 +42,13 @@ describe("a table", () => {
     expect(line).toBe("ord…  123456")
   })
 
+  it("leaves out what can be spared where the terminal is too narrow, the last first", () => {
+    const spared = columns.map((column) => (column.title === "COUNT" ? { ...column, spare: true as const } : column))
+    const rows = [{ id: "order-17", count: 123456, note: "hello" }]
+    expect(table(rows, spared, { width: 19, style: plain })).toBe("ID    COUNT   NOTE\nord…  123456  hello\n".replace("COUNT ", " COUNT"))
+    expect(table(rows, spared, { width: 18, style: plain })).toBe("ID        NOTE\norder-17  hello\n")
+  })
+
   it("counts a wide character as two columns", () => {
     expect(table([{ id: "日本", count: 1 }], columns, { width: 80, style: plain })).toBe("ID    COUNT\n日本      1\n")
   })

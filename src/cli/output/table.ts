@@ -10,13 +10,16 @@ export interface Column<Row> {
   readonly widthMin?: number
   /** Left out where it says nothing of any row. */
   readonly optional?: true
+  /** Left out where the terminal is too narrow for all columns, the last such column first. */
+  readonly spare?: true
 }
 
 const gap = 2
 
-/** Rows under titles, no wider than the terminal: what may be cut is cut, widest first. */
+/** Rows under titles, no wider than the terminal: what may be cut is cut, widest first, and what may be left out is left out. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], { width, style }: { width: number; style: Style }): string {
-  const shown = columns.filter((column) => column.optional !== true || rows.some((row) => column.text(row) !== ""))
+  const telling = columns.filter((column) => column.optional !== true || rows.some((row) => column.text(row) !== ""))
+  const shown = fitting(rows, telling, width)
   const cells = rows.map((row) => shown.map((column) => oneLine(column.text(row))))
   const widths = shown.map((column, index) => Math.max(textWidth(column.title), ...cells.map((row) => textWidth(row[index] ?? ""))))
   shrink(widths, shown, width - gap * (shown.length - 1))
@@ -36,6 +39,20 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   )
   const body = rows.map((row, at) => line(cells[at] ?? [], (index) => shown[index]?.paint?.(row) ?? ((text) => text)))
   return `${[head, ...body].join("\n")}\n`
+}
+
+/** Without columns that can be spared, as long as the others do not fit. */
+function fitting<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+  const leastOf = ({ title, text, widthMin = Infinity }: Column<Row>) =>
+    Math.min(widthMin, Math.max(textWidth(title), ...rows.map((row) => textWidth(oneLine(text(row))))))
+  const least = columns.reduce((sum, column) => sum + leastOf(column), gap * (columns.length - 1))
+  const spare = columns.findLast((column) => column.spare)
+  if (least <= width || spare === undefined) return columns
+  return fitting(
+    rows,
+    columns.filter((column) => column !== spare),
+    width,
+  )
 }
 
 /** Takes a column's width away, one at a time, from the widest that may still give one. */

@@ -61,15 +61,17 @@ describe("a timeline", () => {
     expect(failed).toBe("failed  ████████╳          failed 500ms")
   })
 
-  it("says until when a step sleeps, or when it is tried again", () => {
+  it("says how long a sleep or a wait lasts and until when, or when it is tried again", () => {
     const text = draw([
       step("nap", 0, undefined, { type: "sleep", status: "sleeping", wakeAt: from + 3_600_000 }),
       step("try", 0, undefined, { status: "retrying", attempts: 3, wakeAt: from + 61_000 }),
       step("wait", 0, undefined, { type: "wait", status: "waiting" }),
+      step("late", 0, undefined, { type: "wait", status: "waiting", wakeAt: from + 7_200_000 }),
     ])
-    expect(text).toMatch(/^nap {3}░+▸ {2}until 15:00:00$/m)
+    expect(text).toMatch(/^nap {3}░+▸ {2}1h, until 15:00:00$/m)
     expect(text).toMatch(/^try {3}·+▸ {2}retry in 1m ×3$/m)
-    expect(text).toMatch(/^wait {2}▒+▸ {2}waiting 1s$/m)
+    expect(text).toMatch(/^wait {2}▒+▸ {2}waiting since 14:00:00$/m)
+    expect(text).toMatch(/^late {2}▒+▸ {2}at most 2h, until 16:00:00$/m)
   })
 
   it("names the instance that a child is, and what a rollback undoes", () => {

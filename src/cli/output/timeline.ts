@@ -146,12 +146,19 @@ function asideOf(step: StepInfo, now: number): string {
     case "retrying":
       return `retry ${step.wakeAt === undefined ? "soon" : relativeTime(step.wakeAt, now)}${tries}`
     case "sleeping":
-      return step.wakeAt === undefined ? "sleeping" : `until ${shortTime(step.wakeAt, now)}`
+      return step.wakeAt === undefined ? "sleeping" : `${lastingOf(step, step.wakeAt)}, until ${shortTime(step.wakeAt, now)}`
     case "waiting":
-      return `waiting ${took}`
+      return step.wakeAt === undefined
+        ? `waiting since ${shortTime(step.startedAt, now)}`
+        : `at most ${lastingOf(step, step.wakeAt)}, until ${shortTime(step.wakeAt, now)}`
     case "failed":
     case "aborted":
     case "cancelled":
       return `${step.status} ${took}${tries}`
   }
+}
+
+/** How long a sleep or a wait lasts in all. */
+function lastingOf({ startedAt }: StepInfo, wakeAt: number): string {
+  return formatDuration(Math.max(0, wakeAt - startedAt))
 }

@@ -45,8 +45,17 @@ export function startOptions({ payload: input, ...options }: InferFields<typeof 
 }
 
 async function start(client: Client, type: string, body: InferFields<typeof newInstance>): Promise<Answer> {
+  if (body.ifExists === "return") return startOrGet(client, type, body)
   const handle = await client.start(type, startOptions(body))
   return created({ id: handle.id, type, status: await handle.status() })
+}
+
+/** 201 for an instance that this start created, 200 for one that was there: the id of a request is the incarnation of the instance that it creates. */
+async function startOrGet(client: Client, type: string, body: InferFields<typeof newInstance>): Promise<Answer> {
+  const requestId = body.requestId ?? crypto.randomUUID()
+  const handle = await client.start(type, { ...startOptions(body), requestId })
+  const { status: now, incarnation } = await handle.describe()
+  return (incarnation === requestId ? created : ok)({ id: handle.id, type, status: now })
 }
 
 async function startAll(client: Client, items: readonly BatchItem[]): Promise<Answer> {
@@ -69,6 +78,11 @@ function listOf(client: Client, workflow: string | undefined, query: Filters): P
 async function pageOf(client: Client, type: string, query: Filters): Promise<object> {
   const { instances, cursor } = await listOf(client, type, query)
   return { type, instances: instances.map(summaryOf), ...(cursor === undefined ? undefined : { cursor }), hasNextPage: cursor !== undefined }
+}
+
+const startAnswers = {
+  200: { description: "`ifExists` is `return`, and it was there", schema: started },
+  201: { description: "it is started, durably", schema: started },
 }
 
 const batchMax = 1_000
@@ -160,7 +174,7 @@ export const instanceRoutes: readonly Route[] = [
     actions: ["create"],
     body: required(startBody),
     workflowsOf: ({ type }) => [type],
-    answers: { 201: { description: "it is started, durably", schema: started } },
+    answers: startAnswers,
     errors: [400, 409, 413],
     handle: ({ client, body: { type, ...body } }) => start(client, type, body),
   }),
@@ -235,7 +249,7 @@ export const instancesOfWorkflow: readonly Route[] = [
     tag: "instances of a workflow",
     actions: ["create"],
     body: maybe(startOfWorkflow),
-    answers: { 201: { description: "it is started, durably", schema: started } },
+    answers: startAnswers,
     errors: [400, 409, 413],
     handle: ({ client, params: { workflow }, body }) => start(client, workflow, body ?? {}),
   }),

@@ -11,6 +11,7 @@ import { shownPath } from "./workflow-entry.ts"
 export function databaseOf(cli: Invocation, command: string): string {
   const { target, options, io } = cli
   if (target.kind === "db") return target.db
+  if (target.serves !== undefined) return target.serves
   if (options.url !== undefined || target.from !== "the default") throw usageError(`${command} works on the database itself, not through a server; give --db`)
   return resolve(io.cwd, "perdure.db")
 }

@@ -65,10 +65,11 @@ function knownTo({ parts }: Engine): OpenClient["requireKnown"] {
 
 /** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */
 async function connectTo(target: Target & { kind: "url" }, isPatient: boolean): Promise<OpenClient> {
-  const { url, token } = target
+  const { url, token, serves } = target
   const { connect } = await import("../client.ts")
   const options = token === undefined ? {} : { token }
-  let client = connect(url, { ...options, retryFor: "500ms" })
+  // A server of `perdure dev` is away for a moment after each change of a file.
+  let client = connect(url, { ...options, retryFor: serves === undefined ? "500ms" : "5s" })
   if (isPatient) {
     await client.workflows()
     await client.close()

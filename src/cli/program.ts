@@ -8,7 +8,7 @@ Exit codes: 0 done · 1 it failed, or the answer is no · 2 wrong use
             3 not found · 4 database or server cannot be used
             5 not yet · 6 stalled · 130 interrupted
 
-Without --db, --url or --profile: PERDURE_DB or PERDURE_URL, the profile of perdure.config.json, ./perdure.db, http://127.0.0.1:8787`
+Without --db, --url or --profile: PERDURE_DB or PERDURE_URL, the profile of perdure.config.json, a running perdure dev, ./perdure.db, http://127.0.0.1:8787`
 
 /** The program without its commands. */
 export function createProgram(io: Io): Command {

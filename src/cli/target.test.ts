@@ -32,6 +32,33 @@ describe("what a command is about", () => {
     expect(resolve({})).toMatchObject({ kind: "db", db: join(cwd, "perdure.db") })
   })
 
+  const dev = (note: { url?: string; db?: string; pid?: number }, path = "project") =>
+    write(`${path}/.perdure/dev.json`, { url: "http://127.0.0.1:9000", db: join(folder, "project/perdure.db"), pid: process.pid, ...note })
+
+  it("is the server of perdure dev where it serves that database or nobody chose one, but never in place of --db", () => {
+    dev({})
+    const served = { kind: "url", url: "http://127.0.0.1:9000", serves: join(folder, "project/perdure.db") }
+    expect(resolve({})).toMatchObject(served)
+    expect(resolve({}, { PERDURE_DB: "../perdure.db" })).toMatchObject(served)
+    expect(resolve({ db: "../perdure.db" })).toMatchObject({ kind: "db", from: "--db" })
+    expect(resolve({}, { PERDURE_DB: "other.db" })).toMatchObject({ kind: "db" })
+    expect(resolve({}, { PERDURE_URL: "http://x", PERDURE_TOKEN: "t" })).toMatchObject({ kind: "url", url: "http://x" })
+    expect(resolve({}, { PERDURE_TOKEN: "t" })).not.toHaveProperty("token")
+    write("project/deep/perdure.db", "")
+    expect(resolve({})).toMatchObject({ kind: "db", db: join(cwd, "perdure.db") })
+    dev({}, "project/deep")
+    expect(resolve({})).toMatchObject(served)
+  })
+
+  it.each([
+    ["of a process that is gone", { pid: 2 ** 22 + 1 }],
+    ["of another machine", { url: "http://example.com" }],
+    ["without a database", { db: 5 as unknown as string }],
+  ])("is not a server of perdure dev %s", (_, note) => {
+    dev(note)
+    expect(resolve({})).toMatchObject({ kind: "url", url: "http://127.0.0.1:8787" })
+  })
+
   it("is what the options say, before the environment", () => {
     expect(resolve({ db: "a.db" }, { PERDURE_URL: "http://x" })).toMatchObject({ kind: "db", db: join(cwd, "a.db"), from: "--db" })
     expect(resolve({ url: "http://y", token: "t" }, { PERDURE_DB: "x.db" })).toMatchObject({ kind: "url", url: "http://y", token: "t" })

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import { databasePath } from "../stores/sqlite/database-path.ts"
+import { findDevNote } from "./dev/dev-note.ts"
 import { usageError } from "./exit-code.ts"
 import type { Io } from "./io.ts"
 import { findProfile, isAddress } from "./profile.ts"
@@ -17,15 +18,34 @@ export interface GlobalOptions {
 /** What a command is about. `from` says who chose it. */
 export type Target =
   | { readonly kind: "db"; readonly db: string; readonly from: string }
-  | { readonly kind: "url"; readonly url: string; readonly token?: string; readonly from: string }
+  | {
+      readonly kind: "url"
+      readonly url: string
+      readonly token?: string
+      readonly from: string
+      /** The database behind a server of `perdure dev`. */
+      readonly serves?: string
+    }
 
 /** Nobody chose it. */
 export const defaultTarget = "the default"
 const defaultDb = "perdure.db"
 const defaultUrl = "http://127.0.0.1:8787"
 
-/** The options, then a profile that is asked for, then the environment, then the default profile, then `./perdure.db` if it is there, then the local server. */
+/** What is chosen; but in place of a database that `perdure dev` serves, and of what nobody chose, its server. `--db` is always that database. */
 export function resolveTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Target {
+  const chosen = chosenTarget(options, io)
+  const isChosen = chosen.from !== defaultTarget
+  if (chosen.from === "--db" || (isChosen && chosen.kind === "url")) return chosen
+  const dev = findDevNote(io.cwd)
+  if (!dev) return chosen
+  const isNearest = !isChosen && (chosen.kind === "url" || dev.project === resolve(io.cwd))
+  if (!isNearest && (chosen.kind === "url" || chosen.db !== dev.db)) return chosen
+  return { kind: "url", url: dev.url, from: `perdure dev, process ${dev.pid}, of ${dev.file}`, serves: dev.db }
+}
+
+/** The options, then a profile that is asked for, then the environment, then the default profile, then `./perdure.db` if it is there, then the local server. */
+function chosenTarget(options: GlobalOptions, io: Pick<Io, "cwd" | "env">): Target {
   const { PERDURE_DB, PERDURE_URL, PERDURE_TOKEN, PERDURE_PROFILE } = io.env
   const token = options.token ?? PERDURE_TOKEN
   if (options.db !== undefined && options.url !== undefined) throw usageError("give either --db or --url, not both")

@@ -1,6 +1,7 @@
 // `perdure dev` and `perdure worker` as people use them: processes, files that are edited, and keys that are pressed.
 
-import { rmSync } from "node:fs"
+import { existsSync, rmSync } from "node:fs"
+import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
 import { type CliProcess, ProjectBed } from "./project-bed.ts"
 
@@ -54,6 +55,25 @@ describe("perdure dev", () => {
     dev.signal("SIGINT")
     expect(await dev.ended).toBe(0)
     expect(children.some(isAlive)).toBe(false)
+  })
+
+  it("is what other calls in the project talk to, until it ends", async () => {
+    const counting = `export const nap = workflow("nap", async (ctx) => {
+      ctx.setQueryHandler("mood", () => "asleep")
+      await ctx.waitForEvent("wake")
+    })`
+    const dev = await developing(counting, "--port", "0")
+    const [, url] = await dev.said("stdout", /HTTP API {2}(\S+)/)
+    expect(await project.call("start", "nap", "--id", "i")).toMatchObject({ code: 0 })
+    // Only a server has the code that answers it.
+    expect(await project.call("query", "i", "mood")).toMatchObject({ code: 0, stdout: '"asleep"\n' })
+    expect((await project.call("query", "i", "mood", "--db", "perdure.db")).stderr).toContain("NO_WORKER")
+    expect((await project.call("doctor")).stdout).toMatch(new RegExp(`^ok {3}server: ${url} \\(perdure dev\\) is ready$`, "m"))
+    expect((await project.call("backup", "copy.db")).code).toBe(0)
+    dev.signal("SIGINT")
+    await dev.ended
+    expect(existsSync(join(project.folder, ".perdure"))).toBe(false)
+    expect((await project.call("query", "i", "mood")).stderr).toContain("NO_WORKER")
   })
 
   it("says at once what an edit would stall, and when it does", async () => {

@@ -2,6 +2,7 @@ import type { Command } from "commander"
 import { wholeNumber } from "../argument.ts"
 import { databaseOf, shownDatabase } from "../database-target.ts"
 import type { DevReport } from "../dev/dev-message.ts"
+import { removeDevNote, writeDevNote } from "../dev/dev-note.ts"
 import { FileWatch, projectFolder } from "../dev/file-watch.ts"
 import { Supervisor } from "../dev/supervisor.ts"
 import type { Invocation } from "../invocation.ts"
@@ -22,12 +23,16 @@ export function addDev(program: Command, cli: Invocation): void {
       const entry = findEntry(cli.io, named)
       const db = databaseOf(cli, "dev")
       const { cwd } = cli.io
+      const project = projectFolder(entry)
       cli.interruptedCode = 0
       const { style } = cli
       const supervisor = new Supervisor(
         { entry, db, cwd, ...(options.api ? { port: options.port } : undefined) },
         {
-          onReady: (report, isAgain) => cli.printLine(report, () => readyText(report, isAgain, cli, entry, db)),
+          onReady: (report, isAgain) => {
+            if (report.url !== undefined) writeDevNote(project, { url: report.url, db, pid: process.pid })
+            cli.printLine(report, () => readyText(report, isAgain, cli, entry, db))
+          },
           onFailed: (message) => cli.printLine({ type: "failed", message }, () => `${style.red("not started")} ${safeText(message)}\nwaiting for a change`),
           onDied: (how, restarts) =>
             cli.printLine(
@@ -36,7 +41,7 @@ export function addDev(program: Command, cli: Invocation): void {
             ),
         },
       )
-      const watch = new FileWatch(projectFolder(entry), (path) => {
+      const watch = new FileWatch(project, (path) => {
         cli.printLine({ type: "changed", path }, () => `${style.dim("changed")} ${shownPath(path, cwd)}`)
         supervisor.replace()
       })
@@ -44,6 +49,7 @@ export function addDev(program: Command, cli: Invocation): void {
         watch.close()
         cli.note("stopping")
         await supervisor.stop()
+        removeDevNote(project, process.pid)
       })
       supervisor.start()
       // Until it is interrupted.

@@ -22,9 +22,14 @@ export function addDoctor(program: Command, cli: Invocation): void {
 }
 
 async function targetChecks(cli: Invocation): Promise<readonly Finding[]> {
-  const { target, io } = cli
+  const { target } = cli
+  if (target.kind === "url" && target.serves !== undefined)
+    return [await checkServer(`${target.url} (perdure dev)`, target.url), ...(await databaseChecks(target.serves, cli))]
   if (target.kind === "url" && target.from !== "the default") return [await checkServer(target.url)]
-  const db = databaseOf(cli, "doctor")
+  return databaseChecks(databaseOf(cli, "doctor"), cli)
+}
+
+async function databaseChecks(db: string, { io }: Invocation): Promise<readonly Finding[]> {
   if (isAddress(db)) return (await import("../doctor/server-checks.ts")).serverChecks(db, io.now)
   const { findings, isReadable } = fileChecks(db)
   if (!isReadable) return findings
@@ -35,13 +40,13 @@ async function targetChecks(cli: Invocation): Promise<readonly Finding[]> {
   }
 }
 
-async function checkServer(url: string): Promise<Finding> {
+async function checkServer(name: string, url = name): Promise<Finding> {
   try {
     const response = await fetch(new URL("readyz", url.endsWith("/") ? url : `${url}/`), { signal: AbortSignal.timeout(5_000) })
-    if (response.ok) return ok("server", `${url} is ready`)
-    return fail("server", `${url} answers ${response.status} to /readyz`, "look at the log of the server")
+    if (response.ok) return ok("server", `${name} is ready`)
+    return fail("server", `${name} answers ${response.status} to /readyz`, "look at the log of the server")
   } catch (error) {
-    return fail("server", `${url} does not answer: ${error instanceof Error ? error.message : String(error)}`, "start it, or give another --url")
+    return fail("server", `${name} does not answer: ${error instanceof Error ? error.message : String(error)}`, "start it, or give another --url")
   }
 }
 

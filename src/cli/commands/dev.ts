@@ -30,7 +30,7 @@ export function addDev(program: Command, cli: Invocation): void {
         { entry, db, cwd, ...(options.api ? { port: options.port } : undefined) },
         {
           onReady: (report, isAgain) => {
-            if (report.url !== undefined) writeDevNote(project, { url: report.url, db, pid: process.pid })
+            if (report.url !== undefined && !cli.io.signal.aborted) writeDevNote(project, { url: report.url, db, pid: process.pid })
             cli.printLine(report, () => readyText(report, isAgain, cli, entry, db))
           },
           onFailed: (message) => cli.printLine({ type: "failed", message }, () => `${style.red("not started")} ${safeText(message)}\nwaiting for a change`),
@@ -47,9 +47,10 @@ export function addDev(program: Command, cli: Invocation): void {
       })
       cli.onClose(async () => {
         watch.close()
+        // At once: whoever is impatient ends this process before the other one is closed.
+        removeDevNote(project, process.pid)
         cli.note("stopping")
         await supervisor.stop()
-        removeDevNote(project, process.pid)
       })
       supervisor.start()
       // Until it is interrupted.

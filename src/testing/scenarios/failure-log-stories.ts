@@ -43,7 +43,9 @@ export function failureLogStories(open: OpenBed): void {
       ])
       expect(lines[1]?.data).toMatchObject({ instance: "i", workflow: "flow", step: "charge", attempt: 2, error: { name: "TypeError" } })
       expect(lines[1]?.data["at"]).toContain("failure-log-stories")
-      expect((lines[1]?.data["error"] as Error).stack).not.toContain("step-attempt")
+      const { stack } = lines[1]?.data["error"] as Error
+      expect(stack).toContain("failure-log-stories")
+      expect(stack).not.toContain("step-attempt")
       expect(lines[2]?.data).toMatchObject({ instance: "i", workflow: "flow", version: "1", run: 1, error: { name: "RangeError" } })
     })
 

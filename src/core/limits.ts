@@ -34,14 +34,14 @@ interface Alphabet {
   readonly marks: string
 }
 
-const nameAlphabet: Alphabet = { what: "a name", wellFormed: /^[A-Za-z0-9_][A-Za-z0-9._:@-]*$/, notAllowed: /[^A-Za-z0-9._:@-]/u, marks: ". _ : @ -" }
+const nameAlphabet: Alphabet = { what: "a name", wellFormed: /^\w[\w.:@-]*$/, notAllowed: /[^\w.:@-]/u, marks: ". _ : @ -" }
 
 /**
  * Ids stand unencoded in paths of URLs and unquoted in command lines, and name Durable Objects. So `/`, `?`, `#`, `%` and spaces are not
  * allowed, nor `+`, which many decode as a space, nor what a shell expands (`$ ! * ( ) ' | & ;`). Letters beyond ASCII have several encodings
  * that look alike.
  */
-const idAlphabet: Alphabet = { what: "an id", wellFormed: /^[A-Za-z0-9_][A-Za-z0-9._:@~=,-]*$/, notAllowed: /[^A-Za-z0-9._:@~=,-]/u, marks: ". _ : @ - ~ = ," }
+const idAlphabet: Alphabet = { what: "an id", wellFormed: /^\w[\w.:@~=,-]*$/, notAllowed: /[^\w.:@~=,-]/u, marks: ". _ : @ - ~ = ," }
 
 /** An instance's id, or a schedule's. */
 export function checkId(id: string, lengthMax = defaultLimits.idLengthMax): void {

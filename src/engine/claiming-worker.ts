@@ -127,9 +127,13 @@ export class ClaimingWorker extends Worker {
     super.kill()
   }
 
-  override abort(reason: PerdureError): void {
+  /** The store is gone: begins nothing more. What still goes to the store is refused there, so that whoever waits for it is told. */
+  abort(reason: PerdureError): void {
     void this.#dispatcher.stop()
-    super.abort(reason)
+    this.stopClaims()
+    this.active = false
+    this.dropAll(reason)
+    this.timers.close()
   }
 
   /** The store heard a message with the hint of it. True: it is taken in here. */

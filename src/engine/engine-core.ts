@@ -1,4 +1,3 @@
-import type { PerdureError } from "../core/errors.ts"
 import { partMissing } from "../core/part-missing.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import type { Host } from "../ports/host.ts"
@@ -76,8 +75,6 @@ export class EngineCore<W extends Worker = Worker> {
   readonly parts: CoreParts<W>
   protected readonly companions: Companion[]
   protected closing: Promise<void> | undefined
-  /** Why nothing can be asked of the engine although nobody has closed it. */
-  gone: PerdureError | undefined
 
   constructor({ parts, companions }: MadeCore<W>) {
     this.parts = parts
@@ -96,11 +93,6 @@ export class EngineCore<W extends Worker = Worker> {
 
   get isClosing(): boolean {
     return this.closing !== undefined
-  }
-
-  /** What every call is refused with; undefined: none is. */
-  get refusal(): PerdureError | undefined {
-    return this.gone ?? (this.closing === undefined ? undefined : engineClosed())
   }
 
   /** Nothing is executed before. */

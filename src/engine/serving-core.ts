@@ -6,6 +6,7 @@ import { engineClosed } from "./endings.ts"
 import { type CoreKind, EngineCore, makeCore, type MadeCore } from "./engine-core.ts"
 import type { EngineSpec } from "./engine-parts.ts"
 import { recheckOf } from "./recheck.ts"
+import type { EngineOptions } from "./settings.ts"
 import { servingSettings } from "./serving-settings.ts"
 import { onStoreClock } from "./store-clock.ts"
 import { Lookout } from "./lookout.ts"
@@ -23,19 +24,28 @@ const standByMs = 250
 
 /** The core of an engine on a store that others use as well: it looks at what they write, and leaves in good order. */
 export class ServingCore extends EngineCore<ClaimingWorker> {
+  /** The store is gone, and why; undefined: it is not. */
+  gone: PerdureError | undefined
   readonly #lookout: Lookout
+  readonly #onStoreGone: ((error: PerdureError) => void) | undefined
   #stopHints: () => void = () => undefined
   #stopRejections: () => void = () => undefined
 
-  private constructor(made: MadeCore<ClaimingWorker>) {
+  private constructor(made: MadeCore<ClaimingWorker>, { onStoreGone }: EngineOptions) {
     super(made)
+    this.#onStoreGone = onStoreGone
     const { worker } = made.parts
     this.#lookout = new Lookout(worker, made.companions)
     worker.onSweep = () => void this.look()
   }
 
   static async open(spec: EngineSpec): Promise<ServingCore> {
-    return new ServingCore(await makeCore(spec, kind))
+    return new ServingCore(await makeCore(spec, kind), spec.options)
+  }
+
+  /** What every call is refused with; undefined: none is. */
+  get refusal(): PerdureError | undefined {
+    return this.gone ?? (this.closing === undefined ? undefined : engineClosed())
   }
 
   override async begin(wanted: StoreRole = "worker"): Promise<void> {
@@ -107,14 +117,18 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
   #abort(error: PerdureError): void {
     if (this.refusal) return
     this.gone = error
-    const { host, worker, starter, settings } = this.parts
+    const { host, worker, starter } = this.parts
     host.log.error(error.message, { error })
     this.#stopHints()
     for (const companion of this.companions) void companion.stop?.()
     worker.abort(error)
     starter.close(error)
     for (const companion of this.companions) companion.close?.(error)
-    settings.onStoreGone?.(error)
+    try {
+      this.#onStoreGone?.(error)
+    } catch (thrown) {
+      host.log.error("onStoreGone threw", { error: thrown })
+    }
   }
 
   async #close(): Promise<void> {

@@ -82,7 +82,6 @@ export interface EngineSettings {
   readonly codecs: PayloadCodecs | undefined
   readonly interceptors: readonly StepInterceptor[]
   readonly execute: "always" | "ticks"
-  readonly onStoreGone: ((error: PerdureError) => void) | undefined
   readonly budget: WorkBudget | undefined
 }
 
@@ -120,7 +119,6 @@ export function engineSettings(options: EngineOptions, { codecs, budget }: Parti
     codecs,
     interceptors: options.interceptors ?? [],
     execute: "always",
-    onStoreGone: options.onStoreGone,
     budget,
   }
 }

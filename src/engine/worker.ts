@@ -140,14 +140,6 @@ export abstract class Worker implements Runtime {
     this.timers.close()
   }
 
-  /** The store is gone: begins nothing more. What still goes to the store is refused there, so that whoever waits for it is told. */
-  abort(reason: PerdureError): void {
-    this.stopClaims()
-    this.active = false
-    this.dropAll(reason)
-    this.timers.close()
-  }
-
   protected dropAll(reason: PerdureError): void {
     for (const runner of [...this.residency.values()]) {
       this.residency.remove(runner)

@@ -58,6 +58,7 @@ export type {
   WaitOptions,
   WorkflowLog,
 } from "./core/context.ts"
+export type { BufferedEvents } from "./core/buffered-events.ts"
 export type { Change, ChangeData, ChangeError, ChangeType } from "./core/change.ts"
 export type { Duration } from "./core/duration.ts"
 export type { ErrorCode } from "./core/errors.ts"

@@ -94,6 +94,7 @@ describe.each(stores)("a class as a workflow, on %s", (_, provide) => {
     await engine.skip("5s")
     expect(await OnboardingWorkflow.status(engine, "o")).toBe("waiting")
     await engine.crash()
+    await expect(engine.get("o").sendEvent("aproval", { approved: true })).rejects.toMatchObject({ code: "UNKNOWN_EVENT", details: { nearest: "approval" } })
     await OnboardingWorkflow.sendEvent(engine, "o", "approval", { approved: true })
     expect(await handle.result()).toEqual({ greeting: "Hello, Ada!", approved: true })
     expect(greeted).toBe(1)

@@ -26,7 +26,7 @@ const limited = workflow("limited", { concurrency: { key: (input: string) => inp
 let isStuck = true
 const busy = workflow("busy", async (ctx: Context) => ctx.do("long", () => (isStuck ? new Promise<string>(() => undefined) : "tried again")))
 
-it.each([2, 3])("what was under way in a database of schema version %i goes on with the newest", async (version) => {
+it.each([2, 3, 4])("what was under way in a database of schema version %i goes on with the newest", async (version) => {
   const path = join(folder, "app.db")
   const store = sqlite(path, { durability: "process" })
   const workflows = [sleeper, waiter, limited, busy]

@@ -33,6 +33,7 @@ const surfaces: Record<string, Surface> = {
       "BatchItem",
       "BatchOptions",
       "BatchResult",
+    "BufferedEvents",
       "Change",
       "ChangeData",
       "ChangeError",

@@ -34,6 +34,7 @@ const byCode = new Map<ErrorCode, number>([
     "INVALID_EVENT",
     "INVALID_INPUT",
     "PAYLOAD_TOO_LARGE",
+    "UNKNOWN_EVENT",
     "UNSERIALIZABLE",
   ),
   ...kind(exitCodes.notFound, "NOT_FOUND", "SCHEDULE_NOT_FOUND", "UNKNOWN_LIMIT", "UNKNOWN_QUERY", "UNKNOWN_STEP", "UNKNOWN_UPDATE", "UNKNOWN_WORKFLOW"),

@@ -81,6 +81,7 @@ export type ErrorCode =
   | "TERMINATED"
   | "TOO_MANY_CRASHES"
   | "UNAUTHORIZED"
+  | "UNKNOWN_EVENT"
   | "UNKNOWN_LIMIT"
   | "UNKNOWN_QUERY"
   | "UNKNOWN_ROUTE"

@@ -2,7 +2,7 @@ import type { StoreWithin } from "../ports/caller-transactions.ts"
 import type { InstanceRow, NewMessage, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { CommitResult } from "./committer.ts"
-import { ended } from "./controls.ts"
+import { ended, refusedEvent } from "./controls.ts"
 import { existingRow } from "./existing-row.ts"
 import { notFound } from "./ending-looks.ts"
 import { noTransactions, type StartDesk } from "./start-desk.ts"
@@ -19,9 +19,11 @@ export const callerSupport: CallerSupport = {
   sendWithin: (store, client, id, messageOf) =>
     within(store, client, async ({ directory }) => {
       const row = await existingRow({ directory }, id)
-      const [delivery] = await directory.deliver([await messageOf(row)])
+      const message = await messageOf(row)
+      const [delivery] = await directory.deliver([message])
       if (delivery === "absent") throw notFound(id)
       if (delivery === "ended") throw ended(row)
+      if (delivery === "unknown-event") throw refusedEvent(row, message.topic ?? "")
     }),
 }
 

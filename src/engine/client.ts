@@ -1,3 +1,4 @@
+import type { BufferedEvents } from "../core/buffered-events.ts"
 import type { Change } from "../core/change.ts"
 import type { Duration } from "../core/duration.ts"
 import type { PerdureError } from "../core/errors.ts"
@@ -256,6 +257,8 @@ export interface InstanceDescription extends InstanceSummary {
   readonly schedule?: { readonly id: string; readonly scheduledAt: number }
   /** Steps that it completed and could not undo. */
   readonly notRolledBack?: readonly string[]
+  /** Events of this run that its code has not taken, by type. Absent: there are none. */
+  readonly bufferedEvents?: readonly BufferedEvents[]
   readonly steps: readonly StepInfo[]
 }
 

@@ -1,5 +1,6 @@
 import { encodeValue } from "../core/codec.ts"
 import { isControl, type ControlKind } from "../core/control.ts"
+import { declaredEvents, takesEvent, unknownEvent } from "../core/declared-events.ts"
 import { PerdureError, TerminatedError } from "../core/errors.ts"
 import { checkEventType } from "../core/limits.ts"
 import { validateSafely } from "../core/standard-schema.ts"
@@ -63,22 +64,36 @@ export class Controls {
     }
   }
 
+  /**
+   * The same, to be refused where the instance declares its events and not this one. Code of its version that is here may declare more than was stored
+   * when the instance was created: what that code declares is not refused.
+   */
+  #checked(message: NewMessage, { workflow, version }: Pick<InstanceRow, "workflow" | "version">): NewMessage {
+    const declared = declaredEvents(this.#registry.find(workflow, version)?.options)
+    return declared?.includes(message.topic ?? "") ? message : { ...message, isChecked: true }
+  }
+
   async sendEvent(id: string, type: string, payload: unknown, options: SendOptions): Promise<void> {
     const { transaction } = options
     if (transaction !== undefined) {
-      const messageOf = ({ workflow, version }: InstanceRow) => this.eventMessage(id, { name: workflow, version }, type, payload, options)
+      const messageOf = async (row: InstanceRow) =>
+        this.#checked(await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options), row)
       return callersOf(this.#worker.features).sendWithin(this.#store, transaction, id, messageOf)
     }
     const resident = this.#worker.residency.get(id)
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
     const target = resident?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
-    const message = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
+    const event = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
+    const message = target ? this.#checked(event, target) : { ...event, isChecked: true as const }
+    // What goes straight into the journal is not looked at by the store.
+    if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type, resident.identity.events)
     const { mailroom } = this.#worker
     const deliver = () => mailroom.deliver(message)
     const delivery = await (resident ? resident.directEvents.send(message, mailroom.idle, deliver) : deliver())
     if (delivery === "taken") return
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw ended(await existingRow(this.#store, id))
+    if (delivery === "unknown-event") throw refusedEvent(await existingRow(this.#store, id), type)
     this.#worker.hint([id])
   }
 
@@ -172,6 +187,10 @@ function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
 export function checkText(option: string, value: unknown): void {
   if (value === undefined || typeof value === "string") return
   throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })
+}
+
+export function refusedEvent(row: InstanceRow, type: string): PerdureError {
+  return unknownEvent(row, type, row.events)
 }
 
 export function ended(row: InstanceRow): PerdureError {

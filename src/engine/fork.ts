@@ -44,7 +44,16 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
   }
   const { tags = row.tags, memo } = annotationsOf(run, kept) ?? {}
   draft.memo = memo ? draft.stored(memo) : row.memo
-  const create = { id, incarnation, workflow: row.workflow, version: row.version, createdAt: now, tags, ...storedQueue(row.queue) }
+  const create = {
+    id,
+    incarnation,
+    workflow: row.workflow,
+    version: row.version,
+    createdAt: now,
+    tags,
+    ...storedQueue(row.queue),
+    ...(row.events && { events: row.events }),
+  }
   return Object.assign(draft, { create, timeoutAt: timeout?.timeoutAt })
 }
 

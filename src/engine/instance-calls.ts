@@ -15,7 +15,7 @@ export async function sendOrStart(
   const { controls, starter, worker, registry } = parts
   const definition = typeof workflow === "string" ? registry.identify(workflow, start.version) : workflow
   const message = await controls.eventMessage(id, definition, event, payload, eventId === undefined ? {} : { eventId })
-  await starter.sendOrStart(workflow, { ...(start as StartOptions<unknown>), id }, message)
+  await starter.sendOrStart(workflow, { ...(start as StartOptions<unknown>), id }, { ...message, isChecked: true })
   worker.announce(id, undefined)
   worker.committer.onWritten()
 }

@@ -36,8 +36,8 @@ export async function exportInstance({ directory, journal }: Store, id: string):
     if (row === undefined) throw notFound(id)
     const end = endOf(rows)
     if (rows.length === 0 || (await journal.readJournal(id, end + 1)).length > 0 || (await directory.get(id))?.incarnation !== row.incarnation) continue
-    const { incarnation, workflow, version, createdAt, tags, queue, flow, memo, status, phase, dueAt, deadlineAt, run, runPosition, endPosition } = row
-    const instance = { id, incarnation, workflow, version, createdAt, tags, ...given({ queue, flow }) } as NewInstance
+    const { incarnation, workflow, version, createdAt, tags, queue, flow, events, memo, status, phase, dueAt, deadlineAt, run, runPosition, endPosition } = row
+    const instance = { id, incarnation, workflow, version, createdAt, tags, ...given({ queue, flow, events }) } as NewInstance
     const state = { status, run, runPosition, ...given({ phase, dueAt, deadlineAt, endPosition }) } as InstanceState
     return { instance, state, rows, messages: messages.map(withoutPlace), ...(memo === undefined ? undefined : { memo }) }
   }
@@ -131,8 +131,13 @@ function checkedHead(line: Line, number: number): Head {
   const texts = [instance?.id, instance?.incarnation, instance?.workflow, instance?.version]
   const numbers = [instance?.createdAt, state?.run, state?.runPosition]
   const isWhole = texts.every((text) => typeof text === "string" && text !== "") && numbers.every((value) => Number.isSafeInteger(value))
-  if (!isWhole || !statuses.includes(state?.status as never) || !Array.isArray(instance?.tags)) throw badExport(`line ${number} is no whole instance`)
+  if (!isWhole || !statuses.includes(state?.status as never) || !Array.isArray(instance?.tags) || !isEvents(instance.events))
+    throw badExport(`line ${number} is no whole instance`)
   return { instance: instance as NewInstance, state: state as InstanceState, ...(typeof memo === "string" ? { memo } : undefined) }
+}
+
+function isEvents(events: unknown): boolean {
+  return events === undefined || (Array.isArray(events) && events.every((type) => typeof type === "string"))
 }
 
 function checkedRow(line: Line, before: readonly JournalRow[], number: number): JournalRow {

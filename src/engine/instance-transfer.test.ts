@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import type { Context } from "../core/context.ts"
 import type { PayloadCodec } from "../core/payload-codecs.ts"
 import { workflow } from "../core/workflow.ts"
+import { eventSchema } from "../dialects/class/event-schema.ts"
 import { memory } from "../stores/memory/memory.ts"
 import { sqlite } from "../stores/sqlite/sqlite.ts"
 import { createTestEngine, type TestEngine } from "../testing/test-engine.ts"
@@ -30,7 +31,8 @@ const large = workflow("large", async (ctx: Context) => {
 })
 const single = workflow("single", { singleton: true }, async (ctx: Context) => void (await ctx.waitForEvent("go")))
 const limited = workflow("limited", { concurrency: 1, priority: 3 }, async (ctx: Context) => void (await ctx.waitForEvent("go")))
-const workflows = [order, large, single, limited]
+const declaring = workflow("declaring", { events: { go: eventSchema(), stop: eventSchema() } }, async (ctx) => ctx.waitForEvent("go"))
+const workflows = [order, large, single, limited, declaring]
 
 const engines: TestEngine[] = []
 afterEach(async () => {
@@ -66,6 +68,23 @@ describe.each([
     await engine.settle()
     return engine
   }
+
+  it("keeps the events that its workflow declares, also as a copy", async () => {
+    const before = await open()
+    await before.start(declaring, { id: "i" })
+    await before.settle()
+    const one = await exported(before, "i")
+    expect(one.instance.events).toEqual(["go", "stop"])
+    const after = await open()
+    await imported(after, one)
+    await imported(after, one, { id: "copy", resume: true })
+    for (const id of ["i", "copy"]) await expect(after.get(id).sendEvent("gone")).rejects.toMatchObject({ code: "UNKNOWN_EVENT" })
+    await after.sendEvent("copy", "go", 1)
+    expect(await after.get("copy").result()).toBe(1)
+    const [head = "", ...rest] = [...exportLines(one, 1)]
+    const broken = [head.replace('["go","stop"]', "[7]"), ...rest]
+    await expect(parseExports(broken).next()).rejects.toMatchObject({ code: "BAD_EXPORT" })
+  })
 
   it("has everything: its row, its journal and its unread messages", async () => {
     const from = await started()

@@ -1,3 +1,4 @@
+import { bufferedEvents } from "../core/buffered-events.ts"
 import { Payload } from "../core/codec.ts"
 import { shownEnding } from "../core/ending.ts"
 import { PerdureError } from "../core/errors.ts"
@@ -34,6 +35,7 @@ export class Reader {
     const start = recorded[0]?.entry
     const ending = isTerminal(row.status) ? recorded.find(({ position }) => position === row.endPosition)?.entry : undefined
     const stall = row.status === "stalled" ? recorded.findLast(({ entry }) => entry.type === "stalled")?.entry : undefined
+    const buffered = bufferedEvents(recorded)
     const failure = stall ?? (ending?.type === "run.completed" ? undefined : ending)
     return {
       ...summary(row, this.#codecs),
@@ -46,6 +48,7 @@ export class Reader {
       ...(start?.type === "run.started" && start.parent ? { parentId: start.parent.instance } : undefined),
       ...(start?.type === "run.started" && start.schedule ? { schedule: start.schedule } : undefined),
       ...(ending && "notRolledBack" in ending && ending.notRolledBack ? { notRolledBack: ending.notRolledBack } : undefined),
+      ...(buffered.length === 0 ? undefined : { bufferedEvents: buffered }),
       steps: stepsOf(recorded),
     }
   }

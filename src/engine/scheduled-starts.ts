@@ -3,6 +3,7 @@ import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { storedPayload } from "../core/coded-payload.ts"
 import type { Schedule } from "../core/schedule.ts"
+import { declaredEvents } from "../core/declared-events.ts"
 import { validate } from "../core/standard-schema.ts"
 import { storedQueue } from "../core/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
@@ -65,7 +66,8 @@ export class ScheduledStarts {
     const now = host.now()
     const singleton = this.singleton(workflow, known, input)
     const queue = storedQueue(taskQueue ?? definition?.options.taskQueue)
-    const identity = { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags, ...queue }
+    const events = declaredEvents(definition?.options)
+    const identity = { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags, ...queue, ...(events && { events }) }
     return this.#starter.birthTurn({
       definition,
       // It gets its limits when it is claimed.

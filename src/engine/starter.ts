@@ -1,4 +1,5 @@
 import { encodeValue, Payload } from "../core/codec.ts"
+import { declaredEvents, takesEvent, unknownEvent } from "../core/declared-events.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Debounce } from "../core/flow-options.ts"
@@ -93,13 +94,24 @@ export class Starter {
     const birth = await this.prepare(workflow, options)
     this.#flow?.refuseDebounce(birth, "be used with sendOrStart")
     const sendAt = async (desk: StartDesk) => {
-      const delivery = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
+      const answer = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
+      const delivery = answer === "unknown-event" ? await this.#deliverAgain(desk, birth, message) : answer
       const holder = delivery === "absent" ? await this.#flow?.holderOf(desk, birth.instance.flow) : undefined
       if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
       if (delivery === "ended") throw takesNoEvents(birth.instance.id)
       return delivery
     }
     return options.transaction === undefined ? sendAt(this.desk) : this.within(options.transaction, sendAt)
+  }
+
+  /** The event was refused. The code that is here may declare more than was stored with an instance of the same version: then it is delivered. */
+  async #deliverAgain({ store: { directory } }: StartDesk, { instance }: Birth, { isChecked: _, ...message }: NewMessage): Promise<Delivery> {
+    const { topic: type = "" } = message
+    const existing = await directory.get(instance.id)
+    const isSame = existing?.workflow === instance.workflow && existing.version === instance.version
+    if (!isSame || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type, (existing ?? instance).events)
+    const [delivery = "absent"] = await directory.deliver([message])
+    return delivery
   }
 
   /** A promise only where there is a schema to ask. */
@@ -143,6 +155,7 @@ export class Starter {
     const flow = this.#flowOf(definition, input, options.priority)
     if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
     const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
+    const events = declaredEvents(definition?.options)
     const identity = {
       id,
       incarnation: origin?.incarnation ?? checkRequestId(options.requestId) ?? randomToken(host),
@@ -151,6 +164,7 @@ export class Starter {
       createdAt: now,
       tags,
       ...queue,
+      ...(events && { events }),
     }
     return {
       definition,

@@ -1,3 +1,4 @@
+import { bufferedEvents } from "../core/buffered-events.ts"
 import { InstanceState } from "../core/instance-state.ts"
 import type { Status } from "../core/status.ts"
 import { stepsOf, type StepInfo } from "../core/step-view.ts"
@@ -22,6 +23,7 @@ export async function readWhy({ parts, role }: EngineCore, id: string): Promise<
     row,
     state,
     steps,
+    buffered: bufferedEvents(recorded),
     now: host.now(),
     versions: registry.versions(row.workflow),
     queues: settings.queues,

@@ -1,3 +1,4 @@
+import { type BufferedEvents, bufferedSentence } from "../core/buffered-events.ts"
 import { formatDuration } from "../core/duration.ts"
 import type { InstanceState } from "../core/instance-state.ts"
 import { isTerminal, type Status } from "../core/status.ts"
@@ -38,6 +39,8 @@ export interface WhySubject extends WhyContext, WhyFacts {
   readonly row: InstanceRow
   readonly state: InstanceState
   readonly steps: readonly StepInfo[]
+  /** Events that its code has not taken. */
+  readonly buffered: readonly BufferedEvents[]
 }
 
 /** Says in plain sentences what an instance is waiting for, the most telling first. */
@@ -56,7 +59,7 @@ function reasons(subject: WhySubject): readonly string[] {
   const waits = row.status === "stalled" ? [] : [...describeSteps(subject), ...handlerReason(subject)]
   const [blocking, remarks] = needsWorker(subject) ? [seeking, []] : [[], seeking]
   const all = [...held, ...blocking, ...phase, ...start, ...waits, ...remarks]
-  return all.length > 0 ? all : ["its code is running between steps"]
+  return [...(all.length > 0 ? all : ["its code is running between steps"]), ...subject.buffered.map((events) => bufferedSentence(events))]
 }
 
 /** Whatever else it waits for, it is a step. */

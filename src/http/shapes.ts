@@ -63,6 +63,7 @@ export const description = object(
     parentId: optional(string()),
     schedule: optional(object({ id: string(), scheduledAt: instantMs })),
     notRolledBack: optional(list(string())),
+    bufferedEvents: optional(list(object({ type: string(), count: integer() }))),
     steps: list(step),
   } satisfies Fields<InstanceDescription>,
   "Instance",

@@ -42,6 +42,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   INSTANCE_TIMEOUT: 422,
   INTERNAL_ERROR: 500,
   INVALID_EVENT: 400,
+  UNKNOWN_EVENT: 400,
   INVALID_INPUT: 400,
   JOURNAL_MISMATCH: 422,
   LIMIT_EXCEEDED: 400,

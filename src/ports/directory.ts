@@ -6,7 +6,10 @@ import type { InstanceRow, JournalRow, NewMessage, Offer, Turn } from "./journal
 export interface Directory extends ChangeStream {
   /** Puts messages into inboxes, in order and in one transaction. A PerdureError means that none was; of any other error nothing is known. */
   deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
-  /** Creates the instance if its id is free, and delivers the message either way, in one transaction. */
+  /**
+   * Creates the instance if its id is free, and delivers the message either way, in one transaction. Nothing is created for an event that
+   * the new instance would not take.
+   */
   deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created">
   get(id: string): Promise<InstanceRow | undefined>
   /** How an instance stands; undefined: there is none. Of a store where it is worth asking for many at the same moment: they are one question. */
@@ -19,8 +22,11 @@ export interface Directory extends ChangeStream {
   remove(ids: readonly string[]): Promise<readonly string[]>
 }
 
-/** `duplicate`: a message with that event id is unread already. `ended`: the instance takes no more messages. */
-export type Delivery = "delivered" | "duplicate" | "ended" | "absent"
+/**
+ * `duplicate`: a message with that event id is unread already. `ended`: the instance takes no more messages. `unknown-event`: the message is
+ * to be checked (`isChecked`), and the instance declares its events, but not this one.
+ */
+export type Delivery = "delivered" | "duplicate" | "ended" | "absent" | "unknown-event"
 
 export interface Standing {
   readonly status: Status

@@ -87,6 +87,8 @@ export interface NewInstance {
   readonly queue?: string
   /** Absent: it has no limits, no unique keys, and priority 0. */
   readonly flow?: FlowTraits
+  /** The types of the events that it takes, as its workflow declares them; absent: the workflow declares none, and it takes any. */
+  readonly events?: readonly string[]
 }
 
 export interface InstanceRow extends NewInstance, InstanceState {
@@ -168,9 +170,11 @@ export interface NewMessage {
   readonly payload?: string
   /** De-duplicates unread messages of one instance; the owner de-duplicates against its journal. */
   readonly eventId?: string
+  /** Of an event: it is refused if the instance declares its events, and not this one. Without it the event is delivered in any case. */
+  readonly isChecked?: true
 }
 
-export interface Message extends Omit<NewMessage, "incarnation"> {
+export interface Message extends Omit<NewMessage, "incarnation" | "isChecked"> {
   /** Grows in the order of acknowledgement. */
   readonly seq: number
 }

@@ -5,9 +5,9 @@ import { integer, optionalInteger, optionalText, text, type UntypedRow } from ".
 
 /** What `toInstanceRow` reads of the table `i`; `key` as well, for those that go on with the row. */
 export const instanceColumns =
-  "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at, i.queue, i.memo"
+  "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at, i.queue, i.memo, i.events"
 
-/** `inJson`: what the texts of tags and unique keys are, where the store cannot hold any text within JSON. */
+/** `inJson`: what the texts of tags, events and unique keys are, where the store cannot hold any text within JSON. */
 export function toInstanceRow(row: UntypedRow, inJson?: (stored: string) => string): InstanceRow {
   const phase = optionalText(row, "phase")
   const dueAt = optionalInteger(row, "due_at")
@@ -17,13 +17,14 @@ export function toInstanceRow(row: UntypedRow, inJson?: (stored: string) => stri
   const flow = toTraits(row, inJson)
   const queue = text(row, "queue")
   const memo = optionalText(row, "memo")
+  const events = row["events"]
   return {
     id: text(row, "id"),
     incarnation: text(row, "incarnation"),
     workflow: text(row, "workflow"),
     version: text(row, "version"),
     createdAt: integer(row, "created_at"),
-    tags: toTags(row["tags"], inJson),
+    tags: toTexts(row["tags"], inJson),
     status: text(row, "status") as Status,
     ...(phase === undefined ? {} : { phase: phase as Phase }),
     ...(dueAt === undefined ? {} : { dueAt }),
@@ -35,6 +36,7 @@ export function toInstanceRow(row: UntypedRow, inJson?: (stored: string) => stri
     updatedAt: integer(row, "updated_at"),
     ...(queue === "" ? {} : { queue }),
     ...(memo === undefined ? {} : { memo }),
+    ...(typeof events === "string" ? { events: toTexts(events, inJson) } : {}),
     ...(flow === undefined ? {} : { flow }),
     ...(flow?.limits === undefined ? {} : { slots: slotsOf(row, flow.limits) }),
   }
@@ -57,10 +59,11 @@ function slotsOf(row: UntypedRow, limits: readonly LimitUse[]): NonNullable<Inst
   return integer(row, "held") === limits.length ? "taken" : "none"
 }
 
-function toTags(stored: unknown, inJson: ((stored: string) => string) | undefined): readonly string[] {
+/** A list of texts that is stored as JSON; null stands for an empty one. */
+function toTexts(stored: unknown, inJson: ((stored: string) => string) | undefined): readonly string[] {
   if (typeof stored !== "string") return []
-  const tags = JSON.parse(stored) as string[]
-  return inJson ? tags.map(inJson) : tags
+  const texts = JSON.parse(stored) as string[]
+  return inJson ? texts.map(inJson) : texts
 }
 
 export function toUses(stored: string): readonly LimitUse[] {

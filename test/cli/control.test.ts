@@ -33,6 +33,24 @@ describe.each(["file", "server"] as const)("on a %s", (target) => {
       await bed.until(id, "waiting")
     })
 
+    it("gets only the events that its workflow declares; an event that nothing waits for is shown", async () => {
+      const id = `booking-${++count}`
+      await bed.engine.start("booking", { id })
+      await bed.until(id, "waiting")
+      const refused = await bed.perdure(["send", id, "confirmd", "true"])
+      expect(refused).toMatchObject({ code: 2, stdout: "" })
+      expect(refused.stderr).toContain(`UNKNOWN_EVENT: instance "${id}" takes no event "confirmd"`)
+      expect(refused.stderr).toContain('declares "confirmed", "moved"; did you mean "confirmed"?')
+      expect(await bed.perdure(["send", id, "moved", '"Monday"'])).toMatchObject({ code: 0 })
+      for await (const { type } of bed.engine.get(id).changes()) if (type === "event.received") break
+      const sentence = '1 event "moved" is buffered, and nothing waits for it'
+      expect((await bed.perdure(["why", id])).stdout).toContain(sentence)
+      expect((await bed.perdure(["show", id])).stdout).toContain(sentence)
+      expect(await bed.perdure(["send", id, "confirmed", "true"])).toMatchObject({ code: 0 })
+      expect(await bed.engine.get(id).result()).toBe(true)
+      expect((await bed.perdure(["show", id])).stdout).toContain('1 event "moved" came, and nothing took it')
+    })
+
     it("is cancelled, with a reason", async () => {
       const id = await one()
       expect(await bed.perdure(["cancel", id, "--reason", "changed my mind"])).toMatchObject({ code: 0 })

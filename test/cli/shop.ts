@@ -1,4 +1,4 @@
-import { type Context, workflow } from "perdure"
+import { type Context, eventSchema, workflow } from "perdure"
 
 interface Order {
   readonly n: number
@@ -38,4 +38,9 @@ export const fickle = workflow("fickle", async (ctx: Context) => {
   await ctx.do("keep", () => 2)
 })
 
-export const shop = [order, refund, limited, report, fickle]
+/** Declares its events. */
+export const booking = workflow("booking", { events: { confirmed: eventSchema<boolean>(), moved: eventSchema<string>() } }, async (ctx) =>
+  ctx.waitForEvent("confirmed"),
+)
+
+export const shop = [order, refund, limited, report, fickle, booking]

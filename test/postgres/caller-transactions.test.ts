@@ -1,6 +1,6 @@
 // What callers start and send in transactions of their own: it is there when they commit, and never was if they roll back.
 
-import { type AnyWorkflow, type Context, type PayloadCodec, Perdure, type PerdureOptions, type TransactionClient, workflow } from "perdure"
+import { type AnyWorkflow, type Context, eventSchema, type PayloadCodec, Perdure, type PerdureOptions, type TransactionClient, workflow } from "perdure"
 import { connect } from "perdure/client"
 import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"
@@ -255,6 +255,24 @@ describe("an event in the caller's transaction", () => {
     ])
     expect(answers).toEqual(["INSTANCE_ENDED", "NOT_FOUND", "new", "INSTANCE_ENDED"])
     expect(await worker.get("new").result({ timeout: "10s" })).toBe("started")
+  })
+})
+
+describe("an event that is not declared, in the caller's transaction", () => {
+  it("is refused, and nothing is started for it; the transaction goes on", async () => {
+    const declaring = workflow("declaring", { events: { word: eventSchema<string>() } }, async (ctx) => ctx.waitForEvent("word"))
+    const worker = await open([declaring])
+    const answers = await transaction("COMMIT", async (transaction) => {
+      const { id } = await worker.start(declaring, { id: "i", transaction })
+      return [
+        await codeOf(worker.get(id).sendEvent("wrod", "x", { transaction })),
+        await codeOf(worker.sendOrStart("declaring", { id: "other", event: "wrod", payload: "x", transaction, input: undefined })),
+        await codeOf(worker.get(id).sendEvent("word", "x", { transaction })),
+      ]
+    })
+    expect(answers).toEqual(["UNKNOWN_EVENT", "UNKNOWN_EVENT", "no error"])
+    expect(await worker.get("i").result({ timeout: "10s" })).toBe("x")
+    expect((await worker.list()).instances).toHaveLength(1)
   })
 })
 

@@ -1,3 +1,4 @@
+import { bufferedSentence } from "../../core/buffered-events.ts"
 import { formatDuration } from "../../core/duration.ts"
 import { isTerminal } from "../../core/status.ts"
 import { defaultQueue } from "../../core/task-queue.ts"
@@ -54,6 +55,7 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
   if (instance.error !== undefined) facts.push(["error", style.red(shownError(instance.error))])
   const failing = steps.filter(({ status: of, error }) => of === "retrying" && error !== undefined)
   for (const step of failing) facts.push(["error", style.yellow(`${oneLine(`"${step.id}" will be tried again:`)} ${shownError(step.error)}`)])
+  for (const events of instance.bufferedEvents ?? []) facts.push(["events", style.yellow(oneLine(bufferedSentence(events, isTerminal(status))))])
   if (instance.notRolledBack) facts.push(["undone", style.red(`not: ${oneLine(instance.notRolledBack.join(", "))}`)])
   const below = facts.map(([name, text]) => `${style.dim(name.padEnd(8))}${text.replaceAll("\n", "\n        ")}\n`).join("")
   return `${head}${style.dim(truncate(oneLine(about.join(" · ")), width))}\n${drawn === "" ? "" : `\n${drawn}`}${below === "" ? "" : `\n${below}`}`

@@ -1,4 +1,5 @@
 import { isControl } from "../../core/control.ts"
+import { takesEvent } from "../../core/declared-events.ts"
 import { isTerminal } from "../../core/status.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
 import type {
@@ -91,10 +92,11 @@ export class MemoryDatabase {
     return "committed"
   }
 
-  deliver({ incarnation, ...message }: NewMessage): Delivery {
+  deliver({ incarnation, isChecked, ...message }: NewMessage): Delivery {
     const instance = this.instances.get(message.instance)
     if (instance === undefined || (incarnation !== undefined && incarnation !== instance.row.incarnation)) return "absent"
     if (isTerminal(instance.row.status)) return "ended"
+    if (isChecked && !takesEvent(instance.row.events, message.topic ?? "")) return "unknown-event"
     const { eventId } = message
     if (eventId !== undefined && instance.inbox.some((unread) => unread.eventId === eventId)) return "duplicate"
     instance.inbox.push({ ...message, seq: ++this.#seq })
@@ -220,9 +222,9 @@ function journalRow({ turn, position, count, run, at, entries, blobs }: Turn): J
 }
 
 /** What stays whatever the instance's state becomes. */
-function lasting({ id, incarnation, workflow, version, createdAt, tags, queue, flow, memo }: InstanceRow): NewInstance & Pick<InstanceRow, "memo"> {
+function lasting({ id, incarnation, workflow, version, createdAt, tags, queue, flow, events, memo }: InstanceRow): NewInstance & Pick<InstanceRow, "memo"> {
   const chosen = { ...(queue === undefined ? undefined : { queue }), ...(flow ? { flow } : undefined), ...(memo === undefined ? undefined : { memo }) }
-  return { id, incarnation, workflow, version, createdAt, tags, ...chosen }
+  return { id, incarnation, workflow, version, createdAt, tags, ...chosen, ...(events && { events }) }
 }
 
 function annotated(row: InstanceRow, { tags, memo, at }: Turn): InstanceRow {

@@ -3,6 +3,7 @@ import { defaultQueue } from "../../core/task-queue.ts"
 import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
+import { refusedOr, takesFirst } from "../first-event.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
 import { withOffers } from "../worker-offers.ts"
 import type { MemoryInstance } from "./memory-database.ts"
@@ -25,6 +26,11 @@ export class MemoryDirectory implements Directory {
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
     this.#access.enter()
     const { database } = this.#access
+    if (!takesFirst(create, message)) {
+      const delivery = database.deliver(message)
+      this.#access.changed()
+      return refusedOr(delivery)
+    }
     const existed = database.instances.has(create.instance)
     const created = database.commit(create) === "committed"
     // Sent again after an unknown outcome: the message went in together with the creation.

@@ -13,32 +13,7 @@ const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, 
  */
 export function batchFunctions(s: string): readonly string[] {
   return [
-    `CREATE FUNCTION ${s}.create_instances(ids text[], incarnations text[], ats bigint[], kinds text[], extras json[]) RETURNS void
-    LANGUAGE plpgsql ${byIndex} AS $$
-    BEGIN
-      INSERT INTO ${s}.instance (
-        key, id, incarnation, workflow, version, created_at, updated_at, tags,
-        status, phase, due_at, owner, run, run_position, end_position, priority, limits, lane, deadline_at, queue, memo
-      )
-      SELECT b.key, b.id, b.incarnation, b.workflow, b.version, b."createdAt", b.at, b.tags,
-        b.status, b.phase, b."dueAt", b.owner, b.run, b."runPosition", b."endPosition", coalesce(b.priority, 0), b.limits, b.lane,
-        CASE WHEN b.flow THEN b."deadlineAt" END, coalesce(b.queue, ''), b.memo
-      FROM (
-        -- Keys are given in the order in which they came, as rows are listed and claimed in that order; rows are written in the order of ids.
-        SELECT nextval('${s}.instance_key') AS key, t.id, t.incarnation, t.at, x.*
-        FROM unnest(ids, incarnations, ats, kinds, extras) AS t (id, incarnation, at, kind, extra)
-        CROSS JOIN LATERAL json_to_record(t.extra) AS x (
-          workflow text, version text, "createdAt" bigint, tags text, ${state},
-          flow boolean, priority bigint, limits text, lane text, "deadlineAt" bigint, queue text, memo text, within json
-        )
-        WHERE t.kind = 'c' OFFSET 0
-      ) b
-      WHERE b.within IS NULL OR EXISTS (
-        SELECT 1 FROM ${s}.instance p WHERE p.id = b.within->>'instance' AND p.incarnation = b.within->>'incarnation'
-          AND p.run = (b.within->>'run')::bigint AND p.status NOT IN ${ended}
-      )
-      ORDER BY b.id ON CONFLICT (id) DO NOTHING;
-    END $$`,
+    createInstancesFunction(s),
     takeMessagesFunction(s),
     changeInstancesFunction(s),
     writeTurnsFunction(s, false),
@@ -57,6 +32,36 @@ export function batchFunctions(s: string): readonly string[] {
       END LOOP;
     END $$`,
   ]
+}
+
+/** `hasEvents`: the table has the column of declared events. */
+export function createInstancesFunction(s: string, hasEvents = false): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.create_instances(ids text[], incarnations text[], ats bigint[], kinds text[], extras json[]) RETURNS void
+    LANGUAGE plpgsql ${byIndex} AS $$
+    BEGIN
+      INSERT INTO ${s}.instance (
+        key, id, incarnation, workflow, version, created_at, updated_at, tags,
+        status, phase, due_at, owner, run, run_position, end_position, priority, limits, lane, deadline_at, queue, memo${hasEvents ? ", events" : ""}
+      )
+      SELECT b.key, b.id, b.incarnation, b.workflow, b.version, b."createdAt", b.at, b.tags,
+        b.status, b.phase, b."dueAt", b.owner, b.run, b."runPosition", b."endPosition", coalesce(b.priority, 0), b.limits, b.lane,
+        CASE WHEN b.flow THEN b."deadlineAt" END, coalesce(b.queue, ''), b.memo${hasEvents ? ", b.events" : ""}
+      FROM (
+        -- Keys are given in the order in which they came, as rows are listed and claimed in that order; rows are written in the order of ids.
+        SELECT nextval('${s}.instance_key') AS key, t.id, t.incarnation, t.at, x.*
+        FROM unnest(ids, incarnations, ats, kinds, extras) AS t (id, incarnation, at, kind, extra)
+        CROSS JOIN LATERAL json_to_record(t.extra) AS x (
+          workflow text, version text, "createdAt" bigint, tags text, ${state},
+          flow boolean, priority bigint, limits text, lane text, "deadlineAt" bigint, queue text, memo text, within json${hasEvents ? ", events text" : ""}
+        )
+        WHERE t.kind = 'c' OFFSET 0
+      ) b
+      WHERE b.within IS NULL OR EXISTS (
+        SELECT 1 FROM ${s}.instance p WHERE p.id = b.within->>'instance' AND p.incarnation = b.within->>'incarnation'
+          AND p.run = (b.within->>'run')::bigint AND p.status NOT IN ${ended}
+      )
+      ORDER BY b.id ON CONFLICT (id) DO NOTHING;
+    END $$`
 }
 
 /**

@@ -29,7 +29,7 @@ export function toQueue(queue: string): string {
 }
 
 /** What creates its row, but for its id and its incarnation. */
-export function creationColumns({ workflow, version, createdAt, tags, queue, flow }: NewInstance) {
+export function creationColumns({ workflow, version, createdAt, tags, queue, flow, events }: NewInstance) {
   const tagList = tags.map(toText)
   return {
     workflow: toText(workflow),
@@ -38,7 +38,13 @@ export function creationColumns({ workflow, version, createdAt, tags, queue, flo
     ...(queue === undefined ? {} : { queue: toQueue(queue) }),
     ...(tagList.length === 0 ? {} : { tags: JSON.stringify(tagList), tagList }),
     ...(flow === undefined ? {} : { flow: true, ...traitColumns(flow) }),
+    ...(events === undefined ? {} : { events: toEvents(events) }),
   }
+}
+
+/** A JSON list. */
+export function toEvents(events: readonly string[]): string {
+  return JSON.stringify(events.map(toText))
 }
 
 export function stateColumns(state: InstanceState) {

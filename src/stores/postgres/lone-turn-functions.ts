@@ -36,22 +36,30 @@ export function loneTurnFunctions(s: string): readonly string[] {
       WHERE i.id = of_id;
       RETURN true;
     END $$`,
-    `CREATE OR REPLACE FUNCTION ${s}.create_lone(${turn}, ${state}, of_workflow text, of_version text, of_created_at bigint, of_queue text)
+    createLoneFunction(s),
+  ]
+}
+
+/** `isDeclared`: of an instance that declares its events. */
+export function createLoneFunction(s: string, isDeclared = false): string {
+  const { journal, row } = parts(s)
+  return `CREATE OR REPLACE FUNCTION ${s}.${isDeclared ? "create_declared_lone" : "create_lone"}(
+      ${turn}, ${state}, of_workflow text, of_version text, of_created_at bigint, of_queue text${isDeclared ? ", of_events text" : ""}
+    )
     RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       new_key bigint;
     BEGIN
       INSERT INTO ${s}.instance AS i (
-        id, incarnation, workflow, version, created_at, updated_at, status, phase, due_at, owner, run, run_position, end_position, queue
+        id, incarnation, workflow, version, created_at, updated_at, status, phase, due_at, owner, run, run_position, end_position, queue${isDeclared ? ", events" : ""}
       ) VALUES (
         of_id, of_incarnation, of_workflow, of_version, of_created_at, of_at,
-        new_status, new_phase, new_due_at, new_owner, new_run, new_run_position, new_end_position, of_queue
+        new_status, new_phase, new_due_at, new_owner, new_run, new_run_position, new_end_position, of_queue${isDeclared ? ", of_events" : ""}
       ) ON CONFLICT (id) DO NOTHING RETURNING i.key INTO new_key;
       IF new_key IS NULL THEN RETURN false; END IF;
       INSERT INTO ${journal} VALUES (${row("new_key")});
       RETURN true;
-    END $$`,
-  ]
+    END $$`
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { InstanceState, NewInstance, Turn } from "../../ports/journal-store.ts"
 import { textOrNull, toText } from "../odd-text.ts"
 import { numberArray } from "./array-literal.ts"
-import { toQueue } from "./instance-row.ts"
+import { toEvents, toQueue } from "./instance-row.ts"
 import type { LoneCalls } from "./lone-calls.ts"
 
 /** Writes a turn that goes alone, if it is of a kind that is written more cheaply so. False: it was not, and is to go as a batch. */
@@ -14,7 +14,7 @@ export async function writeLone(calls: LoneCalls, turn: Turn): Promise<boolean> 
 type Value = string | number | boolean | null
 
 interface Call {
-  readonly does: "append" | "change" | "create" | "take"
+  readonly does: "append" | "change" | "create" | "create_declared" | "take"
   readonly values: readonly Value[]
 }
 
@@ -23,7 +23,8 @@ function callOf(turn: Turn): Call | undefined {
   if (blobs?.length || tags !== undefined || memo !== undefined || sends?.length || ifQueued === true) return undefined
   if (create !== undefined) {
     if (state === undefined || within !== undefined || create.flow !== undefined || create.tags.length > 0) return undefined
-    return { does: "create", values: [...turnValues(turn), ...stateValues(state), ...creationValues(create)] }
+    const values = [...turnValues(turn), ...stateValues(state), ...creationValues(create)]
+    return create.events === undefined ? { does: "create", values } : { does: "create_declared", values: [...values, toEvents(create.events)] }
   }
   if (consumed?.length) {
     if (state === undefined) return undefined

@@ -2,6 +2,7 @@ import { isControl } from "../../core/control.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../ports/journal-store.ts"
+import { refusedOr, takesFirst } from "../first-event.ts"
 import { textOrNull, toText } from "../odd-text.ts"
 import { integer, list, text } from "./columns.ts"
 import type { Queries } from "./database.ts"
@@ -59,7 +60,9 @@ export async function deliverTold(calls: LoneCalls, message: NewMessage, told: N
   const { channel, mailChannel, payloadWithMail, mail } = told
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
   const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
-  return (await calls.call("mail.deliver", "deliver_told", values, isEarly && !isControl(kind) ? "deliver_early" : undefined)) as Delivery
+  const [name, fn] = message.isChecked ? (["checked.deliver", "deliver_checked"] as const) : (["mail.deliver", "deliver_told"] as const)
+  const early = message.isChecked ? "deliver_checked_early" : "deliver_early"
+  return (await calls.call(name, fn, values, isEarly && !isControl(kind) ? early : undefined)) as Delivery
 }
 
 export interface NotificationWithMail extends Notification {
@@ -70,6 +73,10 @@ export interface NotificationWithMail extends Notification {
 
 /** In one transaction. */
 export async function deliverOrCreate(queries: Queries, schema: string, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+  if (!takesFirst(create, message)) {
+    const [delivery = "absent"] = await deliver(queries, schema, [message])
+    return refusedOr(delivery)
+  }
   const [written] = await writeTurns(queries, schema, [create], "plain")
   // Sent again after an unknown outcome: the message went in together with the creation.
   if (written === "recorded") return "created"

@@ -1,4 +1,4 @@
-import { batchFunctions, changeInstancesFunction, takeMessagesFunction, writeTurnsFunction } from "./batch-functions.ts"
+import { batchFunctions, changeInstancesFunction, createInstancesFunction, takeMessagesFunction, writeTurnsFunction } from "./batch-functions.ts"
 import {
   claimFunctions,
   claimFunction,
@@ -13,8 +13,8 @@ import {
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
 import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction } from "./deliver-functions.ts"
-import { loneTurnFunctions, takeLoneFunction } from "./lone-turn-functions.ts"
-import { takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
+import { createLoneFunction, loneTurnFunctions, takeLoneFunction } from "./lone-turn-functions.ts"
+import { createInstanceFunction, takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions } from "./read-functions.ts"
 import { setReadFunctions } from "./set-read-functions.ts"
 
@@ -38,7 +38,8 @@ import { setReadFunctions } from "./set-read-functions.ts"
  *
  * The three that grow, instance, journal and inbox, may be partitioned by a hash of the instance: its id, or its key.
  *
- * `queue` is the task queue, empty for the default one. `claimable_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go out of step.
+ * `queue` is the task queue, empty for the default one. `events` holds the types of events that the instance's workflow declares, as a JSON list; null: it
+ * declares none. `claimable_at` says when an instance wants to be claimed, and is null while it is owned. As a generated column it cannot go out of step.
  */
 export interface Migration {
   readonly version: number
@@ -250,6 +251,20 @@ export const migrations: readonly Migration[] = [
       nextDueFunction(s),
       `CREATE TABLE ${s}.offer (worker ${text} PRIMARY KEY, offers text NOT NULL)`,
       `DROP FUNCTION IF EXISTS ${s}.take_found`,
+    ],
+  },
+  {
+    version: 11,
+    compatible: 1,
+    statements: (s) => [
+      `ALTER TABLE ${s}.instance ADD COLUMN events text`,
+      createInstanceFunction(s, true),
+      createInstancesFunction(s, true),
+      createLoneFunction(s, true),
+      putMessageFunction(s, true),
+      deliverOneFunction(s, true),
+      deliverToldFunction(s, true),
+      deliverEarlyProcedure(s, true),
     ],
   },
 ]

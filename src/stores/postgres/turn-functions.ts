@@ -18,24 +18,7 @@ export function turnFunctions(s: string): readonly string[] {
       )
     $$`,
     takeUniqueFunction(s),
-    `CREATE FUNCTION ${s}.create_instance(new_key bigint, of_id text, of_incarnation text, turn_at bigint, c jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
-    BEGIN
-      INSERT INTO ${s}.instance (
-        key, id, incarnation, workflow, version, created_at, updated_at, tags,
-        status, phase, due_at, owner, run, run_position, end_position, priority, limits, uniques, lane, deadline_at, queue, memo
-      ) VALUES (
-        new_key, of_id, of_incarnation, c->>'workflow', c->>'version', (c->>'createdAt')::bigint, turn_at, c->>'tags',
-        c->>'status', c->>'phase', (c->>'dueAt')::bigint, c->>'owner', (c->>'run')::bigint, (c->>'runPosition')::bigint, (c->>'endPosition')::bigint,
-        coalesce((c->>'priority')::bigint, 0), c->>'limits', c->>'uniques', c->>'lane',
-        CASE WHEN c ? 'flow' THEN (c->>'deadlineAt')::bigint END, coalesce(c->>'queue', ''), c->>'memo'
-      ) ON CONFLICT (id) DO NOTHING;
-      IF NOT FOUND THEN RETURN false; END IF;
-      IF c ? 'tagList' THEN
-        INSERT INTO ${s}.tag (tag, created_at, instance)
-        SELECT t, (c->>'createdAt')::bigint, new_key FROM jsonb_array_elements_text(c->'tagList') t ON CONFLICT DO NOTHING;
-      END IF;
-      RETURN true;
-    END $$`,
+    createInstanceFunction(s),
     writeTurnFunction(s),
     `CREATE FUNCTION ${s}.annotate(of_key bigint, x jsonb, of_at bigint) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
@@ -56,6 +39,28 @@ export function turnFunctions(s: string): readonly string[] {
       WHERE u->>'kind' = 'debounce' AND k.kind = 'debounce' AND k.key = u->>'key' AND k.instance = of_key
     $$`,
   ]
+}
+
+/** `hasEvents`: the table has the column of declared events. */
+export function createInstanceFunction(s: string, hasEvents = false): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.create_instance(new_key bigint, of_id text, of_incarnation text, turn_at bigint, c jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO ${s}.instance (
+        key, id, incarnation, workflow, version, created_at, updated_at, tags,
+        status, phase, due_at, owner, run, run_position, end_position, priority, limits, uniques, lane, deadline_at, queue, memo${hasEvents ? ", events" : ""}
+      ) VALUES (
+        new_key, of_id, of_incarnation, c->>'workflow', c->>'version', (c->>'createdAt')::bigint, turn_at, c->>'tags',
+        c->>'status', c->>'phase', (c->>'dueAt')::bigint, c->>'owner', (c->>'run')::bigint, (c->>'runPosition')::bigint, (c->>'endPosition')::bigint,
+        coalesce((c->>'priority')::bigint, 0), c->>'limits', c->>'uniques', c->>'lane',
+        CASE WHEN c ? 'flow' THEN (c->>'deadlineAt')::bigint END, coalesce(c->>'queue', ''), c->>'memo'${hasEvents ? ", c->>'events'" : ""}
+      ) ON CONFLICT (id) DO NOTHING;
+      IF NOT FOUND THEN RETURN false; END IF;
+      IF c ? 'tagList' THEN
+        INSERT INTO ${s}.tag (tag, created_at, instance)
+        SELECT t, (c->>'createdAt')::bigint, new_key FROM jsonb_array_elements_text(c->'tagList') t ON CONFLICT DO NOTHING;
+      END IF;
+      RETURN true;
+    END $$`
 }
 
 /**

@@ -108,7 +108,7 @@ function extraOf({ create, within, state, tags, memo, consumed, inboxSeen, sends
   }
 }
 
-export function messageJson({ instance, incarnation, kind, at, topic, payload, eventId }: NewMessage) {
+export function messageJson({ instance, incarnation, kind, at, topic, payload, eventId, isChecked }: NewMessage) {
   return {
     instance: toText(instance),
     ...(incarnation === undefined ? {} : { incarnation: toText(incarnation) }),
@@ -117,6 +117,7 @@ export function messageJson({ instance, incarnation, kind, at, topic, payload, e
     ...(topic === undefined ? {} : { topic: toText(topic) }),
     ...(payload === undefined ? {} : { payload: toText(payload) }),
     ...(eventId === undefined ? {} : { eventId: toText(eventId) }),
+    ...(isChecked ? { isChecked } : {}),
   }
 }
 

@@ -1,9 +1,11 @@
 import { isControl } from "../../core/control.ts"
+import { takesEvent } from "../../core/declared-events.ts"
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { Message, MessageKind, NewMessage } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
 import { fromText, toText } from "../odd-text.ts"
+import { fromEvents } from "./instance-row.ts"
 import { bytes, integer, optionalInteger, optionalText, text } from "./sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "./text-chunks.ts"
 
@@ -25,7 +27,7 @@ export class InboxTable {
   readonly #discardChunks: SqlStatement
 
   constructor(driver: SqlDriver) {
-    this.#instance = driver.prepare(`SELECT key, status, incarnation FROM perdure_instance WHERE id = ?`)
+    this.#instance = driver.prepare(`SELECT key, status, incarnation, events FROM perdure_instance WHERE id = ?`)
     this.#unreadEvent = driver.prepare(`SELECT 1 AS found FROM perdure_inbox WHERE instance = ? AND event_id = ?`)
     this.#insert = driver.prepare(`INSERT INTO perdure_inbox (instance, kind, at, topic, event_id, payload, chunks) VALUES (?, ?, ?, ?, ?, ?, ?)`)
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_inbox_chunk (message, part, bytes) SELECT max(seq), ?, ? FROM perdure_inbox WHERE instance = ?`)
@@ -55,6 +57,7 @@ export class InboxTable {
     const row = this.#instance.get(toText(message.instance))
     if (row === undefined || (message.incarnation !== undefined && message.incarnation !== text(row, "incarnation"))) return "absent"
     if (isTerminal(text(row, "status") as Status)) return "ended"
+    if (message.isChecked && !takesEvent(fromEvents(row["events"]), message.topic ?? "")) return "unknown-event"
     const key = integer(row, "key")
     const eventId = message.eventId === undefined ? null : toText(message.eventId)
     if (eventId !== null && this.#unreadEvent.get(key, eventId) !== undefined) return "duplicate"

@@ -40,6 +40,15 @@ export function toTags(tags: readonly string[]): string | null {
   return tags.length === 0 ? null : JSON.stringify(tags)
 }
 
+/** The same of declared events; null: there is no declaration. */
+export function toEvents(events: readonly string[] | undefined): string | null {
+  return events === undefined ? null : JSON.stringify(events)
+}
+
+export function fromEvents(stored: SqlValue | undefined): readonly string[] | undefined {
+  return typeof stored === "string" ? (JSON.parse(stored) as string[]) : undefined
+}
+
 export function fromTags(stored: string | undefined): readonly string[] {
   return stored === undefined ? [] : (JSON.parse(stored) as string[])
 }

@@ -19,7 +19,7 @@ export function migrate(driver: SqlDriver, steps: readonly Migration[], table = 
   const compatible = steps.at(-1)?.compatible ?? 0
   const statementsFrom = (version: number) => [
     ...(version === 0 ? [`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`] : [`DELETE FROM ${table}`]),
-    ...steps.filter((step) => step.version > version).flatMap((step) => step.statements),
+    ...steps.filter((step) => step.version > version && !(version === 0 && step.isInFirst)).flatMap((step) => step.statements),
     `INSERT INTO ${table} (version, compatible) VALUES (${newest}, ${compatible})`,
   ]
   if (driver.make) {

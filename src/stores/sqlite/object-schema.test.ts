@@ -34,7 +34,7 @@ const columnsOf = (driver: NodeSqlDriver, table: string) =>
     .prepare(`SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY name`)
     .all(table)
     .filter(({ name }) => name !== inFilesOnly)
-    .map((row) => ({ ...row }))
+    .map((row): Record<string, unknown> => ({ ...row }))
 
 it("an object has the newest schema, and every table and index that a file has, from the beginning or when it is asked for", () => {
   const file = migrated(migrations)
@@ -50,6 +50,20 @@ it("an object has the newest schema, and every table and index that a file has, 
     driver.prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql NOT LIKE '%${inFilesOnly}%' ORDER BY name`).all()
   expect(text(object)).toEqual(text(file))
   expect(object.prepare("SELECT * FROM perdure_line").all()).toEqual(file.prepare("SELECT * FROM perdure_line").all())
+})
+
+it("an object that was made before declared events gets their column", () => {
+  const first = objectMigrations.slice(0, 1)
+  const older = new NodeSqlDriver(":memory:", "")
+  open.push(older)
+  migrate(
+    older,
+    first.map((step) => ({ ...step, statements: step.statements.map((statement) => statement.replace(", events TEXT", "")) })),
+  )
+  expect(columnsOf(older, "perdure_instance").some((column) => column["name"] === "events")).toBe(false)
+  migrate(older, objectMigrations)
+  expect(columnsOf(older, "perdure_instance")).toEqual(columnsOf(migrated(objectMigrations), "perdure_instance"))
+  expect(older.prepare("SELECT version, compatible FROM perdure_meta").all()).toEqual([{ version: objectMigrations.at(-1)?.version, compatible: 4 }])
 })
 
 it("there is nothing to make for a name that is not ours", () => {

@@ -1,5 +1,5 @@
 import type { Migration } from "./schema.ts"
-import { instanceTables } from "./table-statements.ts"
+import { addEvents, instanceTables } from "./table-statements.ts"
 
 /**
  * The same tables as in a file, in the database of a Durable Object. That one holds one instance, and is made for it: every table and
@@ -19,13 +19,14 @@ export const objectMigrations: readonly Migration[] = [
         run INTEGER NOT NULL, run_position INTEGER NOT NULL, end_position INTEGER, mail_at INTEGER, control_at INTEGER,
         priority INTEGER NOT NULL DEFAULT 0, limits TEXT, uniques TEXT, lane TEXT, held INTEGER NOT NULL DEFAULT 0, paid INTEGER NOT NULL DEFAULT 0,
         parked_on TEXT, parked_priority INTEGER, parked_seq INTEGER, parked_until INTEGER, deadline_at INTEGER,
-        queue TEXT NOT NULL DEFAULT '', memo TEXT
+        queue TEXT NOT NULL DEFAULT '', memo TEXT, events TEXT
       ) STRICT`,
       ...instanceTables.perdure_journal,
     ],
   },
   // What a file got with it is an index, which an object has none of, and a table that comes when it is asked for.
   { version: 5, compatible: 4, statements: [] },
+  { version: 6, compatible: 4, statements: [addEvents], isInFirst: true },
 ]
 
 /** The tables that come with the migrations, all at once. */

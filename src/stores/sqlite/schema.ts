@@ -1,4 +1,4 @@
-import { claimableAt, flowTables, instanceTables, isStartExpression, scheduleTables } from "./table-statements.ts"
+import { addEvents, claimableAt, flowTables, instanceTables, isStartExpression, scheduleTables } from "./table-statements.ts"
 
 /**
  * The tables, as numbered, additive migrations. They carry a prefix because a user's own tables may live in the same file.
@@ -28,12 +28,16 @@ import { claimableAt, flowTables, instanceTables, isStartExpression, scheduleTab
  *
  * Version 5: the indexes of claims tell new starts from instances that have begun, which are claimed first.
  *   offer     what each worker executes: workflows, versions and queues, as JSON. Apart from its lease, which every claim writes.
+ *
+ * Version 6: `events` holds the types of events that the instance's workflow declares, as a JSON list; null: it declares none.
  */
 export interface Migration {
   readonly version: number
   /** The oldest code that may go on working on a database with this migration: its own highest migration. */
   readonly compatible: number
   readonly statements: readonly string[]
+  /** A database that is made anew has what this migration adds: it is in the statements of the first one. */
+  readonly isInFirst?: true
 }
 
 export const migrations: readonly Migration[] = [
@@ -164,5 +168,11 @@ export const migrations: readonly Migration[] = [
         WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
       ...instanceTables.perdure_offer,
     ],
+  },
+  {
+    version: 6,
+    // Older code creates instances without a declaration, and delivers whatever is sent.
+    compatible: 4,
+    statements: [addEvents],
   },
 ]

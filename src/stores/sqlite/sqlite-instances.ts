@@ -5,6 +5,7 @@ import type { InboxTable } from "./inbox-table.ts"
 import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
 import { onlyInstanceRow } from "./only-instance.ts"
+import { refusedOr, takesFirst } from "../first-event.ts"
 import { toText } from "../odd-text.ts"
 import type { SqliteTables } from "./sqlite-tables.ts"
 import type { SqliteTurns } from "./sqlite-turns.ts"
@@ -40,6 +41,7 @@ export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCr
     const now = this.#now()
     try {
       return this.#flow.transaction(() => {
+        if (!takesFirst(create, message)) return refusedOr(this.#inbox.deliver(message, now))
         this.#turns.begin()
         const existed = this.#get.get(toText(create.instance)) !== undefined
         const created = this.#turns.write(create) === "committed"

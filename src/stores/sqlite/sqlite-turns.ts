@@ -5,7 +5,7 @@ import type { TurnOutlet } from "../../ports/turn-outlet.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
 import { InstanceNotes } from "./instance-notes.ts"
-import { stateChange, stateColumns, stateValues, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
+import { stateChange, stateColumns, stateValues, toEvents, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import { isInline, type JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../odd-text.ts"
 import { appendsOnly } from "../plain-turn.ts"
@@ -13,7 +13,7 @@ import { text } from "./sql-columns.ts"
 import type { TurnFlow } from "./turn-flow.ts"
 import type { TurnGroup } from "./turn-group.ts"
 
-const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", ...stateColumns, "updated_at"]
+const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", "events", ...stateColumns, "updated_at"]
 
 // Made once: a Durable Object prepares its statements for one instance.
 const creation = (columns: readonly string[]) =>
@@ -123,7 +123,7 @@ export class SqliteTurns {
   }
 
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
-    const { id, incarnation, workflow, version, createdAt, flow, queue } = create
+    const { id, incarnation, workflow, version, createdAt, flow, queue, events } = create
     // The code may have changed them before the instance was written.
     const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
@@ -139,6 +139,7 @@ export class SqliteTurns {
       toText(version),
       createdAt,
       toTags(tags),
+      toEvents(events),
       ...stateValues(turn.state),
       turn.at,
       ...(hasMore ? [...traitValues(flow ?? {}), toQueue(queue), textOrNull(turn.memo)] : []),

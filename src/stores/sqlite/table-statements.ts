@@ -22,6 +22,9 @@ export function isStartExpression(prefix = ""): string {
   return `(CASE WHEN ${prefix}status = 'queued' THEN 1 ELSE 0 END)`
 }
 
+/** The declared events of instances, in databases that were made without them. */
+export const addEvents = `ALTER TABLE perdure_instance ADD COLUMN events TEXT`
+
 /** What instances and leases are in. */
 export const instanceTables = {
   perdure_tag: [

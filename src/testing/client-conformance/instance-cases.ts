@@ -3,7 +3,7 @@ import type { ChangeType } from "../../core/change.ts"
 import { CancelledError, PerdureError, ResultTimeoutError, TerminatedError } from "../../core/errors.ts"
 import type { Handle } from "../../engine/client.ts"
 import type { CurrentClient } from "./client-bed.ts"
-import { echo, failing, fickle, patient, richValue, secretive, undoing } from "./sample-workflows.ts"
+import { declaring, echo, failing, fickle, patient, richValue, secretive, undoing } from "./sample-workflows.ts"
 
 async function until(handle: Pick<Handle, "changes">, wanted: ChangeType): Promise<void> {
   for await (const { type } of handle.changes()) if (type === wanted) break
@@ -27,6 +27,28 @@ export function instanceCases(client: CurrentClient): void {
       const why = await handle.why()
       expect(why.because.join()).toContain("word")
       expect(await client().why("p")).toEqual(why)
+    })
+
+    it("refuses an event that the workflow does not declare, and names the one that was meant", async () => {
+      const handle = await client().start(declaring, { id: "d" })
+      const error: unknown = await client()
+        .get("d")
+        .sendEvent("wrod", 1)
+        .catch((refusal: unknown) => refusal)
+      expect(PerdureError.is(error, "UNKNOWN_EVENT") && error.details).toEqual({
+        instance: "d",
+        workflow: "declaring",
+        event: "wrod",
+        declared: ["word"],
+        nearest: "word",
+      })
+      expect(String(error)).toContain('did you mean "word"?')
+      await expect(client().sendOrStart("declaring", { id: "d2", event: "wrod", payload: 1, input: undefined })).rejects.toMatchObject({
+        code: "UNKNOWN_EVENT",
+      })
+      await expect(client().describe("d2")).rejects.toMatchObject({ code: "NOT_FOUND" })
+      await handle.sendEvent("word", 5)
+      expect(await handle.result()).toBe(5)
     })
 
     it("pages through the history", async () => {

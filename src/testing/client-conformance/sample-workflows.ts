@@ -38,6 +38,7 @@ export const patient = workflow("patient", async (ctx: Context<{ word: unknown }
   words.push(await ctx.waitForEvent("word"))
   return words
 })
+export const declaring = workflow("declaring", { events: { word: positive } }, async (ctx) => ctx.waitForEvent("word"))
 export const failing = workflow("failing", async (ctx: Context) => {
   await ctx.do("first", () => 1)
   throw Object.assign(new TypeError("out of stock", { cause: new RangeError("none left") }), { left: 0n })
@@ -65,4 +66,4 @@ export const fickle = workflow("fickle", async (ctx: Context) => {
   await ctx.waitForEvent("word")
 })
 
-export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting, fickle]
+export const sampleWorkflows = [echo, checked, patient, failing, limited, undoing, secretive, noting, declaring, fickle]

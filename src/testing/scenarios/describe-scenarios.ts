@@ -12,6 +12,7 @@ import { codecStories } from "./codec-stories.ts"
 import { concurrencyStories } from "./concurrency-stories.ts"
 import { conditionStories } from "./condition-stories.ts"
 import { continueStories } from "./continue-stories.ts"
+import { declaredEventStories } from "./declared-event-stories.ts"
 import { determinismStories } from "./determinism-stories.ts"
 import { disagreementStories } from "./disagreement-stories.ts"
 import { eventStories } from "./event-stories.ts"
@@ -62,6 +63,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   concurrencyStories,
   stepContextStories,
   eventStories,
+  declaredEventStories,
   sleepStories,
   retryStories,
   nestedStepStories,

@@ -7,6 +7,7 @@ import { claimOrderCases } from "./claim-order-cases.ts"
 import { clientTransactionCases } from "./client-transaction-cases.ts"
 import { commitCases } from "./commit-cases.ts"
 import { createCases } from "./create-cases.ts"
+import { declaredEventCases } from "./declared-event-cases.ts"
 import { directoryCases } from "./directory-cases.ts"
 import { limitCases } from "./limit-cases.ts"
 import { lineCases } from "./line-cases.ts"
@@ -41,6 +42,7 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
     createCases(bed)
     inboxCases(bed)
     sendCases(bed)
+    declaredEventCases(bed)
     claimCases(bed)
     claimOrderCases(bed)
     leaseCases(bed)

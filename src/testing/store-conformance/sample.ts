@@ -17,11 +17,12 @@ export interface CreationOptions {
   readonly state?: Partial<InstanceState>
   readonly flow?: FlowTraits
   readonly queue?: string
+  readonly events?: readonly string[]
 }
 
 /** The turn that creates an instance. It takes up positions 1 and 2, so the next turn begins at 3. */
 export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: InstanceState } {
-  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow, queue } = options
+  const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow, queue, events } = options
   return {
     instance: id,
     incarnation,
@@ -31,7 +32,17 @@ export function creation(id: string, options: CreationOptions = {}): Turn & { re
     run: 1,
     at: createdAt,
     entries: `[{"type":"run.started"}]`,
-    create: { id, incarnation, workflow, version, createdAt, tags, ...(flow ? { flow } : undefined), ...(queue === undefined ? undefined : { queue }) },
+    create: {
+      id,
+      incarnation,
+      workflow,
+      version,
+      createdAt,
+      tags,
+      ...(flow ? { flow } : undefined),
+      ...(queue === undefined ? undefined : { queue }),
+      ...(events ? { events } : undefined),
+    },
     state: { ...idle, ...state },
   }
 }

@@ -73,7 +73,7 @@ export type { StandardSchemaV1 } from "./core/standard-schema.ts"
 export type { Phase, Status } from "./core/status.ts"
 export type { StepInfo } from "./core/step-view.ts"
 export type { WorkflowSource } from "./core/workflow-source.ts"
-export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow.ts"
+export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, InputOf, ResultOf, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow.ts"
 export type {
   BatchItem,
   BatchOptions,
@@ -85,6 +85,7 @@ export type {
   DeleteResult,
   ForkOptions,
   Handle,
+  HandleOf,
   HistoryEntry,
   HistoryOptions,
   HistoryPage,

@@ -309,7 +309,7 @@ const byName = await engine.start("order", { input: "nothing is known of it" })
 exactly<Handle>()(byName)
 exactly<unknown>()(await byName.result())
 
-for (const answer of await engine.startBatch([{ workflow: order, input: 1 }, { workflow: "bare" }])) {
+for (const answer of await engine.startBatch([{ workflow: order, input: { id: "a", at: "2026-01-01" } }, { workflow: "bare" }])) {
   if (answer.created) exactly<string>()(answer.id)
   else exactly<string>()(answer.error.message)
   // @ts-expect-error only a refused one has an error

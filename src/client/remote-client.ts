@@ -1,10 +1,11 @@
 // Of what users compile with it: their target may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type {
   BatchItem,
+  BatchItemsOf,
   BatchOptions,
   BatchResult,
   Changes,
@@ -13,13 +14,15 @@ import type {
   DeleteResult,
   ForkOptions,
   Handle,
+  HandleOf,
   InstanceDescription,
   InstanceSummary,
   ListFilter,
   ListPage,
   RestartOptions,
   SendOrStartOptions,
-  StartArguments,
+  SendOrStartOptionsOf,
+  StartArgumentsOf,
   StartOptions,
   TerminateOptions,
   Why,
@@ -52,8 +55,7 @@ export class RemoteClient implements Client, AsyncDisposable {
     this.schedules = new RemoteSchedules(this.#transport, (id) => this.get(id))
   }
 
-  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
-  start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
+  start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W>): Promise<HandleOf<W>>
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown> = {}): Promise<Handle> {
     const answer = await this.#transport.exchange({
       method: "POST",
@@ -64,6 +66,7 @@ export class RemoteClient implements Client, AsyncDisposable {
     return this.get((valueIn(answer) as { readonly id: string }).id)
   }
 
+  startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     refuseTransaction(transaction)
     const results: BatchResult[] = []
@@ -76,11 +79,7 @@ export class RemoteClient implements Client, AsyncDisposable {
     return results
   }
 
-  sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
-    workflow: Workflow<In, Out, Events, Sent>,
-    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
-  ): Promise<Handle<Out, Sent>>
-  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
     const { id, event, payload, eventId = randomId(), ...start } = options
     const body = { ...given({ payload }), eventId, start: startBody(workflow, start) }
@@ -95,8 +94,7 @@ export class RemoteClient implements Client, AsyncDisposable {
     return workflows.map(({ name, version, versions }) => ({ name, version, versions }))
   }
 
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
-  get(id: string): Handle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): HandleOf<W>
   get(first: AnyWorkflow | string, second?: string): Handle {
     return new RemoteHandle(this.#transport, this.#calls, typeof first === "string" ? first : (second ?? ""))
   }

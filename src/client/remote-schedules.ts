@@ -1,4 +1,4 @@
-import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Handle } from "../engine/client.ts"
 import type {
   BackfilledFiring,
@@ -8,7 +8,9 @@ import type {
   ScheduleDescription,
   ScheduleFilter,
   ScheduleHandle,
+  ScheduleHandleOf,
   ScheduleOptions,
+  ScheduleOptionsOf,
   SchedulePage,
   ScheduleSummary,
   ScheduleUpdate,
@@ -27,11 +29,7 @@ export class RemoteSchedules implements ScheduleClient {
     this.#handle = handle
   }
 
-  create<In, Out, Events, Sent>(
-    id: string,
-    options: ScheduleOptions<NoInfer<In>> & { readonly workflow: Workflow<In, Out, Events, Sent> },
-  ): Promise<ScheduleHandle<In, Out, Sent>>
-  create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
+  create<W extends AnyWorkflow | string>(id: string, options: ScheduleOptionsOf<NoInfer<W>> & { readonly workflow: W }): Promise<ScheduleHandleOf<W>>
   async create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: AnyWorkflow | string }): Promise<ScheduleHandle> {
     const { workflow, input, startAt, endAt, ...rest } = options
     const body = given({ id, type: nameOf(workflow), payload: input, startAt: instantOf(startAt), endAt: instantOf(endAt), ...rest })
@@ -40,8 +38,7 @@ export class RemoteSchedules implements ScheduleClient {
     return this.get(id)
   }
 
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): ScheduleHandle<In, Out, Sent>
-  get(id: string): ScheduleHandle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): ScheduleHandleOf<W>
   get(first: AnyWorkflow | string, second?: string): ScheduleHandle {
     return new RemoteScheduleHandle(this.#transport, this.#handle, typeof first === "string" ? first : (second ?? ""))
   }

@@ -2,10 +2,16 @@ import type { Duration } from "./duration.ts"
 import type { RetryOptions } from "./retry-policy.ts"
 import type { OnParentEnd } from "./journal.ts"
 import type { ClientFunction, Sql, Synchronous, TransactionClient } from "./sql.ts"
-import type { EventMap, Workflow } from "./workflow.ts"
+import type { QueryHandlerOf, QueryName, UpdateArguments, UpdateHandlerOf, UpdateName } from "./declared-handlers.ts"
+import type { AnyWorkflow, EventMap, InputOf, ResultOf, SentOf } from "./workflow.ts"
 
-/** What workflow code is given: everything it may ask for. */
-export interface Context<Events = EventMap> extends Asks<Events> {
+/**
+ * What workflow code is given: everything it may ask for.
+ *
+ * `Events`: the types of events that it takes, and what each carries. `Input`: what `continueAsNew` takes; of a function whose `ctx` has no type
+ * of its own, that is the type of its input. `Handlers`: its queries and updates, `{ queries: { name(…): … }; updates: { name(…): … } }`.
+ */
+export interface Context<Events = EventMap, Input = unknown, Handlers = unknown> extends Asks<Events> {
   /** Aborted when the instance is cancelled. */
   readonly signal: AbortSignal
   readonly instance: InstanceInfo
@@ -26,12 +32,16 @@ export interface Context<Events = EventMap> extends Asks<Events> {
   setMemo(values: Readonly<Record<string, unknown>>): void
   waitForSignal: Asks<Events>["waitForEvent"]
   /** From now on events of that type that nobody waits for go to the handler, those buffered first. It may use `ctx`; what it throws fails the run. */
-  onEvent<K extends EventType<Events>>(type: K, handler: EventHandler<Events[K]>): void
+  onEvent<K extends keyof Events & string>(type: K, handler: EventHandler<Events[K]>): void
   /** Answers `handle.query(name, …)` from what the code knows; at once, and without asking for anything. */
-  setQueryHandler<Args extends readonly unknown[]>(name: string, handler: (...args: Args) => unknown): void
+  setQueryHandler<Name extends QueryName<Handlers>, Args extends readonly unknown[]>(name: Name, handler: QueryHandlerOf<Handlers, Name, Args>): void
   /** Does what `handle.update(name, …)` asks for, and answers it, once. It may use `ctx`. `validate` throws to refuse a request. */
-  setUpdateHandler<Args extends readonly unknown[]>(name: string, handler: (...args: Args) => unknown): void
-  setUpdateHandler<Args extends readonly unknown[]>(name: string, options: NoInfer<UpdateOptions<Args>>, handler: (...args: Args) => unknown): void
+  setUpdateHandler<Name extends UpdateName<Handlers>, Args extends readonly unknown[]>(name: Name, handler: UpdateHandlerOf<Handlers, Name, Args>): void
+  setUpdateHandler<Name extends UpdateName<Handlers>, Args extends readonly unknown[]>(
+    name: Name,
+    options: NoInfer<UpdateOptions<UpdateArguments<Handlers, Name, Args>>>,
+    handler: UpdateHandlerOf<Handlers, Name, Args>,
+  ): void
   /**
    * Waits until the predicate says yes, which is asked whenever something has happened to the workflow: a handler ran, a step is done.
    * It only reads what the code knows. With a timeout: whether it came to that.
@@ -39,16 +49,17 @@ export interface Context<Events = EventMap> extends Asks<Events> {
   condition(predicate: () => boolean, options?: ConditionOptions & { readonly timeout?: never }): Promise<void>
   condition(predicate: () => boolean, options: ConditionOptions): Promise<boolean>
   /** Starts another instance, once. Throws where it cannot be started, such as `ID_EXISTS`. */
-  startChild<In, Out, E, Sent>(workflow: Workflow<In, Out, E, Sent>, ...options: ChildArguments<NoInfer<In>>): Promise<Child<Out, Sent>>
-  startChild(workflow: string, options?: ChildOptions<unknown>): Promise<Child>
+  startChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ChildOf<W>>
   /** Starts another instance and waits for its result. */
-  runChild<In, Out, E, Sent>(workflow: Workflow<In, Out, E, Sent>, ...options: ChildArguments<NoInfer<In>>): Promise<Out>
-  runChild(workflow: string, options?: ChildOptions<unknown>): Promise<unknown>
+  runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
   /** Ends this run and begins the next with this input and an empty journal, under the same id. Events that nobody took go along. */
-  continueAsNew(input?: unknown): Promise<never>
+  continueAsNew(...input: ContinueArguments<Input>): Promise<never>
   /** Whether the instance may take the changed path: not while it follows what older code recorded. */
   patched(id: string): boolean
 }
+
+/** The input may be left out where the workflow takes none. */
+export type ContinueArguments<In> = undefined extends In ? [input?: In] : [In] extends [void] ? [input?: In] : [input: In]
 
 export type EventHandler<P> = (payload: P) => unknown
 /** Any of them, whatever it takes. */
@@ -81,6 +92,10 @@ export type ChildArguments<In> = undefined extends In
     ? [options?: ChildOptions<In>]
     : [options: ChildOptions<In> & { readonly input: In }]
 
+/** The same, of a workflow or of one that is only named. */
+export type ChildArgumentsOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? ChildArguments<InputOf<W>> : [options?: ChildOptions<unknown>]
+export type ChildOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? Child<ResultOf<W>, SentOf<W>> : Child
+
 /** An instance that the workflow started. */
 export interface Child<Out = unknown, Sent = EventMap> {
   readonly id: string
@@ -112,13 +127,11 @@ export interface Asks<Events = EventMap> {
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
   /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */
-  waitForEvent<K extends EventType<Events>, D>(type: K, options: WaitOptions & { readonly type?: never; readonly default: D }): Promise<Events[K] | D>
-  waitForEvent<K extends EventType<Events>>(type: K, options?: WaitOptions & { readonly type?: never; readonly default?: never }): Promise<Events[K]>
-  waitForEvent<K extends EventType<Events>, D>(name: string, options: WaitOptions & { readonly type: K; readonly default: D }): Promise<Events[K] | D>
-  waitForEvent<K extends EventType<Events>>(name: string, options: WaitOptions & { readonly type: K; readonly default?: never }): Promise<Events[K]>
+  waitForEvent<K extends keyof Events & string, D>(type: K, options: WaitOptions & { readonly type?: never; readonly default: D }): Promise<Events[K] | D>
+  waitForEvent<K extends keyof Events & string>(type: K, options?: WaitOptions & { readonly type?: never; readonly default?: never }): Promise<Events[K]>
+  waitForEvent<K extends keyof Events & string, D>(name: string, options: WaitOptions & { readonly type: K; readonly default: D }): Promise<Events[K] | D>
+  waitForEvent<K extends keyof Events & string>(name: string, options: WaitOptions & { readonly type: K; readonly default?: never }): Promise<Events[K]>
 }
-
-export type EventType<Events> = keyof Events & string
 
 /** What a step's function is given. */
 export interface StepContext<Events = EventMap> {

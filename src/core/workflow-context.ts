@@ -2,6 +2,8 @@ import type { Annotations } from "./annotations.ts"
 import { Asker, type AskSink, type WaitAsk } from "./ask.ts"
 import type {
   Child,
+  ChildArgumentsOf,
+  ChildOf,
   ChildOptions,
   ConditionOptions,
   EventHandler,
@@ -21,7 +23,7 @@ import { checkEventType, type Limits } from "./limits.ts"
 import type { Questions } from "./questions.ts"
 import { SeededRandom } from "./seeded-random.ts"
 import { handled } from "./thenable.ts"
-import type { AnyWorkflow } from "./workflow.ts"
+import type { AnyWorkflow, ResultOf } from "./workflow.ts"
 
 /** What the context of workflow code needs of its execution. */
 export interface ContextSource extends AskSink {
@@ -145,10 +147,12 @@ export class WorkflowContext extends Asker {
     return new Promise<never>(() => undefined)
   }
 
+  startChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ChildOf<W>>
   startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
     return this.#inFamily((family, askFor) => family.start(askFor, workflow, options))
   }
 
+  runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
   runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
     return this.#inFamily((family, askFor) => family.run(askFor, workflow, options))
   }

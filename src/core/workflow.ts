@@ -9,19 +9,32 @@ import type { InferInput, InferOutput, StandardSchemaV1 } from "./standard-schem
 /** Event types and the payload that each carries. */
 export type EventMap = Record<string, unknown>
 
-/** A definition: a name, a version, the code. `In` is what `start` takes, `Events` what the code sees, `Sent` what senders give. */
-export interface Workflow<in out In = unknown, out Out = unknown, Events = EventMap, Sent = Events> {
+/**
+ * A definition: a name, a version, the code. `In` is what `start` takes, `Events` what the code sees, `Sent` what senders give, `Handlers` the
+ * queries and updates that the code answers.
+ */
+export interface Workflow<in out In = unknown, out Out = unknown, Events = EventMap, Sent = Events, out Handlers = unknown> {
   readonly name: string
   readonly version: string
   readonly options: WorkflowSettings
   readonly run: WorkflowCode
   /** Carries types only; never there at run time. */
-  readonly types?: { readonly input: In; readonly result: Out; readonly events: Events; readonly sent: Sent }
+  readonly types?: { readonly input: In; readonly result: Out; readonly events: Events; readonly sent: Sent; readonly handlers: Handlers }
 }
 
 /** Any workflow, where its types do not matter. `any`, as a definition is invariant in what it takes. */
 // oxlint-disable-next-line typescript/no-explicit-any
-export type AnyWorkflow = Workflow<any, any, any, any>
+export type AnyWorkflow = Workflow<any, any, any, any, any>
+
+type TypesOf<W extends AnyWorkflow> = NonNullable<W["types"]>
+/** What a start of the workflow takes. */
+export type InputOf<W extends AnyWorkflow> = TypesOf<W>["input"]
+/** What its instances give; of one that is only named, nobody knows. */
+export type ResultOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? TypesOf<W>["result"] : unknown
+/** The events that its instances take, as senders give them. */
+export type SentOf<W extends AnyWorkflow> = TypesOf<W>["sent"]
+/** The queries and updates that its instances answer. */
+export type HandlersOf<W extends AnyWorkflow> = TypesOf<W>["handlers"]
 
 export type WorkflowCode = (ctx: Context, input: unknown) => unknown
 
@@ -74,36 +87,40 @@ export interface HookEvent {
   readonly error?: unknown
 }
 
-type EventsOf<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferOutput<S[K]> : never }
-type SentOf<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferInput<S[K]> : never }
+type SchemaOutputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferOutput<S[K]> : never }
+type SchemaInputs<S> = { [K in keyof S]: S[K] extends StandardSchemaV1 ? InferInput<S[K]> : never }
 type NoSchemas = { readonly input?: never; readonly events?: never }
 
 type Options<In> = Omit<WorkflowSettings<In>, "input" | "events">
-type Code<Events, Input, Out> = (ctx: Context<Events>, input: Input) => Promise<Out>
+/** `Again`: what `continueAsNew` takes, which is what a start takes. */
+type Code<Events, Input, Out, Handlers, Again = Input> = (ctx: Context<Events, NoInfer<Again>, Handlers>, input: Input) => Promise<Out>
 
 /** Input, events and result typed by the function. */
-export function workflow<Input = void, Out = unknown, Events = EventMap>(name: string, run: Code<Events, Input, Out>): Workflow<Input, Out, Events>
+export function workflow<Input = void, Out = unknown, Events = EventMap, Handlers = unknown>(
+  name: string,
+  run: Code<Events, Input, Out, Handlers>,
+): Workflow<Input, Out, Events, Events, Handlers>
 /** Input and events typed by their schemas. */
-export function workflow<I extends StandardSchemaV1, E extends Record<string, StandardSchemaV1>, Out>(
+export function workflow<I extends StandardSchemaV1, E extends Record<string, StandardSchemaV1>, Out, Handlers = unknown>(
   name: string,
   options: Options<InferOutput<I>> & { readonly input: I; readonly events: E },
-  run: Code<EventsOf<E>, InferOutput<I>, Out>,
-): Workflow<InferInput<I>, Out, EventsOf<E>, SentOf<E>>
-export function workflow<I extends StandardSchemaV1, Out, Events = EventMap>(
+  run: Code<SchemaOutputs<E>, InferOutput<I>, Out, Handlers, InferInput<I>>,
+): Workflow<InferInput<I>, Out, SchemaOutputs<E>, SchemaInputs<E>, Handlers>
+export function workflow<I extends StandardSchemaV1, Out, Events = EventMap, Handlers = unknown>(
   name: string,
   options: Options<InferOutput<I>> & { readonly input: I; readonly events?: never },
-  run: Code<Events, InferOutput<I>, Out>,
-): Workflow<InferInput<I>, Out, Events>
-export function workflow<E extends Record<string, StandardSchemaV1>, Out, Input = void>(
+  run: Code<Events, InferOutput<I>, Out, Handlers, InferInput<I>>,
+): Workflow<InferInput<I>, Out, Events, Events, Handlers>
+export function workflow<E extends Record<string, StandardSchemaV1>, Out, Input = void, Handlers = unknown>(
   name: string,
   options: Options<Input> & { readonly input?: never; readonly events: E },
-  run: Code<EventsOf<E>, Input, Out>,
-): Workflow<Input, Out, EventsOf<E>, SentOf<E>>
-export function workflow<Input = void, Out = unknown, Events = EventMap>(
+  run: Code<SchemaOutputs<E>, Input, Out, Handlers>,
+): Workflow<Input, Out, SchemaOutputs<E>, SchemaInputs<E>, Handlers>
+export function workflow<Input = void, Out = unknown, Events = EventMap, Handlers = unknown>(
   name: string,
   options: Options<Input> & NoSchemas,
-  run: Code<Events, Input, Out>,
-): Workflow<Input, Out, Events>
+  run: Code<Events, Input, Out, Handlers>,
+): Workflow<Input, Out, Events, Events, Handlers>
 export function workflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
   const definition = defineWorkflow(name, first, second)
   checkFlowOptions(name, definition.options)

@@ -6,7 +6,8 @@ import type { EntryType } from "../core/journal.ts"
 import type { Phase, Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type { TransactionClient } from "../core/sql.ts"
-import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
+import type { QueryAnswer, QueryArguments, QueryName, UpdateAnswer, UpdateArguments, UpdateName } from "../core/declared-handlers.ts"
+import type { AnyWorkflow, EventMap, HandlersOf, InputOf, ResultOf, SentOf } from "../core/workflow.ts"
 import type { ScheduleClient } from "./schedule-client.ts"
 import type { LimitControl } from "./limit-control.ts"
 
@@ -14,21 +15,15 @@ import type { LimitControl } from "./limit-control.ts"
 export interface Client {
   /** Changes the limits of workflows while they run. */
   readonly limits: LimitControl
-  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
-  start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
+  start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W>): Promise<HandleOf<W>>
   /** Each item on its own: one that fails does not hinder the others. */
-  startBatch(items: readonly BatchItem[], options?: BatchOptions): Promise<readonly BatchResult[]>
+  startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   /** Sends to an instance that may not exist yet; then it is started first, atomically. */
-  sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
-    workflow: Workflow<In, Out, Events, Sent>,
-    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
-  ): Promise<Handle<Out, Sent>>
-  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   /** The workflows that can be started here by their name. */
   workflows(): Promise<readonly WorkflowInfo[]>
   /** Makes no request. */
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
-  get(id: string): Handle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): HandleOf<W>
   list(filter?: ListFilter): Promise<ListPage>
   count(filter: Omit<ListFilter, "limit" | "cursor" | "order">, by: "status" | "workflow"): Promise<Record<string, number>>
   describe(id: string): Promise<InstanceDescription>
@@ -55,7 +50,7 @@ export interface Client {
 }
 
 /** One instance. */
-export interface Handle<Out = unknown, Sent = EventMap> {
+export interface Handle<Out = unknown, Sent = EventMap, Handlers = unknown> {
   readonly id: string
   /** Rejects with the workflow's own error, a `CancelledError`, a `TerminatedError` or a `ResultTimeoutError`. */
   result(options?: ResultOptions): Promise<Out>
@@ -71,9 +66,17 @@ export interface Handle<Out = unknown, Sent = EventMap> {
   cancel(reason?: string): Promise<ControlResult>
   terminate(options?: string | TerminateOptions): Promise<ControlResult>
   restart(options?: RestartOptions): Promise<ControlResult>
-  fork(options: ForkOptions): Promise<Handle<Out, Sent>>
-  query<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
-  update<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer>
+  fork(options: ForkOptions): Promise<Handle<Out, Sent, Handlers>>
+  /** `Answer`: what it is to be, where the workflow declares no queries. */
+  query<Answer = unknown, Name extends QueryName<Handlers> = QueryName<Handlers>>(
+    name: Name,
+    ...args: QueryArguments<Handlers, Name>
+  ): Promise<QueryAnswer<Handlers, Name, Answer>>
+  /** `Answer`: what it is to be, where the workflow declares no updates. */
+  update<Answer = unknown, Name extends UpdateName<Handlers> = UpdateName<Handlers>>(
+    name: Name,
+    ...args: UpdateArguments<Handlers, Name>
+  ): Promise<UpdateAnswer<Handlers, Name, Answer>>
   /** Removes the instance with its journal; rejects with `NOT_ENDED` where it is not over. */
   delete(): Promise<DeleteResult>
   /** Those of this instance. */
@@ -111,12 +114,18 @@ export interface ResultOptions {
   readonly signal?: AbortSignal
 }
 
-/** Input may be left out where the workflow takes none. */
-export type StartArguments<In> = undefined extends In
-  ? [options?: StartOptions<In>]
+/** Input may be left out where the workflow takes none. `More`: what a client takes beside. */
+export type StartArguments<In, More = unknown> = undefined extends In
+  ? [options?: StartOptions<In> & More]
   : [In] extends [void]
-    ? [options?: StartOptions<In>]
-    : [options: StartOptions<In> & { readonly input: In }]
+    ? [options?: StartOptions<In> & More]
+    : [options: StartOptions<In> & { readonly input: In } & More]
+/** The same, of a workflow or of one that is only named. */
+export type StartArgumentsOf<W extends AnyWorkflow | string, More = unknown> = W extends AnyWorkflow
+  ? StartArguments<InputOf<W>, More>
+  : [options?: StartOptions<unknown> & More]
+export type HandleOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? Handle<ResultOf<W>, SentOf<W>, HandlersOf<W>> : Handle
+
 export type EventArguments<P> = undefined extends P
   ? [payload?: P, options?: SendOptions]
   : unknown extends P
@@ -155,6 +164,13 @@ export interface BatchItem extends Omit<StartOptions<unknown>, "transaction"> {
   readonly workflow: AnyWorkflow | string
 }
 
+/** One item of a batch, with the input that its workflow takes; of several workflows at once nothing is known of it. */
+type BatchItemOf<W> = [W] extends [AnyWorkflow]
+  ? { readonly workflow: W } & Omit<StartArgumentsFirst<InputOf<W>>, "transaction">
+  : BatchItem & { readonly workflow: W }
+type StartArgumentsFirst<In> = NonNullable<StartArguments<In>[0]>
+export type BatchItemsOf<Ws extends readonly (AnyWorkflow | string)[]> = { readonly [K in keyof Ws]: BatchItemOf<Ws[K]> }
+
 export interface BatchOptions {
   /** As of a start, for all of them. */
   readonly transaction?: TransactionClient
@@ -168,6 +184,11 @@ export type SendOrStartOptions<In, Sent, K extends keyof Sent> = Omit<StartOptio
   readonly payload: Sent[K]
   readonly eventId?: string
 } & ([In] extends [void] ? unknown : { readonly input: In })
+
+/** The same, of a workflow or of one that is only named: the payload is that of the event. */
+export type SendOrStartOptionsOf<W extends AnyWorkflow | string> = W extends AnyWorkflow
+  ? { [K in keyof SentOf<W> & string]: SendOrStartOptions<InputOf<W>, SentOf<W>, K> }[keyof SentOf<W> & string]
+  : SendOrStartOptions<unknown, EventMap, string>
 
 export interface SendOptions {
   /** An event sent twice with the same id is received once. */

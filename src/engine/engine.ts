@@ -2,10 +2,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { PerdureError } from "../core/errors.ts"
-import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { StoreRole } from "../ports/store.ts"
 import type {
   BatchItem,
+  BatchItemsOf,
   BatchOptions,
   BatchResult,
   Changes,
@@ -14,13 +15,15 @@ import type {
   DeleteResult,
   ForkOptions,
   Handle,
+  HandleOf,
   InstanceDescription,
   ListFilter,
   ListPage,
   RestartOptions,
   ResultOptions,
   SendOrStartOptions,
-  StartArguments,
+  SendOrStartOptionsOf,
+  StartArgumentsOf,
   StartOptions,
   TerminateOptions,
   WorkflowInfo,
@@ -98,13 +101,13 @@ export class Engine implements Client, AsyncDisposable {
     return result
   }
 
-  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
-  start(workflow: string, options?: StartOptions<unknown>): Promise<Handle>
+  start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W>): Promise<HandleOf<W>>
   async start(workflow: AnyWorkflow | string, options: StartOptions<unknown> = {}): Promise<Handle> {
     this.#check()
     return this.get(await this.parts.starter.start(workflow, options))
   }
 
+  startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     this.#check()
     if (transaction !== undefined) return startWithin(items, batchStarterOf(this.parts.starter, transaction))
@@ -128,19 +131,14 @@ export class Engine implements Client, AsyncDisposable {
     }
   }
 
-  async sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
-    workflow: Workflow<In, Out, Events, Sent>,
-    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
-  ): Promise<Handle<Out, Sent>>
-  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
     this.#check()
     await sendOrStart(this.core, workflow, options)
     return this.get(options.id)
   }
 
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
-  get(id: string): Handle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): HandleOf<W>
   get(first: AnyWorkflow | string, second?: string): Handle {
     return new InstanceHandle(() => this, typeof first === "string" ? first : (second ?? ""))
   }

@@ -1,24 +1,19 @@
 import type { Duration } from "../core/duration.ts"
 import type { Overlap } from "../core/schedule.ts"
 import type { Status } from "../core/status.ts"
-import type { EventMap, Workflow } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap, HandlersOf, InputOf, ResultOf, SentOf } from "../core/workflow.ts"
 import type { Handle } from "./client.ts"
 
 /** What every client can do with schedules. */
 export interface ScheduleClient {
-  create<In, Out, Events, Sent>(
-    id: string,
-    options: ScheduleOptions<NoInfer<In>> & { readonly workflow: Workflow<In, Out, Events, Sent> },
-  ): Promise<ScheduleHandle<In, Out, Sent>>
-  create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
+  create<W extends AnyWorkflow | string>(id: string, options: ScheduleOptionsOf<NoInfer<W>> & { readonly workflow: W }): Promise<ScheduleHandleOf<W>>
   /** Makes no request. */
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): ScheduleHandle<In, Out, Sent>
-  get(id: string): ScheduleHandle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): ScheduleHandleOf<W>
   list(filter?: ScheduleFilter): Promise<SchedulePage>
 }
 
 /** One schedule. */
-export interface ScheduleHandle<In = unknown, Out = unknown, Sent = EventMap> {
+export interface ScheduleHandle<In = unknown, Out = unknown, Sent = EventMap, Handlers = unknown> {
   readonly id: string
   describe(): Promise<ScheduleDescription>
   /** What is left out stays as it is; null takes an option away. */
@@ -27,7 +22,7 @@ export interface ScheduleHandle<In = unknown, Out = unknown, Sent = EventMap> {
   pause(reason?: string): Promise<ScheduleControlResult>
   resume(): Promise<ScheduleControlResult>
   /** Starts an instance now, whatever else runs; also while the schedule is paused. */
-  trigger(options?: { readonly input?: In }): Promise<Handle<Out, Sent>>
+  trigger(options?: { readonly input?: In }): Promise<Handle<Out, Sent, Handlers>>
   /** Fires due times of the past whose instances do not exist, oldest first. */
   backfill(options: BackfillOptions): Promise<readonly BackfilledFiring[]>
   /** Its instances stay, and those under way go on. */
@@ -58,6 +53,12 @@ export type ScheduleOptions<In> = ScheduleTimes &
     /** `"update"`: the schedule that has this id becomes what is said here, and keeps what became of its times. */
     readonly ifExists?: "error" | "update"
   }
+
+/** The same, of a workflow or of one that is only named. */
+export type ScheduleOptionsOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? ScheduleOptions<InputOf<W>> : ScheduleOptions<unknown>
+export type ScheduleHandleOf<W extends AnyWorkflow | string> = W extends AnyWorkflow
+  ? ScheduleHandle<InputOf<W>, ResultOf<W>, SentOf<W>, HandlersOf<W>>
+  : ScheduleHandle
 
 /** Input may be left out where the workflow takes none. */
 type ScheduleInput<In> = undefined extends In ? { readonly input?: In } : [In] extends [void] ? { readonly input?: undefined } : { readonly input: In }

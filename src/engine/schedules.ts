@@ -1,13 +1,13 @@
 import { PerdureError } from "../core/errors.ts"
 import { dueAfterChange, encodeSchedule, hasSameRecurrence, nextDue, type Schedule } from "../core/schedule.ts"
 import { awaited } from "../core/schedule-decision.ts"
-import type { AnyWorkflow, Workflow } from "../core/workflow.ts"
+import type { AnyWorkflow } from "../core/workflow.ts"
 import type { ScheduleRow } from "../ports/schedule-store.ts"
 import type { Handle } from "./client.ts"
 import { checkText } from "./controls.ts"
 import type { ScheduleParts } from "./engine-parts.ts"
 import { pageLimit } from "./instance-summary.ts"
-import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleOptions, SchedulePage } from "./schedule-client.ts"
+import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleHandleOf, ScheduleOptionsOf, SchedulePage } from "./schedule-client.ts"
 import { StoredScheduleHandle } from "./schedule-handle.ts"
 import { checkScheduleId, definitionOf, type GivenOptions } from "./schedule-options.ts"
 import { summaryOf } from "./schedule-view.ts"
@@ -26,11 +26,7 @@ export class Schedules implements ScheduleClient {
     this.#handle = handle
   }
 
-  create<In, Out, Events, Sent>(
-    id: string,
-    options: ScheduleOptions<NoInfer<In>> & { readonly workflow: Workflow<In, Out, Events, Sent> },
-  ): Promise<ScheduleHandle<In, Out, Sent>>
-  create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
+  create<W extends AnyWorkflow | string>(id: string, options: ScheduleOptionsOf<NoInfer<W>> & { readonly workflow: W }): Promise<ScheduleHandleOf<W>>
   async create(id: string, options: CreateOptions): Promise<ScheduleHandle> {
     const { store, host, settings, scheduleWriter, scheduler } = this.#parts
     checkScheduleId(id, settings.limits.idLengthMax)
@@ -70,8 +66,7 @@ export class Schedules implements ScheduleClient {
     return this.get(id)
   }
 
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): ScheduleHandle<In, Out, Sent>
-  get(id: string): ScheduleHandle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): ScheduleHandleOf<W>
   get(first: AnyWorkflow | string, second?: string): ScheduleHandle {
     return new StoredScheduleHandle(() => this.#parts, this.#handle, typeof first === "string" ? first : (second ?? ""))
   }

@@ -4,10 +4,10 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { isTerminal } from "../core/status.ts"
-import type { AnyWorkflow } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { WorkflowSource } from "../core/workflow-source.ts"
 import { Engine } from "../engine/engine.ts"
-import type { Client, ForkOptions, Handle, ResultOptions } from "../engine/client.ts"
+import type { Client, EventArguments, ForkOptions, Handle, ResultOptions, SendOrStartOptions, StartOptions } from "../engine/client.ts"
 import { InstanceHandle } from "../engine/handle.ts"
 import { Schedules } from "../engine/schedules.ts"
 import { replay, type JournalExport, type Replayed } from "../engine/replay.ts"
@@ -112,11 +112,13 @@ export class TestEngine implements AsyncDisposable {
   }
 
   get start(): Client["start"] {
-    return (async (...args: Parameters<Client["start"]>) => this.#handle((await this.current.start(...args)).id)) as Client["start"]
+    return (async (workflow: AnyWorkflow | string, options?: StartOptions<unknown>) =>
+      this.#handle((await this.current.start(workflow as string, options)).id)) as Client["start"]
   }
 
   get sendOrStart(): Client["sendOrStart"] {
-    return (async (...args: Parameters<Client["sendOrStart"]>) => this.#handle((await this.current.sendOrStart(...args)).id)) as Client["sendOrStart"]
+    return (async (workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>) =>
+      this.#handle((await this.current.sendOrStart(workflow as string, options)).id)) as Client["sendOrStart"]
   }
 
   get get(): Client["get"] {
@@ -143,10 +145,14 @@ export class TestEngine implements AsyncDisposable {
     return this.current.limits
   }
 
-  /** Sends an event and lets its effects happen. */
-  async sendEvent(id: string, type: string, payload?: unknown, options?: { readonly eventId?: string }): Promise<void> {
+  /** Sends an event and lets its effects happen. A handle of a workflow takes only its events; an id takes any, as far as the compiler knows. */
+  async sendEvent<Out, Sent = EventMap, Handlers = unknown, Type extends keyof Sent & string = keyof Sent & string>(
+    to: Handle<Out, Sent, Handlers> | string,
+    type: Type,
+    ...payload: EventArguments<Sent[Type]>
+  ): Promise<void> {
     await this.#results.during(async () => {
-      await this.#handle(id).sendEvent(type, payload, options)
+      await this.#handle(typeof to === "string" ? to : to.id).sendEvent(type, ...payload)
       await this.settle()
     })
   }

@@ -35,7 +35,7 @@ export function bondWorkflows(ledger: Ledger, marks: PhaseMarks): readonly AnyWo
     const one = await scene.step({ name: "one", ms, value: n + 1 })
     if (way === "failure") throw new RangeError(`child ${n} fails`)
     if (way === "letter") return one + (await ctx.waitForEvent("letter"))
-    if (way === "grandchild") return 1 + (await ctx.runChild<ChildInput, number, unknown, unknown>(child, { input: { n, ms, way: "steps" } }))
+    if (way === "grandchild") return 1 + (await ctx.runChild(child, { input: { n, ms, way: "steps" } }))
     return scene.step({ name: "two", ms, value: one + 2 })
   })
   const bystander = workflow("bystander", async (ctx: Context) => ctx.waitForEvent("never"))

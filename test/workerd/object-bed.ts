@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runInDurableObject } from "cloudflare:test"
 import { DurableObject, type DurableObjectNamespace, type DurableObjectState, type DurableObjectStub, env } from "cloudflare:workers"
-import { type AnyWorkflow, type Client, type Duration, type Handle, PerdureError } from "perdure"
+import { type AnyWorkflow, type Client, type Duration, type EventMap, type Handle, PerdureError, type SendOrStartOptions, type StartOptions } from "perdure"
 import { createWorkflowRunner, workflowClient, type WorkflowRunnerClass } from "perdure/cloudflare"
 import type { TestEngine } from "perdure/testing"
 import { durationMs } from "../../src/core/duration.ts"
@@ -164,11 +164,13 @@ export class ObjectBed {
   }
 
   get start(): Client["start"] {
-    return (async (...args: Parameters<Client["start"]>) => this.#handle((await this.client.start(...args)).id)) as Client["start"]
+    return (async (workflow: AnyWorkflow | string, options?: StartOptions<unknown>) =>
+      this.#handle((await this.client.start(workflow as string, options)).id)) as Client["start"]
   }
 
   get sendOrStart(): Client["sendOrStart"] {
-    return (async (...args: Parameters<Client["sendOrStart"]>) => this.#handle((await this.client.sendOrStart(...args)).id)) as Client["sendOrStart"]
+    return (async (workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>) =>
+      this.#handle((await this.client.sendOrStart(workflow as string, options)).id)) as Client["sendOrStart"]
   }
 
   get get(): Client["get"] {

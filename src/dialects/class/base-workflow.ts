@@ -14,12 +14,12 @@ import { ContextStep, type Step } from "./step.ts"
 export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = EventMap> {
   /** Carries types only; never there at run time. */
   declare readonly types?: { readonly payload: Payload; readonly result: Result; readonly events: Events }
-  #context: Context<Events> | undefined
+  #context: Context<Events, Payload> | undefined
 
   abstract run(step: Step<Events>, payload: Payload): Promise<Result>
 
   /** All that workflow code may ask for, beyond what `step` has: `now`, `random`, `log`, children, queries, updates. */
-  protected get ctx(): Context<Events> {
+  protected get ctx(): Context<Events, Payload> {
     if (this.#context === undefined) throw new PerdureError("BAD_OPTION", "ctx is there once run is called; do not use it in the constructor")
     return this.#context
   }
@@ -32,7 +32,7 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
     const { timeout } = defaultsOf(this)
     const definition = workflow(this.type, settingsOf(this) as object, async (ctx: Context, payload: unknown) => {
       const object = new this()
-      object.#context = ctx as Context<E>
+      object.#context = ctx as Context<E, P>
       return object.run(new ContextStep(ctx as Context<E>, timeout), payload as P)
     })
     definitions.set(this, definition)

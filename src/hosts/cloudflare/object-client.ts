@@ -1,9 +1,10 @@
 import { messageOf } from "../../core/error-text.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { checkId } from "../../core/limits.ts"
-import type { AnyWorkflow, EventMap, Workflow } from "../../core/workflow.ts"
+import type { AnyWorkflow, EventMap } from "../../core/workflow.ts"
 import type {
   BatchItem,
+  BatchItemsOf,
   BatchOptions,
   BatchResult,
   Changes,
@@ -12,12 +13,14 @@ import type {
   DeleteResult,
   ForkOptions,
   Handle,
+  HandleOf,
   InstanceDescription,
   ListFilter,
   ListPage,
   RestartOptions,
   SendOrStartOptions,
-  StartArguments,
+  SendOrStartOptionsOf,
+  StartArgumentsOf,
   StartOptions,
   TerminateOptions,
   Why,
@@ -47,11 +50,7 @@ export interface EdgeStartOptions<In> extends StartOptions<In>, Where {}
 
 /** A client that can also say where an instance is to live. */
 export interface EdgeClient extends Client {
-  start<In, Out, Events, Sent>(
-    workflow: Workflow<In, Out, Events, Sent>,
-    ...options: StartArguments<NoInfer<In>> extends [infer Options] ? [options: Options & Where] : [options?: StartOptions<NoInfer<In>> & Where]
-  ): Promise<Handle<Out, Sent>>
-  start(workflow: string, options?: EdgeStartOptions<unknown>): Promise<Handle>
+  start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W, Where>): Promise<HandleOf<W>>
 }
 
 /** What is asked of all instances together, and of what is no instance. */
@@ -112,8 +111,7 @@ export class ObjectClient implements Client, ObjectCalls {
     return decodeAnswer(answer)
   }
 
-  start<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, ...options: StartArguments<NoInfer<In>>): Promise<Handle<Out, Sent>>
-  start(workflow: string, options?: EdgeStartOptions<unknown>): Promise<Handle>
+  start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W>): Promise<HandleOf<W>>
   async start(workflow: AnyWorkflow | string, options: EdgeStartOptions<unknown> = {}): Promise<Handle> {
     const started = await this.#start(workflow, options, true)
     if (typeof started === "string") return this.get(started)
@@ -140,6 +138,7 @@ export class ObjectClient implements Client, ObjectCalls {
     return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }, wantsResult], locationHint)) as string | Started
   }
 
+  startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     refuseTransaction(transaction)
     const begun = new Map<string, Promise<BatchResult>>()
@@ -163,11 +162,7 @@ export class ObjectClient implements Client, ObjectCalls {
     }
   }
 
-  sendOrStart<In, Out, Events, Sent, K extends keyof Sent & string>(
-    workflow: Workflow<In, Out, Events, Sent>,
-    options: SendOrStartOptions<NoInfer<In>, Sent, K>,
-  ): Promise<Handle<Out, Sent>>
-  sendOrStart(workflow: string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle>
+  sendOrStart<W extends AnyWorkflow | string>(workflow: W, options: SendOrStartOptionsOf<W>): Promise<HandleOf<W>>
   async sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<Handle> {
     refuseTransaction(options.transaction)
     await this.call(options.id, "sendOrStart", [nameOf(workflow), { ...options, ...versionOf(workflow) }])
@@ -178,8 +173,7 @@ export class ObjectClient implements Client, ObjectCalls {
     return (await this.#ask(anyObject, "workflows", [])) as readonly WorkflowInfo[]
   }
 
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): Handle<Out, Sent>
-  get(id: string): Handle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): HandleOf<W>
   get(first: AnyWorkflow | string, second?: string): Handle {
     return new ObjectHandle(this, typeof first === "string" ? first : (second ?? ""))
   }

@@ -1,4 +1,4 @@
-import type { AnyWorkflow, Workflow } from "../../core/workflow.ts"
+import type { AnyWorkflow } from "../../core/workflow.ts"
 import type { Handle } from "../../engine/client.ts"
 import type {
   BackfilledFiring,
@@ -8,7 +8,9 @@ import type {
   ScheduleDescription,
   ScheduleFilter,
   ScheduleHandle,
+  ScheduleHandleOf,
   ScheduleOptions,
+  ScheduleOptionsOf,
   SchedulePage,
   ScheduleUpdate,
 } from "../../engine/schedule-client.ts"
@@ -29,19 +31,14 @@ export class ObjectSchedules implements ScheduleClient {
     this.#calls = calls
   }
 
-  create<In, Out, Events, Sent>(
-    id: string,
-    options: ScheduleOptions<NoInfer<In>> & { readonly workflow: Workflow<In, Out, Events, Sent> },
-  ): Promise<ScheduleHandle<In, Out, Sent>>
-  create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }): Promise<ScheduleHandle>
+  create<W extends AnyWorkflow | string>(id: string, options: ScheduleOptionsOf<NoInfer<W>> & { readonly workflow: W }): Promise<ScheduleHandleOf<W>>
   async create(id: string, options: ScheduleOptions<unknown> & { readonly workflow: AnyWorkflow | string }): Promise<ScheduleHandle> {
     const { workflow } = options
     await this.#calls.callSchedule(id, "create", [{ ...options, workflow: typeof workflow === "object" ? workflow.name : workflow }])
     return this.get(id)
   }
 
-  get<In, Out, Events, Sent>(workflow: Workflow<In, Out, Events, Sent>, id: string): ScheduleHandle<In, Out, Sent>
-  get(id: string): ScheduleHandle
+  get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): ScheduleHandleOf<W>
   get(first: AnyWorkflow | string, second?: string): ScheduleHandle {
     return new ObjectScheduleHandle(this.#calls, typeof first === "string" ? first : (second ?? ""))
   }

@@ -1,5 +1,6 @@
 import type { WorkflowSource } from "./core/workflow-source.ts"
 import { Engine } from "./engine/engine.ts"
+import type { PublicEngine } from "./engine/public-engine.ts"
 import type { EngineOptions } from "./engine/settings.ts"
 import type { Logger } from "./ports/host.ts"
 import type { StoreProvider } from "./ports/store.ts"
@@ -16,7 +17,7 @@ export interface PerdureOptions extends EngineOptions {
 
 export const Perdure = {
   /** Opens an engine: it goes on with whatever is unfinished in the store, and starts what you ask for. */
-  async open(options: PerdureOptions = {}): Promise<Engine> {
+  async open(options: PerdureOptions = {}): Promise<PublicEngine> {
     const { store, workflows = [], log, role, ...rest } = options
     // Loaded here, so that importing the package asks nothing of the platform.
     const { NodeHost } = await import("./hosts/node/node-host.ts")
@@ -102,7 +103,7 @@ export type {
   Why,
   WorkflowInfo,
 } from "./engine/client.ts"
-export type { Engine } from "./engine/engine.ts"
+export type { PublicEngine as Engine } from "./engine/public-engine.ts"
 export type { TickOptions, TickResult } from "./engine/ticks.ts"
 export type {
   BackfilledFiring,

@@ -3,10 +3,10 @@
 
 import { PerdureError } from "./core/errors.ts"
 import { defineWorkflow, type workflow as checkedWorkflow } from "./core/workflow.ts"
-import type { Engine } from "./engine/engine.ts"
+import type { PublicEngine } from "./engine/public-engine.ts"
 
 export const Perdure = {
-  async open(): Promise<Engine> {
+  async open(): Promise<PublicEngine> {
     throw new PerdureError("BAD_OPTION", 'a Worker cannot open an engine of its own; use createWorkflowRunner of "perdure/cloudflare"')
   },
 }

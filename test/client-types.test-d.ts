@@ -50,3 +50,12 @@ exactly<Paid>()(await (await schedule.trigger()).result())
 await client.schedules.create("daily", { workflow: order, cron: "0 2 * * *", input: 1 })
 
 for await (const change of client.changes()) exactly<string | undefined>()(change.data.step)
+
+// What an engine is made of is no part of its type.
+// @ts-expect-error for Perdure itself
+void engine.parts
+// @ts-expect-error for Perdure itself
+void engine.core
+// @ts-expect-error for tests of Perdure itself
+engine.kill()
+await engine.close()

@@ -52,9 +52,9 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
 async function openServerDatabase(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
   const { requireTables, serverStore } = await import("./server-database.ts")
   await requireTables(target.db, target.from)
-  const { Perdure } = await import("../index.ts")
+  const [{ Perdure }, { wholeEngine }] = await Promise.all([import("../index.ts"), import("../engine/public-engine.ts")])
   const engine = await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log })
-  const { store, host } = engine.parts
+  const { store, host } = wholeEngine(engine).parts
   const hasWorker = async () => (await store.directory.workers()).some(({ until }) => until > host.now())
   return { target, client: engine, hasWorker, requireKnown: knownTo(engine), close: () => engine.close() }
 }

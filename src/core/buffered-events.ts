@@ -2,7 +2,9 @@ import type { Recorded } from "./journal.ts"
 
 /** Events of one type that an instance has received, and that its code has not taken. */
 export interface BufferedEvents {
+  /** The type of the events. */
   readonly type: string
+  /** How many there are. */
   readonly count: number
 }
 

@@ -14,14 +14,17 @@ import type { AnyWorkflow, EventMap, InputOf, ResultOf, SentOf } from "./workflo
 export interface Context<Events = EventMap, Input = unknown, Handlers = unknown> extends Asks<Events> {
   /** Aborted when the instance is cancelled. */
   readonly signal: AbortSignal
+  /** Who the instance is: its id, workflow, version and run. */
   readonly instance: InstanceInfo
   /** The id of the step asked for last, for queries and logs. */
   readonly currentStep: string | undefined
+  /** When this run began: the same on replay. */
   readonly startTime: Date
   /** The time of the last entry seen: the same on replay. */
   now(): number
   /** From a generator seeded by instance and run: the same on replay. */
   random(): number
+  /** A UUID of version 4 from the same generator as `random`: the same on replay. */
   uuid(): string
   /** Silent during replay. */
   readonly log: WorkflowLog
@@ -30,6 +33,7 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
   /** Notes something about the instance for those who look at it: `describe` and `list` show it as `memo`. Undefined takes a key away. */
   setMemo(key: string, value: unknown): void
   setMemo(values: Readonly<Record<string, unknown>>): void
+  /** Another name for `waitForEvent`. */
   waitForSignal: Asks<Events>["waitForEvent"]
   /** From now on events of that type that nobody waits for go to the handler, those buffered first. It may use `ctx`; what it throws fails the run. */
   onEvent<K extends keyof Events & string>(type: K, handler: EventHandler<Events[K]>): void
@@ -66,20 +70,25 @@ export type EventHandler<P> = (payload: P) => unknown
 export type QueryHandler = (...args: never[]) => unknown
 export type UpdateHandler = (...args: never[]) => unknown
 
+/** Options of `setUpdateHandler`. */
 export interface UpdateOptions<Args extends readonly unknown[] = never[]> {
   /** Throws to refuse a request before it is accepted. It sees what the workflow knows, and asks for nothing. */
   readonly validate?: (...args: Args) => void
 }
 
+/** Options of `startChild` and `runChild`. */
 export interface ChildOptions<In> {
   /** Unique in the engine; default: one made of the parent's id and the workflow's name. */
   readonly id?: string
+  /** What the child is given. Its workflow says whether it needs any. */
   readonly input?: In
   /** What becomes of the child if it is not over when its parent is; default `"cancel"`. */
   readonly onParentEnd?: OnParentEnd
   /** By name: which version; default: the last registered. */
   readonly version?: string
+  /** Of the whole child: it is cancelled then, and ends as failed. Default: what its workflow says, else none. */
   readonly timeout?: Duration
+  /** What the child is found by. */
   readonly tags?: readonly string[]
   /** Default: what the workflow says, else the queue of this instance. */
   readonly taskQueue?: string
@@ -98,11 +107,13 @@ export type ChildOf<W extends AnyWorkflow | string> = W extends AnyWorkflow ? Ch
 
 /** An instance that the workflow started. */
 export interface Child<Out = unknown, Sent = EventMap> {
+  /** The id of the instance. */
   readonly id: string
   /** Rejects with what the child failed with, a `CancelledError` or a `TerminatedError`. */
   result(): Promise<Out>
   /** Both are steps of the workflow: done once, also across crashes. */
   sendEvent<K extends keyof Sent & string>(type: K, ...payload: ChildPayload<Sent[K]>): Promise<void>
+  /** Asks the child to end; it may clean up first. Done once, also across crashes. */
   cancel(reason?: string): Promise<void>
 }
 
@@ -148,7 +159,9 @@ export interface StepContext<Events = EventMap> {
 /** What the function of a transaction is given beside the SQL. */
 export type TransactionContext = Pick<StepContext, "attempt" | "idempotencyKey" | "signal">
 
+/** Options of a step. */
 export interface StepOptions<T = unknown> {
+  /** When a failed attempt is followed by another. Default: what the workflow says, else that of the engine. */
   readonly retry?: RetryOptions
   /** Of one attempt. A result that comes later is dropped. */
   readonly timeout?: Duration
@@ -160,42 +173,64 @@ export interface StepOptions<T = unknown> {
   readonly rollback?: Rollback<T>
 }
 
+/** What undoes a step: a function, or a function with the options of the step that it becomes. */
 export type Rollback<T> = RollbackFunction<T> | (Omit<StepOptions, "rollback"> & { readonly run: RollbackFunction<T> })
+/** Is given what the step returned. */
 export type RollbackFunction<T> = (result: T, step: StepContext) => unknown
 
+/** Options of `sleep` and `sleepUntil`. */
 export interface SleepOptions {
+  /** Ends the sleep: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal
 }
 
+/** Options of `waitForEvent`. */
 export interface WaitOptions {
   /** The event's type; default: the name. */
   readonly type?: string
+  /** How long to wait; default: for ever. */
   readonly timeout?: Duration
   /** What a timeout gives. */
   readonly default?: unknown
+  /** Ends the wait: it rejects with the reason of the signal, and takes no event. */
   readonly signal?: AbortSignal
 }
 
+/** Options of `condition`. */
 export interface ConditionOptions {
   /** Default: `"condition"`. */
   readonly name?: string
+  /** How long to wait; default: for ever. */
   readonly timeout?: Duration
+  /** Ends the wait: it rejects with the reason of the signal. */
   readonly signal?: AbortSignal
 }
 
+/** The tags of an instance, as its code sees and changes them. */
 export interface InstanceTags extends Iterable<string> {
+  /** How many there are. */
   readonly size: number
+  /** Whether the instance has the tag. */
   has(tag: string): boolean
+  /** Adds tags; those that are there stay. At most 32 of at most 128 characters each, else `BAD_OPTION` or `BAD_NAME`. */
   add(...tags: readonly string[]): void
+  /** Takes tags away; those that are not there are passed over. */
   delete(...tags: readonly string[]): void
 }
 
+/** Who an instance is. */
 export interface InstanceInfo {
+  /** Unique in the engine. */
   readonly id: string
+  /** The name of its workflow. */
   readonly workflow: string
+  /** The version of the workflow that it was started with, and keeps. */
   readonly version: string
+  /** 1, and one more at each restart and each `continueAsNew`. */
   readonly run: number
+  /** When this run began, in milliseconds since 1970. */
   readonly startedAt: number
+  /** Random text that tells the instance from a later one with the same id. */
   readonly incarnation: string
   /** 1, and one more for each crash of the worker that ran it, as far as the code has come: at any place in the code the same on replay. */
   readonly attempt: number
@@ -205,9 +240,14 @@ export interface InstanceInfo {
   readonly schedule?: { readonly id: string; readonly scheduledAt: number }
 }
 
+/** Writes to the log of the engine, with the id of the instance. During replay nothing is written. */
 export interface WorkflowLog {
+  /** Details, for whoever looks for a fault. */
   debug(message: string, data?: Record<string, unknown>): void
+  /** What happens in good order. */
   info(message: string, data?: Record<string, unknown>): void
+  /** What may become a problem. */
   warn(message: string, data?: Record<string, unknown>): void
+  /** What went wrong. */
   error(message: string, data?: Record<string, unknown>): void
 }

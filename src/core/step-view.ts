@@ -4,16 +4,27 @@ import { isRollback, parentOf, stepName } from "./step-id.ts"
 
 /** A step as people see it. */
 export interface StepInfo {
+  /** Unique in the run: the name, with a number from the second time on (`charge#2`), after the step that it is in (`outer/inner`). */
   readonly id: string
+  /** As the code gave it. */
   readonly name: string
+  /** What kind of step it is. */
   readonly type: "do" | "transaction" | "sleep" | "wait" | "condition" | "child" | "rollback"
+  /** What it has come to. */
   readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
+  /** How often it was begun, also by workers that died. */
   readonly attempts: number
+  /** What it gave, if it completed. */
   readonly result?: unknown
+  /** What it failed with, also where it will be tried again. */
   readonly error?: unknown
+  /** The id of the step that it is in. */
   readonly parentId?: string
+  /** When its first attempt began, in milliseconds since 1970. */
   readonly startedAt: number
+  /** When it was over. */
   readonly completedAt?: number
+  /** When a sleep ends, a wait times out, or the next attempt begins. */
   readonly wakeAt?: number
   /** The event that a wait is for. */
   readonly event?: string

@@ -14,9 +14,13 @@ export type EventMap = Record<string, unknown>
  * queries and updates that the code answers.
  */
 export interface Workflow<in out In = unknown, out Out = unknown, Events = EventMap, Sent = Events, out Handlers = unknown> {
+  /** What it is started and found by. */
   readonly name: string
+  /** An instance keeps the version that it was started with. */
   readonly version: string
+  /** What was given to `workflow` beside the code. */
   readonly options: WorkflowSettings
+  /** The code, without its types. */
   readonly run: WorkflowCode
   /** Carries types only; never there at run time. */
   readonly types?: { readonly input: In; readonly result: Out; readonly events: Events; readonly sent: Sent; readonly handlers: Handlers }
@@ -38,10 +42,13 @@ export type HandlersOf<W extends AnyWorkflow> = TypesOf<W>["handlers"]
 
 export type WorkflowCode = (ctx: Context, input: unknown) => unknown
 
+/** Options of a workflow. */
 export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   /** Default `"1"`. An instance keeps the version that it was started with. */
   readonly version?: string
+  /** Checks and converts the input of each start; what it refuses is `INVALID_INPUT`. Default: any input is taken. */
   readonly input?: StandardSchemaV1
+  /** The events that the workflow takes, each with the schema of its payload. Others are refused: `UNKNOWN_EVENT`. Default: any event is taken. */
   readonly events?: Readonly<Record<string, StandardSchemaV1>>
   /** Default for the steps of this workflow. */
   readonly retry?: RetryOptions
@@ -55,7 +62,9 @@ export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   readonly duplicateSteps?: "number" | "error"
 }
 
+/** What of a workflow is redacted wherever it would be shown. Default: nothing. */
 export interface SensitiveData {
+  /** The input of an instance. */
   readonly input?: boolean
   /** The result, and what the workflow fails with. */
   readonly result?: boolean
@@ -67,23 +76,36 @@ export interface SensitiveData {
 
 /** Called at least once after the instance got that status, again after a crash or an error. */
 export interface Hooks {
+  /** The code returned. */
   readonly onCompleted?: Hook
+  /** The code threw, or its time was over. */
   readonly onFailed?: Hook
+  /** It was cancelled. */
   readonly onCancelled?: Hook
+  /** Its code and its journal disagree, or it kills its worker again and again. */
   readonly onStalled?: Hook
 }
 
 export const hookNames = ["onCompleted", "onFailed", "onCancelled", "onStalled"] as const satisfies readonly (keyof Hooks)[]
 
+/** A function that is called when an instance has ended or stalled. What it throws is logged, and it is called again later. */
 export type Hook = (ended: HookEvent) => unknown
 
+/** What a hook is told. */
 export interface HookEvent {
+  /** Of the instance. */
   readonly id: string
+  /** The name of its workflow. */
   readonly workflow: string
+  /** The version that it was started with. */
   readonly version: string
+  /** Which run of the instance it was, from 1 on. */
   readonly run: number
+  /** What it has come to. */
   readonly status: "completed" | "failed" | "cancelled" | "stalled"
+  /** What the code returned, if it completed. */
   readonly result?: unknown
+  /** What the code threw, or why it stalled. */
   readonly error?: unknown
 }
 

@@ -1,5 +1,6 @@
 import type { Change } from "perdure"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { wholeEngine } from "../../src/engine/public-engine.ts"
 import { CrashBed } from "./crash-bed.ts"
 import { findings } from "./findings.ts"
 import { makePlans } from "./plan.ts"
@@ -49,7 +50,7 @@ describe("changes, while the workers are killed", () => {
 
     const whole: Change[] = []
     const iterator = bed.load.engine.changes()[Symbol.asyncIterator]()
-    const latest = await bed.load.engine.parts.store.directory.latestChange()
+    const latest = await wholeEngine(bed.load.engine).parts.store.directory.latestChange()
     while ((await iterator.cursor()) !== latest) {
       const { value } = await iterator.next()
       if (value) whole.push(value)

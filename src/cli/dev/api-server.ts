@@ -1,9 +1,9 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { Engine } from "../../engine/engine.ts"
+import type { Client } from "../../engine/client.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 
 /** Serves the HTTP API on this machine. The packages that it needs are not installed with perdure. */
-export async function serveApi(engine: Engine, port: number): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function serveApi(engine: Client, port: number): Promise<{ readonly url: string; close(): Promise<void> }> {
   const { serve } = await import("../../http.ts").catch((cause: unknown) => {
     const isMissing = cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND"
     throw isMissing

@@ -1,6 +1,6 @@
 // The process of `perdure dev` that executes: it ends when it is told to, or when the one that watches is gone.
 
-import type { Engine } from "../../engine/engine.ts"
+import type { PublicEngine } from "../../engine/public-engine.ts"
 import { checkWorkflows } from "../journal-checker.ts"
 import { lineLogger } from "../output/line-logger.ts"
 import { isColourful, styleOf } from "../output/style.ts"
@@ -50,7 +50,7 @@ async function begin(): Promise<void> {
 }
 
 /** Says at once what would otherwise be noticed when an instance wakes up. */
-async function foretell(engine: Engine, workflows: Parameters<typeof checkWorkflows>[0]): Promise<void> {
+async function foretell(engine: PublicEngine, workflows: Parameters<typeof checkWorkflows>[0]): Promise<void> {
   const enough = new AbortController()
   const signal = AbortSignal.any([stopping.signal, enough.signal])
   const count = (checked: number) => checked >= checkedMax && enough.abort()

@@ -145,7 +145,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** What the compiler prints of each file. */
 async function messagesOf(compiler: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const args = [join(root, "node_modules", compiler), "-p", folder, "--pretty", "false"]
-  const stdout = await promisify(execFile)(process.execPath, args, { timeout: 120_000 }).then(
+  const stdout = await promisify(execFile)(process.execPath, args, { timeout: 240_000 }).then(
     (answer) => answer.stdout,
     (error: { readonly stdout: string }) => error.stdout,
   )
@@ -167,7 +167,7 @@ describe.each([
 
   beforeAll(async () => {
     messages = await messagesOf(compiler)
-  }, 120_000)
+  }, 240_000)
 
   it("finds nothing wrong in what is right", () => {
     expect(messages.get("elsewhere")).toBeUndefined()

@@ -57,5 +57,5 @@ void engine.parts
 // @ts-expect-error for Perdure itself
 void engine.core
 // @ts-expect-error for tests of Perdure itself
-engine.kill()
+void engine.kill
 await engine.close()

@@ -30,6 +30,7 @@ export const changeTypes = [
   "child.completed",
 ] as const
 
+/** What happened. */
 export type ChangeType = (typeof changeTypes)[number]
 
 /** One thing that happened to an instance, and is durable. */
@@ -38,40 +39,61 @@ export interface Change {
   readonly id: string
   /** Where to go on after it. */
   readonly cursor: string
+  /** What happened. */
   readonly type: ChangeType
+  /** When, in milliseconds since 1970. */
   readonly at: number
+  /** The id of the instance. */
   readonly instance: string
+  /** The name of its workflow. */
   readonly workflow: string
+  /** The version that it was started with. */
   readonly version: string
+  /** Its task queue; `"default"` where none was chosen. */
   readonly taskQueue: string
+  /** Which run of the instance it was, from 1 on. */
   readonly run: number
+  /** The position of the entry in its journal. */
   readonly position: number
+  /** What else is told of it. */
   readonly data: ChangeData
 }
 
 /** What is told of a change: never what steps gave, nor inputs, nor payloads. */
 export interface ChangeData {
+  /** The id of the step. */
   readonly step?: string
+  /** Which attempt of the step it was, from 1 on. */
   readonly attempt?: number
   /** From the start of the attempt, where the stream has passed that shortly before. */
   readonly durationMs?: number
   /** Of the instance, or of the child. */
   readonly status?: string
+  /** What it failed with. */
   readonly error?: ChangeError
+  /** Why somebody paused, cancelled or terminated it. */
   readonly reason?: string
+  /** The type of the event. */
   readonly event?: string
+  /** The id that the sender gave the event. */
   readonly eventId?: string
   /** The id of the child. */
   readonly child?: string
   /** When it goes on by itself. */
   readonly startAt?: number
+  /** When a sleep ends, or a wait times out. */
   readonly wakeAt?: number
+  /** When the next attempt begins. */
   readonly retryAt?: number
 }
 
+/** An error, without its stack and its causes. */
 export interface ChangeError {
+  /** The name of its class. */
   readonly name: string
+  /** Its message. */
   readonly message: string
+  /** Its code, if it has one. */
   readonly code?: string
 }
 

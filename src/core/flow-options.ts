@@ -15,29 +15,41 @@ export interface FlowOptions<In> {
   readonly singleton?: boolean | Singleton<In>
 }
 
+/** How many instances may run at a time. */
 export interface ConcurrencyLimit<In> {
   /** Tells it apart from the workflow's other limits, also over deploys that add some or change their order. */
   readonly name?: string
+  /** How many at a time; a whole number from 1 on. */
   readonly limit: number
+  /** Counts instances by what this gives of their input; default: all instances of the workflow. */
   readonly key?: FlowFunction<In, string>
   /** Keeps its slot while it sleeps or waits, and with it those of the limits before; default: gives it back. */
   readonly hold?: boolean
 }
 
+/** How many instances may start in a time. */
 export interface RateLimit<In> {
+  /** How many in that time; a whole number from 1 on. */
   readonly limit: number
+  /** The time. */
   readonly per: Duration
+  /** Counts starts by what this gives of their input; default: all starts of the workflow. */
   readonly key?: FlowFunction<In, string>
 }
 
+/** How long a start waits for another one that replaces it. */
 export interface Debounce<In> {
+  /** It begins when no start has come for this long. */
   readonly quiet: Duration
   /** Since the first of these starts: then it begins in any case. */
   readonly max?: Duration
+  /** Starts replace each other if this gives the same of their inputs; default: all of them do. */
   readonly key?: FlowFunction<In, string>
 }
 
+/** Of which instances there is at most one at a time. */
 export interface Singleton<In> {
+  /** One for each text that this gives of the input; default: one of the workflow. */
   readonly key?: FlowFunction<In, string>
 }
 

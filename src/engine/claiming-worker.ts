@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import type { Message } from "../ports/journal-store.ts"
+import type { InstanceRow, Message } from "../ports/journal-store.ts"
 import { Committer } from "./committer.ts"
 import { Dispatcher } from "./dispatcher.ts"
 import { drained, written } from "./draining.ts"
@@ -87,6 +87,15 @@ export class ClaimingWorker extends Worker {
   onRest(): void {
     this.#dispatcher.isStarved = false
     this.#dispatcher.wake()
+  }
+
+  async isRun({ id, owner, status }: InstanceRow): Promise<boolean> {
+    if (this.holds(id)) return true
+    if (owner === undefined) return false
+    if (owner === this.worker || status === "running") return true
+    if (this.store.hasWorker?.() === false) return false
+    const now = this.host.now()
+    return (await this.store.directory.workers()).some(({ worker, until }) => worker === owner && until > now)
   }
 
   /** Nothing is under way but attempts and timers. */

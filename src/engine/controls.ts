@@ -14,7 +14,7 @@ import { existingRow } from "./existing-row.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { controlResult, seize } from "./seizure.ts"
 import { callersOf } from "./start-desk.ts"
-import { controlUnowned, isUnowned } from "./unowned-control.ts"
+import { controlUnowned } from "./unowned-control.ts"
 import type { Worker } from "./worker.ts"
 
 /** In a message that asks for a terminate. */
@@ -129,7 +129,8 @@ export class Controls {
     const site = { store: this.#store, worker: this.#worker, registry: this.#registry }
     for (let tries = 0; tries < unownedTriesMax; tries++) {
       const row = await existingRow(this.#store, id)
-      if (refuse(kind, row) !== undefined || !(await isUnowned(site, row)) || (await this.#hasUnreadControls(id))) return undefined
+      if (refuse(kind, row) !== undefined || this.#store.isElsewhere?.(id) || (await this.#worker.isRun(row)) || (await this.#hasUnreadControls(id)))
+        return undefined
       const answer = await controlUnowned(site, row, kind, reason)
       if (answer) return answer
     }

@@ -1,3 +1,4 @@
+import type { InstanceRow } from "../ports/journal-store.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { Residents } from "./residents.ts"
 import { SoleCommitter } from "./sole-committer.ts"
@@ -55,6 +56,11 @@ export class SoleWorker extends Worker {
   }
 
   onRest(): void {}
+
+  /** No other worker has ever been here: an owner is this one. */
+  isRun({ owner }: InstanceRow): boolean {
+    return owner !== undefined
+  }
 
   async #giveBack(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return

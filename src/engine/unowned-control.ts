@@ -16,20 +16,6 @@ export interface UnownedSite {
 }
 
 /**
- * Whether no worker runs the instance: nobody owns it, or its owner is dead or without a lease. What a dead worker was in the middle of
- * does not count: the worker that loads it has to record the crash first.
- */
-export async function isUnowned({ store, worker }: UnownedSite, row: InstanceRow): Promise<boolean> {
-  const { id, owner, status } = row
-  if (store.isElsewhere?.(id) || worker.holds(id)) return false
-  if (owner === undefined) return true
-  if (owner === worker.worker || status === "running") return false
-  if (store.hasWorker?.() === false) return true
-  const now = worker.host.now()
-  return !(await store.directory.workers()).some((lease) => lease.worker === owner && lease.until > now)
-}
-
-/**
  * Pauses or cancels an instance that no worker runs: the caller writes the entry itself, at the next position. A worker that has taken the
  * instance meanwhile either loses its own turn, and loads the instance again, or was first. Then the answer is undefined, and nothing was written.
  */

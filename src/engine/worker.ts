@@ -2,7 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import type { Entry, EntryOf } from "../core/journal.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Host } from "../ports/host.ts"
-import type { ClaimedInstance, NewInstance, NewMessage } from "../ports/journal-store.ts"
+import type { ClaimedInstance, InstanceRow, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import type { ClientTransactions, Transactions } from "../ports/transactions.ts"
 import type { Beginning } from "./beginning.ts"
@@ -101,6 +101,8 @@ export abstract class Worker implements Runtime {
   abstract giveBack(ids: readonly string[]): void
   /** One is at rest, and could make room. */
   abstract onRest(): void
+  /** Whether a worker runs the instance, here or elsewhere; or it was in the middle of something when its worker died, and whoever loads it has to record that first. */
+  abstract isRun(row: InstanceRow): boolean | Promise<boolean>
   /** The store may be asked for instances from now on. */
   protected abstract beginClaims(): Promise<void>
 

@@ -29,8 +29,8 @@ export interface SeizedTurn {
 /** What is to be written in place of the owner; or why nothing is. */
 export type Seizure = { readonly refused: string } | SeizedTurn
 
-/** An instance, and the entries of its run. */
-export interface Standing {
+/** An instance, and the entries of the run that it is in. */
+export interface CurrentRun {
   readonly row: InstanceRow
   readonly recorded: readonly Recorded[]
 }
@@ -40,27 +40,27 @@ type Decide = (row: InstanceRow, recorded: readonly Recorded[]) => Seizure | Pro
 /** Writes a turn at the next position in place of the owner, which loses what it was about to write. */
 export async function seize({ store, worker }: { store: Store; worker: Worker }, id: string, reason: unknown, decide: Decide): Promise<ControlResult> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const standing = await readStanding(store, await existingRow(store, id))
-    if (standing === undefined) continue
-    const { row, recorded } = standing
+    const current = await readCurrentRun(store, await existingRow(store, id))
+    if (current === undefined) continue
+    const { row, recorded } = current
     const decision = await decide(row, recorded)
     if ("refused" in decision) return controlResult(row, decision.refused)
     worker.evict(id, reason)
-    const answer = await writeSeized(worker, standing, decision)
+    const answer = await writeSeized(worker, current, decision)
     if (answer !== "lost") return answer
   }
   throw new PerdureError("STORE_FAILED", `instance "${id}" moves too fast: ${triesMax} attempts to write its next turn were lost; pause it first`)
 }
 
 /** Undefined: the instance moved on between the two reads, and what the row says is over. */
-export async function readStanding(store: Store, row: InstanceRow): Promise<Standing | undefined> {
+export async function readCurrentRun(store: Store, row: InstanceRow): Promise<CurrentRun | undefined> {
   const { recorded } = await loadRun(store.journal, row)
   const isSame = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
   return isSame ? { row, recorded } : undefined
 }
 
 /** Writes the turn at the next position. `lost`: somebody else has written there. */
-export async function writeSeized(worker: Worker, { row, recorded }: Standing, seized: SeizedTurn): Promise<ControlResult | "lost"> {
+export async function writeSeized(worker: Worker, { row, recorded }: CurrentRun, seized: SeizedTurn): Promise<ControlResult | "lost"> {
   const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
   const draft = new TurnDraft(position, Math.max(worker.host.now(), recorded.at(-1)?.at ?? 0), worker.settings.codecs)
   for (const entry of seized.entries) draft.add(entry)

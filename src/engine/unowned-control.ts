@@ -5,7 +5,7 @@ import type { ControlResult } from "./client.ts"
 import { cancelledEntry } from "./ending-entry.ts"
 import { deadlineOf } from "./flow-traits.ts"
 import type { WorkflowRegistry } from "./registry.ts"
-import { foldOf, readStanding, writeSeized, type SeizedTurn, type Standing } from "./seizure.ts"
+import { foldOf, readCurrentRun, writeSeized, type SeizedTurn, type CurrentRun } from "./seizure.ts"
 import type { Worker } from "./worker.ts"
 
 /** What is needed to control an instance that no worker runs. */
@@ -26,10 +26,10 @@ export async function controlUnowned(
   reason: string | undefined,
 ): Promise<ControlResult | undefined> {
   const { store, worker } = site
-  const standing = await readStanding(store, row)
-  if (standing === undefined) return undefined
-  const turn = kind === "pause" ? pausing(row, reason) : cancelling(site, standing, reason)
-  const answer = await writeSeized(worker, standing, turn)
+  const current = await readCurrentRun(store, row)
+  if (current === undefined) return undefined
+  const turn = kind === "pause" ? pausing(row, reason) : cancelling(site, current, reason)
+  const answer = await writeSeized(worker, current, turn)
   if (answer === "lost") return undefined
   // Its cancellation is to run, or its hook to be called.
   if (kind === "cancel") worker.announce(row.id, undefined)
@@ -42,7 +42,7 @@ function pausing({ run, runPosition }: InstanceRow, reason: string | undefined):
 }
 
 /** What has not begun is over at once. Else the next worker runs the cancellation, and the time for that begins when the worker loads it. */
-function cancelling(site: UnownedSite, { row, recorded }: Standing, reason: string | undefined): SeizedTurn {
+function cancelling(site: UnownedSite, { row, recorded }: CurrentRun, reason: string | undefined): SeizedTurn {
   const { id, run, runPosition, flow } = row
   const request = { type: "cancel.requested", cause: "request", ...(reason === undefined ? undefined : { reason }) } as const
   if (recorded.some(({ entry }) => isAsk(entry))) {

@@ -5,7 +5,11 @@ import { createHttpApp, type HttpAppOptions } from "perdure/http"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { expect } from "vitest"
 import { z } from "zod"
+import { recogniseOwnFrames } from "../src/hosts/node/own-frames.ts"
 import { decodeRich, encodeRich, richType } from "../src/http/wire.ts"
+
+// As a server on Node does.
+recogniseOwnFrames()
 
 const greet = workflow("greet", { input: z.object({ name: z.string() }) }, async (ctx: Context<{ approval: { approved: boolean } }>, input) => {
   const greeting = await ctx.do("greet", () => `Hello, ${input.name}!`)

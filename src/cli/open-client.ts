@@ -66,7 +66,8 @@ function knownTo({ parts }: Engine): OpenClient["requireKnown"] {
 /** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */
 async function connectTo(target: Target & { kind: "url" }, isPatient: boolean): Promise<OpenClient> {
   const { url, token, serves } = target
-  const { connect } = await import("../client.ts")
+  const [{ connect }, { recogniseOwnFrames }] = await Promise.all([import("../client.ts"), import("../hosts/node/own-frames.ts")])
+  recogniseOwnFrames()
   const options = token === undefined ? {} : { token }
   // A server of `perdure dev` is away for a moment after each change of a file.
   let client = connect(url, { ...options, retryFor: serves === undefined ? "500ms" : "5s" })

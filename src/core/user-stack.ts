@@ -49,22 +49,13 @@ export function thrownAt(error: unknown): string | undefined {
 
 const installed = /[\\/]node_modules[\\/]perdure[\\/]|\bnode:(?:internal[\\/]|async_hooks:)/
 
-function isOurs(line: string): boolean {
-  if (installed.test(line)) return true
-  ownPlaces ??= placesOf(new Error().stack ?? "")
-  return ownPlaces.some((place) => line.includes(place)) && !testFile.test(line)
+let isOfThisCopy = (_frame: string): boolean => false
+
+/** Where the host knows the folder of this copy of Perdure, also one that is no installed package. */
+export function recognise(isOwnFrame: (frame: string) => boolean): void {
+  isOfThisCopy = isOwnFrame
 }
 
-/** Where this copy of Perdure is, if that is no folder of installed packages. Looked up when it is first asked for. */
-let ownPlaces: readonly string[] | undefined
-
-const testFile = /\.test\.ts:/
-const sourceFolders = ["core", "engine", "ports", "stores", "hosts", "edge", "http", "client", "cli", "dialects"]
-
-/** By a stack that begins in this file: one of our bundles, or a module of its own. Anything else is somebody's bundle. */
-function placesOf(stack: string): readonly string[] {
-  const [, built, source] =
-    /((?:\w+:\/)?\/[^\n()]*?\/)dist\/(?:node\/[\w-]+|core\/user-stack)\.js:|((?:\w+:\/)?\/[^\n()]*?\/)src\/core\/user-stack\.ts:/.exec(stack) ?? []
-  if (built !== undefined) return [`${built}dist/`]
-  return source === undefined ? [] : sourceFolders.map((folder) => `${source}src/${folder}/`)
+function isOurs(line: string): boolean {
+  return installed.test(line) || isOfThisCopy(line)
 }

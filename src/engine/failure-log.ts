@@ -1,5 +1,4 @@
 import type { Payload } from "../core/codec.ts"
-import { formatDuration } from "../core/duration.ts"
 import { messageOf, textOf } from "../core/error-text.ts"
 import { redacted } from "../core/hidden.ts"
 import type { EntryOf } from "../core/journal.ts"
@@ -17,7 +16,7 @@ export function logStepFailure(log: Logger, { id, workflow }: NewInstance, entry
   const which = `step "${step}" of instance "${id}"`
   if (retryAt !== undefined) {
     const where = failure.at === undefined ? "" : ` (at ${failure.at})`
-    log.info(`attempt ${attempt} of ${which} failed, the next is in ${formatDuration(Math.max(0, retryAt - at))}: ${text}${where}`, { ...data, retryAt })
+    log.info(`attempt ${attempt} of ${which} failed, the next is in ${Math.max(0, retryAt - at) / 1_000} s: ${text}${where}`, { ...data, retryAt })
   } else if (isStopped) log.info(`${which} was stopped: ${text}`, data)
   else log.warn(`${which} failed after ${attempt} ${attempt === 1 ? "attempt" : "attempts"}: ${text}`, data)
 }

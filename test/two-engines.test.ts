@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { type Context, type Engine, Perdure, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
 import { afterEach, beforeEach, expect, it } from "vitest"
+import { wholeEngine } from "../src/engine/public-engine.ts"
 import { Gate } from "../src/testing/scenarios/gate.ts"
 
 let folder: string
@@ -82,8 +83,9 @@ it("of two that start the same id at once one is refused, and the other runs", a
 
 it("a client pauses and cancels at once what a worker left behind that died, though its lease lasts", async () => {
   for (const id of ["p", "c"]) await worker.start(flow, { id, input: "wait" })
-  worker.core.kill()
-  await worker.parts.store.close()
+  const { core, parts } = wholeEngine(worker)
+  core.kill()
+  await parts.store.close()
   expect(await client.get("p").pause()).toEqual({ id: "p", accepted: true, status: "paused" })
   expect(await client.get("c").cancel()).toEqual({ id: "c", accepted: true, status: "running", phase: "cancelling" })
 })

@@ -40,12 +40,13 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
   const { isDatabaseOfOurs } = await import("./database-probe.ts")
   if (!isDatabaseOfOurs(db))
     throw new CommandError("NO_DATABASE", exitCodes.unreachable, `"${db}" (${from}) is a SQLite file, but no database of Perdure; nothing was changed in it`)
-  const [{ Perdure }, { sqlite }, { WorkerLock }] = await Promise.all([
+  const [{ Perdure }, { sqlite }, { WorkerLock }, { wholeEngine }] = await Promise.all([
     import("../index.ts"),
     import("../sqlite.ts"),
     import("../stores/sqlite/worker-lock.ts"),
+    import("../engine/public-engine.ts"),
   ])
-  const engine = await Perdure.open({ store: sqlite(db), role: "client", log })
+  const engine = wholeEngine(await Perdure.open({ store: sqlite(db), role: "client", log }))
   return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), requireKnown: knownTo(engine), close: () => engine.close() }
 }
 
@@ -53,8 +54,8 @@ async function openServerDatabase(target: Target & { kind: "db" }, log: Logger):
   const { requireTables, serverStore } = await import("./server-database.ts")
   await requireTables(target.db, target.from)
   const [{ Perdure }, { wholeEngine }] = await Promise.all([import("../index.ts"), import("../engine/public-engine.ts")])
-  const engine = await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log })
-  const { store, host } = wholeEngine(engine).parts
+  const engine = wholeEngine(await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log }))
+  const { store, host } = engine.parts
   const hasWorker = async () => (await store.directory.workers()).some(({ until }) => until > host.now())
   return { target, client: engine, hasWorker, requireKnown: knownTo(engine), close: () => engine.close() }
 }

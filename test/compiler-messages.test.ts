@@ -144,7 +144,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What the compiler prints of each file. */
 async function messagesOf(compiler: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const args = [join(root, "node_modules", compiler), "-p", folder, "--pretty", "false"]
+  const args = [join(root, compiler), "-p", folder, "--pretty", "false"]
   const stdout = await promisify(execFile)(process.execPath, args, { timeout: 240_000 }).then(
     (answer) => answer.stdout,
     (error: { readonly stdout: string }) => error.stdout,
@@ -160,8 +160,8 @@ async function messagesOf(compiler: string): Promise<ReadonlyMap<string, readonl
 }
 
 describe.each([
-  ["TypeScript 7", "typescript/bin/tsc"],
-  ["TypeScript 5.9", "typescript-5.9/lib/tsc.js"],
+  ["TypeScript 7", "node_modules/typescript/bin/tsc"],
+  ["TypeScript 5.9", "test/older-typescript/node_modules/typescript/lib/tsc.js"],
 ])("%s", (_, compiler) => {
   let messages: ReadonlyMap<string, readonly string[]>
 

@@ -15,7 +15,7 @@ it("frames of this copy of Perdure are told from others, wherever it is", () => 
 
 it("an error that is logged has no frames of Perdure", async () => {
   const stacks: unknown[] = []
-  const note = (_: string, data?: Record<string, unknown>) => void stacks.push((data?.["error"] as Error).stack)
+  const note = (_: string, data: Record<string, unknown> = {}) => void stacks.push((data["error"] as Error).stack)
   const flow = workflow("flow", (ctx) =>
     ctx.do(
       "charge",

@@ -249,11 +249,11 @@ describe("a second engine on one file", () => {
     expect(await handle.result()).toBe("taken x")
   })
 
-  it("has no say about a workflow that it does not know, but may name its version", async () => {
+  it("starts a workflow that it has no code of by the name that a worker offers, and refuses one that nobody knows", async () => {
     await openEngine()
     const client = await openEngine({ workflows: [] })
-    await expect(client.start("flow", { input: 1 })).rejects.toMatchObject({ code: "UNKNOWN_WORKFLOW" })
-    const handle = await client.start("flow", { id: "i", version: "1", input: 1 })
+    await expect(client.start("flew", { input: 1 })).rejects.toMatchObject({ code: "UNKNOWN_WORKFLOW", details: { nearest: "flow" } })
+    const handle = await client.start("flow", { id: "i", input: 1 })
     await handle.sendEvent("word", "by name")
     expect(await handle.result()).toBe("by name x")
   })

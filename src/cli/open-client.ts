@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs"
 import type { Client } from "../engine/client.ts"
-import type { Engine } from "../engine/engine.ts"
+import type { KnownWorkflows } from "../engine/known-workflows.ts"
 import type { Logger } from "../ports/host.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import { isAddress } from "./profile.ts"
@@ -12,8 +12,8 @@ export interface OpenClient {
   readonly client: Client
   /** Whether a process executes the workflows of this database; undefined where that cannot be known. */
   hasWorker(): Promise<boolean | undefined>
-  /** Refuses a version of a workflow that nobody knows; a server does so by itself. */
-  requireKnown(workflow: string, version: string): Promise<void>
+  /** Which workflows are known where the code is not; undefined: a server answers that by itself. */
+  readonly known: Pick<KnownWorkflows, "require" | "versionOf"> | undefined
   close(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
     import("../engine/public-engine.ts"),
   ])
   const engine = wholeEngine(await Perdure.open({ store: sqlite(db), role: "client", log }))
-  return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), requireKnown: knownTo(engine), close: () => engine.close() }
+  return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), known: engine.parts.worker.known, close: () => engine.close() }
 }
 
 async function openServerDatabase(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
@@ -57,11 +57,7 @@ async function openServerDatabase(target: Target & { kind: "db" }, log: Logger):
   const engine = wholeEngine(await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log }))
   const { store, host } = engine.parts
   const hasWorker = async () => (await store.directory.workers()).some(({ until }) => until > host.now())
-  return { target, client: engine, hasWorker, requireKnown: knownTo(engine), close: () => engine.close() }
-}
-
-function knownTo({ parts }: Engine): OpenClient["requireKnown"] {
-  return (workflow, version) => parts.worker.known.require(workflow, version)
+  return { target, client: engine, hasWorker, known: engine.parts.worker.known, close: () => engine.close() }
 }
 
 /** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */
@@ -77,5 +73,5 @@ async function connectTo(target: Target & { kind: "url" }, isPatient: boolean): 
     await client.close()
     client = connect(url, { ...options, retryFor: "5m" })
   }
-  return { target, client, hasWorker: async () => undefined, requireKnown: async () => undefined, close: () => client.close() }
+  return { target, client, hasWorker: async () => undefined, known: undefined, close: () => client.close() }
 }

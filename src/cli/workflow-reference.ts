@@ -1,6 +1,5 @@
 import { workflow } from "../core/workflow.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
-import { CommandError, exitCodes } from "./exit-code.ts"
 import type { OpenClient } from "./open-client.ts"
 
 export interface KnownWorkflow {
@@ -11,20 +10,18 @@ export interface KnownWorkflow {
 }
 
 /**
- * A workflow by its name, for a client that has no code. A server knows which version is meant, and its task queue. Beside a
- * database file nobody does: there they are those of the newest instance, unless they are given.
+ * A workflow by its name, for a client that has no code. A server knows which version is meant, and its task queue. Beside a database the
+ * version is the last that a running worker offers, else that of the newest instance; the task queue is that of the newest instance.
  */
-export async function knownWorkflow({ client, target }: OpenClient, name: string, given: KnownWorkflow): Promise<KnownWorkflow> {
-  if (target.kind === "url") return given
-  const { version } = given
+export async function knownWorkflow({ client, known }: OpenClient, name: string, given: KnownWorkflow): Promise<KnownWorkflow> {
+  if (!known) return given
+  const version = given.version ?? (await known.versionOf(name))
   const newest = (await client.list({ workflow: name, limit: 1, ...(version === undefined ? undefined : { version }) })).instances[0]
-  if (newest) return { version: given.version ?? newest.version, queue: given.queue ?? newest.queue, instance: newest.id }
-  if (version !== undefined) return given
-  throw new CommandError(
-    "UNKNOWN_WORKFLOW",
-    exitCodes.notFound,
-    `this database has no instance of workflow "${name}" yet, so nothing is known of it; say --version (a workflow that gives none has "1")`,
-  )
+  return {
+    ...given,
+    ...(version === undefined ? undefined : { version }),
+    ...(newest && { queue: given.queue ?? newest.queue, instance: newest.id }),
+  }
 }
 
 /** A definition whose code is never called: an engine that only asks takes its name and version. */

@@ -17,3 +17,5 @@ it.each([
 it.each(["refund", "", "approve-the-whole-order", "xyz"])("nothing is near %j", (given) => expect(nearestName(given, names)).toBeUndefined())
 
 it("of two that are near, the nearer one is meant", () => expect(nearestName("paid2", ["paid1", "paid", "paid2x"])).toBe("paid1"))
+
+it("letters that were swapped with their neighbours count once", () => expect(nearestName("oredr", ["refund", "order"])).toBe("order"))

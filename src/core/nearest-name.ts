@@ -1,10 +1,10 @@
 /** Of some names the one that was probably meant; undefined: none is near enough. */
-export function nearestName(given: string, names: readonly string[]): string | undefined {
+export function nearestName(given: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined
-  // A third of its letters may be wrong, or two that were swapped; of a very short one, one.
-  let fewest = (given.length < 4 ? 1 : Math.max(2, Math.floor(given.length / 3))) + 1
+  // A third of its letters may be wrong; of a short name, one.
+  let fewest = Math.max(1, Math.floor(given.length / 3)) + 1
   for (const name of names) {
-    // Names are short; of two long ones nobody is told how near they are.
+    // Nobody wants to wait for the distance of two long texts.
     if (Math.abs(name.length - given.length) >= fewest || name.length > lengthMax) continue
     const edits = editsBetween(given.toLowerCase(), name.toLowerCase())
     if (edits >= fewest) continue
@@ -14,18 +14,23 @@ export function nearestName(given: string, names: readonly string[]): string | u
   return nearest
 }
 
-const lengthMax = 100
+const lengthMax = 256
 
-/** How many letters have to be added, left out or replaced to get from one text to the other. */
+/** How many letters have to be added, left out, replaced, or swapped with their neighbour to get from one text to the other. */
 function editsBetween(from: string, to: string): number {
-  let before = Array.from({ length: to.length + 1 }, (_, at) => at)
-  for (let row = 1; row <= from.length; row++) {
-    const now = [row]
+  let before: readonly number[] = []
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
+  const cost = (of: readonly number[], at: number) => of[at] ?? Infinity
+  for (let line = 1; line <= from.length; line++) {
+    const next = [line]
     for (let at = 1; at <= to.length; at++) {
-      const replaced = (before[at - 1] ?? 0) + (from[row - 1] === to[at - 1] ? 0 : 1)
-      now.push(Math.min(replaced, (before[at] ?? 0) + 1, (now[at - 1] ?? 0) + 1))
+      const isSame = from[line - 1] === to[at - 1]
+      const isSwapped = line > 1 && at > 1 && from[line - 1] === to[at - 2] && from[line - 2] === to[at - 1]
+      const swapped = isSwapped ? cost(before, at - 2) + 1 : Infinity
+      next.push(Math.min(cost(row, at - 1) + (isSame ? 0 : 1), cost(row, at) + 1, cost(next, at - 1) + 1, swapped))
     }
-    before = now
+    before = row
+    row = next
   }
-  return before.at(-1) ?? 0
+  return cost(row, to.length)
 }

@@ -149,6 +149,9 @@ export function workflow(name: string, first: WorkflowSettings | WorkflowCode, s
   return definition
 }
 
+/** Of a workflow that names none. */
+export const defaultVersion = "1"
+
 /** The same, but for what it says about flow control: in a Worker that is looked at by the part that knows of it. */
 export function defineWorkflow(name: string, first: WorkflowSettings | WorkflowCode, second?: WorkflowCode): AnyWorkflow {
   const options = typeof first === "function" ? {} : first
@@ -157,7 +160,7 @@ export function defineWorkflow(name: string, first: WorkflowSettings | WorkflowC
   checkWorkflowName(name, Infinity)
   if (typeof run !== "function")
     throw new PerdureError("BAD_OPTION", `workflow "${name}" has no function to run; write workflow("${name}", async (ctx, input) => …)`)
-  const version = options.version ?? "1"
+  const version = options.version ?? defaultVersion
   if (typeof version !== "string" || version.length === 0 || version.length > 64) {
     throw new PerdureError("BAD_OPTION", `the version of workflow "${name}" must be a string of 1 to 64 characters`, { details: { version } })
   }

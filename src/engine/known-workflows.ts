@@ -2,7 +2,7 @@ import { PerdureError } from "../core/errors.ts"
 import type { Directory } from "../ports/directory.ts"
 import type { Host } from "../ports/host.ts"
 import type { Offer } from "../ports/journal-store.ts"
-import { nearestName } from "./nearest-name.ts"
+import { nearestName } from "../core/nearest-name.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { quotedList } from "./why-sentences.ts"
 
@@ -22,6 +22,12 @@ export class KnownWorkflows {
     this.#directory = directory
     this.#registry = registry
     this.#host = host
+  }
+
+  /** What a start by name alone takes where this engine has no code of it: the last version that a running worker offers, else that of the newest instance. */
+  async versionOf(workflow: string): Promise<string | undefined> {
+    const offered = (await this.#offers()).findLast((offer) => offer.workflow === workflow)
+    return offered?.version ?? (await this.#newest(workflow))?.version
   }
 
   /** Throws UNKNOWN_WORKFLOW unless somebody knows that version. */
@@ -54,23 +60,21 @@ export class KnownWorkflows {
 
   async #refusal(workflow: string, version: string | undefined): Promise<PerdureError> {
     const offers = await this.#offers()
-    const { items } = await this.#directory.list({ workflow }, { limit: 1, order: "newest" })
-    const offered = offers.filter((offer) => offer.workflow === workflow)
-    const versions = new Set([...this.#registry.versions(workflow), ...[...offered, ...items].map((one) => one.version)])
+    const newest = await this.#newest(workflow)
+    const others = [...offers.filter((offer) => offer.workflow === workflow), ...(newest ? [newest] : [])]
+    const versions = new Set([...this.#registry.versions(workflow), ...others.map((one) => one.version)])
     const nearest = versions.size > 0 ? undefined : nearestName(workflow, [...this.#registry.names, ...offers.map((offer) => offer.workflow)])
-    const details = { workflow, version, ...(versions.size > 0 ? { versions: [...versions] } : undefined), ...(nearest && { nearest }) }
-    if (version === undefined) return this.#withoutVersion(workflow, [...versions], details)
     const hint = versions.size > 0 ? `; known is version ${quotedList([...versions])}` : nearest === undefined ? "" : `; did you mean "${nearest}"?`
+    const what = version === undefined ? `workflow "${workflow}"` : `version "${version}" of workflow "${workflow}"`
     return new PerdureError(
       "UNKNOWN_WORKFLOW",
-      `nobody knows version "${version}" of workflow "${workflow}": it is not registered here, no running worker offers it, and the store has no instance of it${hint}${hint.endsWith("?") ? "" : "."} Start a worker that has it first, or say allowUnknown: true to let the instance wait for one`,
-      { details },
+      `nobody knows ${what}: it is not registered here, no running worker offers it, and the store has no instance of it${hint}${hint.endsWith("?") ? "" : "."} Start a worker that has it first, or say allowUnknown: true to let the instance wait for one`,
+      { details: { workflow, version, ...(versions.size > 0 ? { versions: [...versions] } : undefined), ...(nearest && { nearest }) } },
     )
   }
 
-  #withoutVersion(workflow: string, versions: readonly string[], details: Record<string, unknown>): PerdureError {
-    const error = this.#registry.unknown(workflow, undefined)
-    if (versions.length === 0) return error
-    return new PerdureError("UNKNOWN_WORKFLOW", `${error.message}; or say which version is meant: others know ${quotedList(versions)}`, { details })
+  async #newest(workflow: string): Promise<{ readonly version: string } | undefined> {
+    const { items } = await this.#directory.list({ workflow }, { limit: 1, order: "newest" })
+    return items[0]
   }
 }

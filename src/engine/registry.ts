@@ -76,9 +76,10 @@ export class WorkflowRegistry {
     return this.#checkedEvents.has(type)
   }
 
-  /** Which version is meant; another than those here may be named. */
-  identify(name: string, version: string | undefined): { readonly name: string; readonly version: string } {
-    return version === undefined ? this.resolve(name, undefined) : { name, version }
+  /** Which version is meant; another than those here may be named. Undefined: that is not known here. */
+  identify(name: string, version: string | undefined): { readonly name: string; readonly version: string } | undefined {
+    if (version !== undefined) return { name, version }
+    return this.has(name, undefined) ? this.resolve(name, undefined) : undefined
   }
 
   /** By name: the last registered, or the version asked for. */

@@ -8,7 +8,7 @@ import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } fro
 import { partMissing } from "../core/part-missing.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../core/standard-schema.ts"
 import { storedQueue } from "../core/task-queue.ts"
-import type { AnyWorkflow } from "../core/workflow.ts"
+import { type AnyWorkflow, defaultVersion } from "../core/workflow.ts"
 import type { Delivery } from "../ports/directory.ts"
 import type { FlowTraits } from "../ports/flow-control.ts"
 import type { NewInstance, NewMessage, RunReference, Turn } from "../ports/journal-store.ts"
@@ -116,21 +116,22 @@ export class Starter {
 
   /** A promise only where there is a schema to ask. */
   prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
-    // A child is never refused: its parent may have been started before the workers of the child were.
-    if (typeof workflow === "string" && origin === undefined && !this.#registry.has(workflow, options.version)) return this.#unregistered(workflow, options)
+    if (typeof workflow === "string" && !this.#registry.has(workflow, options.version)) return this.#unregistered(workflow, options, origin)
     const { definition } = this.resolve(workflow, options.version)
     const schema = definition?.options.input
     return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
   }
 
-  async #unregistered(workflow: string, options: StartOptions<unknown>): Promise<Birth> {
-    const { version, allowUnknown } = options
+  /** A workflow whose code is elsewhere, if anywhere. */
+  async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<Birth> {
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
-    if (version === undefined || allowUnknown !== true) {
-      if (!this.#worker.known) throw this.#registry.unknown(workflow, version)
-      await this.#worker.known.require(workflow, version)
-    }
-    return this.#birth(workflow, options, options.input)
+    const { known } = this.#worker
+    const version = options.version ?? (await known?.versionOf(workflow))
+    // A child of another queue, or of a version that is named, waits for its workers, which may begin after its parent.
+    const mayWait = options.allowUnknown === true || (origin !== undefined && (options.version ?? options.taskQueue) !== undefined)
+    if (!mayWait && !known) throw this.#registry.unknown(workflow, version)
+    if (!mayWait) await known?.require(workflow, version)
+    return this.#birth(workflow, { ...options, version: version ?? defaultVersion }, options.input, origin)
   }
 
   async #validated(workflow: AnyWorkflow, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {

@@ -2,7 +2,7 @@ import type { StepContext } from "../core/context.ts"
 import { PerdureError } from "../core/errors.ts"
 import { isRollback } from "../core/step-id.ts"
 import type { InterceptedStep } from "../engine/settings.ts"
-import { similarName } from "./similar-name.ts"
+import { nearestName } from "../core/nearest-name.ts"
 
 /** What a step does instead: an error is thrown, a function is called, any other value is the result. */
 export type Mock = Error | ((context: StepContext) => unknown) | string | number | boolean | bigint | object | null | undefined
@@ -39,7 +39,7 @@ export class StepMocks {
     for (const { workflow, step, optional } of this.#mocks.splice(0)) {
       const asked = this.#asked.get(workflow)
       if (optional || asked === undefined || asked.has(step)) continue
-      const similar = similarName(step, asked)
+      const similar = nearestName(step, asked)
       const names = [...asked].map((name) => JSON.stringify(name)).join(", ")
       const meant = similar === undefined ? "." : `; did you mean ${JSON.stringify(similar)}?`
       throw new PerdureError(

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander"
+import { defaultVersion } from "../../core/workflow.ts"
 import type { ScheduleControlResult, ScheduleOptions, ScheduleTimes } from "../../engine/schedule-client.ts"
 import { collect, duration, jsonArgument, pastInstant, wholeNumber } from "../argument.ts"
 import { exitCodes, usageError } from "../exit-code.ts"
@@ -78,7 +79,7 @@ function addCreate(schedules: Command, cli: Invocation): void {
         ...(queue === undefined ? undefined : { queue }),
       })
       if (known.instance !== undefined && input !== undefined) refuseOpenValue(open, input, (await open.client.describe(known.instance)).input)
-      if (known.version !== undefined && allowUnknown !== true) await open.requireKnown(workflow, known.version)
+      if (allowUnknown !== true) await open.known?.require(workflow, known.version)
       const times = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? undefined : { timeZone }) }
       const options = {
         ...rest,
@@ -87,8 +88,8 @@ function addCreate(schedules: Command, cli: Invocation): void {
         ...(input === undefined ? undefined : { input }),
         ...(known.queue === undefined ? undefined : { taskQueue: known.queue }),
       }
-      if (open.target.kind === "url" || known.version === undefined) await open.client.schedules.create(id, { ...options, workflow })
-      else await open.client.schedules.create(id, { ...options, workflow: definitionOf(workflow, known.version) })
+      const definition = open.known ? definitionOf(workflow, known.version ?? defaultVersion) : workflow
+      await open.client.schedules.create(id, { ...options, workflow: definition })
       const schedule = await open.client.schedules.get(id).describe()
       cli.print(schedule, () => schedulePage(schedule, cli))
       await noteWorker(cli, open)

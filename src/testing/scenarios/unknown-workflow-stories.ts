@@ -26,7 +26,7 @@ export function unknownWorkflowStories(open: OpenBed): void {
       const engine = await open({ workflows: [order] })
       await expect(engine.start("ordr", { version: "1" })).rejects.toMatchObject({ ...unknown, details: { nearest: "order" } })
       await expect(engine.start("ordr", { version: "1" })).rejects.toThrow('did you mean "order"? Start a worker')
-      await expect(engine.start("ordr", { allowUnknown: true })).rejects.toMatchObject(unknown)
+      await expect(engine.start("ordr")).rejects.toThrow('nobody knows workflow "ordr"')
     })
 
     it("is refused in a batch, and by sendOrStart, which sends nothing then", async () => {
@@ -47,20 +47,24 @@ export function unknownWorkflowStories(open: OpenBed): void {
 
     it("may be started with allowUnknown, waits for a worker that has it, and is known from then on", async () => {
       const engine = await open({ workflows: [] })
-      const first = await engine.start("order", { id: "a", version: "1", allowUnknown: true })
+      // Without a version, as a workflow that names none has it.
+      const first = await engine.start("order", { id: "a", allowUnknown: true })
       await engine.settle()
       expect(await first.status()).toBe("queued")
-      const second = await engine.start("order", { id: "b", version: "1" })
+      const second = await engine.start("order", { id: "b" })
       await engine.crash({ workflows: [order] })
       expect([await first.result(), await second.result()]).toEqual(["a", "b"])
     })
 
-    it("is known while a running worker offers it; without a version a client is told which there are", async () => {
+    it("is known while a running worker offers it; without a version a client takes the one that is offered", async () => {
       const { engine, client } = await openWithClient(open, { workflows: [order] }, [])
       const handle = await client.start("order", { id: "a", version: "1" })
       await noticed(engine)
       expect(await handle.result()).toBe("a")
-      await expect(client.start("order")).rejects.toThrow('say which version is meant: others know "1"')
+      const byName = await client.start("order", { id: "b" })
+      await client.sendOrStart("order", { id: "c", event: "go", payload: 1, input: undefined })
+      await noticed(engine)
+      expect([await byName.result(), (await client.describe("c")).version]).toEqual(["b", "1"])
       await expect(client.start("order", { version: "2" })).rejects.toMatchObject({ ...unknown, details: { versions: ["1"] } })
       await client.close()
     })
@@ -83,6 +87,19 @@ export function unknownWorkflowStories(open: OpenBed): void {
       expect((await engine.get("child").why()).because[0]).toContain('no worker here serves its task queue "gpu"')
       expect((await client.get("child").why()).because[0]).toMatch(/no running worker serves version "7" of workflow "render" in task queue "gpu"; start one$/)
       await client.close()
+    })
+
+    it("is not refused on another queue by its name alone; on its parent's own queue a name that nobody knows is", async () => {
+      const parent = workflow("parent", async (ctx: Context) => {
+        const misspelt = await ctx.startChild("rendr", { id: "never" }).catch((error: unknown) => error)
+        await ctx.startChild("render", { id: "child", taskQueue: "gpu", onParentEnd: "abandon" })
+        return misspelt
+      })
+      const engine = await open({ workflows: [parent], taskQueues: ["default"] })
+      const handle = await engine.start(parent, { id: "p" })
+      expect(await handle.result()).toMatchObject(unknown)
+      const { status, version, queue } = await engine.current.describe("child")
+      expect({ status, version, queue }).toEqual({ status: "queued", version: "1", queue: "gpu" })
     })
   })
 }

@@ -36,7 +36,7 @@ export function isWrapper(error: unknown): error is PerdureError {
 const wrappersMax = 100
 
 /** What the user's code threw: without the errors in which the engine wraps it. */
-export function thrownByUser(error: unknown): unknown {
+function thrownByUser(error: unknown): unknown {
   let thrown = error
   for (let depth = 0; depth < wrappersMax && isWrapper(thrown); depth++) thrown = thrown.cause
   return thrown

@@ -168,7 +168,7 @@ describe("controls", () => {
       ])
     }
     expect(await api.json("POST", "/workflows/a/resume")).toMatchObject([200, { id: "a", status: "failed", accepted: false }])
-    expect(await api.json("POST", "/workflows/a/restart")).toEqual([200, { id: "a", status: "running" }])
+    expect(await api.json("POST", "/workflows/a/restart")).toEqual([200, { id: "a", status: "queued" }])
     expect(await api.json("GET", "/workflows/a")).toMatchObject([200, { run: 2, status: "failed" }])
     expect(await api.json("POST", "/workflows/a/restart", { from: "no such step" })).toMatchObject([400, error("UNKNOWN_STEP")])
     expect(await api.json("POST", "/workflows/a/fork", { id: "b" })).toMatchObject([200, { id: "b" }])

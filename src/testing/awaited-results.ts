@@ -2,8 +2,8 @@ import { macrotask } from "../hosts/simulated/simulated-host.ts"
 
 /** So many macrotasks in a row nothing must have moved: whoever awaits a result may do something else at the same time. */
 const quietMacrotasks = 20
-/** After so many it looks less often: a step may be waiting for something real. */
-const hurriedMacrotasks = 1_000
+/** After so many it looks less often while something moves: a step, or a store, may be waiting for something real. */
+const hurriedMacrotasks = 50
 const unhurriedMs = 5
 
 /**
@@ -61,7 +61,7 @@ export class AwaitedResults {
     if (this.#isLooking) return
     this.#isLooking = true
     for (let quiet = 0, looks = 0; this.#awaited.size > 0; looks++) {
-      await new Promise<void>((resolve) => (looks < hurriedMacrotasks ? macrotask(resolve) : setTimeout(resolve, unhurriedMs)))
+      await new Promise<void>((resolve) => (quiet > 0 || looks < hurriedMacrotasks ? macrotask(resolve) : setTimeout(resolve, unhurriedMs)))
       quiet = this.#calls === 0 && this.#isQuiet() ? quiet + 1 : 0
       if (quiet < quietMacrotasks) continue
       quiet = 0

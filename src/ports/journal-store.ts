@@ -30,8 +30,8 @@ export interface JournalStore {
   commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]>
   /** The turns of an instance whose last position is at or after `from`, in order. */
   readJournal(id: string, from: number): Promise<readonly JournalRow[]>
-  /** Unread messages in the order in which their senders got them acknowledged. */
-  readInbox(ids: readonly string[]): Promise<readonly Message[]>
+  /** Unread messages in the order in which their senders got them acknowledged: all of them, or those that `part` names. */
+  readInbox(ids: readonly string[], part?: InboxPart): Promise<readonly Message[]>
   /** When the next unowned instance of these offers is due; undefined: none is. */
   nextDueAt(offers: readonly Offer[]): Promise<number | undefined>
 }
@@ -172,6 +172,14 @@ export interface NewMessage {
   readonly eventId?: string
   /** Of an event: it is refused if the instance declares its events, and not this one. Without it the event is delivered in any case. */
   readonly isChecked?: true
+}
+
+/** So that a long inbox is read once, and not at a stretch. */
+export interface InboxPart {
+  /** Of each instance, at its place in the list of ids: only messages whose `seq` is higher. */
+  readonly after: readonly number[]
+  /** Of each instance at most so many, the oldest. */
+  readonly limit: number
 }
 
 export interface Message extends Omit<NewMessage, "incarnation" | "isChecked"> {

@@ -49,7 +49,7 @@ function markedJournal(journal: JournalStore, marks: StoreMarks): JournalStore {
     release: (worker, ids) => marks.during("claim", () => journal.release(worker, ids)),
     unread: (worker, limit) => journal.unread(worker, limit),
     readJournal: (id, from) => journal.readJournal(id, from),
-    readInbox: (ids) => journal.readInbox(ids),
+    readInbox: (ids, part) => journal.readInbox(ids, part),
     nextDueAt: (offers) => journal.nextDueAt(offers),
   }
 }

@@ -4,7 +4,7 @@ import type { ObjectNamespace } from "perdure/cloudflare"
 import { decodeAnswer, encodeCall } from "../../src/hosts/cloudflare/object-answers.ts"
 import { type RunnerStub, StubNetwork } from "../../src/hosts/cloudflare/stub-network.ts"
 import type { Directory } from "../../src/ports/directory.ts"
-import type { JournalStore, Message, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
+import type { InboxPart, JournalStore, Message, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { EdgeStore } from "../../src/stores/cloudflare/edge-store.ts"
 import { limitName, numbersName } from "../../src/stores/cloudflare/object-name.ts"
@@ -45,7 +45,8 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
           return outcomes
         },
         readJournal: (id, from) => edge.journal.readJournal(id, from),
-        readInbox: async (ids) => (await Promise.all(ids.map((id) => instances.readInbox(id)))).flat(),
+        readInbox: async (ids, part) =>
+          (await Promise.all(ids.map((id, at) => instances.readInbox(id, part && { ...part, after: [part.after[at] ?? 0] })))).flat(),
       }
       const directory: Pick<Directory, "deliver" | "get" | "list" | "count" | "remove"> = {
         deliver: (messages) => edge.directory.deliver(messages),
@@ -92,8 +93,8 @@ class Instances {
   }
 
   /** As the engine in the object does. */
-  readInbox(id: string): Promise<readonly Message[]> {
-    return runInDurableObject(this.#stub(id), (_, { storage }) => this.#database(storage).journal.readInbox([id]))
+  readInbox(id: string, part: InboxPart | undefined): Promise<readonly Message[]> {
+    return runInDurableObject(this.#stub(id), (_, { storage }) => this.#database(storage).journal.readInbox([id], part))
   }
 
   #database(storage: ObjectStorage): ObjectDatabase {

@@ -1,5 +1,16 @@
 import { isTerminal } from "../../core/status.ts"
-import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type {
+  ClaimedInstance,
+  ClaimRequest,
+  InboxPart,
+  JournalRow,
+  JournalStore,
+  Message,
+  Offer,
+  RunReference,
+  Turn,
+  TurnOutcome,
+} from "../../ports/journal-store.ts"
 import { appendsOnly } from "../plain-turn.ts"
 import type { SharedParts } from "./edge-store.ts"
 
@@ -90,8 +101,8 @@ export class EdgeJournal implements JournalStore {
   }
 
   /** Nobody asks for those of others. */
-  readInbox(ids: readonly string[]): Promise<readonly Message[]> {
-    return this.#local.readInbox(ids)
+  readInbox(ids: readonly string[], part?: InboxPart): Promise<readonly Message[]> {
+    return this.#local.readInbox(ids, part)
   }
 
   nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {

@@ -79,7 +79,7 @@ export class MemoryDatabase {
 
     existing.journal.push(journalRow(turn))
     this.changes.add(existing)
-    if (consumed !== undefined) existing.inbox = existing.inbox.filter((message) => !consumed.includes(message.seq))
+    if (consumed !== undefined) existing.inbox = without(existing.inbox, new Set(consumed))
     if (turn.discardInbox === true) existing.inbox = []
     if (turn.tags !== undefined || turn.memo !== undefined) existing.row = annotated(existing.row, turn)
     if (turn.state !== undefined) {
@@ -209,6 +209,10 @@ export function claimableAt({ row, inbox, flow }: MemoryInstance, now: number): 
   if (wakes === undefined) return row.dueAt
   // A message from a sender whose clock is ahead wakes now, not later.
   return Math.min(wakes.at, now, row.dueAt ?? now)
+}
+
+function without(inbox: readonly Message[], consumed: ReadonlySet<number>): Message[] {
+  return inbox.filter(({ seq }) => !consumed.has(seq))
 }
 
 function isRecorded(instance: MemoryInstance, turn: Turn): boolean {

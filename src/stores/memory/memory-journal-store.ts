@@ -1,4 +1,4 @@
-import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { ClaimedInstance, ClaimRequest, InboxPart, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import { isControl } from "../../core/control.ts"
 import { wantsSlots } from "../admission.ts"
 import { inClaimOrder, isOffered, type Claimable } from "../claim-order.ts"
@@ -130,9 +130,13 @@ export class MemoryJournalStore implements JournalStore {
     return rows.filter((row) => row.position + row.count - 1 >= from)
   }
 
-  async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
+  async readInbox(ids: readonly string[], part?: InboxPart): Promise<readonly Message[]> {
     this.#access.enter()
-    return ids.flatMap((id) => this.#database.instances.get(id)?.inbox ?? []).toSorted((a, b) => a.seq - b.seq)
+    const messages = ids.flatMap((id, at) => {
+      const after = part?.after[at] ?? 0
+      return (this.#database.instances.get(id)?.inbox ?? []).filter(({ seq }) => seq > after).slice(0, part?.limit)
+    })
+    return messages.toSorted((a, b) => a.seq - b.seq)
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {

@@ -156,17 +156,28 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
   END $$`
 }
 
-/** What turns that are written have taken in, out of the inboxes. */
+/** What turns that are written have taken in, out of the inboxes. The rest of a long inbox is not looked at: `lowest` and `highest` bound what is. */
 export function takeMessagesFunction(s: string): string {
+  const given = (columns: string) => `FROM unnest(keys, kinds, extras) AS t (key, kind, extra)
+      CROSS JOIN LATERAL json_to_record(t.extra) AS x (${columns})`
   return `CREATE OR REPLACE FUNCTION ${s}.take_messages(keys bigint[], kinds text[], extras json[]) RETURNS void LANGUAGE plpgsql ${byHash} AS $$
+  DECLARE
+    of_keys bigint[];
+    seqs bigint[];
+    lowest bigint;
+    highest bigint;
+    discarding bigint[];
   BEGIN
-    WITH given AS MATERIALIZED (
-      SELECT t.key, x.* FROM unnest(keys, kinds, extras) AS t (key, kind, extra)
-      CROSS JOIN LATERAL json_to_record(t.extra) AS x (consumed bigint[], "discardInbox" boolean)
-      WHERE t.kind = 's' AND t.key > 0
-    )
-    DELETE FROM ${s}.inbox m USING given x
-    WHERE m.instance = ANY (keys) AND m.instance = x.key AND (x."discardInbox" OR m.seq = ANY (x.consumed));
+    SELECT array_agg(t.key), array_agg(c.seq), min(c.seq), max(c.seq) INTO of_keys, seqs, lowest, highest
+    ${given(`consumed bigint[]`)} CROSS JOIN LATERAL unnest(x.consumed) AS c (seq) WHERE t.kind = 's' AND t.key > 0;
+    IF of_keys IS NOT NULL THEN
+      DELETE FROM ${s}.inbox m USING unnest(of_keys, seqs) AS x (key, seq)
+      WHERE m.instance = ANY (keys) AND m.seq >= lowest AND m.seq <= highest AND m.instance = x.key AND m.seq = x.seq;
+    END IF;
+    SELECT array_agg(t.key) INTO discarding ${given(`"discardInbox" boolean`)} WHERE t.kind = 's' AND t.key > 0 AND x."discardInbox";
+    IF discarding IS NOT NULL THEN
+      DELETE FROM ${s}.inbox m WHERE m.instance = ANY (discarding);
+    END IF;
   END $$`
 }
 

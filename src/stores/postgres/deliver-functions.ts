@@ -20,17 +20,21 @@ export function deliverFunctions(s: string): readonly string[] {
       END LOOP;
       RETURN outcomes;
     END $$`,
-    // After messages were taken out.
-    `CREATE FUNCTION ${s}.remark(of_key bigint, now bigint) RETURNS void LANGUAGE sql AS $$
-      UPDATE ${s}.instance i SET
-        mail_at = (SELECT least(m.at, now) FROM ${s}.inbox m WHERE m.instance = of_key ORDER BY m.seq LIMIT 1),
-        control_at = (
-          SELECT least(m.at, now) FROM ${s}.inbox m
-          WHERE m.instance = of_key AND m.kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY m.seq LIMIT 1
-        )
-      WHERE i.key = of_key AND i.mail_at IS NOT NULL
-    $$`,
+    remarkFunction(s),
   ]
+}
+
+/** After messages were taken out. */
+export function remarkFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.remark(of_key bigint, now bigint) RETURNS void LANGUAGE sql AS $$
+    UPDATE ${s}.instance i SET
+      mail_at = (SELECT least(m.at, now) FROM ${s}.inbox m WHERE m.instance = of_key ORDER BY m.seq LIMIT 1),
+      control_at = CASE WHEN i.control_at IS NOT NULL THEN (
+        SELECT least(m.at, now) FROM ${s}.inbox m
+        WHERE m.instance = of_key AND m.kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY m.seq LIMIT 1
+      ) END
+    WHERE i.key = of_key AND i.mail_at IS NOT NULL
+  $$`
 }
 
 /**

@@ -93,7 +93,7 @@ export function takeLoneFunction(s: string): string {
       UPDATE ${s}.instance i SET
         ${newState},
         mail_at = CASE WHEN is_left THEN ${firstOf("")} END,
-        control_at = CASE WHEN is_left THEN ${firstOf(" AND m.kind IN ('pause', 'resume', 'cancel', 'terminate')")} END
+        control_at = CASE WHEN is_left AND i.control_at IS NOT NULL THEN ${firstOf(" AND m.kind IN ('pause', 'resume', 'cancel', 'terminate')")} END
       WHERE i.id = of_id;
       RETURN true;
     END $$`

@@ -1,4 +1,15 @@
-import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, MessageKind, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type {
+  ClaimedInstance,
+  ClaimRequest,
+  InboxPart,
+  JournalRow,
+  JournalStore,
+  Message,
+  MessageKind,
+  Offer,
+  Turn,
+  TurnOutcome,
+} from "../../ports/journal-store.ts"
 import { toText } from "../odd-text.ts"
 import { offersText } from "../worker-offers.ts"
 import { Claimer } from "./claimer.ts"
@@ -118,8 +129,15 @@ export class PostgresJournalStore implements JournalStore {
     return this.#reader.read({ id, from })
   }
 
-  async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
-    const rows = await this.#database.all("inbox", `SELECT * FROM ${this.#database.schema}.read_inbox($1)`, ids.map(toText))
+  async readInbox(ids: readonly string[], part?: InboxPart): Promise<readonly Message[]> {
+    const after = part?.after ?? ids.map(() => 0)
+    const rows = await this.#database.all(
+      "inbox",
+      `SELECT * FROM ${this.#database.schema}.read_inbox_part($1, $2, $3)`,
+      ids.map(toText),
+      after,
+      part?.limit ?? null,
+    )
     const messages = rows.map(toMessage)
     this.#tables.hints.heard.read(messages)
     return messages

@@ -1,5 +1,18 @@
 import { byIndex } from "./planned-once.ts"
 
+/** Of each instance the oldest messages that are newer than what `afters` names; `most`: at most so many of each, or all. */
+export function readInboxPartFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.read_inbox_part(ids text[], afters bigint[], most bigint)
+    RETURNS TABLE (seq bigint, id text, kind text, at bigint, topic text, event_id text, payload text) LANGUAGE plpgsql STABLE ${byIndex} AS $$
+    #variable_conflict use_column
+    BEGIN
+      RETURN QUERY
+      SELECT m.seq, g.id, m.kind, m.at, m.topic, m.event_id::text, m.payload FROM unnest(ids, afters) AS g (id, after)
+      CROSS JOIN LATERAL (SELECT n.key FROM ${s}.instance n WHERE n.id = g.id OFFSET 0) i
+      CROSS JOIN LATERAL (SELECT u.* FROM ${s}.inbox u WHERE u.instance = i.key AND u.seq > g.after ORDER BY u.seq LIMIT most) m ORDER BY m.seq;
+    END $$`
+}
+
 /**
  * What workers read all day. As functions, because a statement that a connection has prepared keeps its plan: one from when the tables were
  * small would go on looking through them when they are not.

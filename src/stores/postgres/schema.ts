@@ -12,10 +12,10 @@ import {
   takeFirstFunction,
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
-import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction } from "./deliver-functions.ts"
+import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction, remarkFunction } from "./deliver-functions.ts"
 import { createLoneFunction, loneTurnFunctions, takeLoneFunction } from "./lone-turn-functions.ts"
 import { createInstanceFunction, takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
-import { readFunctions } from "./read-functions.ts"
+import { readFunctions, readInboxPartFunction } from "./read-functions.ts"
 import { setReadFunctions } from "./set-read-functions.ts"
 
 /**
@@ -267,6 +267,8 @@ export const migrations: readonly Migration[] = [
       deliverEarlyProcedure(s, true),
     ],
   },
+  // An inbox that is long is read in parts, and what is taken out of it is found by its number.
+  { version: 12, compatible: 1, statements: (s) => [readInboxPartFunction(s), takeMessagesFunction(s), takeLoneFunction(s), remarkFunction(s)] },
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */

@@ -36,13 +36,15 @@ export class InboxTable {
     this.#remark = driver.prepare(
       `UPDATE perdure_instance SET
         mail_at = (SELECT min(at, ?) FROM perdure_inbox WHERE instance = key ORDER BY seq LIMIT 1),
-        control_at = (SELECT min(at, ?) FROM perdure_inbox WHERE instance = key AND kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY seq LIMIT 1)
+        control_at = CASE WHEN control_at IS NOT NULL THEN (
+          SELECT min(at, ?) FROM perdure_inbox WHERE instance = key AND kind IN ('pause', 'resume', 'cancel', 'terminate') ORDER BY seq LIMIT 1
+        ) END
       WHERE key = ?`,
     )
     this.#newer = driver.prepare(`SELECT 1 AS found FROM perdure_inbox WHERE instance = ? AND seq > ? LIMIT 1`)
     this.#read = driver.prepare(
       `SELECT m.seq, m.kind, m.at, m.topic, m.event_id, m.payload, m.chunks
-      FROM perdure_instance i CROSS JOIN perdure_inbox m ON m.instance = i.key WHERE i.id = ? ORDER BY m.seq`,
+      FROM perdure_instance i CROSS JOIN perdure_inbox m ON m.instance = i.key WHERE i.id = ? AND m.seq > ? ORDER BY m.seq LIMIT ?`,
     )
     this.#readChunks = driver.prepare(`SELECT bytes FROM perdure_inbox_chunk WHERE message = ? ORDER BY part`)
     this.#consume = driver.prepare(`DELETE FROM perdure_inbox WHERE seq = ? AND instance = ?`)
@@ -74,10 +76,10 @@ export class InboxTable {
     return "delivered"
   }
 
-  /** Unread messages of one instance. */
-  read(id: string): Message[] {
+  /** Unread messages of one instance that are newer than `after`: the oldest of them, or all. */
+  read(id: string, after = 0, limit = -1): Message[] {
     for (let attempt = 1; ; attempt++) {
-      const rows = this.#read.all(toText(id))
+      const rows = this.#read.all(toText(id), after, limit)
       const messages: Message[] = []
       for (const row of rows) {
         const seq = integer(row, "seq")

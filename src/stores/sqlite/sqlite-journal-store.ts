@@ -1,4 +1,4 @@
-import type { ClaimedInstance, ClaimRequest, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { ClaimedInstance, ClaimRequest, InboxPart, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { ClaimTable } from "./claim-table.ts"
 import type { InboxTable } from "./inbox-table.ts"
@@ -127,8 +127,8 @@ export class SqliteJournalStore implements JournalStore {
     return this.#journal.read(id, from)
   }
 
-  async readInbox(ids: readonly string[]): Promise<readonly Message[]> {
-    return ids.flatMap((id) => this.#inbox.read(id)).toSorted((a, b) => a.seq - b.seq)
+  async readInbox(ids: readonly string[], part?: InboxPart): Promise<readonly Message[]> {
+    return ids.flatMap((id, at) => this.#inbox.read(id, part?.after[at], part?.limit)).toSorted((a, b) => a.seq - b.seq)
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {

@@ -16,6 +16,36 @@ export function inboxCases(bed: CurrentBed): void {
       expect(new Set(seqs).size).toBe(5)
     })
 
+    it("part of an inbox is read: of each instance what is newer than a number, and the oldest of that", async () => {
+      const { journal, directory } = bed()
+      await journal.commit([creation("a"), creation("b")])
+      await directory.deliver(["a", "b", "a", "a", "b", "a"].map((id, at) => event(id, { topic: `${id}${at}` })))
+      const seqs = new Map((await journal.readInbox(["a", "b"])).map(({ topic, seq }) => [topic, seq]))
+      const read = async (after: readonly string[], limit: number) => {
+        const messages = await journal.readInbox(["b", "a"], { after: after.map((topic) => seqs.get(topic) ?? 0), limit })
+        return messages.map(({ topic }) => topic)
+      }
+      expect(await read(["", ""], 10)).toEqual(["a0", "b1", "a2", "a3", "b4", "a5"])
+      expect(await read(["", ""], 1)).toEqual(["a0", "b1"])
+      expect(await read(["b1", "a0"], 2)).toEqual(["a2", "a3", "b4"])
+      expect(await read(["b4", "a3"], 2)).toEqual(["a5"])
+      await journal.commit([turn("a", 3, { consumed: [found(seqs.get("a2"))] })])
+      expect(await read(["b4", "a0"], 1)).toEqual(["a3"])
+    })
+
+    it("a turn that takes much out of a long inbox leaves the rest, whatever is among it", async () => {
+      const { journal, directory } = bed()
+      await journal.commit([creation("i"), creation("other")])
+      const events = Array.from({ length: 300 }, (_, at) => event(at % 2 === 0 ? "i" : "other", { topic: String(at) }))
+      await directory.deliver([...events, { instance: "i", kind: "pause", at: 1 }])
+      const messages = await journal.readInbox(["i"])
+      await journal.commit([turn("i", 3, { consumed: messages.slice(0, 140).map(({ seq }) => seq) })])
+      expect((await journal.readInbox(["i"])).map(({ seq }) => seq)).toEqual(messages.slice(140).map(({ seq }) => seq))
+      expect(await journal.readInbox(["other"])).toHaveLength(150)
+      await journal.commit([turn("i", 4, { consumed: messages.slice(140).map(({ seq }) => seq) })])
+      expect(await journal.readInbox(["i"])).toEqual([])
+    })
+
     it("a message comes back with all that it carries, and without what it does not", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i")])

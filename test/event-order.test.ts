@@ -13,6 +13,13 @@ const listener = workflow("listener", async (ctx: Context<{ note: number }>) => 
   return heard
 })
 
+const burst = 3_000
+
+const counter = workflow("counter", async (ctx: Context<{ note: number }>, count: number) => {
+  for (let number = 0; number < count; number++) if ((await ctx.waitForEvent("note")) !== number) throw new Error(`${number} did not come`)
+  return count
+})
+
 it.each([
   ["memory", memory],
   ["SQLite", () => sqlite(":memory:")],
@@ -26,6 +33,25 @@ it.each([
     }
     await Promise.all(notes.map(send))
     expect(await handle.result()).toEqual(notes)
+  }
+  await engine.close()
+})
+
+it("timers of the process fire during a burst of events, whether they are awaited or not", async () => {
+  const engine = await Perdure.open({ store: sqlite(":memory:"), workflows: [counter] })
+  for (const isAwaited of [false, true]) {
+    const handle = await engine.start(counter, { input: burst })
+    let fired = 0
+    const timer = setInterval(() => fired++, 1)
+    const sent: Promise<void>[] = []
+    for (let number = 0; number < burst; number++) {
+      sent.push(handle.sendEvent("note", number))
+      if (isAwaited) await sent.at(-1)
+    }
+    await Promise.all(sent)
+    clearInterval(timer)
+    expect(await handle.result()).toBe(burst)
+    expect(fired).toBeGreaterThan(2)
   }
   await engine.close()
 })

@@ -264,8 +264,7 @@ export class InstanceState {
 
   /** The open wait for that type that was asked for first. */
   openWait(event: string): OpenWait | undefined {
-    for (const wait of this.waits.values()) if (wait.event === event) return wait
-    return undefined
+    return this.waits.find((wait) => wait.event === event)
   }
 
   /** The timer that fires first: a sleep, a retry or the timeout of a wait. */

@@ -1,5 +1,6 @@
 import type { Payload } from "./codec.ts"
 import type { EntryOf, Recorded } from "./journal.ts"
+import { SmallQueue } from "./small-queue.ts"
 
 /** Of runs before the last one as many ids are remembered as make up this number with those of the last. */
 const idsRememberedMin = 256
@@ -7,7 +8,8 @@ const idsRememberedMin = 256
 /** The events of one run: which are buffered, what they brought while somebody may ask for it, and which ids are not to come again. */
 export class ReceivedEvents {
   #received: Map<number, Recorded<EntryOf<"event.received">>> | undefined = undefined
-  #buffered: Map<string, number[]> | undefined = undefined
+  /** Those that nobody has taken, by their type; types of which none is left are not there. */
+  #buffered: Map<string, SmallQueue<Recorded<EntryOf<"event.received">>>> | undefined = undefined
   #ids: Set<string> | undefined = undefined
   /** Ids of earlier runs. */
   #inherited: readonly string[] = []
@@ -22,28 +24,32 @@ export class ReceivedEvents {
     const { entry, position } = recorded
     if (entry.eventId !== undefined) (this.#ids ??= new Set()).add(entry.eventId)
     ;(this.#received ??= new Map()).set(position, recorded)
-    const queue = this.#buffered?.get(entry.event)
-    if (queue) queue.push(position)
-    else (this.#buffered ??= new Map()).set(entry.event, [position])
+    this.#buffered ??= new Map()
+    let queue = this.#buffered.get(entry.event)
+    if (queue === undefined) this.#buffered.set(entry.event, (queue = new SmallQueue()))
+    queue.push(recorded)
   }
 
   /** Somebody has taken the event at that position. */
   consume(position: number): void {
-    for (const queue of this.#buffered?.values() ?? []) {
-      const index = queue.indexOf(position)
-      if (index >= 0) return void queue.splice(index, 1)
-    }
+    const taken = this.#received?.get(position)
+    const queue = taken && this.#buffered?.get(taken.entry.event)
+    if (taken === undefined || queue === undefined) return
+    // Mostly it is the oldest of its type.
+    if (queue.peek() === taken) queue.shift()
+    else queue.remove(taken)
+    if (queue.size === 0) this.#buffered?.delete(taken.entry.event)
   }
 
   /** The oldest buffered event of that type. */
   first(event: string): number | undefined {
-    return this.#buffered?.get(event)?.[0]
+    return this.#buffered?.get(event)?.peek()?.position
   }
 
   /** Events that nobody has taken, in order. */
   get buffered(): readonly Recorded<EntryOf<"event.received">>[] {
-    const positions = new Set([...(this.#buffered ?? [])].flatMap(([, queue]) => queue))
-    return [...(this.#received?.values() ?? [])].filter(({ position }) => positions.has(position))
+    const buffered = [...(this.#buffered?.values() ?? [])].flatMap((queue) => queue.items())
+    return buffered.toSorted((a, b) => a.position - b.position)
   }
 
   has(eventId: string): boolean {

@@ -66,10 +66,15 @@ export class SmallMap<V> {
     return this.#key === undefined ? [] : [[this.#key, this.#value as V]]
   }
 
+  /** The first value that is like that, without a copy. */
+  find(test: (value: V) => boolean): V | undefined {
+    if (this.#key !== many) return this.#key !== undefined && test(this.#value as V) ? (this.#value as V) : undefined
+    for (const value of (this.#value as Map<string, V>).values()) if (test(value)) return value
+    return undefined
+  }
+
   /** Whether a value is like that, without a copy. */
   some(test: (value: V) => boolean): boolean {
-    if (this.#key !== many) return this.#key !== undefined && test(this.#value as V)
-    for (const value of (this.#value as Map<string, V>).values()) if (test(value)) return true
-    return false
+    return this.find(test) !== undefined
   }
 }

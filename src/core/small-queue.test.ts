@@ -9,12 +9,18 @@ describe("a small queue", () => {
       { weight: 3, arbitrary: fc.record({ do: fc.constant("push" as const), item }) },
       { weight: 3, arbitrary: fc.record({ do: fc.constant("shift" as const) }) },
       { weight: 1, arbitrary: fc.record({ do: fc.constant("unshift" as const), items: fc.array(item, { maxLength: 3 }) }) },
+      { weight: 1, arbitrary: fc.record({ do: fc.constant("remove" as const), at: fc.nat(5) }) },
     )
     fc.assert(
       fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
         const queue = new SmallQueue<{ n: number }>()
         const model: { n: number }[] = []
         for (const each of commands) {
+          if (each.do === "remove") {
+            const [removed] = model.splice(each.at, 1)
+            if (removed) queue.remove(removed)
+            continue
+          }
           const answers =
             each.do === "push"
               ? [queue.push(each.item), void model.push(each.item)]
@@ -28,5 +34,17 @@ describe("a small queue", () => {
         }
       }),
     )
+  })
+
+  it("keeps its order over thousands that come while others go, and is never empty", () => {
+    const queue = new SmallQueue<{ n: number }>()
+    const taken: (number | undefined)[] = []
+    for (let n = 0; n < 10_000; n++) {
+      queue.push({ n })
+      if (n % 3 > 0) taken.push(queue.shift()?.n)
+    }
+    expect(queue.size).toBe(10_000 - taken.length)
+    expect(taken).toEqual(taken.map((_, index) => index))
+    expect(queue.items().map(({ n }) => n)).toEqual(Array.from({ length: queue.size }, (_, index) => taken.length + index))
   })
 })

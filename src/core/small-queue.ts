@@ -1,3 +1,6 @@
+/** So many are taken before their places are given up. */
+const takenMin = 1_024
+
 /**
  * First in, first out, for what mostly holds one item at a time: that one lives in a field, as an array that is emptied at
  * every step is made anew at every step.
@@ -25,9 +28,7 @@ export class SmallQueue<T extends object> {
   /** These go before all others. */
   unshift(items: readonly T[]): void {
     const others = this.items()
-    this.#head = undefined
-    this.#rest = undefined
-    this.#taken = 0
+    this.#clear()
     for (const item of [...items, ...others]) this.push(item)
   }
 
@@ -41,8 +42,25 @@ export class SmallQueue<T extends object> {
     if (this.#taken === this.#rest.length) {
       this.#rest = undefined
       this.#taken = 0
+    } else if (this.#taken >= takenMin && this.#taken * 2 >= this.#rest.length) {
+      // One that is never empty must not keep all that it ever held.
+      this.#rest = this.#rest.slice(this.#taken)
+      this.#taken = 0
     }
     return head
+  }
+
+  /** Takes out one that need not be the first. */
+  remove(item: T): void {
+    const items = this.items().filter((other) => other !== item)
+    this.#clear()
+    for (const other of items) this.push(other)
+  }
+
+  #clear(): void {
+    this.#head = undefined
+    this.#rest = undefined
+    this.#taken = 0
   }
 
   /** A copy, in order. */

@@ -43,6 +43,7 @@ export class EntriesText {
   blobs: string[] | undefined = undefined
   /** Without the bracket that ends it. */
   #text = ""
+  #blobsLength = 0
   readonly #blobBytesMin: number
   readonly #codecs: PayloadCodecs | undefined
 
@@ -63,6 +64,12 @@ export class EntriesText {
     this.count = other.count
     this.blobs = other.blobs?.slice()
     this.#text = other.#text
+    this.#blobsLength = other.#blobsLength
+  }
+
+  /** Of all its text. */
+  get length(): number {
+    return this.#text.length + this.#blobsLength
   }
 
   add(entry: Entry): void {
@@ -79,7 +86,10 @@ export class EntriesText {
 
   #valueField(text: Encoded): string {
     if (text === "") return ""
-    if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) return `,"blob":${(this.blobs ??= []).push(text) - 1}`
+    if (text.length * 3 > this.#blobBytesMin && utf8Length(text) > this.#blobBytesMin) {
+      this.#blobsLength += text.length
+      return `,"blob":${(this.blobs ??= []).push(text) - 1}`
+    }
     if (isPlainEncoded(text)) return isCoded(text) ? `,"coded":${quoted(text.slice(1))}` : `,"value":${text}`
     return `,"rich":${text.slice(1)}`
   }

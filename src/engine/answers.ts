@@ -40,7 +40,8 @@ export class Answers implements Companion {
 
   /** A run of the instance is over: what it has not answered it never will. */
   runOver(instance: string): void {
-    for (const [update, waiter] of this.#waiters) if (waiter.instance === instance) void this.#lookSafely(update, waiter)
+    const waiters = this.#byInstance().get(instance)
+    if (waiters) void this.#lookSafely(instance, waiters)
   }
 
   ended(instance: string): void {
@@ -61,40 +62,57 @@ export class Answers implements Companion {
 
   /** Something may have changed in the store. */
   async check(): Promise<void> {
-    for (const [update, waiter] of this.#waiters) await this.#lookSafely(update, waiter)
+    for (const [instance, waiters] of this.#byInstance()) await this.#lookSafely(instance, waiters)
     if (this.#waiters.size > 0) this.#recheck.later()
     else this.#recheck.never()
+  }
+
+  /** Whoever waits for the same instance is served by one look at it. */
+  #byInstance(): ReadonlyMap<string, Waiters> {
+    const all = new Map<string, Map<string, Waiter>>()
+    for (const [update, waiter] of this.#waiters) {
+      const others = all.get(waiter.instance)
+      if (others) others.set(update, waiter)
+      else all.set(waiter.instance, new Map([[update, waiter]]))
+    }
+    return all
   }
 
   close(error: unknown): void {
     for (const update of [...this.#waiters.keys()]) this.giveUp(update, error)
   }
 
-  async #lookSafely(update: string, waiter: Waiter): Promise<void> {
+  async #lookSafely(instance: string, waiters: Waiters): Promise<void> {
     try {
-      await this.#look(update, waiter)
+      await this.#look(instance, waiters)
     } catch (error) {
-      if (PerdureError.is(error, "NOT_FOUND") || PerdureError.is(error, "INSTANCE_ENDED")) this.giveUp(update, error)
-      else if (this.#waiters.has(update)) this.#host.log.error(`an answer of instance "${waiter.instance}" could not be looked up; trying again`, { error })
+      if (PerdureError.is(error, "NOT_FOUND")) for (const update of waiters.keys()) this.giveUp(update, error)
+      else if ([...waiters.keys()].some((update) => this.#waiters.has(update)))
+        this.#host.log.error(`an answer of instance "${instance}" could not be looked up; trying again`, { error })
     }
   }
 
   /** The row is read first, then the inbox: what happens in between is found in the journal all the same. */
-  async #look(update: string, waiter: Waiter): Promise<void> {
-    const { instance, isSent } = waiter
+  async #look(instance: string, waiters: Waiters): Promise<void> {
     const { journal, directory } = this.#store
+    const sent = [...waiters.keys()].filter((update) => waiters.get(update)?.isSent)
     const row = await directory.get(instance)
     if (row === undefined) throw notFound(instance)
-    const isUnread = isSent && (await journal.readInbox([instance])).some(({ eventId }) => eventId === update)
-    for (const { entry, position } of (await journal.readJournal(instance, waiter.from)).flatMap((journalRow) => decodeRow(journalRow))) {
-      waiter.from = Math.max(waiter.from, position + 1)
-      if ((entry.type === "update.completed" || entry.type === "update.failed") && entry.update === update) return this.answered(entry)
-      if (entry.type === "update.accepted" && entry.update === update) waiter.acceptedAt = position
-      if (entry.type === "run.started" && isLeftBehind(waiter.acceptedAt, position, entry.kept)) throw endedBefore(instance)
+    const unread = new Set(sent.length === 0 ? [] : (await journal.readInbox([instance])).map(({ eventId }) => eventId))
+    let from = Infinity
+    for (const waiter of waiters.values()) from = Math.min(from, waiter.from)
+    let next = from
+    for (const { entry, position } of (await journal.readJournal(instance, from)).flatMap((journalRow) => decodeRow(journalRow))) {
+      next = Math.max(next, position + 1)
+      if (entry.type === "update.completed" || entry.type === "update.failed") this.answered(entry)
+      if (entry.type === "update.accepted") accept(waiters.get(entry.update), position)
+      if (entry.type === "run.started")
+        for (const [update, { acceptedAt }] of waiters) if (isLeftBehind(acceptedAt, position, entry.kept)) this.giveUp(update, endedBefore(instance))
     }
+    for (const waiter of waiters.values()) waiter.from = Math.max(waiter.from, next)
     // A restart drops what is unread.
-    const isDropped = isSent && !isUnread && waiter.acceptedAt === undefined
-    if (isTerminal(row.status) || isDropped) throw endedBefore(instance)
+    const dropped = sent.filter((update) => !unread.has(update) && waiters.get(update)?.acceptedAt === undefined)
+    for (const update of isTerminal(row.status) ? waiters.keys() : dropped) this.giveUp(update, endedBefore(instance))
   }
 
   giveUp(update: string, error: unknown): void {
@@ -104,6 +122,9 @@ export class Answers implements Companion {
   }
 }
 
+/** Of one instance, by their updates. */
+type Waiters = ReadonlyMap<string, Waiter>
+
 interface Waiter {
   readonly instance: string
   from: number
@@ -111,6 +132,10 @@ interface Waiter {
   acceptedAt: number | undefined
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
+}
+
+function accept(waiter: Waiter | undefined, position: number): void {
+  if (waiter) waiter.acceptedAt = position
 }
 
 /** It was accepted by a run before the one that begins there, which does not keep it. */

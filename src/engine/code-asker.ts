@@ -36,6 +36,7 @@ export class CodeAsker {
     const { host, mailroom } = this.#worker
     const encoded = this.#encode("update", name, args)
     const payload = this.#worker.settings.codecs?.encode(encoded) ?? encoded
+    await mailroom.enter?.()
     const row = await this.#store.directory.get(id)
     if (row === undefined) throw notFound(id)
     if (isTerminal(row.status)) throw ended(id)

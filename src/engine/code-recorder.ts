@@ -46,11 +46,11 @@ export class CodeRecorder {
         if (execution.handlesEvent(entry.event)) this.#driver.record({ type: "event.handled", event: entry.event, from: position })
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
-    for (const { request } of execution.asks.fresh.values()) {
-      if (request.kind === "do" && !this.#attempts.mayBegin(request.id)) continue
+    execution.asks.fresh.some(({ request }) => {
+      if (request.kind === "do" && !this.#attempts.mayBegin(request.id)) return false
       isNews = true
-      if (this.ask(request) === "answered") break
-    }
+      return this.ask(request) === "answered"
+    })
     return isNews
   }
 

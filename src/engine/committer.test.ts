@@ -55,6 +55,20 @@ describe("the committer", () => {
     expect(results).toHaveLength(4)
   })
 
+  it("writes a crowd some hundreds at a time, in its order", async () => {
+    const { journal, batches, finish } = slowStore()
+    const committer = new Committer(journal, () => undefined, log)
+    const ids = Array.from({ length: 1_100 }, (_, index) => `i${index}`)
+    for (const id of ids) committer.submit(turn(id), { onResult: () => undefined })
+    for (let left = 3; left > 0; left--) {
+      committer.flush()
+      await finish()
+    }
+    expect(batches.map(({ length }) => length)).toEqual([512, 512, 76])
+    expect(batches.flat()).toEqual(ids)
+    expect(committer.idle).toBe(true)
+  })
+
   it("splits a batch that errors until the culprit stands alone", async () => {
     const { journal, batches, finish, refuseIf } = slowStore()
     refuseIf((ids) => ids.includes("bad"))

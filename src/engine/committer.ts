@@ -27,6 +27,8 @@ export interface Commits {
 const companyMin = 32
 /** and has no more than so many. */
 const companyMax = 256
+/** Where one is under way at a time: such a store may write it without letting anybody else in. */
+const batchMax = 512
 
 /**
  * Group commit. Turns of all instances that are ready go into one transaction; while it is being written, the next one
@@ -129,9 +131,10 @@ export class Committer implements Commits {
 
   #take(): Batch {
     const all = this.#gathering
-    const isWhole = this.batchesMax === 1 || all.size <= companyMax
-    this.#gathering = isWhole ? new Batch([], []) : all.slice(companyMax, all.size)
-    return isWhole ? all : all.slice(0, companyMax)
+    const most = this.batchesMax === 1 ? batchMax : companyMax
+    const isWhole = all.size <= most
+    this.#gathering = isWhole ? new Batch([], []) : all.slice(most, all.size)
+    return isWhole ? all : all.slice(0, most)
   }
 
   #tellIdle(): void {

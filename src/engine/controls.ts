@@ -17,6 +17,8 @@ import { callersOf } from "./start-desk.ts"
 import { controlUnowned } from "./unowned-control.ts"
 import type { Worker } from "./worker.ts"
 
+/** So many unread messages are looked through at once: where many controls are sent, one is soon found. */
+const lookedThroughMax = 32
 /** In a message that asks for a terminate. */
 const withRollback = "rollback"
 
@@ -80,14 +82,15 @@ export class Controls {
         this.#checked(await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options), row)
       return callersOf(this.#worker.features).sendWithin(this.#store, transaction, id, messageOf)
     }
-    const resident = this.#worker.residency.get(id)
+    const { mailroom, residency } = this.#worker
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
-    const target = resident?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
+    const target = residency.get(id)?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
     const event = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
     const message = target ? this.#checked(event, target) : { ...event, isChecked: true as const }
+    await mailroom.enter?.()
+    const resident = residency.get(id)
     // What goes straight into the journal is not looked at by the store.
     if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type, resident.identity.events)
-    const { mailroom } = this.#worker
     const deliver = () => mailroom.deliver(message)
     const delivery = await (resident ? resident.directEvents.send(message, mailroom.idle, deliver) : deliver())
     if (delivery === "taken") return
@@ -99,6 +102,7 @@ export class Controls {
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {
     checkText("reason", reason)
+    await this.#worker.mailroom.enter?.()
     if (kind === "pause" || kind === "cancel") {
       const answer = await this.#controlUnowned(id, kind, reason)
       if (answer) return answer
@@ -162,7 +166,12 @@ export class Controls {
 
   /** A control on its way may change what the row says, so its owner is to judge the next one. */
   async #hasUnreadControls(id: string): Promise<boolean> {
-    return (await this.#store.journal.readInbox([id])).some(({ kind }) => isControl(kind))
+    for (let after = 0; ;) {
+      const part = await this.#store.journal.readInbox([id], { after: [after], limit: lookedThroughMax })
+      if (part.some(({ kind }) => isControl(kind))) return true
+      if (part.length < lookedThroughMax) return false
+      after = part.at(-1)?.seq ?? after
+    }
   }
 }
 

@@ -87,7 +87,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
     this.#intake = new MessageIntake(this.state, this.#writer, this.#pipeline, this)
     this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
-    const own = { pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer }
+    const own = { pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
     this.#row = new ResidentRow(runtime, { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks, ...own })
   }
 
@@ -198,13 +198,13 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     return this.#attempts.count
   }
 
-  /** Messages from its inbox, in order; those it has are passed over. */
-  receive(messages: readonly Message[]): void {
+  /** Messages from its inbox, in order; those it has are passed over. `isAll`: no more are known to be there. */
+  receive(messages: readonly Message[], isAll = true): void {
     const waited = this.inboxDirty
-    this.inboxDirty = false
+    this.inboxDirty = !isAll
     const fresh = messages.filter(({ seq }) => seq > this.#intake.seen)
     this.#intake.seen = fresh.at(-1)?.seq ?? this.#intake.seen
-    const isFirst = this.#opening?.read(fresh, this.#inputs, (message) => this.#inputOf(message))
+    const isFirst = this.#opening?.read(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
     if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
     // A timeout may have waited for this.
     if (waited && !this.#gone) this.#runtime.pulse.join(this)
@@ -239,6 +239,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   #advance(): boolean {
     let drained = false
     for (;;) {
+      if (this.#row.hasMore && !this.#writer.makeRoom()) return false
       const pipeline = this.#gated || this.#opening?.hasControls ? "gated" : this.#pipeline.advance()
       drained = pipeline === "drained"
       if (pipeline === "released") {

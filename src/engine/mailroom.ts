@@ -3,17 +3,23 @@ import type { Delivery, Directory } from "../ports/directory.ts"
 import type { Host } from "../ports/host.ts"
 import type { JournalStore, Message, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
+import { inboxPartMax } from "./inbox-part.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
+import { PacedLine } from "./paced-line.ts"
 import type { Timers } from "./timers.ts"
 
 const readRetryMs = 100
 /** Some seconds. Then the instance leaves memory, and is loaded again later. */
 const readTriesMax = 6
+/** So many messages are delivered in one transaction, and so many inboxes are read at once: a store may do that without letting anybody else in. */
+const batchMax = 256
 
 /** Messages out and in. */
 export interface Mail {
   /** None is on its way. */
   readonly idle: boolean
+  /** Where senders may come in crowds. Undefined: it may go on at once. */
+  enter?(): Promise<void> | undefined
   deliver(message: NewMessage): Promise<Delivery>
   /** Reads the runner's inbox and hands it what is there. */
   read(runner: InstanceRunner): void
@@ -21,7 +27,8 @@ export interface Mail {
 
 /**
  * Messages out and in. Those sent at the same moment are delivered in one transaction, and resident instances that may have
- * some are asked about in one read.
+ * some are asked about in one read. A macrotask passes before each: what comes meanwhile goes along, and a burst does not keep
+ * timers, or other instances, from their turn. A store that answers at once would otherwise be called again and again in one macrotask.
  */
 export class Mailroom implements Mail {
   readonly #directory: Directory
@@ -29,6 +36,7 @@ export class Mailroom implements Mail {
   readonly #host: Host
   readonly #timers: Timers
   readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
+  readonly #senders: PacedLine
   #outgoing: Outgoing[] = []
   #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
@@ -42,6 +50,7 @@ export class Mailroom implements Mail {
     this.#host = host
     this.#timers = timers
     this.#onUnreadable = onUnreadable
+    this.#senders = new PacedLine(host)
   }
 
   get idle(): boolean {
@@ -54,10 +63,14 @@ export class Mailroom implements Mail {
     await this.#reading
   }
 
+  enter(): Promise<void> | undefined {
+    return this.#senders.enter()
+  }
+
   deliver(message: NewMessage): Promise<Delivery> {
     return new Promise((resolve, reject) => {
       this.#outgoing.push({ message, resolve, reject })
-      this.#delivering ??= Promise.resolve().then(() => this.#flush())
+      this.#delivering ??= this.#flush()
     })
   }
 
@@ -71,14 +84,19 @@ export class Mailroom implements Mail {
   read(runner: InstanceRunner): void {
     runner.inboxDirty = true
     this.#readers.add(runner)
-    this.#reading ??= Promise.resolve().then(() => this.#readAll())
+    this.#reading ??= this.#readAll()
+  }
+
+  #macrotask(): Promise<void> {
+    return new Promise((resolve) => this.#host.quiesce(resolve, true))
   }
 
   async #flush(): Promise<void> {
     while (this.#outgoing.length > 0) {
-      const batch = this.#outgoing
-      this.#outgoing = []
-      await this.#deliver(batch)
+      await this.#macrotask()
+      const all = this.#outgoing
+      this.#outgoing = all.slice(batchMax)
+      await this.#deliver(all.length > batchMax ? all.slice(0, batchMax) : all)
     }
     this.#delivering = undefined
   }
@@ -97,18 +115,21 @@ export class Mailroom implements Mail {
 
   async #readAll(): Promise<void> {
     while (this.#readers.size > 0) {
-      const runners = [...this.#readers]
-      this.#readers = new Set()
-      await this.#read(runners)
+      await this.#macrotask()
+      const all = [...this.#readers]
+      this.#readers = new Set(all.slice(batchMax))
+      await this.#read(all.slice(0, batchMax))
     }
     this.#reading = undefined
   }
 
   async #read(runners: readonly InstanceRunner[]): Promise<void> {
+    // One that has just been dropped may be among them beside its successor; each message is wanted once.
+    const after = new Map<string, number>()
+    for (const { id, inboxSeen } of runners) after.set(id, Math.min(inboxSeen, after.get(id) ?? Infinity))
     let messages: readonly Message[]
     try {
-      // One that has just been dropped may be among them beside its successor; each message is wanted once.
-      messages = await this.#journal.readInbox([...new Set(runners.map(({ id }) => id))])
+      messages = await this.#journal.readInbox([...after.keys()], { after: [...after.values()], limit: inboxPartMax })
     } catch (error) {
       // One that cannot be read must not keep the others from theirs.
       if (runners.length > 1) for (const runner of runners) await this.#read([runner])
@@ -123,13 +144,17 @@ export class Mailroom implements Mail {
     }
     for (const runner of runners) {
       this.#failures.delete(runner)
-      this.#hand(runner, byInstance.get(runner.id) ?? [])
+      const own = byInstance.get(runner.id) ?? []
+      // Read again while there may be more. It has not read all until then.
+      const isAll = own.length < inboxPartMax
+      this.#hand(runner, own, isAll)
+      if (!isAll && !runner.isGone) this.#readers.add(runner)
     }
   }
 
-  #hand(runner: InstanceRunner, messages: readonly Message[]): void {
+  #hand(runner: InstanceRunner, messages: readonly Message[], isAll = true): void {
     try {
-      runner.receive(messages)
+      runner.receive(messages, isAll)
     } catch (bug) {
       this.#onUnreadable(runner, bug)
     }

@@ -11,13 +11,14 @@ import type { TurnWriter } from "./turn-writer.ts"
  * the events that came with them.
  */
 export class Opening {
-  #isUnread = true
+  /** What is read of its inbox; undefined: all of it was. */
+  #unread: Message[] | undefined = []
   #controls = 0
   #isCounting = false
 
   /** Nothing happens to the instance yet. */
   get isClosed(): boolean {
-    return this.#isUnread || this.#isCounting
+    return this.#unread !== undefined || this.#isCounting
   }
 
   /** The code may be what kills the process: the crash is counted before any of the code runs. `then`: its entry is durable. */
@@ -37,14 +38,20 @@ export class Opening {
     return this.#controls > 0
   }
 
-  /** Puts the controls among the first messages before all other inputs. False: the inbox was read before. */
-  read(messages: readonly Message[], inputs: SmallQueue<Input>, inputOf: (message: Message) => Input): boolean {
-    if (!this.#isUnread) return false
-    this.#isUnread = false
-    const controls = messages.filter(({ kind }) => isControl(kind))
+  /**
+   * A part of the inbox; `isAll`: the last one. Then the controls of all parts are put before all other inputs. False: the inbox was read before.
+   * A control may stand behind any number of events, so nothing starts before the last part is there.
+   */
+  read(part: readonly Message[], isAll: boolean, inputs: SmallQueue<Input>, inputOf: (message: Message) => Input): boolean {
+    const read = this.#unread
+    if (read === undefined) return false
+    for (const message of part) read.push(message)
+    if (!isAll) return true
+    this.#unread = undefined
+    const controls = read.filter(({ kind }) => isControl(kind))
     this.#controls = controls.length
     inputs.unshift(controls.map(inputOf))
-    for (const message of messages) if (!isControl(message.kind)) inputs.push(inputOf(message))
+    for (const message of read) if (!isControl(message.kind)) inputs.push(inputOf(message))
     return true
   }
 

@@ -20,3 +20,13 @@ it("a beat reaches everybody in line, and what follows it, also where one of the
   expect(pulse.idle).toBe(true)
   expect(lines).toEqual(["an instance failed to go on; the others do: Error: a flaw"])
 })
+
+it("a crowd in line goes on some hundreds at a time, in its order", async () => {
+  const beats: number[][] = [[]]
+  const pulse = new Pulse(new SimulatedHost(), () => beats.push([]))
+  const numbers = Array.from({ length: 1_200 }, (_, index) => index)
+  for (const number of numbers) pulse.join({ inLine: false, pump: () => beats.at(-1)?.push(number) })
+  while (!pulse.idle) await new Promise<void>((resolve) => macrotask(resolve))
+  expect(beats.map(({ length }) => length)).toEqual([512, 512, 176, 0])
+  expect(beats.flat()).toEqual(numbers)
+})

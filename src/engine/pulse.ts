@@ -7,6 +7,9 @@ export interface Pulsed {
   pump(): void
 }
 
+/** So many go on in one macrotask; the others in the next ones. */
+const beatMax = 512
+
 /**
  * The heartbeat that all resident instances share. Releasing an entry to workflow code needs a macrotask to pass before the
  * next; one macrotask serves everybody in line, and what they recorded meanwhile is committed together after it.
@@ -50,8 +53,10 @@ export class Pulse {
 
   readonly #beat = (): void => {
     this.#armed = false
-    const line = this.#line
-    this.#line = []
+    const all = this.#line
+    const line = all.length > beatMax ? all.slice(0, beatMax) : all
+    this.#line = all.slice(beatMax)
+    if (this.#line.length > 0) this.arm()
     for (const member of line) {
       member.inLine = false
       try {

@@ -31,9 +31,15 @@ export class ResidentRow {
     return pipeline.execution === undefined && !state.cancel && state.startedAt > this.#runtime.host.now()
   }
 
+  /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
+  get hasMore(): boolean {
+    const { state, endings, pipeline, inputs } = this.#parts
+    return !state.ended && !endings.continued && (inputs.size > 0 || !pipeline.isQuiet)
+  }
+
   /** Given what it says, the same object if that is right. */
   row(previous?: Row): Row {
-    const { state, identity, endings, timers, hooks, pipeline, attempts, writer } = this.#parts
+    const { state, identity, endings, timers, hooks, pipeline, attempts, writer, inputs } = this.#parts
     const { host, worker, settings } = this.#runtime
     if (endings.continued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
     // Between two steps, which is most turns, nothing changes but the journal.
@@ -45,7 +51,7 @@ export class ResidentRow {
       residentSleepMsMax: settings.residentSleepMsMax,
       hookPending: hooks?.pending === true,
       delayed: this.isDelayed,
-      unreleased: !pipeline.isQuiet,
+      unreleased: !pipeline.isQuiet || inputs.size > 0,
       busy: attempts.count > 0,
       flow: identity.flow,
       deadlineAt: timers.deadlineAt,
@@ -64,4 +70,6 @@ interface ResidentParts {
   readonly pipeline: ReleasePipeline
   readonly attempts: Attempts
   readonly writer: TurnWriter
+  /** What came and is not taken in. */
+  readonly inputs: { readonly size: number }
 }

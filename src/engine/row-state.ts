@@ -48,7 +48,7 @@ export interface RowOptions {
   readonly residentSleepMsMax: number
   /** A hook is to be called yet. */
   readonly hookPending: boolean
-  /** Something is recorded that its code has not seen, or its code asked for something that is not recorded: it has to go on. */
+  /** Something is recorded that its code has not seen, or something that came, or that its code asked for, is not recorded: it has to go on. */
   readonly unreleased: boolean
   /** Its start is in the future. */
   readonly delayed: boolean

@@ -1,5 +1,7 @@
 import type { Delivery, Directory } from "../ports/directory.ts"
+import type { Host } from "../ports/host.ts"
 import type { JournalStore, NewMessage } from "../ports/journal-store.ts"
+import { inboxPartMax } from "./inbox-part.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { Mail } from "./mailroom.ts"
 
@@ -7,15 +9,17 @@ import type { Mail } from "./mailroom.ts"
 export class SoleMailroom implements Mail {
   readonly #directory: Directory
   readonly #journal: JournalStore
+  readonly #host: Host
   readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
   /** Whose inbox is to be read. */
   #reader: InstanceRunner | undefined
   #isReading = false
   #delivering = 0
 
-  constructor({ directory, journal }: { directory: Directory; journal: JournalStore }, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
+  constructor({ directory, journal }: SoleStore, host: Host, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
     this.#directory = directory
     this.#journal = journal
+    this.#host = host
     this.#onUnreadable = onUnreadable
   }
 
@@ -46,11 +50,21 @@ export class SoleMailroom implements Mail {
     for (let runner = this.#reader; runner !== undefined; runner = this.#reader) {
       this.#reader = undefined
       try {
-        runner.receive(await this.#journal.readInbox([runner.id]))
+        const messages = await this.#journal.readInbox([runner.id], { after: [runner.inboxSeen], limit: inboxPartMax })
+        const isAll = messages.length < inboxPartMax
+        runner.receive(messages, isAll)
+        if (!isAll && !runner.isGone) this.#reader = runner
       } catch (error) {
         this.#onUnreadable(runner, error)
       }
+      // Whoever else is there goes on before it is read again.
+      if (this.#reader) await new Promise<void>((resolve) => this.#host.quiesce(resolve))
     }
     this.#isReading = false
   }
+}
+
+interface SoleStore {
+  readonly directory: Directory
+  readonly journal: JournalStore
 }

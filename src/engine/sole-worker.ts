@@ -30,7 +30,7 @@ export class SoleWorker extends Worker {
     super(spec)
     const arm = () => this.pulse.arm()
     this.committer = new SoleCommitter(spec.store.journal, arm, spec.host.log, (id) => this.isElsewhere(id))
-    this.mailroom = new SoleMailroom(spec.store, (runner, error) => this.onLost(runner, error))
+    this.mailroom = new SoleMailroom(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
     this.#due = new Alarm(this.timers, () => this.wake())
   }
 

@@ -9,6 +9,10 @@ export interface AfterCommit {
   afterCommit(): void
 }
 
+/** A turn that has so many entries, or so much text, is long: to write a longer one would keep all others waiting. */
+const entriesMax = 1_000
+const lengthMax = 4 * 1024 * 1024
+
 /**
  * A turn: while it gathers, what happened to one instance since its last turn; once it is sealed, what is written. One object
  * for both, and a class: there is one for every step.
@@ -50,6 +54,10 @@ export class TurnDraft extends EntriesText implements Turn {
   /** Of its last entry. */
   get end(): number {
     return this.position + this.count - 1
+  }
+
+  get isLong(): boolean {
+    return this.count >= entriesMax || this.length >= lengthMax
   }
 
   /** A message that the turn takes in, by its `seq`. */

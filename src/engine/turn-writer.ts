@@ -123,6 +123,13 @@ export class TurnWriter implements CommitListener {
     this.#runtime.committer.submit(draft, this)
   }
 
+  /** A turn that has grown long is written before more joins it. False: the one before is being written still, which is to be waited for. */
+  makeRoom(): boolean {
+    if (this.#draft?.isLong !== true) return true
+    this.seal(true)
+    return this.#draft === undefined
+  }
+
   #sealed(draft: TurnDraft): TurnDraft {
     const row = this.#driver.row(this.#row)
     const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row

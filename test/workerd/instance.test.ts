@@ -55,6 +55,14 @@ describe("an instance in a Durable Object", () => {
     expect(await handle.result()).toEqual({ amount: 5, approved: true, done: 1 })
   })
 
+  it("takes a burst of events in the order in which they were sent, each once", async () => {
+    const numbers = Array.from({ length: 600 }, (_, index) => index)
+    const handle = await client.start("taker", { id: "burst-1", input: numbers.length })
+    await until("burst-1", "waiting")
+    await Promise.all(numbers.map((number) => handle.sendEvent("number", number)))
+    expect(await handle.result()).toEqual(numbers)
+  })
+
   it("fails with the error of its code", async () => {
     const handle = await client.start("failing", { id: "failing-1" })
     await expect(handle.result()).rejects.toMatchObject({ code: "STEP_FAILED", cause: { name: "RangeError", message: "broken 2" } })

@@ -1,6 +1,7 @@
 import type { TestEngine } from "perdure/testing"
 import { afterEach, describe } from "vitest"
 import { annotationStories } from "../../src/testing/scenarios/annotation-stories.ts"
+import { burstStories } from "../../src/testing/scenarios/burst-stories.ts"
 import { cancelStories } from "../../src/testing/scenarios/cancel-stories.ts"
 import { childBondStories } from "../../src/testing/scenarios/child-bond-stories.ts"
 import { childRecoveryStories } from "../../src/testing/scenarios/child-recovery-stories.ts"
@@ -70,6 +71,7 @@ export const shortStories = [
 export const otherStories = [
   concurrencyStories,
   eventStories,
+  burstStories,
   retryStories,
   nestedStepStories,
   cancelStories,

@@ -41,6 +41,13 @@ const guardian = workflow("guardian", async (ctx) => {
   await ctx.waitForEvent("leave")
 })
 
+/** So many events of one type, one after another. */
+const taker = workflow("taker", async (ctx, count: number) => {
+  const taken: unknown[] = []
+  while (taken.length < count) taken.push(await ctx.waitForEvent("number"))
+  return taken
+})
+
 /** Every way to wait. */
 const ladder = workflow("ladder", async (ctx) => {
   const { id } = ctx.instance
@@ -98,4 +105,6 @@ const failing = workflow("failing", async (ctx) => {
   await ctx.do("break", fail, { retry: { maxAttempts: 2, initialInterval: 1 } })
 })
 
-export const WorkflowRunner = createWorkflowRunner({ workflows: [greet, approval, parent, guardian, ladder, bulky, ledger, refusing, counting, wide, failing] })
+export const WorkflowRunner = createWorkflowRunner({
+  workflows: [greet, approval, parent, guardian, taker, ladder, bulky, ledger, refusing, counting, wide, failing],
+})

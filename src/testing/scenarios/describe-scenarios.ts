@@ -1,6 +1,7 @@
 import { afterEach, describe } from "vitest"
 import type { TestEngine } from "../test-engine.ts"
 import { annotationStories } from "./annotation-stories.ts"
+import { burstStories } from "./burst-stories.ts"
 import { cancelStories } from "./cancel-stories.ts"
 import { changeStories } from "./change-stories.ts"
 import { childBondStories } from "./child-bond-stories.ts"
@@ -115,6 +116,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   unownedControlStories,
   idleControlStories,
   failureLogStories,
+  burstStories,
 ]
 
 /** One of so many parts, of about the same length: files that run side by side. */

@@ -26,10 +26,16 @@ export const listener = workflow<number, number, { go: number }>("listener", asy
   return ctx.waitForEvent("go")
 })
 
+/** So many events, one after another. */
+export const taker = workflow<number, number, { go: number }>("taker", async (ctx, events) => {
+  for (let i = 0; i < events; i++) if ((await ctx.waitForEvent("go")) !== i) throw new Error(`event ${i} did not come in its turn`)
+  return events
+})
+
 /** Sleeps, and says when its code went on: code that is not replayed may read the clock. */
 export const sleeper = workflow("sleeper", async (ctx, ms: number) => {
   await ctx.sleep("nap", ms)
   return Date.now()
 })
 
-export const workflows = [sequence, slowSequence, fan, listener, sleeper]
+export const workflows = [sequence, slowSequence, fan, listener, taker, sleeper]

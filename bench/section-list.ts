@@ -14,9 +14,10 @@ import { event } from "./workloads/w5-event.ts"
 import { memory } from "./workloads/w6-memory.ts"
 import { sleep } from "./workloads/w7-sleep.ts"
 import { sleepingCrowd } from "./workloads/w8-sleeping-crowd.ts"
+import { burst } from "./workloads/w9-burst.ts"
 
 export const sections = {
-  workloads: { name: "workloads", workloads: [throughput, workers, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd] },
+  workloads: { name: "workloads", workloads: [throughput, workers, latency, sequentialSteps, replay, fanOut, event, memory, sleep, sleepingCrowd, burst] },
   objects: { name: "objects", workloads: objectSectionWorkloads },
   http: { name: "http", workloads: [httpLoad] },
   growth: { name: "growth", workloads: [growthBySteps, growthByRows, growthBySleeping, growthByResident] },

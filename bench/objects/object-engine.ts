@@ -8,6 +8,8 @@ export interface ObjectEngine {
   run(steps: number, isParallel?: boolean): Promise<void>
   /** Starts one that waits for an event; what it gives sends that event and resolves when the instance has ended. Not of engines without events. */
   awaiting?(): Promise<() => Promise<void>>
+  /** Starts one that waits for so many events; what it gives sends them at once and resolves when the instance has taken all of them. */
+  taking?(events: number): Promise<() => Promise<void>>
   /** Resolves when a sleep has ended; what it gives says how many milliseconds late. */
   sleep(ms: number): Promise<() => Promise<number>>
   /** It is measured whether a step of a long sequence costs more. */

@@ -72,6 +72,13 @@ export const workloads: Readonly<Record<string, Measure>> = {
     }
     return { p50Ms: medianOfWholes(durations) }
   },
+  /** Events that are sent to one instance at once: 1,000, and then 10,000 to another. */
+  async W9(engine) {
+    const taking = engine.taking?.bind(engine)
+    if (taking === undefined) return {}
+    const perSecond = async (events: number) => (events * 1_000) / (await timed(await taking(events)))
+    return { fewPerSecond: await perSecond(1_000), perSecond: await perSecond(10_000) }
+  },
   /** 100 that sleep for a second. */
   async W7(engine) {
     const sleepers = await times(100, () => engine.sleep(1_000))

@@ -1,5 +1,5 @@
 import { workflowClient } from "perdure/cloudflare"
-import { fan, listener, sequence, sleeper } from "../bench-workflows.ts"
+import { fan, listener, sequence, sleeper, taker } from "../bench-workflows.ts"
 import { type ObjectEngine, wait, type WorkerEnv } from "./object-engine.ts"
 
 export class PerdureEngine implements ObjectEngine {
@@ -21,6 +21,15 @@ export class PerdureEngine implements ObjectEngine {
     return async () => {
       await handle.sendEvent("go", 1)
       if ((await handle.result()) !== 1) throw new Error("an instance has another result than it should")
+    }
+  }
+
+  async taking(events: number): Promise<() => Promise<void>> {
+    const handle = await this.#client.start(taker, { input: events })
+    while ((await handle.status()) !== "waiting") await wait(1)
+    return async () => {
+      await Promise.all(Array.from({ length: events }, (_, i) => handle.sendEvent("go", i)))
+      if ((await handle.result()) !== events) throw new Error("an instance has another result than it should")
     }
   }
 

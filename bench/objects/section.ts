@@ -89,6 +89,11 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
       { key: "p50Ms", label: "lateness, p50", unit: "ms", better: "less", goal: ratio("at most", 1) },
     ],
   },
+  {
+    id: "W9",
+    title: "10,000 events at once to one instance that takes one after the other, until it is completed",
+    figures: [{ key: "perSecond", label: "events a second; beside it 1,000 events", unit: "events/s", better: "more", ownKey: "fewPerSecond" }],
+  },
 ]
 
 const floorKeyOf = (key: string) => `floor.${key}`

@@ -27,8 +27,8 @@ export interface Mail {
 
 /**
  * Messages out and in. Those sent at the same moment are delivered in one transaction, and resident instances that may have
- * some are asked about in one read. A macrotask passes before each: what comes meanwhile goes along, and a burst does not keep
- * timers, or other instances, from their turn. A store that answers at once would otherwise be called again and again in one macrotask.
+ * some are asked about in one read. In one macrotask there is one of each, the first at once: what comes meanwhile goes along with the next, and a
+ * burst does not keep timers, or other instances, from their turn. A store that answers at once would otherwise be called again and again.
  */
 export class Mailroom implements Mail {
   readonly #directory: Directory
@@ -37,6 +37,8 @@ export class Mailroom implements Mail {
   readonly #timers: Timers
   readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
   readonly #senders: PacedLine
+  readonly #deliveries: PacedLine
+  readonly #reads: PacedLine
   #outgoing: Outgoing[] = []
   #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
@@ -51,6 +53,8 @@ export class Mailroom implements Mail {
     this.#timers = timers
     this.#onUnreadable = onUnreadable
     this.#senders = new PacedLine(host)
+    this.#deliveries = new PacedLine(host, 1)
+    this.#reads = new PacedLine(host, 1)
   }
 
   get idle(): boolean {
@@ -70,7 +74,7 @@ export class Mailroom implements Mail {
   deliver(message: NewMessage): Promise<Delivery> {
     return new Promise((resolve, reject) => {
       this.#outgoing.push({ message, resolve, reject })
-      this.#delivering ??= this.#flush()
+      this.#delivering ??= Promise.resolve().then(() => this.#flush())
     })
   }
 
@@ -84,16 +88,12 @@ export class Mailroom implements Mail {
   read(runner: InstanceRunner): void {
     runner.inboxDirty = true
     this.#readers.add(runner)
-    this.#reading ??= this.#readAll()
-  }
-
-  #macrotask(): Promise<void> {
-    return new Promise((resolve) => this.#host.quiesce(resolve, true))
+    this.#reading ??= Promise.resolve().then(() => this.#readAll())
   }
 
   async #flush(): Promise<void> {
     while (this.#outgoing.length > 0) {
-      await this.#macrotask()
+      await this.#deliveries.enter()
       const all = this.#outgoing
       this.#outgoing = all.slice(batchMax)
       await this.#deliver(all.length > batchMax ? all.slice(0, batchMax) : all)
@@ -115,7 +115,7 @@ export class Mailroom implements Mail {
 
   async #readAll(): Promise<void> {
     while (this.#readers.size > 0) {
-      await this.#macrotask()
+      await this.#reads.enter()
       const all = [...this.#readers]
       this.#readers = new Set(all.slice(batchMax))
       await this.#read(all.slice(0, batchMax))

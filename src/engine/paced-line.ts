@@ -1,21 +1,25 @@
 import { SmallQueue } from "../core/small-queue.ts"
 import type { Host } from "../ports/host.ts"
 
-/** So many go on in one macrotask. */
-const roomMax = 256
+/** So many senders go on in one macrotask. */
+const sendersMax = 256
 
 /**
- * Lets those who come in crowds go on some hundreds at a time, with a macrotask between, in the order in which they came. What each does is quick,
+ * Lets those who come in crowds go on so many at a time, with a macrotask between, in the order in which they came. What each does is quick,
  * but ten thousand in one macrotask would keep every timer of the process waiting.
  */
 export class PacedLine {
   readonly #host: Pick<Host, "quiesce">
+  readonly #roomMax: number
   readonly #waiting = new SmallQueue<() => void>()
-  #room = roomMax
+  #room: number
   #isArmed = false
 
-  constructor(host: Pick<Host, "quiesce">) {
+  /** `roomMax`: how many go on in one macrotask. */
+  constructor(host: Pick<Host, "quiesce">, roomMax = sendersMax) {
     this.#host = host
+    this.#roomMax = roomMax
+    this.#room = roomMax
   }
 
   /** Undefined: it may go on at once. */
@@ -34,13 +38,13 @@ export class PacedLine {
 
   readonly #admit = (): void => {
     this.#isArmed = false
-    this.#room = roomMax
+    this.#room = this.#roomMax
     for (let next = this.#waiting.peek(); next !== undefined && this.#room > 0; next = this.#waiting.peek()) {
       this.#waiting.shift()
       this.#room--
       next()
     }
     // Those who have just gone on count in this macrotask.
-    if (this.#room < roomMax) this.#arm()
+    if (this.#room < this.#roomMax) this.#arm()
   }
 }

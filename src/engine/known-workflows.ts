@@ -66,10 +66,14 @@ export class KnownWorkflows {
     const nearest = versions.size > 0 ? undefined : nearestName(workflow, [...this.#registry.names, ...offers.map((offer) => offer.workflow)])
     const hint = versions.size > 0 ? `; known is version ${quotedList([...versions])}` : nearest === undefined ? "" : `; did you mean "${nearest}"?`
     const what = version === undefined ? `workflow "${workflow}"` : `version "${version}" of workflow "${workflow}"`
+    const details = { workflow, version, ...(versions.size > 0 ? { versions: [...versions] } : undefined), ...(nearest && { nearest }) }
+    // A program that has workflows has most likely forgotten to register this one, or misspelt it.
+    if (version === undefined && this.#registry.names.length > 0)
+      return new PerdureError("UNKNOWN_WORKFLOW", `${this.#registry.unknown(workflow, version).message}${hint}`, { details })
     return new PerdureError(
       "UNKNOWN_WORKFLOW",
       `nobody knows ${what}: it is not registered here, no running worker offers it, and the store has no instance of it${hint}${hint.endsWith("?") ? "" : "."} Start a worker that has it first, or say allowUnknown: true to let the instance wait for one`,
-      { details: { workflow, version, ...(versions.size > 0 ? { versions: [...versions] } : undefined), ...(nearest && { nearest }) } },
+      { details },
     )
   }
 

@@ -1,5 +1,5 @@
 /** New starts get one in so many places, however many instances wake up; else instances that have begun go first. */
-export const placesPerStart = 8
+const placesPerStart = 8
 
 /** Counts the places that were given out, and says which of the next ones are for new starts. */
 export class StartShare {

@@ -191,3 +191,24 @@ await test.sendEvent(handle, "noted", "hello")
 await test.sendEvent(handle, "note", 5)
 // @ts-expect-error the event has a payload
 await test.sendEvent(handle, "note")
+
+/** Names of steps that are declared are checked in the code, and where a test replaces one. */
+const shipping = workflow("shipping", async (ctx: Context<EventMap, void, { steps: "reserve" | "ship" }>) => {
+  await ctx.do("reserve", async ({ step }) => step.do("look", () => 1))
+  await ctx.transaction("ship", () => 1)
+  // @ts-expect-error no such step is declared
+  await ctx.do("resrve", () => 1)
+  // @ts-expect-error no such step is declared
+  await ctx.transaction("shp", () => 1)
+})
+const kit = await createTestEngine({ workflows: [shipping, basket] })
+kit.mockStep(shipping, "reserve", 1)
+kit.mockStep(shipping, "ship#2", 1)
+kit.mockStep(shipping, "reserve/look", 1)
+// @ts-expect-error no such step is declared
+kit.mockStep(shipping, "resrve", 1)
+kit.mockStep("shipping", "resrve", 1)
+// It declares queries and updates, and no steps.
+kit.mockStep(basket, "whatever", 1)
+// What starts it does not care.
+void kit.start(shipping)

@@ -2,16 +2,17 @@ import type { Duration } from "./duration.ts"
 import type { RetryOptions } from "./retry-policy.ts"
 import type { OnParentEnd } from "./journal.ts"
 import type { ClientFunction, Sql, Synchronous, TransactionClient } from "./sql.ts"
-import type { QueryHandlerOf, QueryName, UpdateArguments, UpdateHandlerOf, UpdateName } from "./declared-handlers.ts"
+import type { QueryHandlerOf, QueryName, StepName, UpdateArguments, UpdateHandlerOf, UpdateName } from "./declared-handlers.ts"
 import type { AnyWorkflow, EventMap, InputOf, ResultOf, SentOf } from "./workflow.ts"
 
 /**
  * What workflow code is given: everything it may ask for.
  *
  * `Events`: the types of events that it takes, and what each carries. `Input`: what `continueAsNew` takes; of a function whose `ctx` has no type
- * of its own, that is the type of its input. `Handlers`: its queries and updates, `{ queries: { name(…): … }; updates: { name(…): … } }`.
+ * of its own, that is the type of its input. `Handlers`: its queries and updates, `{ queries: { name(…): … }; updates: { name(…): … } }`, and
+ * the names of its steps, `{ steps: "reserve" | "ship" }`; whatever is left out may have any name.
  */
-export interface Context<Events = EventMap, Input = unknown, Handlers = unknown> extends Asks<Events> {
+export interface Context<Events = EventMap, Input = unknown, Handlers = unknown> extends Asks<Events, StepName<Handlers>> {
   /** Aborted when the instance is cancelled. */
   readonly signal: AbortSignal
   /** Who the instance is: its id, workflow, version and run. */
@@ -121,17 +122,17 @@ export interface Child<Out = unknown, Sent = EventMap> {
 export type ChildPayload<P> = undefined extends P ? [payload?: P] : [payload: P]
 
 /** What both workflow code and a step's function may ask for. */
-export interface Asks<Events = EventMap> {
+export interface Asks<Events = EventMap, Names extends string = string> {
   /** Runs `fn` and records its result; a recorded result is never computed again. */
-  do<T>(name: string, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
+  do<T>(name: Names, fn: (step: StepContext<Events>) => T | Promise<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
   /**
    * A step whose function writes to tables of your own in the store's database: what it writes and the record that it is done are
    * committed together, or neither is. What it throws rolls its writes back. On SQLite the function is synchronous; on PostgreSQL it is
    * awaited, and says so by the type of its client: `async (client: PoolClient) => …`.
    */
-  transaction<T>(name: string, fn: (sql: Sql, step: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
+  transaction<T>(name: Names, fn: (sql: Sql, step: TransactionContext) => Synchronous<T>, options?: StepOptions<NoInfer<T>>): Promise<T>
   transaction<T, Client extends TransactionClient = never>(
-    name: string,
+    name: Names,
     fn: ClientFunction<Client, TransactionContext, T>,
     options?: StepOptions<NoInfer<T>>,
   ): Promise<T>

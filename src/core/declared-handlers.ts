@@ -1,7 +1,8 @@
 /**
- * The types of queries and updates, as the third argument of `Context` declares them:
+ * The types of queries and updates, and the names of steps, as the third argument of `Context` declares them:
  *
  *     interface Basket {
+ *       steps: "reserve" | "ship"
  *       queries: { items(from?: number): string[] }
  *       updates: { add(item: string): number }
  *     }
@@ -42,3 +43,8 @@ export type UpdateHandlerOf<H, Name, Args extends readonly unknown[]> = HandlerI
   Args,
   UpdateAnswer<H, Name> | Promise<UpdateAnswer<H, Name>>
 >
+
+/** The names that `ctx.do` and `ctx.transaction` take. */
+export type StepName<H> = H extends { readonly steps: infer S extends string } ? S : string
+/** A step by its name, or by its id: one of several of a name, or one inside another. */
+export type StepReference<H> = StepName<H> | (string extends StepName<H> ? string : `${StepName<H>}#${number}` | `${StepName<H>}/${string}`)

@@ -1,10 +1,11 @@
 // Of what users compile with it: their target may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import type { StepReference } from "../core/declared-handlers.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { isTerminal } from "../core/status.ts"
-import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap, HandlersOf } from "../core/workflow.ts"
 import type { WorkflowSource } from "../core/workflow-source.ts"
 import { Engine } from "../engine/engine.ts"
 import type { Client, EventArguments, ForkOptions, Handle, ResultOptions, SendOrStartOptions, StartOptions } from "../engine/client.ts"
@@ -231,7 +232,12 @@ export class TestEngine implements AsyncDisposable {
   }
 
   /** From now on a step of that name gives this value, throws this error, or runs this function instead of its own. */
-  mockStep(workflow: AnyWorkflow | string, step: string, mock: Mock, options: MockOptions = {}): void {
+  mockStep<W extends AnyWorkflow | string>(
+    workflow: W,
+    step: W extends AnyWorkflow ? StepReference<HandlersOf<W>> : string,
+    mock: Mock,
+    options: MockOptions = {},
+  ): void {
     this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options)
   }
 

@@ -23,9 +23,10 @@ export function inboxCases(bed: CurrentBed): void {
       const seqs = new Map((await journal.readInbox(["a", "b"])).map(({ topic, seq }) => [topic, seq]))
       const read = async (after: readonly string[], limit: number) => {
         const messages = await journal.readInbox(["b", "a"], { after: after.map((topic) => seqs.get(topic) ?? 0), limit })
-        return messages.map(({ topic }) => topic)
+        // Messages of different instances have no order between them.
+        return ["a", "b"].flatMap((id) => messages.filter(({ instance }) => instance === id).map(({ topic }) => topic))
       }
-      expect(await read(["", ""], 10)).toEqual(["a0", "b1", "a2", "a3", "b4", "a5"])
+      expect(await read(["", ""], 10)).toEqual(["a0", "a2", "a3", "a5", "b1", "b4"])
       expect(await read(["", ""], 1)).toEqual(["a0", "b1"])
       expect(await read(["b1", "a0"], 2)).toEqual(["a2", "a3", "b4"])
       expect(await read(["b4", "a3"], 2)).toEqual(["a5"])

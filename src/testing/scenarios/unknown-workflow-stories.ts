@@ -69,6 +69,14 @@ export function unknownWorkflowStories(open: OpenBed): void {
       await client.close()
     })
 
+    it("though a client has its code: why says that no running worker has it", async () => {
+      const { client } = await openWithClient(open, { workflows: [workflow("other", async () => 1)] }, [order])
+      const handle = await client.start(order, { id: "a" })
+      expect(await handle.status()).toBe("queued")
+      expect((await handle.why()).because[0]).toMatch(/no running worker serves version "1" of workflow "order" in task queue "default"; start one$/)
+      await client.close()
+    })
+
     it("is not known any more once its worker has gone, unless the store has an instance of it", async () => {
       const engine = await open({ workflows: [order] })
       await engine.crash({ workflows: [workflow("other", async () => 1)] })

@@ -7,7 +7,7 @@ import type { StoreProvider } from "../ports/store.ts"
 import { usageError } from "./exit-code.ts"
 import { readExports } from "./export-file.ts"
 import type { Invocation } from "./invocation.ts"
-import { isAddress } from "./profile.ts"
+import { isAddress } from "./database-argument.ts"
 import type { Target } from "./target.ts"
 
 export interface CheckSource {

@@ -3,7 +3,7 @@ import { resolve } from "node:path"
 import type { StoreProvider } from "../ports/store.ts"
 import { CommandError, exitCodes, usageError } from "./exit-code.ts"
 import type { Invocation } from "./invocation.ts"
-import { isAddress } from "./profile.ts"
+import { isAddress } from "./database-argument.ts"
 import { requireTables, serverName, serverStore } from "./server-database.ts"
 import { shownPath } from "./workflow-entry.ts"
 

@@ -3,7 +3,7 @@ import type { Client } from "../engine/client.ts"
 import type { KnownWorkflows } from "../engine/known-workflows.ts"
 import type { Logger } from "../ports/host.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
-import { isAddress } from "./profile.ts"
+import { isAddress } from "./database-argument.ts"
 import type { Target } from "./target.ts"
 
 /** A client of a database or of a server. The engine behind a database never executes: the CLI only asks. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
-import { dirname, isAbsolute, join, resolve } from "node:path"
-import { databasePath } from "../stores/sqlite/database-path.ts"
+import { dirname, join, resolve } from "node:path"
+import { wholeDatabase } from "./database-argument.ts"
 import { usageError } from "./exit-code.ts"
 import type { Io } from "./io.ts"
 
@@ -97,15 +97,10 @@ function profileOf(name: string, value: unknown, file: ConfigFile, { env }: Plac
   return {
     name,
     file: file.path,
-    ...(db === undefined ? undefined : { db: isAddress(db) || isAbsolute(db) ? db : resolve(dirname(file.path), databasePath(db)) }),
+    ...(db === undefined ? undefined : { db: wholeDatabase(db, dirname(file.path)) }),
     ...(url === undefined ? undefined : { url }),
     ...(secret === undefined ? undefined : { token: secret }),
   }
-}
-
-/** Of a database server, as opposed to a file. */
-export function isAddress(db: string): boolean {
-  return /^postgres(ql)?:/.test(db)
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

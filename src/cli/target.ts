@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { databasePath } from "../stores/sqlite/database-path.ts"
+import { wholeDatabase } from "./database-argument.ts"
 import { findDevNote } from "./dev/dev-note.ts"
 import { usageError } from "./exit-code.ts"
 import type { Io } from "./io.ts"
-import { findProfile, isAddress } from "./profile.ts"
+import { findProfile } from "./profile.ts"
 
 export interface GlobalOptions {
   readonly db?: string
@@ -71,7 +71,7 @@ function ofProfile(name: string, options: GlobalOptions, io: Pick<Io, "cwd" | "e
 
 function database(db: string, from: string, cwd: string): Target {
   if (db === "") throw usageError(`${from} needs the path of a database file`)
-  return { kind: "db", db: isAddress(db) ? db : resolve(cwd, databasePath(db)), from }
+  return { kind: "db", db: wholeDatabase(db, cwd), from }
 }
 
 function server(url: string, token: string | undefined, from: string): Target {

@@ -1,6 +1,6 @@
 import type { Invocation } from "./invocation.ts"
 import type { OpenClient } from "./open-client.ts"
-import { isAddress } from "./profile.ts"
+import { isAddress } from "./database-argument.ts"
 
 export function noWorker({ target }: OpenClient): string {
   return `no worker is running on this ${target.kind === "db" && isAddress(target.db) ? "database" : "file"}`

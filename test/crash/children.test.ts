@@ -33,7 +33,7 @@ describe("parents and children in a worker that is killed again and again", () =
     const last = await killSeries(bed, kills, seed, (kill) => {
       for (const due = Math.ceil((parents * kill) / kills); begun < due; begun++) {
         const { id, input } = plans[begun]!
-        starting.push(engine.start("parent", { id, input, version: "1" }))
+        starting.push(engine.start("parent", { id, input, version: "1", allowUnknown: true }))
       }
     })
     await Promise.all(starting)

@@ -53,7 +53,7 @@ export class ClientLoad {
     if (first) {
       const definition = workflow(name, async (_ctx, _input: unknown) => Promise.reject(new Error("a client executes nothing")))
       await this.engine.sendOrStart(definition, { id, input, event: first.type, payload: first.payload, eventId: first.eventId })
-    } else await this.engine.start(name, { id, input, version: "1" })
+    } else await this.engine.start(name, { id, input, version: "1", allowUnknown: true })
     this.started.add(id)
     if (first) this.#acknowledged(id, first)
     for (const event of rest) {

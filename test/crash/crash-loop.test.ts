@@ -33,8 +33,8 @@ async function superviseUntilStalled(id: string): Promise<{ readonly deaths: num
 describe("a step that kills its process", () => {
   it("leaves its instance stalled after maxRecoveries, the others untouched, and goes on after a resume once it is mended", async () => {
     const { engine } = bed.load
-    await engine.start("patient", { id: "patient", version: "1" })
-    await engine.start("lethal", { id: "lethal", version: "1", input: { n: 7 } })
+    await engine.start("patient", { id: "patient", version: "1", allowUnknown: true })
+    await engine.start("lethal", { id: "lethal", version: "1", allowUnknown: true, input: { n: 7 } })
     const { deaths, survivor } = await superviseUntilStalled("lethal")
     expect(deaths).toBe(maxRecoveries + 1)
     expect((await engine.describe("lethal")).error).toMatchObject({ code: "STALLED", details: { code: "TOO_MANY_CRASHES" } })
@@ -59,7 +59,7 @@ describe("a step that kills its process", () => {
     const { engine } = bed.load
     // More than are done in all these lives, also where a kill comes late.
     const ms = Array.from({ length: 40 }, () => 100)
-    await engine.start("long", { id: "long", version: "1", input: { ms } })
+    await engine.start("long", { id: "long", version: "1", allowUnknown: true, input: { ms } })
     for (let kill = 0; kill < maxRecoveries + 3; kill++) {
       const before = await completedSteps("long")
       const worker = bed.spawn({ maxRecoveries })

@@ -44,7 +44,7 @@ describe("a worker that is killed again and again while instances are undone", (
       const end = ends[plans.length % ends.length]!
       plans.push({ id, end })
       const input: UndoingInput = { ms: numbers(25), failures: numbers(3), end: end === "fails" ? "fails" : "waits" }
-      await engine.start("undoing", { id, input, version: "1" })
+      await engine.start("undoing", { id, input, version: "1", allowUnknown: true })
     }
     /** Ends those that wait to be ended; a control that was not answered is not tried again. */
     const steer = async ({ id, end }: (typeof plans)[number]) => {

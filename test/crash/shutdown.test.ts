@@ -20,7 +20,7 @@ describe("a worker that is asked to end", () => {
   it("lets running attempts finish and be recorded, and the next process goes on; that is no crash", async () => {
     const { engine } = bed.load
     const ids = ["a", "b", "c"]
-    for (const id of ids) await engine.start("long", { id, version: "1", input: { ms: [400] } })
+    for (const id of ids) await engine.start("long", { id, version: "1", allowUnknown: true, input: { ms: [400] } })
     const worker = bed.spawn()
     expect(await worker.reported(isWorking, 10_000)).toBe(true)
     expect(await worker.kill("SIGTERM")).toEqual({ code: 0, signal: null })
@@ -39,7 +39,7 @@ describe("a worker that is asked to end", () => {
     const { engine } = bed.load
     // Of different lengths, so that one or another is running at any moment.
     const works = [70, 110, 130, 170].map((stepMs) => ({ id: `every-${stepMs}`, ms: Array.from({ length: 20 }, () => stepMs) }))
-    for (const { id, ms } of works) await engine.start("long", { id, version: "1", input: { ms } })
+    for (const { id, ms } of works) await engine.start("long", { id, version: "1", allowUnknown: true, input: { ms } })
     const worker = bed.spawn()
     expect(await worker.reported(isWorking, 10_000)).toBe(true)
     await delay(300)

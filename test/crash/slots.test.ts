@@ -60,7 +60,7 @@ it("a worker that is killed again and again exceeds no limit, and leaks no slot"
     for (; begun < (instances * (kill + 1)) / kills; begun++) {
       const start = { id: `i${begun}`, input: { key: "abc".charAt(some(3)), ms: Array.from({ length: 1 + some(3) }, () => some(25)) } }
       // Some by a client that knows nothing of the limits.
-      if (begun % 3 === 0) await engine.start("limited", { ...start, version: "1" })
+      if (begun % 3 === 0) await engine.start("limited", { ...start, version: "1", allowUnknown: true })
       else await engine.start(limitedDefinition, start)
     }
     const { aim, delayMsMax } = aims[kill % aims.length]!

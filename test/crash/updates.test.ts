@@ -36,7 +36,7 @@ describe("updates of a worker that is killed again and again", () => {
     const random = new SeededRandom(`updates ${seed}`)
     const ids = Array.from({ length: accounts }, (_, n) => `account-${n}`)
     const first = bed.spawn()
-    for (const id of ids) await engine.start("account", { id, version: "1" })
+    for (const id of ids) await engine.start("account", { id, version: "1", allowUnknown: true })
     // Before its code has set its handlers, it takes no updates.
     for (const id of ids) expect(await until(async () => (await engine.get(id).status()) === "waiting", 10_000)).toBe(true)
     await first.kill()

@@ -7,7 +7,7 @@ import { workChecks } from "../doctor/work-checks.ts"
 import { exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
 import { oneLine, truncate } from "../output/plain-text.ts"
-import { isAddress } from "../profile.ts"
+import { isAddress } from "../database-argument.ts"
 
 export function addDoctor(program: Command, cli: Invocation): void {
   program

@@ -3,7 +3,7 @@ import { PerdureError } from "../../core/errors.ts"
 import { migrateFile, newestSchema, pendingMigrations, schemaOf } from "../../stores/sqlite/database-file.ts"
 import { databaseFileOf, databaseOf } from "../database-target.ts"
 import type { Invocation } from "../invocation.ts"
-import { isAddress } from "../profile.ts"
+import { isAddress } from "../database-argument.ts"
 import { inspect, serverName } from "../server-database.ts"
 
 export function addMigrate(program: Command, cli: Invocation): void {

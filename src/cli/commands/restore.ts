@@ -7,7 +7,7 @@ import { WorkerLock } from "../../stores/sqlite/worker-lock.ts"
 import { databaseOf, forFilesOnly } from "../database-target.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
-import { isAddress } from "../profile.ts"
+import { isAddress } from "../database-argument.ts"
 
 /** What belongs to a database besides its file. */
 const companions = ["", "-wal", "-shm", "-journal"]

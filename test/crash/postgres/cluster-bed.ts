@@ -40,7 +40,7 @@ export class ClusterBed {
   }
 
   start(names: readonly string[], workflow = "count"): Promise<unknown> {
-    return this.client.startBatch(names.map((id) => ({ workflow, version: "1", id, input: steps })))
+    return this.client.startBatch(names.map((id) => ({ workflow, version: "1", allowUnknown: true, id, input: steps })))
   }
 
   results(names: readonly string[], timeout: Duration = "60s"): Promise<unknown[]> {

@@ -53,7 +53,7 @@ it("workers and clients follow to the server that takes over; what was acknowled
   let isOver = false
   const starting = (async () => {
     for (let n = 0; !isOver; n++) {
-      await client.start("count", { version: "1", id: `i${n}`, input: all.length, ifExists: "return" })
+      await client.start("count", { version: "1", allowUnknown: true, id: `i${n}`, input: all.length, ifExists: "return" })
       acknowledged.push(`i${n}`)
       await delay(10)
     }

@@ -55,7 +55,7 @@ it("a transaction is made exactly once, whether its worker dies before the commi
     log: { debug() {}, info() {}, warn() {}, error() {} },
   })
   const ids = Array.from({ length: instances }, (_, n) => `i${n}`)
-  await client.startBatch(ids.map((id) => ({ workflow: "ledgered", version: "1", id, input: rounds })))
+  await client.startBatch(ids.map((id) => ({ workflow: "ledgered", version: "1", allowUnknown: true, id, input: rounds })))
   const finished = Promise.all(ids.map((id) => client.get(id).result() as Promise<readonly string[]>))
   const deaths = { within: 0, after: 0 }
   let isDone = false

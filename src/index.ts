@@ -5,18 +5,30 @@ import type { EngineOptions } from "./engine/settings.ts"
 import type { Logger } from "./ports/host.ts"
 import type { StoreProvider } from "./ports/store.ts"
 
+/** Options of `Perdure.open`; everything has a default. */
 export interface PerdureOptions extends EngineOptions {
-  /** Default: SQLite in `./perdure.db`. */
+  /** Where instances live: what `sqlite`, `postgres` or `memory` gives. Default: SQLite in `./perdure.db`. */
   readonly store?: StoreProvider
+  /** What this engine can execute: definitions of `workflow`, or classes. Default: none, which is enough for a client. */
   readonly workflows?: readonly WorkflowSource[]
-  /** Default: warnings and errors to the console. */
+  /** Where the engine writes to. Default: warnings and errors to the console. */
   readonly log?: Logger
-  /** `"client"`: never execute, only ask. */
+  /** `"client"`: never execute, only ask. Default `"worker"`: execute where the store lets it; on SQLite one process at a time does, and others stand by. */
   readonly role?: "worker" | "client"
 }
 
+/** Opens engines. */
 export const Perdure = {
-  /** Opens an engine: it goes on with whatever is unfinished in the store, and starts what you ask for. */
+  /**
+   * Opens an engine: it goes on with whatever is unfinished in the store, and starts what you ask for. Throws `BAD_OPTION`, `BAD_NAME`, or what the store
+   * throws where it cannot be opened, such as `DATABASE_UNREADABLE`, `DATABASE_TOO_NEW` or `STORE_UNREACHABLE`.
+   *
+   * @example
+   * const engine = await Perdure.open({ store: sqlite("app.db"), workflows: [order] })
+   * const handle = await engine.start(order, { input: { item: "lamp" } })
+   * console.log(await handle.result())
+   * await engine.close()
+   */
   async open(options: PerdureOptions = {}): Promise<PublicEngine> {
     const { store, workflows = [], log, role, ...rest } = options
     // Loaded here, so that importing the package asks nothing of the platform.

@@ -1,5 +1,6 @@
 export { checkJournals, type CheckOptions } from "./testing/check-journals.ts"
-export { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "./testing/test-engine.ts"
+export { createTestEngine, type PublicTestEngine as TestEngine } from "./testing/public-test-engine.ts"
+export { expectReplay, type TestEngineOptions } from "./testing/test-engine.ts"
 export {
   simulate,
   type SimulateOptions,

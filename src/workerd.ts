@@ -5,13 +5,15 @@ import { PerdureError } from "./core/errors.ts"
 import { defineWorkflow, type workflow as checkedWorkflow } from "./core/workflow.ts"
 import type { PublicEngine } from "./engine/public-engine.ts"
 
+/** Opens engines; not in a Worker. */
 export const Perdure = {
+  /** Throws `BAD_OPTION`: a Worker cannot open an engine of its own. Use `createWorkflowRunner` of `perdure/cloudflare`. */
   async open(): Promise<PublicEngine> {
     throw new PerdureError("BAD_OPTION", 'a Worker cannot open an engine of its own; use createWorkflowRunner of "perdure/cloudflare"')
   },
 }
 
-/** What it says about flow control is checked when the runner is made, if that has the part. */
+/** Defines a workflow, as elsewhere. What it says about flow control is checked when the runner is made, if that has the part. */
 export const workflow = defineWorkflow as typeof checkedWorkflow
 
 export { isHidden } from "./core/hidden.ts"

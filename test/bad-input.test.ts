@@ -1,7 +1,7 @@
 // What callers and workflow code get wrong: each with its code, a message that says the way out, and nothing lost.
 
 import { type Client, type Context, PerdureError, workflow } from "perdure"
-import { createTestEngine, type TestEngine, type TestEngineOptions } from "perdure/testing"
+import { createTestEngine, type TestEngine, type TestEngineOptions } from "../src/testing/test-engine.ts"
 import { afterEach, describe, expect, it } from "vitest"
 import * as z from "zod"
 

@@ -2,6 +2,7 @@
 
 import { type Client, type Context, type Engine, type Handle, workflow } from "perdure"
 import { type Client as ClientOfClient, connect } from "perdure/client"
+import { createTestEngine } from "perdure/testing"
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 declare function exactly<Expected>(): <Actual>(value: Actual, ...proof: Equal<Actual, Expected> extends true ? [] : ["is not the expected type"]) => void
@@ -59,3 +60,9 @@ void engine.core
 // @ts-expect-error for tests of Perdure itself
 void engine.kill
 await engine.close()
+const testEngine = await createTestEngine({ workflows: [order] })
+exactly<Engine>()(testEngine.current)
+exactly<Paid>()(await (await testEngine.start(order, { input: "lamp" })).result())
+// @ts-expect-error it is open
+void testEngine.open
+await testEngine.close()

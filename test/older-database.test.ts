@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Context, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
-import { createTestEngine } from "perdure/testing"
+import { createTestEngine } from "../src/testing/test-engine.ts"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { toSchema } from "./cli/older-database.ts"
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { sqlite } from "perdure/sqlite"
-import { createTestEngine } from "perdure/testing"
+import { createTestEngine } from "../src/testing/test-engine.ts"
 import { afterAll } from "vitest"
 import { describeScenarios } from "../src/testing/scenarios/describe-scenarios.ts"
 

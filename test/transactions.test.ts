@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { type Context, NonRetryableError, Perdure, type PerdureError, type Sql, type StepInterceptor, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
-import { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "perdure/testing"
+import { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "../src/testing/test-engine.ts"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 
 let folder: string

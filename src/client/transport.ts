@@ -4,14 +4,15 @@ import { encodeRich, richType } from "../http/wire.ts"
 import { type Answer, readAnswer, TransientError } from "./answer.ts"
 import { type Pace, sleep } from "./pace.ts"
 
+/** Options of `connect`; everything has a default. */
 export interface ConnectOptions {
-  /** Sent as `Authorization: Bearer …`. */
+  /** Sent as `Authorization: Bearer …`. Default: none. */
   readonly token?: string
-  /** Used in place of the platform's. */
+  /** Used in place of the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch
-  /** Sent with every request. */
+  /** Sent with every request. Default: none beside those of the protocol. */
   readonly headers?: Readonly<Record<string, string>>
-  /** How long to try again while the server cannot be reached. Default 30 seconds. */
+  /** How long to try again while the server cannot be reached, before a call throws `UNREACHABLE`. Default 30 seconds. */
   readonly retryFor?: Duration
 }
 

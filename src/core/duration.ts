@@ -5,6 +5,10 @@ import { PerdureError } from "./errors.ts"
 type ShortUnit = "ms" | "s" | "m" | "h" | "d" | "w"
 type LongUnit = "millisecond" | "second" | "minute" | "hour" | "day" | "week"
 
+/**
+ * A length of time: milliseconds as a number (`500`), or a number with a unit: `"500ms"`, `"30s"`, `"5m"`, `"24h"`, `"7d"`, `"2w"`, `"1 hour"`,
+ * `"5 minutes"`. What is none throws `BAD_DURATION`.
+ */
 export type Duration =
   | number
   | `${number}${ShortUnit}`

@@ -7,6 +7,7 @@ import { messageOf } from "./error-text.ts"
 
 const brand = Symbol.for("perdure.error")
 
+/** What kind of error it is. The guide "Errors" says of each code when it is thrown, and what to do. */
 export type ErrorCode =
   | "ADDRESS_IN_USE"
   | "ASYNC_TRANSACTION"
@@ -91,9 +92,23 @@ export type ErrorCode =
   | "UNREACHABLE"
   | "UNSERIALIZABLE"
 
+/**
+ * Every error that Perdure throws: a `code`, `details` as data, and a message that says what to do next. Errors that your own code throws stay what
+ * they are.
+ *
+ * @example
+ * try {
+ *   await client.start(order, { id: "order-1", input })
+ * } catch (error) {
+ *   if (!PerdureError.is(error, "ID_EXISTS")) throw error
+ * }
+ */
 export class PerdureError extends Error {
+  /** The name of the class. It is kept where the error is stored and comes back in another process. */
   override readonly name: string = "PerdureError"
+  /** What kind of error it is, for programs: the message may change, the code does not. */
   readonly code: ErrorCode
+  /** What the message speaks of, as data: ids, names, numbers. Empty where there is nothing to add. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
@@ -102,6 +117,7 @@ export class PerdureError extends Error {
     this.details = options.details ?? {}
   }
 
+  /** By it `PerdureError.is` knows an error of another copy of the package. */
   get [brand](): true {
     return true
   }
@@ -120,7 +136,7 @@ export function tooManySteps(stepsMax: number): PerdureError {
   })
 }
 
-/** A step that used up its attempts. `cause` is the last attempt's error. */
+/** A step that used up its attempts, or threw a `NonRetryableError`. `cause` is the last attempt's error; `details` has `step` and `attempts`. */
 export class StepFailedError extends PerdureError {
   override readonly name = "StepFailedError"
   constructor(step: string, attempts: number, cause: unknown) {
@@ -155,7 +171,15 @@ interface ChildFailure {
   readonly cause: unknown
 }
 
-/** Thrown by a step's function to say that trying again is pointless. */
+/**
+ * Thrown by a step's function to say that trying again is pointless. The step fails at once, with this error as the `cause` of its `StepFailedError`.
+ *
+ * @example
+ * await ctx.do("charge", async () => {
+ *   if (card.isExpired) throw new NonRetryableError("the card has expired")
+ *   return charge(card)
+ * })
+ */
 export class NonRetryableError extends PerdureError {
   override readonly name = "NonRetryableError"
   constructor(message: string, options: { cause?: unknown } = {}) {
@@ -163,7 +187,7 @@ export class NonRetryableError extends PerdureError {
   }
 }
 
-/** A wait whose time was up and that had no default. */
+/** A wait whose time was up and that had no default. `details` has `step` and `event`. */
 export class EventTimeoutError extends PerdureError {
   override readonly name = "EventTimeoutError"
   constructor(step: string, event: string) {
@@ -173,7 +197,7 @@ export class EventTimeoutError extends PerdureError {
   }
 }
 
-/** Rejects the open sleeps, waits and attempts of a cancelled instance, and its result. */
+/** Rejects the open sleeps, waits and attempts of a cancelled instance, and its result. `details` has `instance` and `reason`. */
 export class CancelledError extends PerdureError {
   override readonly name = "CancelledError"
   constructor(instance: string, reason?: string) {
@@ -181,7 +205,7 @@ export class CancelledError extends PerdureError {
   }
 }
 
-/** Rejects the result of a terminated instance. */
+/** Rejects the result of a terminated instance. `details` has `instance` and `reason`. */
 export class TerminatedError extends PerdureError {
   override readonly name = "TerminatedError"
   constructor(instance: string, reason?: string) {
@@ -189,7 +213,7 @@ export class TerminatedError extends PerdureError {
   }
 }
 
-/** `result({ timeout })` that had no answer in time; it changes nothing about the instance. */
+/** `result({ timeout })` that had no answer in time; it changes nothing about the instance, and you may ask again. */
 export class ResultTimeoutError extends PerdureError {
   override readonly name = "ResultTimeoutError"
   constructor(instance: string, timeoutMs: number) {

@@ -1,12 +1,18 @@
 /** What stands in the place of a value that is not shown. Plain data, so that it says the same in JSON. */
 export type Hidden =
-  /** It was marked as sensitive. */
-  | { readonly $perdure: "redacted" }
-  /** It is encoded by a codec that this engine does not have, or that could not read it. */
-  | { readonly $perdure: "encoded"; readonly codec: string }
+  | {
+      /** `"redacted"`: it was marked as sensitive. `"encoded"`: by a codec that this engine does not have, or that could not read it. */
+      readonly $perdure: "redacted"
+    }
+  | {
+      readonly $perdure: "encoded"
+      /** The id of the codec that encoded the value. */
+      readonly codec: string
+    }
 
 export const redacted: Hidden = Object.freeze({ $perdure: "redacted" })
 
+/** Whether a value that `describe`, `steps` or `history` shows is not the value itself, but stands in its place: it is sensitive, or cannot be decoded here. */
 export function isHidden(value: unknown): value is Hidden {
   if (typeof value !== "object" || value === null || !("$perdure" in value)) return false
   return value.$perdure === "redacted" || value.$perdure === "encoded"

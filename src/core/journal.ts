@@ -121,6 +121,7 @@ export interface ScheduledFor {
   readonly scheduledAt: number
 }
 
+/** What an entry of a journal says happened, such as `"step.completed"`. */
 export type EntryType = Entry["type"]
 export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>
 

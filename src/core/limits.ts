@@ -2,15 +2,19 @@ import { PerdureError } from "./errors.ts"
 
 /** What an engine accepts, and the checks of the names that users choose. Every limit can be set; each has an error that names it. */
 export interface Limits {
+  /** Characters of an id; more throw `BAD_ID`. Default 256. */
   readonly idLengthMax: number
+  /** Characters of the name of a workflow; more throw `BAD_NAME`. Default 64. */
   readonly workflowNameLengthMax: number
+  /** Characters of the type of an event; more throw `BAD_NAME`. Default 100. */
   readonly eventTypeLengthMax: number
+  /** Characters of the name of a step; more throw `BAD_NAME`. Default 256. */
   readonly stepNameLengthMax: number
-  /** Of one input, result or event, encoded. */
+  /** Bytes of one input, result or event, encoded; more throw `PAYLOAD_TOO_LARGE`. Default 8 MiB. */
   readonly payloadBytesMax: number
-  /** Of the whole memo of an instance, encoded. */
+  /** Bytes of the whole memo of an instance, encoded; more throw `PAYLOAD_TOO_LARGE`. Default 4 KiB. */
   readonly memoBytesMax: number
-  /** In one run. */
+  /** Steps, sleeps and waits in one run; more fail it with `LIMIT_EXCEEDED`. Default 25,000. */
   readonly stepsMax: number
 }
 

@@ -11,8 +11,9 @@ import { PerdureError } from "./errors.ts"
 export interface PayloadCodec {
   /** Stored with each value: by it the codec that can decode it is found. Letters, digits and . _ - */
   readonly id: string
+  /** Encodes the UTF-8 text of a value. What it throws is `CODEC_FAILED`, and nothing is stored. */
   encode(bytes: Uint8Array): Uint8Array
-  /** Throws if the bytes are not of its making, or the key is another. */
+  /** Gives back what `encode` was given. Throws if the bytes are not of its making, or the key is another. */
   decode(bytes: Uint8Array): Uint8Array
 }
 

@@ -4,14 +4,17 @@ import { PerdureError } from "./errors.ts"
 /** When a failed attempt is tried again. Options of the engine, the workflow and the step merge into one policy per step. */
 
 export interface RetryFields {
-  /** All attempts that end, the first one included. Infinity: for ever. */
+  /** All attempts that end, the first one included; one that a crash cuts off does not count. Infinity: for ever. Default 3. */
   readonly maxAttempts?: number
+  /** The time before the second attempt. Default 1 second. */
   readonly initialInterval?: Duration
+  /** No time between two attempts is longer. Default 5 minutes. */
   readonly maxInterval?: Duration
+  /** How the time between attempts grows. Default `"exponential"`. */
   readonly backoff?: Backoff
-  /** What an exponential interval is multiplied by each time; at least 1. */
+  /** What an exponential interval is multiplied by each time; at least 1. Default 2. */
   readonly backoffCoefficient?: number
-  /** A fraction: 0.1 spreads an interval by ±10 %. */
+  /** A fraction from 0 to 1: 0.1, the default, spreads an interval by ±10 %. */
   readonly jitter?: number
 }
 
@@ -21,6 +24,7 @@ export type Backoff = "exponential" | "linear" | "fixed"
 /** The time until the next attempt, or false: no more. */
 export type RetryFunction = (error: unknown, attempt: number) => Duration | false
 
+/** When a failed attempt is followed by another: fields that are merged with those of the workflow and the engine, or a function that decides alone. */
 export type RetryOptions = RetryFields | RetryFunction
 
 export type RetryPolicy = RetryFunction | Intervals

@@ -7,6 +7,7 @@ import { markSensitive } from "./hidden.ts"
  * ArkType implement: written down here, so that Perdure depends on none of them.
  */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
+  /** What the standard asks of a schema: its version, its vendor, and the function that checks a value. */
   readonly "~standard": StandardProps<Input, Output>
 }
 

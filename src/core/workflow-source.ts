@@ -2,7 +2,12 @@ import { PerdureError } from "./errors.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
 /** What an engine is given to execute: a definition, or something that gives one, such as a class of another dialect. */
-export type WorkflowSource = AnyWorkflow | { definition(): AnyWorkflow }
+export type WorkflowSource =
+  | AnyWorkflow
+  | {
+      /** The definition that it stands for. */
+      definition(): AnyWorkflow
+    }
 
 export function definitionOf(source: WorkflowSource): AnyWorkflow {
   if (isDefinition(source)) return source

@@ -117,7 +117,18 @@ type Options<In> = Omit<WorkflowSettings<In>, "input" | "events">
 /** `Again`: what `continueAsNew` takes, which is what a start takes. */
 type Code<Events, Input, Out, Handlers, Again = Input> = (ctx: Context<Events, NoInfer<Again>, Handlers>, input: Input) => Promise<Out>
 
-/** Input, events and result typed by the function. */
+/**
+ * Defines a workflow: a name, and the function that is its code. Input, events and result are typed by the function; with schemas in the options, by these.
+ * The function may depend on nothing but its input and what `ctx` gives: it runs again whenever an instance is replayed. Throws `BAD_NAME` for the
+ * name, and `BAD_OPTION` or `BAD_DURATION` for an option that is wrong.
+ *
+ * @example
+ * const order = workflow("order", { timeout: "7d" }, async (ctx: Context<{ approval: { by: string } }>, input: { item: string }) => {
+ *   await ctx.do("reserve", () => reserve(input.item))
+ *   const { by } = await ctx.waitForEvent("approval")
+ *   return `${input.item}, approved by ${by}`
+ * })
+ */
 export function workflow<Input = void, Out = unknown, Events = EventMap, Handlers = unknown>(
   name: string,
   run: Code<Events, Input, Out, Handlers>,

@@ -31,10 +31,15 @@ export interface RunnerPart {
   readonly answers?: (core: EngineCore) => InstanceAnswers
   /** What makes the tables that it has in objects. */
   readonly tables?: Readonly<Record<string, readonly string[]>>
+  /** Limits, singletons and debounced starts; the part `flowControl` has it. */
   readonly flow?: FlowPart
+  /** Messages to other objects that are sent until they are acknowledged; the part `children` has it. */
   readonly outbox?: OutboxPart
+  /** Objects that start instances at times that come again; the part `schedules` has it. */
   readonly schedules?: SchedulePart
+  /** Steps that write to your own tables in the object's database; the part `transactions` has it. */
   readonly transactions?: (tables: SqliteTables) => Transactions
+  /** What tells readers of `changes()` what happened; the part `changes` has it. */
   readonly changes?: ChangePart
 }
 

@@ -16,7 +16,13 @@ import { composeWorkflowRunner, type WorkflowRunnerOptions } from "./workflow-ru
 
 const parts = [annotations, changes, children, codecs, flowControl, history, hooks, nestedSteps, queries, restarts, schedules, transactions, why]
 
-/** The one class of Durable Objects that runs all workflows; an object for each instance. It has every part. */
+/**
+ * The one class of Durable Objects that runs all workflows; an object for each instance. It has every part. Export it from the Worker and bind it as
+ * `WORKFLOW_RUNNER`, or as `binding` says, with SQLite storage. Throws `BAD_OPTION` for options that are wrong.
+ *
+ * @example
+ * export const WorkflowRunner = createWorkflowRunner({ workflows: [order] })
+ */
 export function createWorkflowRunner(options: WorkflowRunnerOptions): WorkflowRunnerClass {
   return composeWorkflowRunner({ ...options, parts })
 }

@@ -13,7 +13,14 @@ import { ShardLayout } from "../stores/cloudflare/shard-layout.ts"
 
 const changesMax = 100
 
-/** A client of the instances behind the binding. */
+/**
+ * A client of the instances behind the binding, with the same calls, values and errors as an engine. It keeps nothing for long: one may be made for each
+ * request. Its calls throw `UNREACHABLE` where an object does not answer.
+ *
+ * @example
+ * const client = workflowClient(env.WORKFLOW_RUNNER)
+ * const { id } = await client.start(order, { input: { item: "tea" } })
+ */
 export function workflowClient(binding: ObjectNamespace): EdgeClient {
   const network = new StubNetwork(() => binding, objectNames)
   const overview = new IndexOverview(async () => {

@@ -22,21 +22,30 @@ import { ObjectSite, type RunnerSetting } from "./object-site.ts"
 import { openOwnStore } from "./own-store.ts"
 import { composed, type RunnerPart } from "./runner-part.ts"
 
+/** Options of `createWorkflowRunner`: the workflows, and what an engine elsewhere takes, without what makes no sense for one instance in one object. */
 export interface WorkflowRunnerOptions
   extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes">, ShardOptions {
+  /** What its objects can execute. Keep the versions that instances were started with for as long as these are not over. */
   readonly workflows: readonly WorkflowSource[]
   /** The name of the binding to this very class. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
-  /** Default: warnings and errors to the console. */
+  /** Where objects write to. Default: the console. */
   readonly log?: Logger
 }
 
+/** Options of `composeWorkflowRunner`: those of `createWorkflowRunner`, and the parts. */
 export interface ComposedRunnerOptions extends WorkflowRunnerOptions {
   /** What the runner can do besides running instances. The Worker carries no code of others. */
   readonly parts: readonly RunnerPart[]
 }
 
-/** As `createWorkflowRunner`, with these parts only. */
+/**
+ * As `createWorkflowRunner`, with these parts only: the Worker carries no code of the others. Throws `PART_MISSING` if a workflow or an option needs a part
+ * that is not named; what else lacks its part throws that when it is asked for.
+ *
+ * @example
+ * export const WorkflowRunner = composeWorkflowRunner({ workflows: [order], parts: [flowControl, queries] })
+ */
 export function composeWorkflowRunner({
   workflows,
   parts,

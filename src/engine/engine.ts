@@ -85,12 +85,15 @@ export class Engine implements Client, AsyncDisposable {
     return engine
   }
 
-  /** `client`: another process executes; this one asks, and stands by. */
+  /** `"worker"`: this engine executes. `"client"`: another process does, and this one asks; unless it was opened as a client, it stands by to take over. */
   get role(): StoreRole {
     return this.core.role
   }
 
-  /** Does what is to be done now, in an engine that was opened with `execute: "ticks"`. */
+  /**
+   * Does what is due now, in an engine that was opened with `execute: "ticks"`, and resolves when nothing moves any more without time passing.
+   * Throws `BAD_OPTION` in an engine that executes all the time.
+   */
   async tick(options: TickOptions = {}): Promise<TickResult> {
     this.#check()
     if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; open it with execute: "ticks"')
@@ -143,7 +146,7 @@ export class Engine implements Client, AsyncDisposable {
     return new InstanceHandle(() => this, typeof first === "string" ? first : (second ?? ""))
   }
 
-  /** The result of an instance, once it has one. */
+  /** The result of an instance, once it has one, as `result` of its handle. */
   result(id: string, options?: ResultOptions): Promise<unknown> {
     const { refusal } = this.core
     return refusal ? Promise.reject(refusal) : result(this.core, id, options)
@@ -225,7 +228,7 @@ export class Engine implements Client, AsyncDisposable {
     return new ChangeSequence(() => this.parts.changes, cursor, undefined)
   }
 
-  /** Lets running attempts finish, gives everything back in good order, and closes the store. */
+  /** Lets running attempts finish for as long as `drain` says, gives everything back in good order, and closes the store. Later calls throw `ENGINE_CLOSED`. */
   close(): Promise<void> {
     return this.core.close()
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { type Context, workflow } from "../index.ts"
 import type { StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
-import { createTestEngine } from "../testing.ts"
+import { createTestEngine } from "../testing/test-engine.ts"
 import { Gate } from "../testing/scenarios/gate.ts"
 
 const types = async (handle: { history(options: { limit: number }): Promise<{ entries: readonly { type: string }[] }> }) =>

@@ -51,21 +51,33 @@ export interface CheckHost extends Pick<ReplayHost, "quiesce"> {
  */
 export type CheckProblemKind = "stalls" | "fails" | "no-version" | "unreadable"
 
+/** An instance that the code does not fit. */
 export interface CheckProblem {
+  /** What would become of it. */
   readonly kind: CheckProblemKind
+  /** The id of the instance. */
   readonly instance: string
+  /** The name of its workflow. */
   readonly workflow: string
+  /** The version that it was started with. */
   readonly version: string
+  /** Its status when it was read; undefined: the source does not tell. */
   readonly status?: Status
+  /** What does not fit, in a sentence. */
   readonly message: string
-  /** Of `stalls`: which step, where in the journal, and both sides. */
+  /** Of `stalls`: the step at which code and journal part. */
   readonly step?: string
+  /** Of `stalls`: where in the journal that is. */
   readonly position?: number
+  /** Of `stalls`: what the journal has there. */
   readonly expected?: string
+  /** Of `stalls`: what the code asks for instead. */
   readonly found?: string
 }
 
+/** What `checkJournals` found. */
 export interface CheckReport {
+  /** How many instances were checked. */
   readonly checked: number
   /** Instances that the code does not fit and that were not stalled before. */
   readonly problems: readonly CheckProblem[]

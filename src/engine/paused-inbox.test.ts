@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { type Context, workflow } from "../index.ts"
-import { createTestEngine } from "../testing.ts"
+import { createTestEngine } from "../testing/test-engine.ts"
 
 const collector = workflow("collector", async (ctx: Context<{ letter: number }>) => {
   const letters: number[] = []

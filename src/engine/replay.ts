@@ -17,15 +17,19 @@ import { describeDisagreement, ReleasePipeline, type Disagreement } from "./rele
 
 /** An instance and its whole journal, as tests and people pass it around. */
 export interface JournalExport {
+  /** Who the instance is: its id, incarnation, workflow, version, creation and tags. */
   readonly instance: NewInstance
+  /** Its journal as it is stored, from the first row on. */
   readonly rows: readonly JournalRow[]
 }
 
+/** What a replay came to. */
 export interface Replayed {
   /** What the code came to, if the journal takes it that far. */
   readonly outcome: Outcome | undefined
   /** Ids that the code asks for beyond the journal. */
   readonly asked: readonly string[]
+  /** What the journal says of the instance: its status, open steps and buffered events. */
   readonly state: InstanceState
 }
 

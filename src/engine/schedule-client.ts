@@ -8,7 +8,7 @@ import type { Handle } from "./client.ts"
 export interface ScheduleClient {
   /** Creates a schedule, which starts an instance at each of its times. Throws `SCHEDULE_EXISTS`, `BAD_SCHEDULE` or `INVALID_INPUT`. */
   create<W extends AnyWorkflow | string>(id: string, options: ScheduleOptionsOf<NoInfer<W>> & { readonly workflow: W }): Promise<ScheduleHandleOf<W>>
-  /** Makes no request. */
+  /** A handle of a schedule: `get(id)`, or `get(workflow, id)` for one with the types of the workflow. It makes no request. */
   get<W extends AnyWorkflow | string>(workflowOrId: W, ...id: W extends string ? [] : [id: string]): ScheduleHandleOf<W>
   /** A page of schedules, by id. */
   list(filter?: ScheduleFilter): Promise<SchedulePage>
@@ -36,8 +36,19 @@ export interface ScheduleHandle<In = unknown, Out = unknown, Sent = EventMap, Ha
 
 /** Either a cron expression in a time zone (UTC by default), or an interval. */
 export type ScheduleTimes =
-  | { readonly cron: string; readonly timeZone?: string; readonly every?: never }
-  | { readonly every: Duration; readonly cron?: never; readonly timeZone?: never }
+  | {
+      /** Minute, hour, day of the month, month and day of the week, as `"30 9 * * 1-5"`; with six fields, the second first. Also `@daily` and its like. */
+      readonly cron: string
+      /** The time zone of the cron expression, such as `"Europe/Berlin"`. Default UTC. */
+      readonly timeZone?: string
+      readonly every?: never
+    }
+  | {
+      /** The time from one firing to the next. */
+      readonly every: Duration
+      readonly cron?: never
+      readonly timeZone?: never
+    }
 
 /** When a schedule fires, and what it starts. */
 export type ScheduleOptions<In> = ScheduleTimes &
@@ -46,15 +57,17 @@ export type ScheduleOptions<In> = ScheduleTimes &
     readonly overlap?: Overlap
     /** Times that nobody was there to fire are fired later if they are not older than this. Default: only the latest, up to an hour. */
     readonly catchUp?: Duration
-    /** Of each instance. */
+    /** Texts to find each instance by. Default: none. */
     readonly tags?: readonly string[]
+    /** How long each instance may take. Default: what the workflow says, else no limit. */
     readonly timeout?: Duration
     /** Default: what the workflow says, else `"default"`. */
     readonly taskQueue?: string
-    /** No times before. The times of an interval are counted from here. */
+    /** No times before. The times of an interval are counted from here. Default: since 1970, so that "15m" is on the quarters of an hour. */
     readonly startAt?: Date | number | string
-    /** No times after. */
+    /** No times after. Default: it fires for ever. */
     readonly endAt?: Date | number | string
+    /** Creates it paused: nothing fires until it is resumed. Default false. */
     readonly paused?: boolean
     /** `"update"`: the schedule that has this id becomes what is said here, and keeps what became of its times. */
     readonly ifExists?: "error" | "update"
@@ -67,17 +80,32 @@ export type ScheduleHandleOf<W extends AnyWorkflow | string> = W extends AnyWork
   : ScheduleHandle
 
 /** Input may be left out where the workflow takes none. */
-type ScheduleInput<In> = undefined extends In ? { readonly input?: In } : [In] extends [void] ? { readonly input?: undefined } : { readonly input: In }
+type ScheduleInput<In> = undefined extends In
+  ? {
+      /** What each instance is given. */
+      readonly input?: In
+    }
+  : [In] extends [void]
+    ? { readonly input?: undefined }
+    : { readonly input: In }
 
 /** What of a schedule is to change. */
 export type ScheduleUpdate<In = unknown> = Partial<ScheduleTimes> & {
+  /** What instances are given from now on. */
   readonly input?: In
+  /** What a time does that comes while an instance of the schedule is not over. */
   readonly overlap?: Overlap
+  /** How old a time may be that is fired late. */
   readonly catchUp?: Duration | null
+  /** Texts to find instances by from now on. */
   readonly tags?: readonly string[]
+  /** How long an instance may take from now on. */
   readonly timeout?: Duration | null
+  /** The queue of instances from now on. */
   readonly taskQueue?: string | null
+  /** No times before. The times of an interval are counted from here. */
   readonly startAt?: Date | number | string | null
+  /** No times after. */
   readonly endAt?: Date | number | string | null
 }
 

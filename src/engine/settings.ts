@@ -9,52 +9,66 @@ import type { Hooks } from "../core/workflow.ts"
 
 /** What a user may set for an engine; everything has a default. */
 export interface EngineOptions extends Hooks {
-  /** Default for all steps; workflows and steps override it. */
+  /** When failed steps are tried again; workflows and steps override it. Default: three attempts, about one and two seconds apart. */
   readonly retry?: RetryOptions
+  /** Lengths and sizes that are accepted. What is left out has its default. */
   readonly limits?: Partial<Limits>
-  /** How long replay waits for a recorded ask that does not come, and workflow code may await something that is not of `ctx`. */
+  /** How long replay waits for a recorded ask that does not come, and workflow code may await something that is not of `ctx`. Default 5 seconds. */
   readonly replayGrace?: Duration
-  /** How long a cancelled instance may clean up. */
+  /** How long a cancelled instance may clean up before it is forced to end. Default 30 seconds. */
   readonly cancelGrace?: Duration
-  /** How many crashes in a row, without progress, make an instance `stalled`. */
+  /** How many crashes of its worker in a row, without progress, make an instance `stalled`. Default 10. */
   readonly maxRecoveries?: number
-  /** How long `close` lets running attempts finish. */
+  /** How long `close` lets running attempts finish. Default 10 seconds. */
   readonly drain?: Duration
+  /** For how long a worker owns its instances after it has last renewed that, which it does every third of this time. Then others take over. Default 30 seconds. */
   readonly lease?: Duration
-  /** How often to look for work that no hint told of. */
+  /** How often to look for work that no hint told of. Default: 5 seconds, on PostgreSQL 30. */
   readonly sweep?: Duration
-  /** Instances kept in memory; more wait in the store. */
+  /** Instances kept in memory; more wait in the store. Default 10,000. */
   readonly maxResidentInstances?: number
-  /** Attempts that run at the same time; more wait in line, those of a higher priority first. A step that waits for steps inside it does not count. */
+  /**
+   * Attempts that run at the same time; more wait in line, those of a higher priority first. A step that waits for steps inside it does not count.
+   * Default: any number.
+   */
   readonly maxConcurrentSteps?: number
-  /** Journal text of the instances kept in memory; idle ones go first. */
+  /** Bytes of the journals of the instances kept in memory; idle ones leave first. Default 256 MiB. */
   readonly maxResidentBytes?: number
   /** Which task queues are served here; default: all. */
   readonly taskQueues?: readonly string[]
   /** `"ticks"`: only when `engine.tick()` is called, for a process that something else wakes up from time to time. Default `"always"`. */
   readonly execute?: "always" | "ticks"
-  /** Encodes values before they are stored: to encrypt or compress them. It also decodes those that it has encoded. */
+  /** Encodes values before they are stored: to encrypt or compress them. It also decodes those that it has encoded. Default: values are stored as they are. */
   readonly codec?: PayloadCodec
-  /** Codecs that encoded values which are still stored. */
+  /** Codecs that encoded values which are still stored: they decode, and encode nothing. Default: none. */
   readonly retiredCodecs?: readonly PayloadCodec[]
   /**
    * Called once if the database file is deleted or replaced while the engine is open. The engine has stopped by then, and refuses every call
    * with `STORE_REPLACED`. End the process here if something starts it again. Default: only an error in the log.
    */
   readonly onStoreGone?: (error: PerdureError) => void
-  /** Called around every attempt, outermost first. */
+  /** Called around every attempt of every step, the first one outermost. Default: none. */
   readonly interceptors?: readonly StepInterceptor[]
 }
 
+/** Surrounds an attempt of a step: `next()` calls the next interceptor, and at last the step's function. What it returns is the result of the attempt. */
 export type StepInterceptor = (step: InterceptedStep, next: () => unknown) => unknown
 
+/** The attempt that an interceptor surrounds. */
 export interface InterceptedStep {
+  /** The id of the instance. */
   readonly instance: string
+  /** The name of its workflow. */
   readonly workflow: string
+  /** The version of the workflow. */
   readonly version: string
+  /** Unique in the run: the name, with a number from the second time on (`charge#2`), after the step that it is in (`outer/inner`). */
   readonly id: string
+  /** The name of the step, as the code gave it. */
   readonly name: string
+  /** Counts from 1, also across crashes. */
   readonly attempt: number
+  /** What the step's function is given. */
   readonly context: StepContext
 }
 

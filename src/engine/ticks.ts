@@ -6,6 +6,7 @@ import { overriding } from "./overriding.ts"
 import type { EngineOptions } from "./settings.ts"
 import type { Worker } from "./worker.ts"
 
+/** Bounds of one `tick`. */
 export interface TickOptions {
   /** How many instances it may work on; default: all that are due. */
   readonly maxInstances?: number
@@ -13,6 +14,7 @@ export interface TickOptions {
   readonly maxSteps?: number
 }
 
+/** What a `tick` did. */
 export interface TickResult {
   /** Instances that it worked on. */
   readonly processed: number

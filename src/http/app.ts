@@ -13,7 +13,13 @@ import { type Fields, fromTexts, issuesOf, type JsonSchema, object, type SchemaI
 import { type HttpAppOptions, httpSettings, type HttpSettings } from "./settings.ts"
 import { encodePlain, encodeRich, isRichType, plainType, richType } from "./wire.ts"
 
-/** The HTTP API of a client: one app, the same on Node and in a Worker. */
+/**
+ * The HTTP API of a client: one app, the same on Node and in a Worker. It needs the package `hono`. Throws `BAD_OPTION` for an option that is wrong.
+ *
+ * @example
+ * const app = createHttpApp(engine, { token: "secret" })
+ * const response = await app.fetch(new Request("http://localhost/workflows/order-1", { headers: { authorization: "Bearer secret" } }))
+ */
 export function createHttpApp(client: Client, options: HttpAppOptions = {}): Hono {
   return appOf(client, options, Response)
 }

@@ -29,6 +29,7 @@ export interface Route {
 }
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+/** What a request does, for `authorize`: each route has one or more of these. The guide "HTTP" lists them. */
 export type Action = "read" | "create" | "manage" | "delete" | "sendEvent" | "query" | "update" | "schedule" | "tick"
 
 export interface RequestBody {

@@ -8,21 +8,27 @@ import { appOf } from "./app.ts"
 import { type HttpAppOptions, httpSettings } from "./settings.ts"
 import { eitherSignal } from "./waiting.ts"
 
+/** Options of `serve`: where to listen, and those of the app. */
 export interface ServeOptions extends HttpAppOptions {
-  /** Default 8787; 0: any that is free. */
+  /** The port to listen on. Default 8787; 0: any that is free. */
   readonly port?: number
-  /** Default 127.0.0.1: only this machine. Others need `token`, `authorize` or `insecure`. */
+  /** The address to listen on. Default 127.0.0.1: only this machine. Others need `token`, `authorize` or `insecure`. */
   readonly host?: string
-  /** Lets everybody who reaches the address do everything. */
+  /** Lets everybody who reaches the address do everything. Default: an address that others reach is refused (`BAD_OPTION`) without `token` or `authorize`. */
   readonly insecure?: boolean
 }
 
+/** An HTTP server that is listening. */
 export interface HttpServer {
+  /** The address for clients, such as `http://127.0.0.1:8787`. */
   readonly url: string
+  /** The address that it listens on. */
   readonly host: string
+  /** The port that it listens on: the one that was asked for, or the free one that was found. */
   readonly port: number
+  /** The app that answers: call its `fetch` in a test to make a request without a network. */
   readonly app: Hono
-  /** Takes no more requests, lets those under way finish, and ends streams and waits. The client stays open. */
+  /** Takes no more requests, ends streams and waits, and lets other requests finish for up to five seconds. The client stays open. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -30,7 +36,15 @@ export interface HttpServer {
 const portDefault = 8787
 const closeMs = 5_000
 
-/** Serves the HTTP API on Node. */
+/**
+ * Serves the HTTP API on Node; it needs the packages `hono` and `@hono/node-server`. Throws `ADDRESS_IN_USE`, or `BAD_OPTION` for an option that is
+ * wrong or a public address without a guard.
+ *
+ * @example
+ * const server = await serve(engine, { port: 8787, token: "secret" })
+ * console.log(server.url)
+ * await server.close()
+ */
 export async function serve(client: Client, options: ServeOptions = {}): Promise<HttpServer> {
   const { port = portDefault, host = "127.0.0.1", insecure = false, ...appOptions } = options
   if (!isLoopback(host) && !insecure && appOptions.token === undefined && appOptions.authorize === undefined) throw unguarded(host)

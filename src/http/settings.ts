@@ -5,9 +5,9 @@ import type { Action } from "./route.ts"
 
 /** What a user may set for the app; everything has a default. */
 export interface HttpAppOptions {
-  /** Callers have to send one of these as `Authorization: Bearer …`. */
+  /** Callers have to send one of these as `Authorization: Bearer …`. Default: none is asked for. */
   readonly token?: string | readonly string[]
-  /** Asked before each request is carried out; a Response blocks it, and is the answer. */
+  /** Asked before each request is carried out; a Response blocks it, and is the answer. Default: every caller who has the token may do everything. */
   readonly authorize?: Authorize
   /** Which Host headers are answered, with their port: `["api.example.com", "localhost:8787"]`. Default: all; `serve` on loopback sets its own. */
   readonly allowedHosts?: readonly string[]
@@ -27,10 +27,14 @@ export interface HttpAppOptions {
   readonly log?: HttpLog
 }
 
+/** Decides about a request. It lets the request pass by giving nothing; a Response, such as one with status 403, is sent in its place. */
 export type Authorize = (call: AuthorizeCall) => Response | undefined | void | Promise<Response | undefined | void>
 
+/** What `authorize` is asked about. It is asked once for each action and each workflow of a request. */
 export interface AuthorizeCall {
+  /** The request as it came: its address and headers. Do not read its body, which the API reads. */
   readonly request: Request
+  /** What the request would do. */
   readonly action: Action
   /** Absent where the request is about several workflows, or none that exists. */
   readonly workflow?: string
@@ -38,7 +42,9 @@ export interface AuthorizeCall {
   readonly id?: string
 }
 
+/** Where the HTTP API writes what went wrong. */
 export interface HttpLog {
+  /** An answer with a 5xx status was sent. `details` has the `id` that the caller was given, and the `error`. */
   error(message: string, details?: Readonly<Record<string, unknown>>): void
 }
 

@@ -10,10 +10,12 @@ export interface WorkerAppOptions extends WorkerHttpOptions {
   readonly configure?: (env: never) => WorkerHttpOptions
 }
 
+/** Options of the HTTP API that also make sense in a Worker. */
 export type WorkerHttpOptions = Omit<HttpAppOptions, "tick" | "signal">
 
 /** The default export of a Worker. */
 export interface WorkerApp {
+  /** Answers a request; the platform calls it. The app for an environment is made at its first request, and throws `BAD_OPTION` if the binding is missing. */
   fetch(request: Request, env: object, ctx?: unknown): Promise<Response>
 }
 

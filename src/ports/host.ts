@@ -34,9 +34,14 @@ export interface Scope {
   readonly isSensitive?: boolean
 }
 
+/** Where an engine writes to. `console` fits, and so do most logging libraries. What a logger throws is ignored. */
 export interface Logger {
+  /** Details, for whoever looks for a fault. */
   debug(message: string, data?: Record<string, unknown>): void
+  /** What happens in good order, and attempts that will be made again. */
   info(message: string, data?: Record<string, unknown>): void
+  /** What failed for good in user code, and what may become a problem. */
   warn(message: string, data?: Record<string, unknown>): void
+  /** What went wrong in the engine or its store. */
   error(message: string, data?: Record<string, unknown>): void
 }

@@ -11,9 +11,11 @@ import type { ScheduleRow } from "./schedule-store.ts"
 export interface IndexShard {
   /** Takes in how instances are now, and what happened to them; both only where it is news. */
   indexWrite(updates: readonly IndexUpdate[]): Promise<void>
+  /** Forgets instances that were deleted, or that moved to another shard. */
   indexRemove(removals: readonly IndexRemoval[]): Promise<void>
   /** Ordered by (createdAt, id). */
   indexList(request: IndexListRequest): Promise<Page<IndexEntry>>
+  /** How many of its instances fit the filter, by status or by workflow. */
   indexCount(filter: IndexFilter, by: "status" | "workflow"): Promise<Record<string, number>>
   /** What happened, after a number, of all its instances or of one: at most `limit`, in the order in which it was taken in. */
   indexChanges(request: IndexChangeRequest): Promise<IndexChangePage>
@@ -21,7 +23,9 @@ export interface IndexShard {
 
 /** Copies of schedules, in the same shards. */
 export interface ScheduleIndex {
+  /** Takes in how a schedule is now. */
   scheduleWrite(row: ScheduleRow): Promise<void>
+  /** Forgets a schedule that was deleted. */
   scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void>
   /** Ordered by id. */
   scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>>

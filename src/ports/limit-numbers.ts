@@ -5,10 +5,13 @@ import type { LimitOverride, LimitState } from "./flow-control.ts"
  * first slot, and is told of what changes from then on until it leaves. Each method is one atomic operation.
  */
 export interface LimitNumbersOf {
+  /** What was set for each limit of the workflow, and what its code says. */
   limitsGet(workflow: string): Promise<readonly LimitState[]>
   /** Answers when all keys that can be reached go by it. `unknown`: there is no such limit, nothing changed. */
   limitsSet(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown">
+  /** A key asks what was set for its limit, and is told of changes from then on. */
   limitsJoin(key: LimitKeyEntry): Promise<SetNumbers>
+  /** A key has nothing left to keep, and is told nothing more. */
   limitsLeave(key: Pick<LimitKeyEntry, "key" | "token">): Promise<void>
 }
 

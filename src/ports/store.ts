@@ -61,9 +61,11 @@ export type StoreRole = "worker" | "client"
 
 /** What `sqlite("app.db")` gives: a store that is not open yet. */
 export interface StoreProvider {
+  /** The kind of store, for messages, such as `"sqlite"`. */
   readonly name: string
   /** What is in it is lost when it is closed. */
   readonly isVolatile?: boolean
+  /** Opens the store; the engine calls it. Throws where the store cannot be reached or read. */
   open(context: StoreContext): Promise<Store>
 }
 

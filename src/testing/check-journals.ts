@@ -6,10 +6,11 @@ import { payloadCodecs } from "../engine/coded-store.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
 
-/** `codec` and `retiredCodecs`: of journals that were kept; a client has its own. */
+/** Options of `checkJournals`. `codec` and `retiredCodecs` are for journals that were kept; a client has its own. */
 export interface CheckOptions extends Pick<EngineOptions, "codec" | "retiredCodecs"> {
   /** Only instances of this workflow, or whose ids begin so. */
   readonly filter?: Pick<ListFilter, "workflow" | "idPrefix">
+  /** Called after each instance with how many were checked. */
   readonly onProgress?: (checked: number) => void
 }
 

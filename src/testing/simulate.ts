@@ -25,36 +25,58 @@ export interface SimulatedFaults {
   readonly delayEvents?: Duration | false
 }
 
+/** An event that `simulate` sends to the instance in every run. */
 export type SimulatedEvent<Sent> = {
-  [K in keyof Sent & string]: { readonly type: K; readonly after?: Duration; readonly eventId?: string } & PayloadOf<Sent[K]>
+  [K in keyof Sent & string]: {
+    /** The type of the event. */
+    readonly type: K
+    /** When it is sent, since the start. Default: at once. */
+    readonly after?: Duration
+    /** An event sent twice with the same id is received once. Default: each sending is an event of its own, also a doubled one. */
+    readonly eventId?: string
+  } & PayloadOf<Sent[K]>
 }[keyof Sent & string]
 
-type PayloadOf<P> = undefined extends P ? { readonly payload?: P } : unknown extends P ? { readonly payload?: P } : { readonly payload: P }
+type PayloadOf<P> = undefined extends P
+  ? {
+      /** What the event carries. */
+      readonly payload?: P
+    }
+  : unknown extends P
+    ? { readonly payload?: P }
+    : { readonly payload: P }
 
 /** Anything else that somebody does from outside; done again if its answer is lost. */
 export interface SimulatedAction<Out, Sent> {
   /** Since the start. */
   readonly after?: Duration
+  /** What is done. It may be asynchronous; what it throws is an answer like any other, and does not fail the run. */
   readonly run: (handle: Handle<Out, Sent>, client: Client) => unknown
 }
 
+/** Options of `simulate`. */
 export interface SimulateOptions<In, Out, Sent> {
+  /** What the instance is started with. */
   readonly input?: In
-  /** Sent after that much time since the start. */
+  /** Events that somebody sends, each at its time since the start. Default: none. */
   readonly events?: readonly SimulatedEvent<Sent>[]
+  /** Other things that somebody does from outside, each at its time since the start. Default: none. */
   readonly actions?: readonly SimulatedAction<Out, Sent>[]
-  /** Others that it may start. */
+  /** Others that it may start. Default: none. */
   readonly workflows?: readonly AnyWorkflow[]
   /** How many random runs follow the systematic ones, default 100; or exactly which runs. */
   readonly seeds?: number | readonly Seed[]
+  /** What may go wrong. Default: everything, with events up to a second late. */
   readonly faults?: SimulatedFaults
   /** What of the result has to be the same in every run; default: all of it. */
   readonly comparable?: (result: Out) => unknown
   /** The virtual time that it may take; default ten years. */
   readonly within?: Duration
-  /** The id of the instance. */
+  /** The id of the instance. Default `"simulated"`. */
   readonly id?: string
+  /** Options of the engine that runs it, such as `retry`. */
   readonly engine?: EngineOptions
+  /** Called before each run with its seed, how many are done, and how many there will be. */
   readonly onProgress?: (progress: { readonly seed: Seed; readonly done: number; readonly runs: number }) => void
 }
 
@@ -72,16 +94,21 @@ export type SimulationSetup<In, Out, Events, Sent> = (
   world: SimulatedWorld,
 ) => Workflow<In, Out, Events, Sent> | readonly [Workflow<In, Out, Events, Sent>, ...AnyWorkflow[]]
 
+/** What `simulate` gives where every run came out as the one without faults did. */
 export interface SimulationReport<Out> {
+  /** How many runs were made, those without faults included. */
   readonly runs: number
-  /** Without faults. */
+  /** How the instance ended without faults. */
   readonly status: string
+  /** What it gave without faults. */
   readonly result: Out
+  /** How often each effect and each step happened without faults. */
   readonly effects: Readonly<Record<string, number>>
-  /** Boundaries at which the process was made to die. */
+  /** Boundaries at which the process was made to die: the writes of the run without faults. */
   readonly writes: number
-  /** What happened over all runs. */
+  /** How often the process died, over all runs. */
   readonly crashes: number
+  /** How often an instance was taken out of memory, over all runs. */
   readonly evictions: number
 }
 

@@ -7,6 +7,7 @@ import { nearestName } from "../core/nearest-name.ts"
 /** What a step does instead: an error is thrown, a function is called, any other value is the result. */
 export type Mock = Error | ((context: StepContext) => unknown) | string | number | boolean | bigint | object | null | undefined
 
+/** Options of `mockStep`. */
 export interface MockOptions {
   /** How often the step is replaced; then its own function runs again. Default: always. */
   readonly times?: number

@@ -23,17 +23,21 @@ import { KeptStore } from "./kept-store.ts"
 import { StoreCalls } from "./store-calls.ts"
 import { type MockOptions, StepMocks, type Mock } from "./step-mocks.ts"
 
+/** Options of `createTestEngine`: the workflows, and those of an engine. */
 export interface TestEngineOptions extends EngineOptions {
+  /** What it executes. */
   readonly workflows: readonly WorkflowSource[]
-  /** Default: memory. */
+  /** Where instances live. Default: memory. `sqlite(":memory:")` has tables for transactions. */
   readonly store?: StoreProvider
-  /** The virtual time at the start. */
+  /** The virtual time at the start. Default: the beginning of 2026, in UTC. */
   readonly startAt?: Date | number
+  /** What random numbers are made from: the same seed gives the same ids and numbers. Default: always the same. */
   readonly seed?: string
+  /** Where the engine writes to. Default: nowhere. */
   readonly log?: Logger
 }
 
-/** An engine with virtual time for tests of workflows: nothing waits, crashes are a call, steps can be replaced. */
+/** With what Perdure itself needs of it; public-test-engine.ts says what its users see. */
 export async function createTestEngine(options: TestEngineOptions): Promise<TestEngine> {
   const { startAt, seed, log } = options
   const host = new SimulatedHost({
@@ -52,7 +56,9 @@ const unhurriedMs = 5
 /** In macrotasks: about a second. */
 const unansweredMax = 100_000
 
+/** An engine in virtual time. Time stands still until the test moves it. */
 export class TestEngine implements AsyncDisposable {
+  /** What gives it virtual time and seeded randomness. */
   readonly host: SimulatedHost
   readonly #options: TestEngineOptions
   /** The store for others who use it at the same time, such as a client in another process: `settle` waits for what they ask of it, too. */
@@ -69,7 +75,7 @@ export class TestEngine implements AsyncDisposable {
     () => this.#isAtRest,
     (id) => this.#unending(id),
   )
-  /** They and their handles outlive crashes. */
+  /** Starts instances at times that come again, in virtual time. It and its handles outlive crashes. */
   readonly schedules: Schedules = new Schedules(
     () => this.current,
     (id) => this.#handle(id),
@@ -102,6 +108,7 @@ export class TestEngine implements AsyncDisposable {
     return this.#engine
   }
 
+  /** Opens the engine; `createTestEngine` has done so. */
   async open(): Promise<void> {
     const { workflows: _, store: __, ...rest } = this.#options
     this.#engine = await Engine.open({
@@ -112,36 +119,44 @@ export class TestEngine implements AsyncDisposable {
     })
   }
 
+  /** Starts an instance, as `start` of a client. The handle outlives crashes. */
   get start(): Client["start"] {
     return (async (workflow: AnyWorkflow | string, options?: StartOptions<unknown>) =>
       this.#handle((await this.current.start(workflow as string, options)).id)) as Client["start"]
   }
 
+  /** Sends an event to an instance, which is started first where there is none. The handle outlives crashes. */
   get sendOrStart(): Client["sendOrStart"] {
     return (async (workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>) =>
       this.#handle((await this.current.sendOrStart(workflow as string, options)).id)) as Client["sendOrStart"]
   }
 
+  /** A handle of an instance, which outlives crashes. It makes no request. */
   get get(): Client["get"] {
     return ((first: AnyWorkflow | string, second?: string) => this.#handle(typeof first === "string" ? first : (second ?? ""))) as Client["get"]
   }
 
+  /** Starts many instances, as `startBatch` of a client. */
   get startBatch(): Client["startBatch"] {
     return (items, options) => this.current.startBatch(items, options)
   }
 
+  /** A page of instances, as `list` of a client. */
   get list(): Client["list"] {
     return (filter) => this.current.list(filter)
   }
 
+  /** How many instances there are, by status or by workflow. */
   get count(): Client["count"] {
     return (filter, by) => this.current.count(filter, by)
   }
 
+  /** What happens to instances, as `changes` of a client. An iteration ends with a crash; begin another at its cursor. */
   get changes(): Client["changes"] {
     return (cursor) => this.current.changes(cursor)
   }
 
+  /** Changes the limits of workflows while they run. */
   get limits(): Client["limits"] {
     return this.current.limits
   }
@@ -158,17 +173,18 @@ export class TestEngine implements AsyncDisposable {
     })
   }
 
+  /** The virtual time, in milliseconds since 1970. */
   now(): number {
     return this.host.now()
   }
 
-  /** Moves time forward: timers fire in their order, with all that follows from them. */
+  /** Moves time forward by this much: timers fire in their order, with all that follows from them. */
   async skip(duration: Duration): Promise<void> {
     const ms = durationMs(duration, "skip")
     await this.#results.during(() => this.host.advanceTo(this.host.now() + ms, () => this.settle()))
   }
 
-  /** Moves time forward from timer to timer until the instance ends; fails if nothing is left that could end it. */
+  /** Moves time forward from timer to timer until the instance ends. Throws `STALLED` if nothing is left that could end it. */
   skipToEnd(id: string, timersMax = 100_000): Promise<void> {
     return this.#results.during(() => this.#skipToEnd(id, timersMax))
   }
@@ -231,7 +247,10 @@ export class TestEngine implements AsyncDisposable {
     )
   }
 
-  /** From now on a step of that name gives this value, throws this error, or runs this function instead of its own. */
+  /**
+   * From now on a step of that name gives this value, throws this error, or runs this function instead of its own. The last replacement wins. `close` throws
+   * `UNKNOWN_STEP` if instances ran and none of them asked for the step.
+   */
   mockStep<W extends AnyWorkflow | string>(
     workflow: W,
     step: W extends AnyWorkflow ? StepReference<HandlersOf<W>> : string,
@@ -283,6 +302,7 @@ export class TestEngine implements AsyncDisposable {
     return { instance: { id, incarnation, workflow, version, createdAt, tags }, rows: await store.journal.readJournal(id, 1) }
   }
 
+  /** Closes the engine and its store. Throws `UNKNOWN_STEP` for a replaced step that no instance asked for, unless it is `optional`. */
   async close(): Promise<void> {
     const engine = this.#engine
     this.#engine = undefined

@@ -11,7 +11,7 @@ import { type Context, type Sql, type TransactionContext, workflow } from "../..
 import type { StoreProvider } from "../../src/ports/store.ts"
 import type { Transactions } from "../../src/ports/transactions.ts"
 import { sqlite } from "../../src/sqlite.ts"
-import { createTestEngine, expectReplay, type TestEngine } from "../../src/testing.ts"
+import { createTestEngine, expectReplay, type TestEngine } from "../../src/testing/test-engine.ts"
 import { overriding } from "../../src/testing/overriding.ts"
 import { Statistics } from "./statistics.ts"
 

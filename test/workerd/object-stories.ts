@@ -1,4 +1,4 @@
-import type { TestEngine } from "perdure/testing"
+import type { TestEngine } from "../../src/testing/test-engine.ts"
 import { afterEach, describe } from "vitest"
 import { annotationStories } from "../../src/testing/scenarios/annotation-stories.ts"
 import { burstStories } from "../../src/testing/scenarios/burst-stories.ts"

@@ -65,8 +65,8 @@ function specifierOf(node: Node): string | undefined {
   return importing && isNode(source) && typeof source["value"] === "string" ? source["value"] : undefined
 }
 
-function readSourceFile(path: string): SourceFile {
-  const text = readFileSync(new URL(path, root), "utf8")
+/** A file with this text, as if it lay there. */
+export function parseSourceFile(path: string, text: string): SourceFile {
   const { program, module, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path} does not parse: ${errors[0].message}`)
   const body = program.body as unknown as readonly Node[]
@@ -94,7 +94,7 @@ export function readSourceFiles(folder: string): readonly SourceFile[] {
     .map((name) => `${folder}/${name.split(sep).join("/")}`)
     .filter((path) => path.endsWith(".ts") && !path.includes("node_modules/"))
     .sort()
-    .map(readSourceFile)
+    .map((path) => parseSourceFile(path, readFileSync(new URL(path, root), "utf8")))
 }
 
 function attempt(list: () => readonly string[]): readonly string[] {

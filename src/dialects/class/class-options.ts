@@ -14,7 +14,7 @@ export interface ClassOptions<Payload, Input = Payload> extends Hooks {
   readonly version?: string
   /** Checks the payload when an instance is created; `run` gets what the schema makes of it. */
   readonly input?: StandardSchemaV1<Input, Payload>
-  /** For all steps. */
+  /** Retries and timeout for all steps; options of a step win. Default: three attempts, one and two seconds apart, without a timeout. */
   readonly defaults?: WrittenDefaults
   /** For each instance: cancels it and ends it as failed. The timeout of steps is in `defaults`. */
   readonly timeout?: WrittenDuration
@@ -22,11 +22,17 @@ export interface ClassOptions<Payload, Input = Payload> extends Hooks {
   readonly taskQueue?: string
   /** `"error"` forbids the same step name twice; default `"number"`: the second is `name#2`. */
   readonly duplicateSteps?: string
+  /** Values that are for the code alone: redacted wherever else they would be shown. Default: none. */
   readonly sensitive?: SensitiveData
+  /** So many instances at a time, of the workflow or of each key. Default: any number. */
   readonly concurrency?: number | ConcurrencyLimit<Payload> | readonly (number | ConcurrencyLimit<Payload>)[]
+  /** So many starts in a time, of the workflow or of each key. Default: any number. */
   readonly rateLimit?: Omit<RateLimit<Payload>, "per"> & { readonly per: WrittenDuration }
+  /** Higher first among instances that wait; default 0. */
   readonly priority?: number | FlowFunction<Payload, number>
+  /** A start waits for quiet; another one before then replaces its payload. Default: a start begins at once. */
   readonly debounce?: Omit<Debounce<Payload>, "quiet" | "max"> & { readonly quiet: WrittenDuration; readonly max?: WrittenDuration }
+  /** At most one instance, or one of each key, that has not ended. Default: any number. */
   readonly singleton?: FlowOptions<Payload>["singleton"]
 }
 

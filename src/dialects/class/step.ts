@@ -6,25 +6,33 @@ import type { EventMap } from "../../core/workflow.ts"
 
 /** What the `run` of a class asks with. */
 export interface Step<Events = EventMap> {
-  /** Runs `fn` and records its result; a recorded result is never computed again. */
+  /** Runs `fn` and records its result; a recorded result is never computed again. When its attempts are used up, throws a `StepFailedError`. */
   do<T>(name: string, fn: StepFunction<T, Events>, options?: ClassStepOptions<NoInfer<T>>): Promise<T>
   do<T>(name: string, options: ClassStepOptions<NoInfer<T>>, fn: StepFunction<T, Events>): Promise<T>
+  /** Sleeps for this long, also across crashes and deploys. Rejects with a `CancelledError` if the instance is cancelled. */
   sleep(name: string, duration: Duration, options?: SleepOptions): Promise<void>
+  /** Sleeps until this time: a Date, milliseconds since 1970 or ISO 8601 text. A time in the past returns at once. */
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void>
   /** Waits for an event of that type, first in first out. A timeout gives `default`, or throws an `EventTimeoutError`. */
   waitForEvent: Asks<Events>["waitForEvent"]
 }
 
+/** The function of a step. It may do anything; what it returns is stored. It runs again after a crash that cut it off. */
 export type StepFunction<T, Events = EventMap> = (step: StepContext<Events>) => T | Promise<T>
 
+/** Options of a step of a class. */
 export interface ClassStepOptions<T = unknown> extends Pick<StepOptions<T>, "timeout" | "deadline" | "sensitive" | "rollback"> {
+  /** When a failed attempt is followed by another. Default: what `static defaults` says, else the engine's `retry`: three attempts, one and two seconds apart. */
   readonly retries?: StepRetries
 }
 
+/** When the steps of a class are tried again. Delays are as they are written, without jitter. */
 export interface StepRetries {
-  /** All attempts, the first one included. */
+  /** All attempts, the first one included. Default 3. */
   readonly limit?: number
+  /** The time before the second attempt. Default 1 second. */
   readonly delay?: Duration
+  /** How the delay grows after each failure: not at all (`"constant"`), by `delay` (`"linear"`), or to twice as much (`"exponential"`, the default). */
   readonly backoff?: Backoff | "constant"
 }
 

@@ -46,6 +46,7 @@ interface Where {
   readonly locationHint?: string
 }
 
+/** Options of `start` on Durable Objects. A `transaction` is refused there: `NO_TRANSACTIONS`. */
 export interface EdgeStartOptions<In> extends StartOptions<In>, Where {}
 
 /** A client that can also say where an instance is to live. */

@@ -13,8 +13,10 @@ export interface ObjectStorage {
   sync(): Promise<void>
 }
 
-/** A binding to the class. */
+/** A binding to the class of the workflow runner, as the environment of a Worker has it. `DurableObjectNamespace` of Cloudflare fits. */
 export interface ObjectNamespace {
+  /** The id of the object with this name. */
   idFromName(name: string): unknown
+  /** A stub of the object with this id. */
   get(id: never, options?: never): unknown
 }

@@ -12,15 +12,23 @@ import type { ObjectNamespace } from "./platform.ts"
 export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, ToldKey, LimitNumbersOf {
   /** A method of the client of a schedule. */
   askSchedule(id: string, method: string, args: string): Promise<string>
+  /** To the object of a schedule: an instance of it may be over. */
   scheduleHint(): Promise<void>
+  /** To the object of an instance: a limit may let it in. */
   slotHint(): Promise<void>
+  /** To the object of an instance: whether it still has the slot of this key. */
   holdsSlot(member: SlotMember, key: string): Promise<boolean>
   /** A method of the client, with its arguments and its answer encoded. */
   ask(id: string, method: string, args: string, caller?: Caller): Promise<string>
+  /** The row of its instance; undefined: it has none. */
   peerGet(id: string): Promise<InstanceRow | undefined>
+  /** Rows of the journal of its instance, from a position on: as many as fit into one answer. */
   peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]>
+  /** Writes the turn that creates its instance. */
   peerCreate(turn: Turn): Promise<TurnOutcome>
+  /** Writes messages into the inbox of its instance. */
   peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
+  /** Takes in what the outbox of another object sends, each message once. */
   peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
 }
 

@@ -29,33 +29,53 @@ import { answerOf } from "./object-answers.ts"
 import type { ObjectState } from "./platform.ts"
 import type { RunnerStub } from "./stub-network.ts"
 
+/** What `initialize` starts. */
 export interface InitializeRequest {
+  /** The name of the workflow. */
   readonly type: string
+  /** The id of the instance, which is the name of the object. */
   readonly id: string
+  /** The input of the instance. Default: undefined. */
   readonly payload?: unknown
+  /** The version of the workflow. Default: the last registered. */
   readonly version?: string
 }
 
+/** What `deliverEvent` sends. */
 export interface DeliverRequest {
+  /** The type of the event. */
   readonly event: string
+  /** What the event carries. Default: undefined. */
   readonly payload?: unknown
+  /** An event sent twice with the same id is received once. Default: none, so that each call sends an event of its own. */
   readonly eventId?: string
 }
 
-/** What the object of an instance answers over RPC. */
+/** What the object of an instance answers over RPC. Values pass as structured clones; `workflowClient` carries all that a journal can hold. */
 export interface WorkflowRunnerObject extends RunnerStub {
   /** Answers as soon as the instance is durable. Again with the same content it changes nothing; with another it is an error. */
   initialize(request: InitializeRequest): Promise<{ readonly id: string }>
+  /** All that is known of the instance, as `describe` of a handle. Throws `NOT_FOUND`, or `PART_MISSING` without the part `history`. */
   getStatus(): Promise<InstanceDescription>
+  /** Sends an event, as `sendEvent` of a handle. Throws `INSTANCE_ENDED`, `INVALID_EVENT` or `UNKNOWN_EVENT`. */
   deliverEvent(request: DeliverRequest): Promise<void>
+  /** Lets running attempts finish, and starts nothing more until `resume`. */
   pause(options?: { readonly reason?: string }): Promise<ControlResult>
+  /** Lets the instance go on if it is paused, or if it is stalled and its code was mended. */
   resume(): Promise<ControlResult>
+  /** Asks the code to end; it may clean up until `cancelGrace` is over. */
   cancel(options?: { readonly reason?: string }): Promise<ControlResult>
+  /** Ends the instance at once, without asking its code. */
   terminate(options?: TerminateOptions): Promise<ControlResult>
+  /** Begins a new run with the same input. Throws `UNKNOWN_STEP`, or `PART_MISSING` without the part `restarts`. */
   restart(options?: RestartOptions): Promise<ControlResult>
+  /** Asks the code a question, which changes nothing. Throws `UNKNOWN_QUERY`, or `PART_MISSING` without the part `queries`. */
   query(name: string, ...args: readonly unknown[]): Promise<unknown>
+  /** The steps of the last run, as `steps` of a handle; needs the part `history`. */
   getSteps(): Promise<readonly StepInfo[]>
+  /** A page of the entries of the journal, as `history` of a handle; needs the part `history`. */
   getHistory(options?: HistoryOptions): Promise<HistoryPage>
+  /** Does what is due; the platform calls it at the time that the object has set. */
   alarm(): Promise<void>
 }
 

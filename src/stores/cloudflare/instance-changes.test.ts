@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { workflow } from "../../core/workflow.ts"
-import { createTestEngine } from "../../testing.ts"
+import { createTestEngine } from "../../testing/test-engine.ts"
 import { instanceChanges } from "./instance-changes.ts"
 
 it("the index is told what became of an instance, after a position, and nothing of its steps or values", async () => {

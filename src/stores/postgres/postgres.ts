@@ -7,6 +7,7 @@ import { openPostgresStore } from "./postgres-store.ts"
 import { checkSchemaName } from "./schema-name.ts"
 import { type ServerAddress, serverOfPool, serversOf } from "./server-address.ts"
 
+/** Options of `postgres`: a connection string or a pool; everything else has a default. */
 export interface PostgresOptions {
   /**
    * Such as "postgresql://user:password@host/database". Several servers, of which one at a time can be written to, are separated by
@@ -35,7 +36,16 @@ export interface PostgresOptions {
   readonly answerTimeout?: Duration
 }
 
-/** A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. */
+/**
+ * A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. It needs the package `pg`. Throws `BAD_OPTION` for
+ * options that are wrong; whether the server is there is known when the engine opens (`STORE_UNREACHABLE`, `DATABASE_UNREADABLE`).
+ *
+ * @example
+ * const engine = await Perdure.open({
+ *   store: postgres({ connectionString: "postgresql://user:password@localhost/app" }),
+ *   workflows: [order],
+ * })
+ */
 export function postgres(options: PostgresOptions): StoreProvider {
   const { connectionString, pool, schema = "perdure", partitions, maxConnections = 10, answerTimeout = "30s", listen, prepare = true } = options
   if ((typeof connectionString === "string") === (pool !== undefined) || connectionString === "")

@@ -4,6 +4,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import { databasePath } from "./database-path.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
+/** Options of `sqlite`; everything has a default. */
 export interface SqliteOptions {
   /**
    * What a committed turn survives. `disk` (the default): also a power failure. `process`: the death of the process, but a
@@ -21,6 +22,10 @@ export interface SqliteOptions {
 /**
  * A store in a SQLite file. One process at a time executes; others that open the file can start, send, list and wait, and
  * stand by to take over. The file is a path, a `file:` URL, or the text of one. ":memory:" is a store that ends with the engine.
+ * Throws `BAD_OPTION` for options that are wrong; the file itself is opened with the engine (`DATABASE_UNREADABLE`, `DATABASE_CORRUPT`).
+ *
+ * @example
+ * const engine = await Perdure.open({ store: sqlite("app.db"), workflows: [order] })
  */
 export function sqlite(file: string | URL, options: SqliteOptions = {}): StoreProvider {
   const path = databasePath(file)

@@ -10,15 +10,21 @@ const valueLengthMax = 160
 
 /** A run that did not come out as it should, with everything that is needed to see why. */
 export class SimulationError extends PerdureError {
+  /** The name of the class. */
   override readonly name = "SimulationError"
-  /** Undefined: it went wrong without any fault. */
+  /** The run that went wrong: `simulate(workflow, { seeds: [seed] })` makes it again. Undefined: it went wrong without any fault. */
   readonly seed: Seed | undefined
+  /** What is wrong: another result, other effects, no end, a stall, a step that nobody awaits, or an effect outside of steps. */
   readonly kind: Finding["kind"]
   /** What went wrong around it, in the order in which it did. */
   readonly faults: readonly string[]
+  /** What the run without faults came to, where the two were compared. */
   readonly expected: string | undefined
+  /** What this run came to. */
   readonly found: string
+  /** What may be the cause, in plain sentences: the line that asked for the time, an event without an id. */
   readonly hints: readonly string[]
+  /** The journal of the instance in this run; undefined: it was never started. */
   readonly journal: JournalExport | undefined
 
   constructor(workflow: string, seed: Seed | undefined, finding: Finding, run: RunRecord) {

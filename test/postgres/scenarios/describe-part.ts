@@ -1,4 +1,4 @@
-import { createTestEngine } from "perdure/testing"
+import { createTestEngine } from "../../../src/testing/test-engine.ts"
 import { afterAll, afterEach } from "vitest"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { TestDatabase } from "../../../tools/postgres/test-database.ts"

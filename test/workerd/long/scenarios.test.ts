@@ -1,4 +1,4 @@
-import { createTestEngine, type TestEngine } from "perdure/testing"
+import { createTestEngine, type TestEngine } from "../../../src/testing/test-engine.ts"
 import { forgetAll } from "../../../src/stores/sqlite/object-sql-driver.ts"
 import { objectStore } from "../../../src/stores/sqlite/object-store.ts"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"

@@ -90,9 +90,10 @@ export class ClaimingWorker extends Worker {
   }
 
   async isRun({ id, owner, status }: InstanceRow): Promise<boolean> {
-    if (this.holds(id)) return true
+    // One that is running and has no owner may be left over from a worker that died: whoever loads it records the crash.
+    if (this.holds(id) || status === "running") return true
     if (owner === undefined) return false
-    if (owner === this.worker || status === "running") return true
+    if (owner === this.worker) return true
     if (this.store.hasWorker?.() === false) return false
     const now = this.host.now()
     return (await this.store.directory.workers()).some(({ worker, until }) => worker === owner && until > now)

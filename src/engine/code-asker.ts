@@ -1,4 +1,5 @@
 import { decodeValue, encodeValue } from "../core/codec.ts"
+import { isAsk } from "../core/journal.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Questions } from "../core/questions.ts"
 import { isTerminal } from "../core/status.ts"
@@ -73,9 +74,10 @@ export class CodeAsker {
         { details: { instance: id, workflow: row.workflow, version: row.version } },
       )
     }
-    if (row.status === "queued")
-      throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet`, { details: { instance: id } })
     const { recorded } = await loadRun(this.#store.journal, row)
+    // A restart from a step, or a fork, is queued with what it keeps.
+    if (row.status === "queued" && !recorded.some(({ entry }) => isAsk(entry)))
+      throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet`, { details: { instance: id } })
     const { host, settings } = this.#worker
     const { execution } = await replayRun(workflow, row, recorded, {
       quiesce: (then) => host.quiesce(then),

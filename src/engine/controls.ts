@@ -12,13 +12,14 @@ import { terminatedEntry } from "./ending-entry.ts"
 import { notFound } from "./ending-looks.ts"
 import { existingRow } from "./existing-row.ts"
 import type { WorkflowRegistry } from "./registry.ts"
-import { controlResult, seize } from "./seizure.ts"
+import { controlResult, readCurrentRun, seize } from "./seizure.ts"
 import { callersOf } from "./start-desk.ts"
 import { controlUnowned } from "./unowned-control.ts"
 import type { Worker } from "./worker.ts"
 
-/** So many unread messages are looked through at once: where many controls are sent, one is soon found. */
-const lookedThroughMax = 32
+/** So many unread messages are looked through at first: where many controls are sent, one is soon found. Then ever more at a time. */
+const lookedThroughMin = 32
+const lookedThroughMax = 4_096
 /** In a message that asks for a terminate. */
 const withRollback = "rollback"
 
@@ -130,12 +131,17 @@ export class Controls {
 
   /** Undefined: a worker runs the instance, or other controls are on their way to it; so this one is to be a message. */
   async #controlUnowned(id: string, kind: "pause" | "cancel", reason: string | undefined): Promise<ControlResult | undefined> {
+    if (this.#store.isElsewhere?.(id)) return undefined
     const site = { store: this.#store, worker: this.#worker, registry: this.#registry }
     for (let tries = 0; tries < unownedTriesMax; tries++) {
+      const before = await existingRow(this.#store, id)
+      if (refuse(kind, before) !== undefined || (await this.#worker.isRun(before))) return undefined
+      const current = await readCurrentRun(this.#store, before)
+      // The row is read after the journal: what anybody writes from here on is at the position that is to be written, and so nothing is missed.
       const row = await existingRow(this.#store, id)
-      if (refuse(kind, row) !== undefined || this.#store.isElsewhere?.(id) || (await this.#worker.isRun(row)) || (await this.#hasUnreadControls(id)))
-        return undefined
-      const answer = await controlUnowned(site, row, kind, reason)
+      if (current === undefined || row.incarnation !== before.incarnation || row.run !== before.run) continue
+      if (refuse(kind, row) !== undefined || (await this.#worker.isRun(row)) || (await this.#hasUnreadControls(id))) return undefined
+      const answer = await controlUnowned(site, { ...current, row }, kind, reason)
       if (answer) return answer
     }
     return undefined
@@ -166,10 +172,11 @@ export class Controls {
 
   /** A control on its way may change what the row says, so its owner is to judge the next one. */
   async #hasUnreadControls(id: string): Promise<boolean> {
-    for (let after = 0; ;) {
-      const part = await this.#store.journal.readInbox([id], { after: [after], limit: lookedThroughMax })
+    let after = 0
+    for (let limit = lookedThroughMin; ; limit = Math.min(2 * limit, lookedThroughMax)) {
+      const part = await this.#store.journal.readInbox([id], { after: [after], limit })
       if (part.some(({ kind }) => isControl(kind))) return true
-      if (part.length < lookedThroughMax) return false
+      if (part.length < limit) return false
       after = part.at(-1)?.seq ?? after
     }
   }

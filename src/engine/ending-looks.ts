@@ -15,10 +15,13 @@ export async function lookForEnding(store: Store, id: string): Promise<Entry | u
   return isTerminal(row.status) ? readEnding(store, row) : undefined
 }
 
-/** The entry with which the instance stalled; undefined: it is not stalled. */
+/** The entry with which the instance stalled; undefined: it is not stalled, or a resume is on its way to it. */
 export async function lookForStall({ directory, journal }: Store, id: string): Promise<EntryOf<"stalled"> | undefined> {
+  if ((await directory.get(id))?.status !== "stalled") return undefined
+  const isResumed = (await journal.readInbox([id])).some(({ kind }) => kind === "resume")
+  // Read again after the inbox: a resume that was taken in meanwhile is seen in the row.
   const row = await directory.get(id)
-  if (row?.status !== "stalled") return undefined
+  if (isResumed || row?.status !== "stalled") return undefined
   const entries = (await journal.readJournal(id, row.runPosition)).flatMap((item) => decodeRow(item).map(({ entry }) => entry))
   return entries.findLast((entry) => entry.type === "stalled")
 }

@@ -4,6 +4,8 @@ import { workflow, type Context } from "../index.ts"
 import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
 import type { Store, StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
+import { sqlite } from "../stores/sqlite/sqlite.ts"
+import { createTestEngine } from "../testing/test-engine.ts"
 import { Engine } from "./engine.ts"
 import { overriding } from "./overriding.ts"
 
@@ -79,4 +81,23 @@ it.each([
   expect(await result).toBe(isUnknown ? "hello" : broken)
   await client.close()
   await worker.close()
+})
+
+it.each([
+  ["memory", memory],
+  ["SQLite", () => sqlite(":memory:")],
+])("a result that is asked for right after a resume waits, although the resume is still on its way, on %s", async (_, store) => {
+  let isBroken = true
+  const flow = workflow("flow", async (ctx: Context) => {
+    await ctx.do("work", () => 1)
+    if (isBroken) await new Promise(() => undefined)
+    return "done"
+  })
+  await using engine = await createTestEngine({ workflows: [flow], store: store() })
+  const handle = await engine.start(flow, { id: "i" })
+  await engine.skip("1m")
+  expect(await handle.status()).toBe("stalled")
+  isBroken = false
+  expect(await engine.current.resume("i")).toMatchObject({ accepted: true })
+  expect(await engine.current.get("i").result({ rejectWhenStalled: true })).toBe("done")
 })

@@ -6,6 +6,8 @@ import { nearestName } from "../core/nearest-name.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import { quotedList } from "./why-sentences.ts"
 
+const offersKeptMs = 250
+
 /**
  * Which workflows somebody knows that this engine has no code of: a running worker offers them, or the store has an instance of them. It is
  * asked before a start is written, so that a misspelt name is refused, and does not wait for ever. What it says may be out of date at once:
@@ -18,16 +20,26 @@ export class KnownWorkflows {
   /** What was found to be known, which is not asked again. */
   readonly #known = new Map<string, Promise<boolean>>()
 
+  #asked: { readonly at: number; readonly offers: Promise<readonly (readonly Offer[])[]> } | undefined
+
   constructor(directory: Directory, registry: WorkflowRegistry, host: Host) {
     this.#directory = directory
     this.#registry = registry
     this.#host = host
   }
 
-  /** What a start by name alone takes where this engine has no code of it: the last version that a running worker offers, else that of the newest instance. */
+  /**
+   * What a start by name alone takes where this engine has no code of it: the last version that running workers offer, else that of the newest
+   * instance. Where workers differ, as in a rolling deploy, that of the newest instance goes on until no worker offers it any more.
+   */
   async versionOf(workflow: string): Promise<string | undefined> {
-    const offered = (await this.#offers()).findLast((offer) => offer.workflow === workflow)
-    return offered?.version ?? (await this.#newest(workflow))?.version
+    const lastsOf = (offers: readonly (readonly Offer[])[]) =>
+      new Set(offers.map((offered) => offered.findLast((offer) => offer.workflow === workflow)?.version).filter((last) => last !== undefined))
+    let lasts = lastsOf(await this.#offers())
+    if (lasts.size === 0) lasts = lastsOf(await this.#offers(true))
+    if (lasts.size === 1) return [...lasts][0]
+    const newest = (await this.#newest(workflow))?.version
+    return lasts.size === 0 || (newest !== undefined && lasts.has(newest)) ? newest : [...lasts].at(-1)
   }
 
   /** Throws UNKNOWN_WORKFLOW unless somebody knows that version. */
@@ -48,18 +60,24 @@ export class KnownWorkflows {
   }
 
   async #look(workflow: string, version: string): Promise<boolean> {
-    if ((await this.#offers()).some((offer) => offer.workflow === workflow && offer.version === version)) return true
+    for (const isFresh of [false, true])
+      if ((await this.#offers(isFresh)).flat().some((offer) => offer.workflow === workflow && offer.version === version)) return true
     const { items } = await this.#directory.list({ workflow, version }, { limit: 1, order: "newest" })
     return items.length > 0
   }
 
-  async #offers(): Promise<readonly Offer[]> {
+  /** By running worker. Each item of a batch asks, so the answer is kept for a moment; nothing is refused before it was asked for anew. */
+  #offers(isFresh = false): Promise<readonly (readonly Offer[])[]> {
     const now = this.#host.now()
-    return (await this.#directory.workers()).flatMap(({ until, offers }) => (until > now ? (offers ?? []) : []))
+    if (!isFresh && this.#asked && now - this.#asked.at < offersKeptMs) return this.#asked.offers
+    const offers = this.#directory.workers().then((workers) => workers.filter(({ until }) => until > now).map((worker) => worker.offers ?? []))
+    this.#asked = { at: now, offers }
+    offers.catch(() => (this.#asked = undefined))
+    return offers
   }
 
   async #refusal(workflow: string, version: string | undefined): Promise<PerdureError> {
-    const offers = await this.#offers()
+    const offers = (await this.#offers()).flat()
     const newest = await this.#newest(workflow)
     const others = [...offers.filter((offer) => offer.workflow === workflow), ...(newest ? [newest] : [])]
     const versions = new Set([...this.#registry.versions(workflow), ...others.map((one) => one.version)])

@@ -5,7 +5,7 @@ import type { ControlResult } from "./client.ts"
 import { cancelledEntry } from "./ending-entry.ts"
 import { deadlineOf } from "./flow-traits.ts"
 import type { WorkflowRegistry } from "./registry.ts"
-import { foldOf, readCurrentRun, writeSeized, type SeizedTurn, type CurrentRun } from "./seizure.ts"
+import { foldOf, writeSeized, type SeizedTurn, type CurrentRun } from "./seizure.ts"
 import type { Worker } from "./worker.ts"
 
 /** What is needed to control an instance that no worker runs. */
@@ -21,13 +21,12 @@ export interface UnownedSite {
  */
 export async function controlUnowned(
   site: UnownedSite,
-  row: InstanceRow,
+  current: CurrentRun,
   kind: "pause" | "cancel",
   reason: string | undefined,
 ): Promise<ControlResult | undefined> {
-  const { store, worker } = site
-  const current = await readCurrentRun(store, row)
-  if (current === undefined) return undefined
+  const { worker } = site
+  const { row } = current
   const turn = kind === "pause" ? pausing(row, reason) : cancelling(site, current, reason)
   const answer = await writeSeized(worker, current, turn)
   if (answer === "lost") return undefined

@@ -54,6 +54,28 @@ it("a result, the answer to an update, and changes reach another process althoug
   expect(await following).toContain("step.completed")
 })
 
+it("that an instance has stalled reaches another process that waits for its result", async () => {
+  const stalling = workflow("stalling", async (ctx: Context) => {
+    await ctx.waitForEvent("go")
+    await new Promise(() => undefined)
+  })
+  const { engines, settle, skip } = await bed.open([stalling], ["worker", "client"], { sweep: "52w" })
+  const [worker, client] = engines as [(typeof engines)[0], (typeof engines)[0]]
+  await worker.start(stalling, { id: "i" })
+  await settle()
+  const result = client
+    .get("i")
+    .result({ rejectWhenStalled: true })
+    .catch((error: unknown) => error)
+  // By then it looks for itself only once in a while.
+  await skip(200_000)
+  await worker.get("i").sendEvent("go", 1)
+  await settle()
+  // The grace after which an instance stalls.
+  await skip(5_000)
+  expect(await result).toMatchObject({ code: "STALLED" })
+})
+
 it("whoever waits for many looks only at those that have ended, and an update that a restart dropped fails at once", async () => {
   const looks: string[] = []
   const { engines, settle } = await bed.open([patient], ["worker", "client"], {

@@ -169,7 +169,7 @@ export class Hints {
   #tell(turns: readonly Turn[]): void {
     if (performance.now() < this.#followedUntil) this.#out.add("c")
     turns.forEach(({ create, state, sends, at, instance, position, entries }) => {
-      if (state && isTerminal(state.status)) this.#out.add(`e${instance}`)
+      if (state && (isTerminal(state.status) || state.status === "stalled")) this.#out.add(`e${instance}`)
       if (position > 1 && tellsAnswers.test(entries)) this.#out.add("a")
       const isFree = state !== undefined && state.owner === undefined
       if (sends) this.mail(sends.map((message) => message.instance))

@@ -83,7 +83,8 @@ describe("the snippets of the documentation", () => {
     expect(snippets.filter(({ marker }) => !/^(run|no-run: .+)$/.test(marker)).map(({ place }) => place)).toEqual([])
   })
 
-  it.each(snippets.filter(({ marker }) => marker === "run"))(
+  // Side by side: each is a process of its own, which mostly starts up.
+  it.concurrent.each(snippets.filter(({ marker }) => marker === "run"))(
     "$place runs in an empty folder, and prints something",
     async ({ file }) => {
       const own = mkdtempSync(join(folder, "run-"))

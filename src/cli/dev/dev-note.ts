@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 
 /**
@@ -28,7 +28,11 @@ export function writeDevNote(project: string, note: DevNote): void {
 /** Removes what this process wrote; another one may have written since. */
 export function removeDevNote(project: string, pid: number): void {
   const folder = join(project, folderName)
-  if (readNote(join(folder, fileName))?.pid === pid) rmSync(folder, { recursive: true, force: true })
+  const file = join(folder, fileName)
+  if (readNote(file)?.pid !== pid) return
+  rmSync(file, { force: true })
+  // The folder goes too, unless somebody keeps something else in it.
+  if (readdirSync(folder).every((name) => name === ".gitignore")) rmSync(folder, { recursive: true, force: true })
 }
 
 /** The note of a server that runs, in this folder or the nearest above it that has one. */

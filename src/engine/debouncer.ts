@@ -28,7 +28,7 @@ export class Debouncer {
     const holder = unique && (await store.flow.holder(unique))
     const row = holder === undefined ? undefined : await store.directory.get(holder)
     if (row?.status !== "queued") return undefined
-    const { recorded } = await loadRun(store.journal, row)
+    const { recorded, lastTurn } = await loadRun(store.journal, row)
     const { host } = this.#worker
     const now = host.now()
     const startAt = Math.min(now + durationMs(debounce.quiet), row.createdAt + (debounce.max === undefined ? Infinity : durationMs(debounce.max)))
@@ -38,7 +38,7 @@ export class Debouncer {
     draft.add(restart(start, row, recorded, startAt, timeoutAt))
     const deadline = deadlineOf(row.flow, timeoutAt)
     const state = { status: "queued", run: row.run, runPosition: draft.position, dueAt: startAt, ...deadline } as const
-    const turn = draft.seal(this.#worker.nextTurnId(), row, row.run, state)
+    const turn = draft.seal(this.#worker.nextTurnId(), row, row.run, state, lastTurn)
     const result = await write(turn)
     if (typeof result === "object") throw result.error
     if (result === "lost") return undefined

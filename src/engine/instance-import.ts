@@ -105,6 +105,7 @@ function turnsOf({ instance, memo, messages }: InstanceExport, rows: readonly Jo
     ...row,
     instance: id,
     incarnation,
+    follows: rows[index - 1]?.turn,
     ...(index === 0 ? { create: newInstance(instance, state), ...(memo === undefined ? undefined : { memo }) } : undefined),
     ...(index === 0 || index === rows.length - 1 ? { state } : undefined),
     ...(index === rows.length - 1 ? { sends } : undefined),

@@ -147,7 +147,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
-  load(row: InstanceRow, { recorded, textLength, news }: LoadedInstance, crashed: boolean): void {
+  load(row: InstanceRow, { recorded, lastTurn, textLength, news }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
     this.activeAt = this.#runtime.host.now()
     for (const item of recorded) {
@@ -155,7 +155,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       this.#pipeline.push(item)
     }
     for (const message of news) this.#inputs.push(this.#inputOf(message))
-    this.#writer.restore(row, this.state.position)
+    this.#writer.restore(row, this.state.position, lastTurn)
     this.#row.loaded(row)
     if (row.dueAt === undefined) this.#hooks?.markDone()
     this.#pipeline.markReplay()

@@ -6,6 +6,8 @@ import type { InstanceRow, JournalStore } from "../ports/journal-store.ts"
 
 export interface LoadedRun {
   readonly recorded: readonly Recorded[]
+  /** The id of the turn that the journal ends with: the next turn names it. */
+  readonly lastTurn: string
   readonly textLength: number
 }
 
@@ -24,5 +26,5 @@ export async function loadRun(journal: Pick<JournalStore, "readJournal">, row: I
     rows = await journal.readJournal(row.id, from)
     recorded = rows.flatMap((item) => decodeRow(item))
   }
-  return { recorded: lastRun(recorded), textLength: rows.reduce((sum, { entries }) => sum + entries.length, 0) }
+  return { recorded: lastRun(recorded), lastTurn: rows.at(-1)?.turn ?? "", textLength: rows.reduce((sum, { entries }) => sum + entries.length, 0) }
 }

@@ -83,7 +83,8 @@ export class Restarts {
     const flow = this.#worker.features.flow?.forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const deadline = deadlineOf(flow, draft.timeoutAt)
-    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, { status: "queued", run: 1, runPosition: 1, dueAt: draft.at, ...deadline })
+    const state = { status: "queued", run: 1, runPosition: 1, dueAt: draft.at, ...deadline } as const
+    const turn = draft.seal(this.#worker.nextTurnId(), draft.create, 1, state, undefined)
     const outcome = await new Promise<CommitResult>((onResult) => committer.submit(turn, { onResult }))
     if (typeof outcome === "object") throw outcome.error
     const existing = outcome === "lost" ? await this.#store.directory.get(options.id) : undefined

@@ -33,6 +33,8 @@ export type Seizure = { readonly refused: string } | SeizedTurn
 export interface CurrentRun {
   readonly row: InstanceRow
   readonly recorded: readonly Recorded[]
+  /** The id of the turn that its journal ends with. */
+  readonly lastTurn: string
 }
 
 type Decide = (row: InstanceRow, recorded: readonly Recorded[]) => Seizure | Promise<Seizure>
@@ -54,13 +56,13 @@ export async function seize({ store, worker }: { store: Store; worker: Worker },
 
 /** Undefined: the instance moved on between the two reads, and what the row says is over. */
 export async function readCurrentRun(store: Store, row: InstanceRow): Promise<CurrentRun | undefined> {
-  const { recorded } = await loadRun(store.journal, row)
+  const { recorded, lastTurn } = await loadRun(store.journal, row)
   const isSame = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
-  return isSame ? { row, recorded } : undefined
+  return isSame ? { row, recorded, lastTurn } : undefined
 }
 
 /** Writes the turn at the next position. `lost`: somebody else has written there. */
-export async function writeSeized(worker: Worker, { row, recorded }: CurrentRun, seized: SeizedTurn): Promise<ControlResult | "lost"> {
+export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: CurrentRun, seized: SeizedTurn): Promise<ControlResult | "lost"> {
   const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
   const draft = new TurnDraft(position, Math.max(worker.host.now(), recorded.at(-1)?.at ?? 0), worker.settings.codecs)
   for (const entry of seized.entries) draft.add(entry)
@@ -73,7 +75,7 @@ export async function writeSeized(worker: Worker, { row, recorded }: CurrentRun,
     draft.sends = last === undefined || isTerminal(row.status) ? [] : partingMessages(worker.features, foldOf(recorded), row.incarnation, last, draft)
   }
   const state = seized.state(draft.end, draft.at)
-  const turn = draft.seal(worker.nextTurnId(), row, seized.run, state)
+  const turn = draft.seal(worker.nextTurnId(), row, seized.run, state, lastTurn)
   const outcome = await new Promise((onResult) => worker.committer.submit(turn, { onResult }))
   if (outcome === "lost") return "lost"
   if (outcome !== "committed") throw (outcome as { error: unknown }).error

@@ -227,7 +227,7 @@ export class Starter {
     draft.add(start)
     const deadline = deadlineOf(instance.flow, start.timeoutAt)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt, ...deadline } as const
-    return draft.seal(this.#worker.nextTurnId(), instance, 1, state)
+    return draft.seal(this.#worker.nextTurnId(), instance, 1, state, undefined)
   }
 }
 

@@ -24,6 +24,7 @@ export class TurnDraft extends EntriesText implements Turn {
   turn = ""
   instance = ""
   incarnation = ""
+  follows: string | undefined = undefined
   run = 0
   entries = ""
   create: NewInstance | undefined = undefined
@@ -87,9 +88,10 @@ export class TurnDraft extends EntriesText implements Turn {
     return turn
   }
 
-  /** Nothing is added to it any more. Without a state the row stays as it is. */
-  seal(turn: string, { id, incarnation }: NewInstance, run: number, state: Row | undefined): this {
+  /** Nothing is added to it any more. Without a state the row stays as it is. `follows`: the last turn of the journal, unless this turn creates the instance. */
+  seal(turn: string, { id, incarnation }: NewInstance, run: number, state: Row | undefined, follows: string | undefined): this {
     this.turn = turn
+    this.follows = follows
     this.instance = id
     this.incarnation = incarnation
     this.run = run

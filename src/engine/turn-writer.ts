@@ -29,6 +29,8 @@ export class TurnWriter implements CommitListener {
   /** What the row says once the one in flight is written. */
   #nextRow: Row | undefined
   #durable = 0
+  /** The id of the last turn that is known to be written; undefined before the instance is created. */
+  #lastTurn: string | undefined
   #held = false
   /** The row was written before the code saw what was recorded with it: it says less than is known since. */
   #provisional = false
@@ -49,10 +51,11 @@ export class TurnWriter implements CommitListener {
     return this.idle && !this.#provisional
   }
 
-  /** What the store says of it, and how far its journal goes there. */
-  restore(row: Row, position: number): void {
+  /** What the store says of the instance, and where its journal ends there: the position of the last entry and the id of the last turn. */
+  restore(row: Row, position: number, lastTurn: string): void {
     this.#row = row
     this.#durable = position
+    this.#lastTurn = lastTurn
     this.#provisional = row.status === "running"
   }
 
@@ -135,7 +138,7 @@ export class TurnWriter implements CommitListener {
     const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
     this.#nextRow = row
     draft.by = this.#runtime.worker
-    return draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state)
+    return draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state, this.#lastTurn)
   }
 
   /** A transaction is under way: nothing is to be recorded. */
@@ -262,6 +265,7 @@ export class TurnWriter implements CommitListener {
   #written(draft: TurnDraft): void {
     this.#row = this.#nextRow
     this.#durable = draft.end
+    this.#lastTurn = draft.turn
     if (draft.sends) this.#runtime.onSent(draft.sends)
     try {
       this.#driver.onCommitted(draft)

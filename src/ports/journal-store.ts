@@ -4,7 +4,8 @@ import type { FlowTraits } from "./flow-control.ts"
 
 /**
  * What an engine needs of the instances it holds. Every method is one atomic operation. Safety rests on one fence: a turn
- * begins where the journal ends, and the journal's primary key is (instance, position). Leases are hints for liveness only.
+ * begins where the journal ends, names the turn that the journal ends with, and the journal's primary key is (instance, position).
+ * Leases are hints for liveness only.
  */
 export interface JournalStore {
   /**
@@ -119,6 +120,11 @@ export interface JournalRow {
 export interface Turn extends JournalRow {
   readonly instance: string
   readonly incarnation: string
+  /**
+   * The id of the turn that the journal ends with; absent where this turn creates the instance. Positions alone do not tell two histories apart:
+   * after a failover that lost turns, another worker may have written other turns at the same positions.
+   */
+  readonly follows: string | undefined
   /** The turn creates the instance: it is lost if the id exists, or another instance has one of its unique keys. `state` is given then. */
   readonly create?: NewInstance | undefined
   /** Of a turn that creates: it is lost unless that run is under way. So no child begins whose parent is over. */
@@ -150,7 +156,7 @@ export interface RunReference {
 }
 
 /**
- * `lost`: the position is not the one after the last of the journal, the id exists or a unique key is taken (create), the run that it
+ * `lost`: the position is not the one after the last of the journal, the journal ends with another turn than `follows`, the id exists or a unique key is taken (create), the run that it
  * is `within` is over, the incarnation is gone, `inboxSeen` is overtaken, or it is not queued any more (`ifQueued`).
  */
 export type TurnOutcome = "committed" | "lost"

@@ -192,6 +192,7 @@ export class JournalMirror {
     const last = instance.turns.at(-1)
     const next = last ? last.position + last.count : 1
     if (turn.position !== next) wrong(`the next position is ${next}`)
+    if (turn.follows !== last?.turn) wrong(`it follows turn ${turn.follows}, but the journal ends with ${last?.turn}`)
     if (last && last.incarnation !== turn.incarnation) wrong(`another incarnation`)
     if (last && turn.at < last.at) wrong(`its time is before that of the turn before it`)
     if (!known) this.#checkBirth(turn.instance, instance, wrong)

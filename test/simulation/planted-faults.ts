@@ -21,7 +21,7 @@ export const withoutFence: Plant = (provider) =>
 async function renumbered(journal: JournalStore, turn: Turn): Promise<TurnOutcome> {
   const last = (await journal.readJournal(turn.instance, 1)).at(-1)
   if (turn.create || !last) return "lost"
-  const [outcome] = await journal.commit([{ ...turn, position: last.position + last.count }])
+  const [outcome] = await journal.commit([{ ...turn, position: last.position + last.count, follows: last.turn }])
   return outcome ?? "lost"
 }
 
@@ -125,6 +125,7 @@ function plain({
   turn,
   instance,
   incarnation,
+  follows,
   run,
   position,
   at,
@@ -138,7 +139,7 @@ function plain({
   inboxSeen,
   discardInbox,
 }: Turn): Turn {
-  return { turn, instance, incarnation, run, position, at, count, entries, blobs, create, within, state, consumed, inboxSeen, discardInbox }
+  return { turn, instance, incarnation, follows, run, position, at, count, entries, blobs, create, within, state, consumed, inboxSeen, discardInbox }
 }
 
 function planted(provider: StoreProvider, plant: (store: Store) => Partial<Store>): StoreProvider {

@@ -112,6 +112,6 @@ export class EdgeJournal implements JournalStore {
 
 /** What goes to another object is data only. Whether its parent is under way has been seen to here: it does not know. */
 function plainTurn(turn: Turn): Turn {
-  const { position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends, ifQueued } = turn
-  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, create, state, tags, memo, sends, ifQueued }
+  const { position, count, run, at, entries, blobs, instance, incarnation, follows, create, state, tags, memo, sends, ifQueued } = turn
+  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, follows, create, state, tags, memo, sends, ifQueued }
 }

@@ -77,6 +77,6 @@ export class EdgeSchedules implements ScheduleStore {
 
 /** Only data, as it is kept and sent. */
 function plain(turn: NonNullable<ScheduleOrder["create"]>): NonNullable<ScheduleOrder["create"]> {
-  const { position, count, run, at, entries, blobs, instance, incarnation, create, state, tags } = turn
-  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, create, state, tags }
+  const { position, count, run, at, entries, blobs, instance, incarnation, follows, create, state, tags } = turn
+  return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, follows, create, state, tags }
 }

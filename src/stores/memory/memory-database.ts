@@ -70,7 +70,8 @@ export class MemoryDatabase {
     }
     if (existing === undefined || existing.row.incarnation !== turn.incarnation) return "lost"
     const last = existing.journal.at(-1)
-    if (last !== undefined && last.position + last.count !== turn.position) return isRecorded(existing, turn) ? "committed" : "lost"
+    const isNext = last !== undefined && last.position + last.count === turn.position && last.turn === turn.follows
+    if (!isNext) return isRecorded(existing, turn) ? "committed" : "lost"
     const { inboxSeen, consumed } = turn
     if (existing.flow && turn.by !== undefined && existing.row.owner !== turn.by) return "lost"
     if (turn.ifQueued === true && (existing.row.status !== "queued" || existing.row.owner !== undefined)) return "lost"

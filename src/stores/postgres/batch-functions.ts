@@ -73,7 +73,7 @@ export function createInstancesFunction(s: string, hasEvents = false): string {
  */
 export function writeTurnsFunction(s: string, isFresh: boolean): string {
   return `CREATE OR REPLACE FUNCTION ${s}.${isFresh ? "write_fresh_turns" : "write_turns"}(
-    ids text[], incarnations text[], turns text[], positions bigint[], counts integer[], runs bigint[], ats bigint[], entries text[], bys text[],
+    ids text[], incarnations text[], turns text[], follows text[], positions bigint[], counts integer[], runs bigint[], ats bigint[], entries text[], bys text[],
     kinds text[], seen bigint[], extras json[], marks text, locks text[], with_flow boolean
   ) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
   DECLARE
@@ -100,8 +100,8 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
     WITH inserted AS (
       INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries)
       SELECT i.key, t.position, t.count, t.run, t.at, first_seq + t.n, t.turn, t.entries
-      FROM unnest(ids, incarnations, turns, positions, counts, runs, ats, entries, kinds, seen)
-        WITH ORDINALITY AS t (id, incarnation, turn, position, count, run, at, entries, kind, seen, n)
+      FROM unnest(ids, incarnations, turns, follows, positions, counts, runs, ats, entries, kinds, seen)
+        WITH ORDINALITY AS t (id, incarnation, turn, follows, position, count, run, at, entries, kind, seen, n)
       CROSS JOIN LATERAL (
         SELECT n.key, n.id, n.status, n.limits, n.uniques FROM ${s}.instance n WHERE n.id = t.id AND n.incarnation = t.incarnation OFFSET 0
       ) i
@@ -111,7 +111,10 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
             AND (t.seen IS NULL OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = i.key AND m.seq > t.seen))
           ELSE t.kind = 'c'
         END
-        AND t.position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = i.key ORDER BY j.position DESC LIMIT 1), 1)
+        AND coalesce(
+          (SELECT j.position + j.count = t.position AND j.turn = t.follows FROM ${s}.journal j WHERE j.instance = i.key ORDER BY j.position DESC LIMIT 1),
+          t.kind = 'c' AND t.position = 1
+        )
       ORDER BY i.id
       ${isFresh ? "" : "ON CONFLICT DO NOTHING"}
       RETURNING seq, instance
@@ -144,7 +147,7 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
       END LOOP;
       FOR n IN SELECT t.n FROM unnest(ids, outcomes) WITH ORDINALITY AS t (id, outcome, n) WHERE t.outcome IS NULL ORDER BY t.id LOOP
         outcomes[n] := ${s}.write_turn(
-          ids[n], incarnations[n], turns[n], positions[n], counts[n], runs[n], ats[n], entries[n], bys[n],
+          ids[n], incarnations[n], turns[n], follows[n], positions[n], counts[n], runs[n], ats[n], entries[n], bys[n],
           coalesce(extras[n], '{}')::jsonb, new_keys[n], first_seq + n, with_flow, now
         );
       END LOOP;

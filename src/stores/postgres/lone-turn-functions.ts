@@ -1,6 +1,8 @@
 import { byIndex } from "./planned-once.ts"
 
 const turn = `of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text`
+/** A turn of an instance that exists: it names the turn that it follows. */
+const laterTurn = `${turn}, of_follows text`
 const state = `new_status text, new_phase text, new_due_at bigint, new_owner text, new_run bigint, new_run_position bigint, new_end_position bigint`
 const newState = `status = new_status, phase = new_phase, due_at = new_due_at, owner = new_owner, run = new_run, run_position = new_run_position,
         end_position = new_end_position, updated_at = of_at, crashed = false`
@@ -13,7 +15,7 @@ export function loneTurnFunctions(s: string): readonly string[] {
   const ended = `('completed', 'failed', 'cancelled', 'terminated')`
   const { journal, row, isNext } = parts(s)
   return [
-    `CREATE OR REPLACE FUNCTION ${s}.append_lone(${turn}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    `CREATE OR REPLACE FUNCTION ${s}.append_lone(${laterTurn}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
     BEGIN
       INSERT INTO ${journal}
       SELECT ${row("i.key")} FROM ${s}.instance i
@@ -22,7 +24,7 @@ export function loneTurnFunctions(s: string): readonly string[] {
       RETURN FOUND;
     END $$`,
     // Without mail there is nothing in the inbox to be taken out, or to be seen first; under the lock of the row it stays so.
-    `CREATE OR REPLACE FUNCTION ${s}.change_lone(${turn}, ${state}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    `CREATE OR REPLACE FUNCTION ${s}.change_lone(${laterTurn}, ${state}) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       found_key bigint;
     BEGIN
@@ -69,7 +71,7 @@ export function createLoneFunction(s: string, isDeclared = false): string {
 export function takeLoneFunction(s: string): string {
   const { journal, row, isNext } = parts(s)
   const firstOf = (which: string) => `(SELECT least(m.at, ${s}.now_ms()) FROM ${s}.inbox m WHERE m.instance = found_key${which} ORDER BY m.seq LIMIT 1)`
-  return `CREATE OR REPLACE FUNCTION ${s}.take_lone(${turn}, ${state}, consumed bigint[], seen bigint, discards boolean)
+  return `CREATE OR REPLACE FUNCTION ${s}.take_lone(${laterTurn}, ${state}, consumed bigint[], seen bigint, discards boolean)
     RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       found_key bigint;
@@ -104,6 +106,6 @@ function parts(s: string) {
     journal: `${s}.journal (instance, position, count, run, at, seq, turn, entries)`,
     row: (key: string) => `${key}, of_position, of_count, of_run, of_at, nextval('${s}.journal_seq') + 1, of_turn, of_entries`,
     isNext: (key: string) =>
-      `of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = ${key} ORDER BY j.position DESC LIMIT 1), 1)`,
+      `(SELECT j.position + j.count = of_position AND j.turn = of_follows FROM ${s}.journal j WHERE j.instance = ${key} ORDER BY j.position DESC LIMIT 1)`,
   }
 }

@@ -28,16 +28,20 @@ function callOf(turn: Turn): Call | undefined {
   }
   if (consumed?.length) {
     if (state === undefined) return undefined
-    return { does: "take", values: [...turnValues(turn), ...stateValues(state), numberArray(consumed), inboxSeen ?? null, discardInbox === true] }
+    return { does: "take", values: [...laterTurnValues(turn), ...stateValues(state), numberArray(consumed), inboxSeen ?? null, discardInbox === true] }
   }
-  if (state !== undefined) return { does: "change", values: [...turnValues(turn), ...stateValues(state)] }
+  if (state !== undefined) return { does: "change", values: [...laterTurnValues(turn), ...stateValues(state)] }
   // These look at the inbox.
   if (inboxSeen !== undefined || discardInbox === true) return undefined
-  return { does: "append", values: turnValues(turn) }
+  return { does: "append", values: laterTurnValues(turn) }
 }
 
 function turnValues({ instance, incarnation, turn, position, count, run, at, entries }: Turn): readonly Value[] {
   return [toText(instance), toText(incarnation), toText(turn), position, count, run, at, toText(entries)]
+}
+
+function laterTurnValues(turn: Turn): readonly Value[] {
+  return [...turnValues(turn), textOrNull(turn.follows)]
 }
 
 function stateValues({ status, phase, dueAt, owner, run, runPosition, endPosition }: InstanceState): readonly Value[] {

@@ -269,6 +269,33 @@ export const migrations: readonly Migration[] = [
   },
   // An inbox that is long is read in parts, and what is taken out of it is found by its number.
   { version: 12, compatible: 1, statements: (s) => [readInboxPartFunction(s), takeMessagesFunction(s), takeLoneFunction(s), remarkFunction(s)] },
+  {
+    // Turns name the turn that they follow. Code that does not name it must not write: it could mix two histories.
+    version: 13,
+    compatible: 13,
+    statements: (s) => [
+      ...unchainedFunctions.map((signature) => `DROP FUNCTION IF EXISTS ${s}.${signature}`),
+      writeTurnFunction(s),
+      writeTurnsFunction(s, false),
+      writeTurnsFunction(s, true),
+      ...loneTurnFunctions(s),
+      takeLoneFunction(s),
+    ],
+  },
+]
+
+const turnArrays = `text[], text[], text[], bigint[], integer[], bigint[], bigint[], text[], text[], text[], bigint[], json[], text, text[], boolean`
+const turnColumns = `text, text, text, bigint, integer, bigint, bigint, text`
+const stateColumns = `text, text, bigint, text, bigint, bigint, bigint`
+
+/** The functions that wrote turns before turns named what they follow. */
+const unchainedFunctions = [
+  `write_turn(${turnColumns}, text, jsonb, bigint, bigint, boolean, bigint)`,
+  `write_turns(${turnArrays})`,
+  `write_fresh_turns(${turnArrays})`,
+  `append_lone(${turnColumns})`,
+  `change_lone(${turnColumns}, ${stateColumns})`,
+  `take_lone(${turnColumns}, ${stateColumns}, bigint[], bigint, boolean)`,
 ]
 
 /** A table that has a row or more for each instance, in partitions if that is wanted. */
@@ -279,7 +306,7 @@ function growing(s: string, partitions: number, table: string, key: string, stor
     `CREATE TABLE ${s}.${table} (${columns}) PARTITION BY HASH (${key})`,
     ...Array.from(
       { length: partitions },
-      (_, at) => `CREATE TABLE ${s}.${table}_p${at} PARTITION OF ${s}.${table} FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${at})${stored}`,
+      (_, at) => `CREATE TABLE ${s}.${table}_p${at} PARTITION OF ${s}.${table} FOR VALUES WITH (MODULUS ${Number(partitions)}, REMAINDER ${at})${stored}`,
     ),
   ]
 }

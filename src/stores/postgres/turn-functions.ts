@@ -69,7 +69,7 @@ export function createInstanceFunction(s: string, hasEvents = false): string {
  */
 export function writeTurnFunction(s: string): string {
   return `CREATE OR REPLACE FUNCTION ${s}.write_turn(
-    of_id text, of_incarnation text, of_turn text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text, of_by text,
+    of_id text, of_incarnation text, of_turn text, of_follows text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text, of_by text,
     x jsonb, new_key bigint, new_seq bigint, with_flow boolean, now bigint
   ) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE
@@ -111,7 +111,10 @@ export function writeTurnFunction(s: string): string {
       FROM ${s}.instance i WHERE i.id = of_id AND i.incarnation = of_incarnation FOR NO KEY UPDATE;
       IF NOT FOUND THEN RETURN 'lost'; END IF;
       IF it.has_limits AND has_state AND NOT with_flow AND NOT (x->>'status' = 'running' AND x->>'phase' IS DISTINCT FROM 'cancelling') THEN RETURN 'flow'; END IF;
-      may_write := of_position = coalesce((SELECT j.position + j.count FROM ${s}.journal j WHERE j.instance = it.key ORDER BY j.position DESC LIMIT 1), 1)
+      may_write := coalesce(
+          (SELECT j.position + j.count = of_position AND j.turn = of_follows FROM ${s}.journal j WHERE j.instance = it.key ORDER BY j.position DESC LIMIT 1),
+          false
+        )
         AND (NOT it.has_limits OR of_by IS NULL OR it.owner IS NOT DISTINCT FROM of_by)
         AND (NOT x ? 'ifQueued' OR (it.status = 'queued' AND it.owner IS NULL))
         AND (NOT x ? 'inboxSeen' OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq > (x->>'inboxSeen')::bigint));

@@ -24,11 +24,12 @@ export async function writeTurns(queries: Queries, schema: string, turns: readon
   const row = await queries.get(
     way === "fresh" ? "fresh.write" : "write",
     `SELECT ${schema}.${way === "fresh" ? "write_fresh_turns" : "write_turns"}(
-      $1, $2, $3, $4, $5, $6, $7, (string_to_array($8, $16))[2:], $9, $10, $11, (string_to_array($12, $16, ''))[2:]::json[], $13, $14, $15
+      $1, $2, $3, $4, $5, $6, $7, $8, (string_to_array($9, $17))[2:], $10, $11, $12, (string_to_array($13, $17, ''))[2:]::json[], $14, $15, $16
     ) AS outcomes`,
     textArray(turns.map(({ instance }) => toText(instance))),
     textArray(turns.map(({ incarnation }) => toText(incarnation))),
     textArray(turns.map(({ turn }) => toText(turn))),
+    textArray(turns.map(({ follows }) => textOrNull(follows))),
     numberArray(turns.map(({ position }) => position)),
     numberArray(turns.map(({ count }) => count)),
     numberArray(turns.map(({ run }) => run)),

@@ -1,12 +1,13 @@
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { toText } from "../odd-text.ts"
-import { integer, optionalInteger, text } from "./sql-columns.ts"
+import { fromText, toText } from "../odd-text.ts"
+import { integer, text } from "./sql-columns.ts"
 
 export interface KnownInstance {
   readonly incarnation: string
   readonly key: number
-  /** Where its journal goes on. */
+  /** Where its journal goes on, and the turn that the journal ends with. */
   next: number
+  lastTurn: string
   /** Flow control has a say in what becomes of it. */
   readonly hasLimits: boolean
   readonly hasUnique: boolean
@@ -29,9 +30,8 @@ export class InstanceKeys {
 
   constructor(driver: SqlDriver, max = 20_000) {
     this.#find = driver.prepare(
-      `SELECT key, incarnation, (SELECT position + count FROM perdure_journal WHERE instance = i.key ORDER BY position DESC LIMIT 1) AS next,
-        limits IS NOT NULL AS has_limits, uniques IS NOT NULL AS has_unique
-      FROM perdure_instance i WHERE id = ?`,
+      `SELECT i.key, i.incarnation, j.position + j.count AS next, j.turn AS last_turn, i.limits IS NOT NULL AS has_limits, i.uniques IS NOT NULL AS has_unique
+      FROM perdure_instance i CROSS JOIN perdure_journal j ON j.instance = i.key WHERE i.id = ? ORDER BY j.position DESC LIMIT 1`,
     )
     this.#max = max
     this.#driver = driver
@@ -73,7 +73,8 @@ export class InstanceKeys {
     return {
       incarnation,
       key: integer(row, "key"),
-      next: optionalInteger(row, "next") ?? 1,
+      next: integer(row, "next"),
+      lastTurn: fromText(text(row, "last_turn")),
       hasLimits: row["has_limits"] === 1,
       hasUnique: row["has_unique"] === 1,
     }

@@ -72,6 +72,7 @@ export class SqliteTurns {
     this.#group?.before(turn, known)
     if (!this.#mayFollow(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
+    known.lastTurn = turn.turn
     if (turn.consumed?.length) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox && !this.#group?.hasNoMail) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
@@ -82,9 +83,10 @@ export class SqliteTurns {
   }
 
   /** Nothing has happened meanwhile that it does not know of. */
-  #mayFollow({ position, inboxSeen, by, ifQueued, state }: Turn, { key, next, hasLimits, hasUnique }: KnownInstance): boolean {
+  #mayFollow({ position, follows, inboxSeen, by, ifQueued, state }: Turn, { key, next, lastTurn, hasLimits, hasUnique }: KnownInstance): boolean {
     return (
       position === next &&
+      follows === lastTurn &&
       (inboxSeen === undefined || !this.#inbox.hasNewer(key, inboxSeen)) &&
       (!hasLimits || by === undefined || this.#flow.isOwnedBy(key, by)) &&
       (ifQueued !== true || this.#flow.isQueued(key)) &&
@@ -146,7 +148,8 @@ export class SqliteTurns {
     )
     if (changes === 0) return this.#outcomeOfCreation(turn)
     const key = Number(lastInsertRowid)
-    this.#keys.remember(id, { incarnation, key, next: turn.position + turn.count, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
+    const [next, lastTurn] = [turn.position + turn.count, turn.turn]
+    this.#keys.remember(id, { incarnation, key, next, lastTurn, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
     if (unique.length > 0) this.#flow.take(unique, key)
     this.#notes.tag(key, createdAt, tags)
     if (!this.#append(key, turn)) throw new Error("a creation lacks its journal")

@@ -121,13 +121,13 @@ describe("states", () => {
   })
 
   it.each([
-    ["a turn sends", turn("old", 3)],
-    ["a creation sends", creation("new")],
+    ["a turn sends", () => turn("old", 3)],
+    ["a creation sends", () => creation("new")],
   ])("a message that %s knows who has ended in the same commit", async (_, sender) => {
     const all = ids(5)
     await store.commit([...all, "old"].map((id) => creation(id)))
     const last = found(all.at(-1))
-    await store.commit([...all.map((id) => turn(id, 3, { state: completed })), { ...sender, sends: [event(last), event("old")] }])
+    await store.commit([...all.map((id) => turn(id, 3, { state: completed })), { ...sender(), sends: [event(last), event("old")] }])
     expect(await store.readInbox([last])).toEqual([])
     expect(await store.readInbox(["old"])).toHaveLength(1)
   })

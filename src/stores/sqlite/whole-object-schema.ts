@@ -12,6 +12,6 @@ function all(): readonly string[] {
 
 /** The newest that creates it, and what it has to begin with. */
 function statementsOf(name: string): readonly string[] {
-  const creation = all().findLast((statement) => new RegExp(`^CREATE (TABLE|INDEX) ${name} `).test(statement))
-  return creation === undefined ? [] : [creation, ...all().filter((statement) => statement.startsWith(`INSERT INTO ${name} `))]
+  const creation = all().findLast((statement) => /^CREATE (?:TABLE|INDEX) (\S+) /.exec(statement)?.[1] === name)
+  return creation === undefined ? [] : [creation, ...all().filter((statement) => /^INSERT INTO (\S+) /.exec(statement)?.[1] === name)]
 }

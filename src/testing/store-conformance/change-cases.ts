@@ -84,10 +84,11 @@ export function changeCases(bed: CurrentBed): void {
 
     it("are only those of committed turns; lost ones and messages leave none", async () => {
       const { directory } = bed()
-      await write(creation("a"))
+      const first = creation("a")
+      await write(first)
       expect(await write(turn("a", 9), creation("a"), turn("nobody", 1))).toEqual(["lost", "lost", "lost"])
       await directory.deliver([event("a")])
-      const again = turn("a", 3)
+      const again = turn("a", 3, { follows: first.turn })
       await write(again)
       await write(again)
       await directory.deliverOrCreate(event("b"), creation("b"))

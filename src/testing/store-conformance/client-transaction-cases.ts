@@ -83,14 +83,15 @@ export function clientTransactionCases(bed: CurrentBed): void {
 
   describe("a transaction of a caller", () => {
     it("sees what it has created, and nobody else does before it is committed", async () => {
-      await bed().journal.commit([creation("other")])
+      const other = creation("other")
+      await bed().journal.commit([other])
       const transaction = await begin()
       expect(await within(transaction, ({ journal }) => journal.commit([creation("i"), creation("other")]))).toEqual(["committed", "lost"])
       const seen = await within(transaction, async ({ directory, journal }) => [(await directory.get("i"))?.id, (await journal.readJournal("i", 1)).length])
       expect(seen).toEqual(["i", 1])
       expect(await bed().directory.get("i")).toBeUndefined()
       expect(await send(transaction, "i")).toEqual(["delivered"])
-      expect(await transaction.commit(turn("other", 3))).toBe("committed")
+      expect(await transaction.commit(turn("other", 3, { follows: other.turn }))).toBe("committed")
       expect((await bed().directory.get("i"))?.status).toBe("waiting")
       expect(await unread("i")).toBe(1)
     })

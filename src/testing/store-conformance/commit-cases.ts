@@ -1,6 +1,19 @@
 import { describe, expect, it } from "vitest"
-import { completed, creation, event, found, turn } from "./sample.ts"
+import type { Turn } from "../../ports/journal-store.ts"
+import { claimBy, completed, creation, event, found, limited, slots, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
+
+/** What a turn may do besides appending. Stores write these kinds in different ways. `seq`: of a message in the inbox of the instance. */
+const effectsOfTurns: Record<string, (seq: number) => Partial<Turn>> = {
+  "it only appends": () => ({}),
+  "it changes the state": () => ({ state: completed }),
+  "it consumes a message": (seq) => ({ state: completed, consumed: [seq] }),
+  "it discards the inbox": () => ({ state: completed, discardInbox: true }),
+  "it looks at the inbox": (seq) => ({ inboxSeen: seq }),
+  "it has large payloads": () => ({ blobs: ["large"] }),
+  "it sets tags and a memo": () => ({ tags: ["new"], memo: "new" }),
+  "it sends": () => ({ sends: [event("j")] }),
+}
 
 export function commitCases(bed: CurrentBed): void {
   describe("commit and fence", () => {
@@ -33,16 +46,56 @@ export function commitCases(bed: CurrentBed): void {
 
     it("a turn that does not begin where the journal ends is lost: before, behind, and in what another store wrote", async () => {
       const { journal, directory } = bed()
-      await journal.commit([creation("i"), turn("i", 3, { count: 4 })])
+      await journal.commit([creation("i")])
+      const long = turn("i", 3, { count: 4 })
+      await journal.commit([long])
       const wrong = [1, 2, 4, 6, 8, 100]
-      for (const position of wrong) expect(await journal.commit([turn("i", position, { state: completed })])).toEqual(["lost"])
+      for (const position of wrong) expect(await journal.commit([turn("i", position, { state: completed, follows: long.turn })])).toEqual(["lost"])
       expect((await directory.get("i"))?.status).toBe("waiting")
-      expect(await journal.commit([turn("i", 7), turn("i", 8), turn("i", 10)])).toEqual(["committed", "committed", "lost"])
+      const next = turn("i", 7, { follows: long.turn })
+      const last = turn("i", 8, { follows: next.turn })
+      expect(await journal.commit([next, last, turn("i", 10, { follows: last.turn })])).toEqual(["committed", "committed", "lost"])
       expect((await journal.readJournal("i", 1)).map((row) => row.position)).toEqual([1, 3, 7, 8])
       const other = await bed().open()
-      await other.journal.commit([turn("i", 9, { count: 3 })])
-      for (const position of [9, 10, 11, 13]) expect(await journal.commit([turn("i", position)])).toEqual(["lost"])
-      expect(await journal.commit([turn("i", 12)])).toEqual(["committed"])
+      const foreign = turn("i", 9, { count: 3, follows: last.turn })
+      await other.journal.commit([foreign])
+      for (const position of [9, 10, 11, 13]) expect(await journal.commit([turn("i", position, { follows: foreign.turn })])).toEqual(["lost"])
+      expect(await journal.commit([turn("i", 12, { follows: foreign.turn })])).toEqual(["committed"])
+    })
+
+    // Two workers may have written different turns at the same positions, one of them on a server whose last commits a failover lost.
+    for (const [kind, effects] of Object.entries(effectsOfTurns)) {
+      it(`a turn that follows another turn than the last of the journal is lost, although its position is next: ${kind}`, async () => {
+        const { journal, directory } = bed()
+        await journal.commit([creation("i", { tags: ["old"] }), creation("j")])
+        await directory.deliver([event("i")])
+        const [message] = await journal.readInbox(["i"])
+        const forgotten = turn("i", 3, { count: 2 })
+        expect(await journal.commit([turn("i", 3, { entries: "one" }), turn("i", 4, { entries: "two" })])).toEqual(["committed", "committed"])
+        const before = await directory.get("i")
+        const foreign = turn("i", 5, { follows: forgotten.turn, ...effects(found(message).seq) })
+        expect(await journal.commit([foreign])).toEqual(["lost"])
+        expect(await journal.commit([turn("j", 3), foreign])).toEqual(["committed", "lost"])
+        const unnamed = turn("i", 5, { ...effects(found(message).seq), follows: undefined })
+        expect(await journal.commit([unnamed])).toEqual(["lost"])
+        expect((await journal.readJournal("i", 3)).map((row) => row.entries)).toEqual(["one", "two"])
+        expect(await directory.get("i")).toEqual(before)
+        expect(await journal.readInbox(["i", "j"])).toEqual([message])
+      })
+    }
+
+    it("a turn of an instance with limits that follows another turn than the last of the journal is lost", async () => {
+      const { journal, directory } = bed()
+      await journal.commit([limited("i", [slots(1)])])
+      await journal.claim(claimBy())
+      const forgotten = turn("i", 3, { by: "a" })
+      const kept = turn("i", 3, { by: "a" })
+      await journal.commit([kept])
+      const before = await directory.get("i")
+      expect(await journal.commit([turn("i", 4, { by: "a", follows: forgotten.turn })])).toEqual(["lost"])
+      expect(await journal.commit([turn("i", 4, { by: "a", follows: forgotten.turn, state: completed })])).toEqual(["lost"])
+      expect(await directory.get("i")).toEqual(before)
+      expect(await journal.commit([turn("i", 4, { by: "a", follows: kept.turn, state: completed })])).toEqual(["committed"])
     })
 
     it("a lost turn does not hinder the other turns of its batch", async () => {

@@ -4,6 +4,8 @@ import type { ClaimRequest, InstanceState, NewInstance, NewMessage, Turn } from 
 /** Turns and messages as an engine would write them, with only what a case is about spelt out. */
 
 let turns = 0
+/** The turn that a case made last for an instance to end at a position: by default the next turn follows it. */
+const madeLast = new Map<string, string>()
 
 export const idle: InstanceState = { status: "waiting", run: 1, runPosition: 1 }
 export const completed: InstanceState = { status: "completed", run: 1, runPosition: 1, endPosition: 2 }
@@ -23,9 +25,10 @@ export interface CreationOptions {
 /** The turn that creates an instance. It takes up positions 1 and 2, so the next turn begins at 3. */
 export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: InstanceState } {
   const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow, queue, events } = options
-  return {
+  return remembered({
     instance: id,
     incarnation,
+    follows: undefined,
     turn: `turn-${++turns}`,
     position: 1,
     count: 2,
@@ -44,7 +47,13 @@ export function creation(id: string, options: CreationOptions = {}): Turn & { re
       ...(events ? { events } : undefined),
     },
     state: { ...idle, ...state },
-  }
+  })
+}
+
+function remembered<T extends Turn>(made: T): T {
+  const { instance, incarnation, position, count, turn: name } = made
+  madeLast.set(`${instance} ${incarnation} ${position + count - 1}`, name)
+  return made
 }
 
 /** A limit of so many at a time: of one key, or of the whole workflow. */
@@ -66,19 +75,21 @@ export function limited(id: string, limits: readonly LimitUse[], options: Creati
   return creation(id, { ...more, flow, state: { status: "queued", dueAt: 1_000_000, ...more.state } })
 }
 
-/** A later turn of an instance. */
+/** A later turn of an instance. It follows the turn that was made last to end before it, unless the case names another. */
 export function turn(id: string, position: number, more: Partial<Turn> = {}): Turn {
-  return {
+  const { incarnation = `${id}~1` } = more
+  return remembered({
     instance: id,
-    incarnation: `${id}~1`,
+    incarnation,
     turn: `turn-${++turns}`,
+    follows: madeLast.get(`${id} ${incarnation} ${position - 1}`),
     position,
     count: 1,
     run: 1,
     at: 1_000_500,
     entries: `[{"position":${position}}]`,
     ...more,
-  }
+  })
 }
 
 export function event(id: string, more: Partial<NewMessage> = {}): NewMessage {

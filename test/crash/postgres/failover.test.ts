@@ -1,11 +1,13 @@
-// A primary dies, and the standby that had to confirm every commit of it takes its place, at another address.
+// A primary dies, and its standby takes its place, at another address. A synchronous standby has every commit; an asynchronous one may lack the newest.
 
 import { setTimeout as delay } from "node:timers/promises"
 import pg from "pg"
 import { afterEach, expect, it } from "vitest"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
 import { until } from "../until.ts"
-import { all, ClusterBed } from "./cluster-bed.ts"
+import { postgres } from "../../../src/postgres.ts"
+import { completed, creation, turn } from "../../../src/testing/store-conformance/sample.ts"
+import { all, ClusterBed, ids, silent } from "./cluster-bed.ts"
 
 const servers: PostgresServer[] = []
 let bed: ClusterBed | undefined
@@ -18,17 +20,27 @@ afterEach(async () => {
   }
 }, 60_000)
 
-/** A primary whose commits wait for its standby, and a connection string that names both. */
-async function pair(): Promise<{ readonly primary: PostgresServer; readonly standby: PostgresServer; readonly url: string }> {
+interface Pair {
+  readonly primary: PostgresServer
+  readonly standby: PostgresServer
+  /** A connection string that names both servers. */
+  readonly url: string
+}
+
+/** `synchronous`: the commits of the primary wait for its standby. */
+async function pair({ synchronous }: { readonly synchronous: boolean }): Promise<Pair> {
   // What survives is what the other has: the disk has no part in it.
   const primary = await PostgresServer.start(["fsync=off"])
   servers.push(primary)
   const standby = await primary.standby("second")
   servers.push(standby)
-  await query(primary, `ALTER SYSTEM SET synchronous_standby_names = 'second'`)
-  await query(primary, `SELECT pg_reload_conf()`)
-  const isSynchronous = async () => (await query(primary, `SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`)).length === 1
-  expect(await until(isSynchronous, 10_000)).toBe(true)
+  if (synchronous) {
+    await query(primary, `ALTER SYSTEM SET synchronous_standby_names = 'second'`)
+    await query(primary, `SELECT pg_reload_conf()`)
+  }
+  const state = synchronous ? "sync" : "async"
+  const isFollowing = async () => (await query(primary, `SELECT 1 FROM pg_stat_replication WHERE sync_state = '${state}' AND state = 'streaming'`)).length === 1
+  expect(await until(isFollowing, 10_000)).toBe(true)
   const url = new URL(primary.url)
   const { host } = url
   return { primary, standby, url: `${url.href.replace(host, `${host},${new URL(standby.url).host}`)}?target_session_attrs=read-write` }
@@ -44,8 +56,18 @@ async function query(server: PostgresServer, text: string): Promise<readonly unk
   }
 }
 
+/** The standby has all that the primary has now, and gets nothing that comes later. */
+async function cutReplication({ primary, standby }: Pair): Promise<void> {
+  const [position] = (await query(primary, `SELECT pg_current_wal_lsn()::text AS lsn`)) as [{ lsn: string }]
+  const hasReplayed = async () => (await query(standby, `SELECT 1 WHERE pg_last_wal_replay_lsn() >= '${position.lsn}'`)).length === 1
+  expect(await until(hasReplayed, 10_000)).toBe(true)
+  await query(standby, `ALTER SYSTEM SET primary_conninfo = ''`)
+  await query(standby, `SELECT pg_reload_conf()`)
+  expect(await until(async () => (await query(primary, `SELECT 1 FROM pg_stat_replication`)).length === 0, 10_000)).toBe(true)
+}
+
 it("workers and clients follow to the server that takes over; what was acknowledged is there, and no step is executed again", async () => {
-  const { primary, standby, url } = await pair()
+  const { primary, standby, url } = await pair({ synchronous: true })
   bed = await ClusterBed.open(url, "failover")
   const { client } = bed
   const workers = [await bed.worker({ lease: "30s" }), await bed.worker({ lease: "30s" })]
@@ -76,7 +98,7 @@ it("workers and clients follow to the server that takes over; what was acknowled
 })
 
 it("a standby that nobody has promoted is not written to; the error names both servers", async () => {
-  const { primary, standby, url } = await pair()
+  const { primary, standby, url } = await pair({ synchronous: true })
   bed = await ClusterBed.open(url, "failover")
   await bed.start(["i"])
   await primary.kill()
@@ -87,4 +109,53 @@ it("a standby that nobody has promoted is not written to; the error names both s
   // The first comes back, and is found.
   await primary.resume()
   expect(await until(async () => (await bed!.client.describe("i").catch(() => undefined))?.status === "queued", 10_000)).toBe(true)
+})
+
+it("a turn that follows turns which a failover lost is not appended to those that another worker wrote in their place", async () => {
+  const servers = await pair({ synchronous: false })
+  const context = { now: () => Date.now(), log: silent, role: "worker" } as const
+  const provider = () => postgres({ connectionString: servers.url, schema: "failover" })
+  const first = await provider().open(context)
+  const second = await provider().open(context)
+  try {
+    await first.journal.commit([creation("i"), turn("i", 3)])
+    await cutReplication(servers)
+    const lost = [turn("i", 4), turn("i", 5)]
+    expect(await first.journal.commit(lost)).toEqual(["committed", "committed"])
+    await servers.primary.kill()
+    await query(servers.standby, `SELECT pg_promote()`)
+    const [last] = (await second.journal.readJournal("i", 3)).slice(-1)
+    const instead = turn("i", 4, { follows: last?.turn, count: 2 })
+    expect(last?.position).toBe(3)
+    expect(await second.journal.commit([instead])).toEqual(["committed"])
+    // The position is the next one for both, and only one of them knows the journal.
+    expect(await first.journal.commit([turn("i", 6, { follows: lost[1]?.turn })])).toEqual(["lost"])
+    expect(await first.journal.commit([turn("i", 6, { follows: lost[1]?.turn, state: completed })])).toEqual(["lost"])
+    // A turn that was acknowledged, and is sent again, is not there any more.
+    expect(await first.journal.commit([lost[1]!])).toEqual(["lost"])
+    expect(await second.journal.commit([turn("i", 6, { follows: instead.turn })])).toEqual(["committed"])
+    expect((await second.journal.readJournal("i", 1)).map(({ position }) => position)).toEqual([1, 3, 4, 6])
+  } finally {
+    await first.close()
+    await second.close()
+  }
+})
+
+it("a worker that was frozen during a failover which lost data adds nothing to journals that another worker has gone on with", async () => {
+  const servers = await pair({ synchronous: false })
+  bed = await ClusterBed.open(servers.url, "failover")
+  const names = ids(20)
+  const frozen = await bed.worker({ lease: "1s", stepMs: 100 })
+  await bed.start(names)
+  await frozen.works(names.length)
+  await cutReplication(servers)
+  await frozen.works(names.length * 2)
+  frozen.signal("SIGSTOP")
+  await servers.primary.kill()
+  await query(servers.standby, `SELECT pg_promote()`)
+  const other = await bed.worker({ lease: "1s", stepMs: 100 })
+  await other.works(names.length)
+  frozen.signal("SIGCONT")
+  expect(await bed.results(names)).toEqual(names.map(() => all))
+  expect(await bed.flaws(names)).toEqual([])
 })

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs"
 import { posix } from "node:path"
 import { describe, expect, it } from "vitest"
+import { uncheckedSql } from "../tools/house-rules/sql-text.ts"
 import { type Node, placeOf, readSourceFiles, type SourceFile, walk } from "../tools/house-rules/source-file.ts"
 
 const layers = ["core", "ports", "engine", "stores", "hosts", "dialects", "http", "client", "observe", "archive", "edge", "cli", "testing"] as const
@@ -207,6 +208,12 @@ describe("purity", () => {
       statement["exportKind"] === "type"
     const findings = inLayers("ports").flatMap((file) => file.body.filter((statement) => !isType(statement)).map((statement) => placeOf(file, statement)))
     expectNone("a port is an interface; use `import type`, and put code into core or engine:", findings)
+  })
+})
+
+describe("SQL", () => {
+  it("is built of text of the sources and of checked words", () => {
+    expectNone("bind it as a parameter, or look it up in a closed list (src/stores/query-words.ts):", uncheckedSql(shipped))
   })
 })
 

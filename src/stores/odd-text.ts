@@ -14,6 +14,11 @@ interface WellFormed {
   isWellFormed(): boolean
 }
 
+/** Text that is stored in another form than it has. No id that is stored as it is begins with such text. */
+export function isOdd(value: string): boolean {
+  return toText(value) !== value
+}
+
 export function fromText(stored: string): string {
   return stored.startsWith(mark) ? (JSON.parse(stored.slice(1)) as string) : stored
 }

@@ -4,6 +4,7 @@ import { messageOf } from "../../core/error-text.ts"
 import type { Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { IndexEntry, IndexFilter, IndexShard } from "../../ports/index-shard.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
+import { columnOf, isOldestFirst, wantedStatuses } from "../query-words.ts"
 import { comparePlaces, fromListCursor, toListCursor } from "../shard-cursor.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
@@ -26,10 +27,12 @@ export class ShardedIndex {
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     // Checked here: a shard is not to be blamed for it.
     if (cursor !== undefined) fromListCursor(cursor)
+    const isForward = isOldestFirst(order)
+    wantedStatuses(filter)
     const request = { ...toIndexFilter(filter), limit, order, ...(cursor === undefined ? undefined : { cursor }) }
     const pages = await this.#ask((shard) => shard.indexList(request))
     const rows = withoutRepeats(pages.flatMap(({ items }) => items))
-    rows.sort((a, b) => (order === "oldest" ? comparePlaces(a, b) : comparePlaces(b, a)))
+    rows.sort((a, b) => (isForward ? comparePlaces(a, b) : comparePlaces(b, a)))
     const items = rows.slice(0, limit)
     const last = items.at(-1)
     const isMore = rows.length > items.length || pages.some((page) => page.cursor !== undefined)
@@ -37,10 +40,13 @@ export class ShardedIndex {
   }
 
   async count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
-    const counts = await this.#ask((shard) => shard.indexCount(toIndexFilter(filter), by))
-    const sums: Record<string, number> = {}
-    for (const [name, count] of counts.flatMap((one) => Object.entries(one))) sums[name] = (sums[name] ?? 0) + count
-    return sums
+    const column = columnOf(by)
+    wantedStatuses(filter)
+    const counts = await this.#ask((shard) => shard.indexCount(toIndexFilter(filter), column))
+    // A map, because a workflow may be called "constructor".
+    const sums = new Map<string, number>()
+    for (const [name, count] of counts.flatMap((one) => Object.entries(one))) sums.set(name, (sums.get(name) ?? 0) + count)
+    return Object.fromEntries(sums)
   }
 
   #ask<T>(ask: (shard: ReturnType<ShardAccess>) => Promise<T>): Promise<T[]> {

@@ -5,6 +5,7 @@ import type { Delivery, Directory, Filter, Page, PageRequest, WorkerLease } from
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { refusedOr, takesFirst } from "../first-event.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { columnOf, isOldestFirst, wantedStatuses } from "../query-words.ts"
 import { withOffers } from "../worker-offers.ts"
 import type { MemoryInstance } from "./memory-database.ts"
 import type { MemoryAccess } from "./memory-journal-store.ts"
@@ -46,7 +47,7 @@ export class MemoryDirectory implements Directory {
 
   async list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>> {
     this.#access.enter()
-    const direction = page.order === "oldest" ? 1 : -1
+    const direction = isOldestFirst(page.order) ? 1 : -1
     let found = this.#matching(filter).toSorted((a, b) => direction * byCreation(a, b))
     if (page.cursor !== undefined) {
       const place = fromCursor(page.cursor)
@@ -61,8 +62,9 @@ export class MemoryDirectory implements Directory {
 
   async count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
     this.#access.enter()
+    const column = columnOf(by)
     const counts = new Map<string, number>()
-    for (const { row } of this.#matching(filter)) counts.set(row[by], (counts.get(row[by]) ?? 0) + 1)
+    for (const { row } of this.#matching(filter)) counts.set(row[column], (counts.get(row[column]) ?? 0) + 1)
     return Object.fromEntries(counts)
   }
 
@@ -96,7 +98,8 @@ export class MemoryDirectory implements Directory {
   }
 
   #matching(filter: Filter): MemoryInstance[] {
-    return [...this.#access.database.instances.values()].filter(({ row }) => matches(row, filter))
+    const wanted = wantedStatuses(filter)
+    return [...this.#access.database.instances.values()].filter(({ row }) => matches(row, filter) && (wanted?.includes(row.status) ?? true))
   }
 }
 
@@ -104,10 +107,9 @@ function byCreation(a: MemoryInstance, b: MemoryInstance): number {
   return a.row.createdAt - b.row.createdAt || a.key - b.key
 }
 
-function matches(row: InstanceRow, { workflow, version, status, tag, queue, since, until, idPrefix }: Filter): boolean {
+function matches(row: InstanceRow, { workflow, version, tag, queue, since, until, idPrefix }: Filter): boolean {
   if (workflow !== undefined && row.workflow !== workflow) return false
   if (version !== undefined && row.version !== version) return false
-  if (status !== undefined && !status.includes(row.status)) return false
   if (tag !== undefined && !row.tags.includes(tag)) return false
   if (queue !== undefined && (row.queue ?? defaultQueue) !== queue) return false
   if (since !== undefined && row.createdAt < since) return false

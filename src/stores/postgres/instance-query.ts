@@ -1,7 +1,8 @@
 import { statuses, type Status } from "../../core/status.ts"
 import type { Filter, PageRequest } from "../../ports/directory.ts"
-import { toText } from "../odd-text.ts"
+import { isOdd, toText } from "../odd-text.ts"
 import type { PagePlace } from "../page-cursor.ts"
+import { columnOf, comparisonOf, directionOf, wantedStatuses } from "../query-words.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
 
 export interface Query {
@@ -12,18 +13,18 @@ export interface Query {
 /** One page. Each status follows its index in order, and only the first of each are put together: one query for all would have to sort every row of them. */
 export function pageQuery(schema: string, filter: Filter, order: PageRequest["order"], place: PagePlace | undefined, limit: number): Query {
   const values = new Values()
-  const direction = order === "oldest" ? "ASC" : "DESC"
+  const direction = directionOf(order)
   const parts = statusesOf(filter).map((status) => {
     const where = new Where(schema, filter, values)
     const { created, key } = where
-    if (status !== undefined) where.add(`i.status = ${values.add(status)}`)
-    if (filter.workflow !== undefined) where.add(`i.workflow = ${values.add(toText(filter.workflow))}`)
+    if (status !== undefined) where.add(`i.status = ${values.bind(status)}`)
+    if (filter.workflow !== undefined) where.add(`i.workflow = ${values.bind(toText(filter.workflow))}`)
     if (place !== undefined)
-      where.add(`(${created}, ${key}) ${order === "oldest" ? ">" : "<"} (${values.add(place.createdAt)}::bigint, ${values.add(place.key)}::bigint)`)
-    return `(SELECT ${instanceColumns} FROM ${where.from} ${where.clause} ORDER BY ${created} ${direction}, ${key} ${direction} LIMIT ${values.add(limit)})`
+      where.add(`(${created}, ${key}) ${comparisonOf(order)} (${values.bind(place.createdAt)}::bigint, ${values.bind(place.key)}::bigint)`)
+    return `(SELECT ${instanceColumns} FROM ${where.from} ${where.clause} ORDER BY ${created} ${direction}, ${key} ${direction} LIMIT ${values.bind(limit)})`
   })
   return {
-    sql: `SELECT * FROM (${parts.join(" UNION ALL ")}) page ORDER BY created_at ${direction}, key ${direction} LIMIT ${values.add(limit)}`,
+    sql: `SELECT * FROM (${parts.join(" UNION ALL ")}) page ORDER BY created_at ${direction}, key ${direction} LIMIT ${values.bind(limit)}`,
     values: values.all,
   }
 }
@@ -31,14 +32,18 @@ export function pageQuery(schema: string, filter: Filter, order: PageRequest["or
 export function countQuery(schema: string, filter: Filter, by: "status" | "workflow"): Query {
   const values = new Values()
   const where = new Where(schema, filter, values)
-  if (filter.status !== undefined) where.add(`i.status = ANY (${values.add([...filter.status])}::text[])`)
-  if (filter.workflow !== undefined) where.add(`i.workflow = ${values.add(toText(filter.workflow))}`)
-  return { sql: `SELECT i.${by} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${by}`, values: values.all }
+  const column = columnOf(by)
+  const status = wantedStatuses(filter)
+  if (status !== undefined) where.add(`i.status = ANY (${values.bind(status)}::text[])`)
+  if (filter.workflow !== undefined) where.add(`i.workflow = ${values.bind(toText(filter.workflow))}`)
+  return { sql: `SELECT i.${column} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${column}`, values: values.all }
 }
 
 /** Those of a workflow, and of a named queue, are in the index by their status. */
-export function statusesOf({ status, workflow, tag, queue, idPrefix = "" }: Filter): readonly (Status | undefined)[] {
-  if (status !== undefined) return [...new Set(status)]
+export function statusesOf(filter: Filter): readonly (Status | undefined)[] {
+  const { workflow, tag, queue, idPrefix = "" } = filter
+  const wanted = wantedStatuses(filter)
+  if (wanted !== undefined) return wanted
   if (queue !== undefined && toQueue(queue) !== "" && tag === undefined && idPrefix === "") return statuses
   return workflow !== undefined && tag === undefined && idPrefix === "" ? statuses : [undefined]
 }
@@ -46,7 +51,7 @@ export function statusesOf({ status, workflow, tag, queue, idPrefix = "" }: Filt
 class Values {
   readonly all: unknown[] = []
 
-  add(value: unknown): string {
+  bind(value: unknown): string {
     this.all.push(value)
     return `$${this.all.length}`
   }
@@ -63,15 +68,16 @@ class Where {
     this.from = tagged ? `${schema}.tag t JOIN ${schema}.instance i ON i.key = t.instance` : `${schema}.instance i`
     this.created = tagged ? "t.created_at" : "i.created_at"
     this.key = tagged ? "t.instance" : "i.key"
-    if (tagged) this.add(`t.tag = ${values.add(toText(tag))}`)
-    if (version !== undefined) this.add(`i.version = ${values.add(toText(version))}`)
-    if (queue !== undefined) this.add(`i.queue = ${values.add(toQueue(queue))}${toQueue(queue) === "" ? "" : " AND i.queue <> ''"}`)
-    if (since !== undefined) this.add(`${this.created} >= ${values.add(since)}`)
-    if (until !== undefined) this.add(`${this.created} < ${values.add(until)}`)
-    if (idPrefix !== "") {
-      this.add(`i.id >= ${values.add(toText(idPrefix))}`)
+    if (tagged) this.add(`t.tag = ${values.bind(toText(tag))}`)
+    if (version !== undefined) this.add(`i.version = ${values.bind(toText(version))}`)
+    if (queue !== undefined) this.add(`i.queue = ${values.bind(toQueue(queue))}${toQueue(queue) === "" ? "" : " AND i.queue <> ''"}`)
+    if (since !== undefined) this.add(`${this.created} >= ${values.bind(since)}`)
+    if (until !== undefined) this.add(`${this.created} < ${values.bind(until)}`)
+    if (isOdd(idPrefix)) this.add("false")
+    else if (idPrefix !== "") {
+      this.add(`i.id >= ${values.bind(idPrefix)}`)
       const end = afterPrefix(idPrefix)
-      if (end !== undefined) this.add(`i.id < ${values.add(end)}`)
+      if (end !== undefined) this.add(`i.id < ${values.bind(end)}`)
     }
   }
 

@@ -45,13 +45,19 @@ export class LoneCalls {
     if (known) return known
     const { schema } = this.#database
     const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
-    const call = `${schema}.${fn}(${given})::text AS answer`
-    const calledEarly = early && `CALL ${schema}.${early}(${given}, '${lockMs}', NULL)`
+    const call = `${schema}.${functionName(fn)}(${given})::text AS answer`
+    const calledEarly = early && `CALL ${schema}.${functionName(early)}(${given}, '${lockMs}', NULL)`
     const overEar = calledEarly ?? `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
     const texts = { name: `${schema}.ear.${key}`, overEar, overPool: `SELECT ${call}` }
     this.#texts.set(key, texts)
     return texts
   }
+}
+
+/** The name of one of our functions in the database, as it stands in a statement. */
+function functionName(name: string): string {
+  if (/^[a-z_]+$/.test(name)) return name
+  throw new Error(`"${name}" is not the name of a function of ours`)
 }
 
 function toParameter(value: string | number | boolean | null): string | null {

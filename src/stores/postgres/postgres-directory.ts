@@ -3,6 +3,7 @@ import type { Delivery, Directory, Filter, Page, PageRequest, Standing, WorkerLe
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromText, toText } from "../odd-text.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { isOldestFirst } from "../query-words.ts"
 import { offersFrom, withOffers } from "../worker-offers.ts"
 import { ChangeReader } from "./change-reader.ts"
 import { integer, list, text } from "./columns.ts"
@@ -61,6 +62,7 @@ export class PostgresDirectory implements Directory {
   readonly standing = (id: string): Promise<Standing | undefined> => this.#standings.read(id)
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
+    isOldestFirst(order)
     const place = cursor === undefined ? undefined : fromCursor(cursor)
     if (this.#database.closed || statusesOf(filter).length > 0) {
       const { sql, values } = pageQuery(this.#database.schema, filter, order, place, limit + 1)

@@ -14,6 +14,7 @@ import { PostgresScheduleStore } from "./postgres-schedule-store.ts"
 import { PostgresTransactions } from "./postgres-transactions.ts"
 import { type PostgresTables, postgresTables } from "./postgres-tables.ts"
 import { isUnreachable, postgresFailure } from "./postgres-failure.ts"
+import { quotedSchema } from "./schema-name.ts"
 import { StoreClock } from "./store-clock.ts"
 
 interface Opening {
@@ -37,7 +38,7 @@ const connectionsUsual = 10
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
   const { pool, ears, types, schema, server, context } = opening
-  const database = new Database(pool, types, `"${schema.replaceAll('"', '""')}"`, server, opening.prepares)
+  const database = new Database(pool, types, quotedSchema(schema), server, opening.prepares)
   const onError = (error: Error) => {
     // The pool hangs the whole connection on it, which nobody wants to read in a log.
     Reflect.deleteProperty(error, "client")

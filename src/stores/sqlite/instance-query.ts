@@ -1,8 +1,9 @@
 import type { Filter, PageRequest } from "../../ports/directory.ts"
 import type { SqlValue } from "../../ports/sql-driver.ts"
 import type { PagePlace } from "../page-cursor.ts"
+import { columnOf, comparisonOf, directionOf, wantedStatuses } from "../query-words.ts"
 import { instanceColumns, toQueue } from "./instance-row.ts"
-import { toText } from "../odd-text.ts"
+import { isOdd, toText } from "../odd-text.ts"
 
 export interface Query {
   readonly sql: string
@@ -18,17 +19,19 @@ export function pageQuery(filter: Filter, status: string | undefined, order: Pag
   const { created, key } = where
   if (status !== undefined) where.add(`${where.byPrefix ? "+" : ""}i.status = ?`, status)
   if (filter.workflow !== undefined) where.add(`${where.byPrefix ? "+" : ""}i.workflow = ?`, toText(filter.workflow))
-  if (place !== undefined) where.add(`(${created}, ${key}) ${order === "oldest" ? ">" : "<"} (?, ?)`, place.createdAt, place.key)
-  const direction = order === "oldest" ? "ASC" : "DESC"
+  if (place !== undefined) where.add(`(${created}, ${key}) ${comparisonOf(order)} (?, ?)`, place.createdAt, place.key)
+  const direction = directionOf(order)
   const sorted = where.byPrefix ? `+${created} ${direction}, +${key} ${direction}` : `${created} ${direction}, ${key} ${direction}`
   return { sql: `SELECT ${instanceColumns} FROM ${where.from} ${where.clause} ORDER BY ${sorted} LIMIT ?`, values: [...where.values, limit] }
 }
 
 export function countQuery(filter: Filter, by: "status" | "workflow"): Query {
   const where = new Where(filter)
-  if (filter.status !== undefined) where.add(`i.status IN (${filter.status.map(() => "?").join(", ")})`, ...filter.status)
+  const column = columnOf(by)
+  const status = wantedStatuses(filter)
+  if (status !== undefined) where.add(`i.status IN (${placeholders(status)})`, ...status)
   if (filter.workflow !== undefined) where.add(`i.workflow = ?`, toText(filter.workflow))
-  return { sql: `SELECT i.${by} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${by}`, values: where.values }
+  return { sql: `SELECT i.${column} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY i.${column}`, values: where.values }
 }
 
 class Where {
@@ -51,7 +54,8 @@ class Where {
     if (queue !== undefined) this.add(`i.queue = ?${toQueue(queue) === "" ? "" : " AND i.queue <> ''"}`, toQueue(queue))
     if (since !== undefined) this.add(`${this.created} >= ?`, since)
     if (until !== undefined) this.add(`${this.created} < ?`, until)
-    if (idPrefix !== "") {
+    if (isOdd(idPrefix)) this.add("0")
+    else if (idPrefix !== "") {
       this.add("i.id >= ?", idPrefix)
       const end = afterPrefix(idPrefix)
       if (end !== undefined) this.add("i.id < ?", end)
@@ -66,6 +70,11 @@ class Where {
   get clause(): string {
     return this.#conditions.length === 0 ? "" : `WHERE ${this.#conditions.join(" AND ")}`
   }
+}
+
+/** As many question marks as there are values to bind. */
+export function placeholders(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ")
 }
 
 /** Named queues have an index of their own, in which the default one is not: that is the one of most. */

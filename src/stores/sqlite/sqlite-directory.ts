@@ -5,6 +5,7 @@ import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../ports/sql-driver.ts"
 import { toChangeCursor } from "../change-cursor.ts"
 import { fromCursor, toCursor } from "../page-cursor.ts"
+import { isOldestFirst, wantedStatuses } from "../query-words.ts"
 import { withOffers } from "../worker-offers.ts"
 import { ChangeTable } from "./change-table.ts"
 import { countQuery, isByQueue, pageQuery, type Query } from "./instance-query.ts"
@@ -32,11 +33,12 @@ export class SqliteDirectory extends SqliteInstances implements Directory {
   }
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
+    const isForward = isOldestFirst(order)
     const place = cursor === undefined ? undefined : fromCursor(cursor)
     // One query per status: each follows its index in order, where one for all would have to sort every row of them.
     const wanted = statusesOf(filter)
     const found = wanted.flatMap((status) => this.#all(pageQuery(filter, status, order, place, limit + 1)))
-    if (wanted.length > 1) found.sort((a, b) => (order === "oldest" ? byCreation(a, b) : byCreation(b, a)))
+    if (wanted.length > 1) found.sort((a, b) => (isForward ? byCreation(a, b) : byCreation(b, a)))
     const rows = found.slice(0, limit)
     const last = rows.at(-1)
     const page = { items: rows.map((row) => toInstanceRow(row)) }
@@ -74,8 +76,9 @@ export class SqliteDirectory extends SqliteInstances implements Directory {
 
 /** Those of a workflow, and of a named queue, are in the index by their status. */
 export function statusesOf(filter: Filter): readonly (Status | undefined)[] {
-  const { status, workflow, tag, idPrefix = "" } = filter
-  if (status !== undefined) return [...new Set(status)]
+  const { workflow, tag, idPrefix = "" } = filter
+  const wanted = wantedStatuses(filter)
+  if (wanted !== undefined) return wanted
   if (isByQueue(filter)) return statuses
   return workflow !== undefined && tag === undefined && idPrefix === "" ? statuses : [undefined]
 }

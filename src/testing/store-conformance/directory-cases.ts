@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest"
+import { PerdureError } from "../../core/errors.ts"
 import type { Filter, PageRequest } from "../../ports/directory.ts"
+import { hostileWords } from "./hostile-words.ts"
 import { completed, creation, event, found, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
@@ -56,6 +58,15 @@ export function directoryCases(bed: CurrentBed): void {
       expect(await listed({ idPrefix: "a" })).toHaveLength(7)
     })
 
+    it("takes an id prefix with U+0000 or a lone surrogate as text that no id begins with", async () => {
+      await populate()
+      for (const idPrefix of ["\0", "order\0", "\ud800", "order\udfff", "\u0001"]) {
+        expect(await listed({ idPrefix })).toEqual([])
+        expect(await listed({ idPrefix, status: ["failed"], workflow: "order" })).toEqual([])
+        expect(await bed().directory.count({ idPrefix }, "status")).toEqual({})
+      }
+    })
+
     it("pages hold every row once, also while rows are inserted and removed", async () => {
       const { journal, directory } = bed()
       const ids = Array.from({ length: 10 }, (_, i) => `i${i}`)
@@ -100,6 +111,37 @@ export function directoryCases(bed: CurrentBed): void {
     })
   })
 
+  describe("words that become part of a statement", () => {
+    /** The words that were not refused. */
+    const taken = async (ask: (word: unknown) => Promise<unknown>) => {
+      const codes = hostileWords.map(async ([name, word]) => {
+        const refusal: unknown = await ask(word).catch((error: unknown) => error)
+        return PerdureError.is(refusal, "BAD_OPTION") ? [] : [name]
+      })
+      return (await Promise.all(codes)).flat()
+    }
+
+    it("refuses to count by anything but a status or a workflow, and runs nothing", async () => {
+      await populate()
+      expect(await taken((word) => bed().directory.count({}, word as "status"))).toEqual([])
+      expect(await listed({})).toHaveLength(5)
+    })
+
+    it("refuses an order that is none, and runs nothing", async () => {
+      await populate()
+      expect(await taken((word) => bed().directory.list({}, { limit: 10, order: word as "newest" }))).toEqual([])
+      expect(await taken((word) => bed().directory.list({ status: [] }, { limit: 10, order: word as "newest" }))).toEqual([])
+      expect(await listed({})).toHaveLength(5)
+    })
+
+    it("refuses a status that is none, and runs nothing", async () => {
+      await populate()
+      expect(await taken((word) => bed().directory.count({ status: [word as "failed"] }, "status"))).toEqual([])
+      expect(await taken((word) => bed().directory.list({ status: [word as "failed"] }, { limit: 10, order: "newest" }))).toEqual([])
+      expect(await listed({})).toHaveLength(5)
+    })
+  })
+
   describe("count", () => {
     it("counts by status or by workflow, with the same filters", async () => {
       await populate()
@@ -112,6 +154,16 @@ export function directoryCases(bed: CurrentBed): void {
       expect(await directory.count({ idPrefix: "order/", since: 200 }, "status")).toEqual({ failed: 1, completed: 1 })
       await journal.commit([turn("order/1", 3, { state: completed })])
       expect(await directory.count({}, "status")).toEqual({ waiting: 1, failed: 2, completed: 2 })
+    })
+  })
+
+  describe("workflows with names of a prototype", () => {
+    it("are counted as others are", async () => {
+      const { journal, directory } = bed()
+      const names = ["constructor", "__proto__", "toString"]
+      await journal.commit(names.flatMap((workflow) => [1, 2].map((n) => creation(`${workflow}${n}`, { workflow }))))
+      const counts = new Map(Object.entries(await directory.count({}, "workflow")))
+      expect(counts).toEqual(new Map(names.map((name) => [name, 2])))
     })
   })
 

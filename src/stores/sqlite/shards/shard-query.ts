@@ -1,8 +1,9 @@
 import type { Filter, PageRequest } from "../../../ports/directory.ts"
 import type { SqlValue } from "../../../ports/sql-driver.ts"
-import { toText } from "../../odd-text.ts"
+import { isOdd, toText } from "../../odd-text.ts"
+import { columnOf, comparisonOf, directionOf, wantedStatuses } from "../../query-words.ts"
 import type { ListPlace } from "../../shard-cursor.ts"
-import { afterPrefix, isByQueue, type Query } from "../instance-query.ts"
+import { afterPrefix, isByQueue, placeholders, type Query } from "../instance-query.ts"
 import { toQueue } from "../instance-row.ts"
 
 /** Copies of instances of at most one status, one page of them, by (createdAt, id). */
@@ -10,17 +11,19 @@ export function entryQuery(filter: Filter, status: string | undefined, order: Pa
   const where = new Where(filter)
   if (status !== undefined) where.add(`${where.bare}e.status = ?`, status)
   if (filter.workflow !== undefined) where.add(`${where.bare}e.workflow = ?`, toText(filter.workflow))
-  if (place !== undefined) where.add(`(${where.created}, ${where.id}) ${order === "oldest" ? ">" : "<"} (?, ?)`, place.createdAt, toText(place.id))
-  const direction = order === "oldest" ? "ASC" : "DESC"
+  if (place !== undefined) where.add(`(${where.created}, ${where.id}) ${comparisonOf(order)} (?, ?)`, place.createdAt, toText(place.id))
+  const direction = directionOf(order)
   const sorted = `${where.bare}${where.created} ${direction}, ${where.bare}${where.id} ${direction}`
   return { sql: `SELECT e.revision, e.row FROM ${where.from} ${where.clause} ORDER BY ${sorted} LIMIT ?`, values: [...where.values, limit] }
 }
 
 export function entryCountQuery(filter: Filter, by: "status" | "workflow"): Query {
   const where = new Where(filter)
-  if (filter.status !== undefined) where.add(`e.status IN (${filter.status.map(() => "?").join(", ")})`, ...filter.status)
+  const column = columnOf(by)
+  const status = wantedStatuses(filter)
+  if (status !== undefined) where.add(`e.status IN (${placeholders(status)})`, ...status)
   if (filter.workflow !== undefined) where.add(`e.workflow = ?`, toText(filter.workflow))
-  return { sql: `SELECT e.${by} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY e.${by}`, values: where.values }
+  return { sql: `SELECT e.${column} AS name, count(*) AS count FROM ${where.from} ${where.clause} GROUP BY e.${column}`, values: where.values }
 }
 
 class Where {
@@ -44,7 +47,8 @@ class Where {
     if (queue !== undefined) this.add(`e.queue = ?${toQueue(queue) === "" ? "" : " AND e.queue <> ''"}`, toQueue(queue))
     if (since !== undefined) this.add(`${this.bare}${this.created} >= ?`, since)
     if (until !== undefined) this.add(`${this.bare}${this.created} < ?`, until)
-    if (idPrefix !== "") {
+    if (isOdd(idPrefix)) this.add("0")
+    else if (idPrefix !== "") {
       this.add("e.id >= ?", idPrefix)
       const end = afterPrefix(idPrefix)
       if (end !== undefined) this.add("e.id < ?", end)

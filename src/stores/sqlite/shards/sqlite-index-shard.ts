@@ -11,6 +11,7 @@ import type {
   IndexUpdate,
 } from "../../../ports/index-shard.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
+import { isOldestFirst } from "../../query-words.ts"
 import { comparePlaces, fromListCursor, toListCursor } from "../../shard-cursor.ts"
 import type { Query } from "../instance-query.ts"
 import { migrate } from "../migrate.ts"
@@ -62,10 +63,11 @@ export class SqliteIndexShard implements IndexShard {
 
   async indexList({ limit = limitDefault, order = "newest", cursor, ...wanted }: IndexListRequest): Promise<Page<IndexEntry>> {
     const filter = toFilter(wanted)
+    const isForward = isOldestFirst(order)
     const place = cursor === undefined ? undefined : fromListCursor(cursor)
     // One query per status: each follows its index in order, where one for all would have to sort every row of them.
     const found = statusesOf(filter).flatMap((status) => this.#all(entryQuery(filter, status, order, place, limit + 1)).map(toEntry))
-    found.sort((a, b) => (order === "oldest" ? comparePlaces(a.row, b.row) : comparePlaces(b.row, a.row)))
+    found.sort((a, b) => (isForward ? comparePlaces(a.row, b.row) : comparePlaces(b.row, a.row)))
     const items = found.slice(0, limit)
     const last = items.at(-1)
     return { items, ...(last !== undefined && found.length > items.length ? { cursor: toListCursor(last.row) } : undefined) }

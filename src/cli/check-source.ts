@@ -62,6 +62,6 @@ async function readableFile(cli: Invocation): Promise<string> {
   const copy = join(folder, "copy.db")
   cli.note(`the database has schema version ${version}, and this perdure has ${newestSchema}: a copy is migrated and checked`)
   await copyDatabase(file, copy)
-  migrateFile(copy)
+  await migrateFile(copy)
   return copy
 }

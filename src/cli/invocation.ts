@@ -6,7 +6,7 @@ import { isColourful, styleOf, type Style } from "./output/style.ts"
 import { type GlobalOptions, resolveTarget, type Target } from "./target.ts"
 
 /** As output/json.ts has it, which is loaded only where JSON is wanted. */
-export type AsJson = (value: unknown, indent?: number) => string
+export type AsJson = typeof import("./output/json.ts").asJson
 
 /** One call of the CLI: its options, where its output goes, and what it has opened. */
 export class Invocation {
@@ -71,8 +71,9 @@ export class Invocation {
   }
 
   /** The answer: with --json the document, else what people read. */
-  print(document: unknown, text: () => string): void {
-    this.write(this.#asJson ? `${this.#asJson(document, this.io.stdout.isTTY === true ? 2 : undefined)}\n` : text())
+  print(document: unknown, text: () => string, options?: { readonly isValue: true }): void {
+    const indent = this.io.stdout.isTTY === true ? { indent: 2 } : undefined
+    this.write(this.#asJson ? `${this.#asJson(document, { ...indent, ...options })}\n` : text())
   }
 
   /** One of many answers: with --json a document on a line of its own. */

@@ -7,11 +7,11 @@ export const passingTroubles: readonly ErrorCode[] = ["DATABASE_BUSY", "SHARD_FA
 export const storeTroubles: readonly ErrorCode[] = [
   ...passingTroubles,
   "DATABASE_CORRUPT",
+  "DATABASE_GONE",
   "DATABASE_UNREADABLE",
   "DISK_FULL",
   "READ_ONLY",
   "STORE_FAILED",
-  "STORE_REPLACED",
 ]
 
 export function isStoreTrouble(error: unknown): boolean {

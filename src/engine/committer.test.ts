@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest"
+import { PerdureError } from "../core/errors.ts"
 import type { Logger } from "../ports/host.ts"
 import type { JournalStore, Turn } from "../ports/journal-store.ts"
 import { Committer, type CommitResult } from "./committer.ts"
@@ -7,7 +8,17 @@ const lines: string[] = []
 const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
 const log: Logger = { debug: note, info: note, warn: note, error: note }
 
-const turn = (instance: string): Turn => ({ turn: `${instance}.1`, instance, incarnation: instance, position: 1, count: 1, run: 1, at: 0, entries: "[]" })
+const turn = (instance: string): Turn => ({
+  turn: `${instance}.1`,
+  instance,
+  incarnation: instance,
+  follows: undefined,
+  position: 1,
+  count: 1,
+  run: 1,
+  at: 0,
+  entries: "[]",
+})
 
 /** A store whose commits end when the test says so. */
 function slowStore() {
@@ -80,6 +91,19 @@ describe("the committer", () => {
     expect(results.get("bad")).toEqual({ error: expect.objectContaining({ message: "no room for bad" }) as unknown })
     for (const id of ["a", "b", "c", "d"]) expect(results.get(id)).toBe("committed")
     expect(batches.length).toBeLessThanOrEqual(7)
+  })
+
+  it.each(["DATABASE_BUSY", "DATABASE_GONE", "STORE_UNREACHABLE"] as const)("does not split a batch where the store as a whole fails (%s)", async (code) => {
+    const error = new PerdureError(code, "not now")
+    let calls = 0
+    const journal = { commit: async () => (calls++, Promise.reject(error)) } as unknown as JournalStore
+    const committer = new Committer(journal, () => undefined, log)
+    const results: CommitResult[] = []
+    for (const id of ["a", "b", "c"]) committer.submit(turn(id), { onResult: (result) => void results.push(result) })
+    committer.flush()
+    await committer.whenIdle()
+    expect(results).toEqual([{ error }, { error }, { error }])
+    expect(calls).toBe(1)
   })
 
   it("asks for a beat when something is ready and nothing is being written", async () => {

@@ -148,8 +148,7 @@ export class Committer implements Commits {
       this.commits++
       this.turns += batch.size
     } catch (error) {
-      // Where the store is away, no turn of them is the culprit.
-      if (batch.size === 1 || PerdureError.is(error, "STORE_UNREACHABLE") || PerdureError.is(error, "STORE_REPLACED")) {
+      if (batch.size === 1 || isOfNoTurn(error)) {
         this.onWritten()
         for (let at = 0; at < batch.size; at++) this.#tell(batch, at, { error })
         return
@@ -171,6 +170,11 @@ export class Committer implements Commits {
       this.#log.error(`what follows a turn of instance "${instance}" failed`, { instance, error })
     }
   }
+}
+
+/** The store as a whole is away, gone or locked: to write the turns one by one would only fail, or wait, as often. */
+function isOfNoTurn(error: unknown): boolean {
+  return PerdureError.is(error, "STORE_UNREACHABLE") || PerdureError.is(error, "DATABASE_GONE") || PerdureError.is(error, "DATABASE_BUSY")
 }
 
 export interface CommitListener {

@@ -43,8 +43,8 @@ export interface EngineOptions extends Hooks {
   /** Codecs that encoded values which are still stored: they decode, and encode nothing. Default: none. */
   readonly retiredCodecs?: readonly PayloadCodec[]
   /**
-   * Called once if the database file is deleted or replaced while the engine is open. The engine has stopped by then, and refuses every call
-   * with `STORE_REPLACED`. End the process here if something starts it again. Default: only an error in the log.
+   * Called once if the database file is deleted, replaced or overwritten while the engine is open. The engine has stopped by then, and refuses every call
+   * with `DATABASE_GONE`. End the process here if something starts it again. Default: only an error in the log.
    */
   readonly onStoreGone?: (error: PerdureError) => void
   /** Called around every attempt of every step, the first one outermost. Default: none. */

@@ -37,6 +37,8 @@ export class StepTransactions {
       let value: unknown
       let called = false
       const make = (sql: Sql): EntryOf<"step.completed"> => {
+        // The store may have waited for the lock of another process, and the attempt may have timed out meanwhile.
+        if (attempt.isOver) throw new Error("the attempt is over")
         called = true
         value = host.currentScope() === attempt ? fn(sql) : host.runIn(attempt, () => fn(sql))
         return completed(this.#runtime, attempt, synchronous(attempt, value))
@@ -47,7 +49,8 @@ export class StepTransactions {
         return value
       } catch (error) {
         if ((called && !isStoreTrouble(error)) || failures > retriesMax) throw error
-        if (failures === 1) host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
+        if (failures === 1 && !attempt.isOver)
+          host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
         await new Promise<void>((resolve) => timers.set(host.now() + pauseMs(failures), resolve))
       }
     }

@@ -1,5 +1,6 @@
 // `perdure dev` and `perdure worker` as people use them: processes, files that are edited, and keys that are pressed.
 
+import { execFileSync } from "node:child_process"
 import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
@@ -126,6 +127,13 @@ describe("perdure dev", () => {
     await client.close()
   })
 
+  it("ends with an error when its database file is deleted: to go on would begin with an empty one", async () => {
+    const dev = await developing(nap("old"), "--no-api")
+    rmSync(project.db)
+    expect(await dev.ended).toBe(4)
+    expect(dev.stderr).toMatch(/error DATABASE_GONE.*perdure\.db" was deleted or renamed while it was open/)
+  })
+
   it("a process that is left alone by the one that watches ends by itself", async () => {
     const dev = await developing(nap("old"), "--no-api")
     const [child = 0] = await childrenOf(dev)
@@ -164,7 +172,23 @@ describe("perdure worker", () => {
     await worker.said("stdout", /^executing/)
     rmSync(project.db)
     expect(await worker.ended).toBe(4)
-    expect(worker.stderr).toMatch(/error.*perdure\.db" was deleted or renamed while it was open/)
+    expect(worker.stderr).toMatch(/error DATABASE_GONE.*perdure\.db" was deleted or renamed while it was open/)
+  })
+
+  it("ends also when another file is written over its database file, and clients who wait for a result are told", async () => {
+    project = new ProjectBed()
+    project.module("workflows.ts", nap("done"))
+    const worker = project.start(["worker"])
+    await worker.said("stdout", /^executing/)
+    const client = await project.engine([], "client")
+    const result = (await client.start("nap", { id: "i", version: "1" })).result().catch((error: unknown) => error)
+    await expect.poll(() => client.get("i").status()).toBe("waiting")
+    // By a process of its own: whoever closes the file in this one drops the locks that SQLite has there.
+    execFileSync("cp", [join(project.folder, "workflows.ts"), project.db])
+    expect(await worker.ended).toBe(4)
+    expect(worker.stderr).toMatch(/error DATABASE_GONE.*perdure\.db" was cut off by another program while it was open/)
+    expect(await result).toMatchObject({ code: "DATABASE_GONE" })
+    await client.close()
   })
 
   it("refuses a server", async () => {

@@ -1,4 +1,5 @@
 import type { Command } from "commander"
+import { PerdureError } from "../../core/errors.ts"
 import { wholeNumber } from "../argument.ts"
 import { databaseOf, shownDatabase } from "../database-target.ts"
 import type { DevReport } from "../dev/dev-message.ts"
@@ -26,6 +27,10 @@ export function addDev(program: Command, cli: Invocation): void {
       const project = projectFolder(entry)
       cli.interruptedCode = 0
       const { style } = cli
+      let stop: (error: Error) => void = () => undefined
+      const gone = new Promise<never>((_, reject) => {
+        stop = reject
+      })
       const supervisor = new Supervisor(
         { entry, db, cwd, ...(options.api ? { port: options.port } : undefined) },
         {
@@ -34,6 +39,7 @@ export function addDev(program: Command, cli: Invocation): void {
             cli.printLine(report, () => readyText(report, isAgain, cli, entry, db))
           },
           onFailed: (message) => cli.printLine({ type: "failed", message }, () => `${style.red("not started")} ${safeText(message)}\nwaiting for a change`),
+          onGone: (message) => stop(new PerdureError("DATABASE_GONE", message, { details: { db } })),
           onDied: (how, restarts) =>
             cli.printLine(
               { type: "died", how, restarts },
@@ -53,8 +59,8 @@ export function addDev(program: Command, cli: Invocation): void {
         await supervisor.stop()
       })
       supervisor.start()
-      // Until it is interrupted.
-      await new Promise<never>(() => undefined)
+      // Until it is interrupted, or its database file is gone.
+      await gone
     })
 }
 

@@ -17,7 +17,7 @@ export function addMigrate(program: Command, cli: Invocation): void {
     .action(async (options: { readonly dryRun?: boolean }) => {
       const isDry = options.dryRun === true
       const db = databaseOf(cli, "migrate")
-      const { shown, before, after, newest, pending, backup } = isAddress(db) ? await migrateServer(db, isDry) : migrateFileOf(cli, isDry)
+      const { shown, before, after, newest, pending, backup } = isAddress(db) ? await migrateServer(db, isDry) : await migrateFileOf(cli, isDry)
       const steps = pending.map(({ version, statements }) => `version ${version}: ${statements} statements`)
       cli.print({ db: shown, before, after, newest, pending: isDry ? pending : [] }, () => {
         if (pending.length === 0)
@@ -40,12 +40,12 @@ interface Migrated {
   readonly backup: string
 }
 
-function migrateFileOf(cli: Invocation, isDry: boolean): Migrated {
+async function migrateFileOf(cli: Invocation, isDry: boolean): Promise<Migrated> {
   const db = databaseFileOf(cli, "migrate")
   const before = schemaOf(db).version
   if (before === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure; it was not changed`)
   // Also where there is nothing to do: a database that is too new says so.
-  if (!isDry) migrateFile(db)
+  if (!isDry) await migrateFile(db)
   return { shown: db, before, after: schemaOf(db).version, newest: newestSchema, pending: pendingMigrations(before), backup: "perdure backup" }
 }
 

@@ -35,12 +35,17 @@ function fail(error: unknown): void {
   void stop(1)
 }
 
+function onStoreGone({ message }: Error): void {
+  report({ type: "gone", message })
+  void stop(1)
+}
+
 async function begin(): Promise<void> {
   const { entry, cwd, db, port } = settings
   const { workflows, options } = await loadWorkflows(entry, cwd)
   const { Perdure } = await import("../../index.ts")
   if (stopping.signal.aborted) return
-  const engine = await Perdure.open({ ...options, store: await storeOf(db), workflows, log, drain, onStoreGone: fail })
+  const engine = await Perdure.open({ ...options, store: await storeOf(db), workflows, log, drain, onStoreGone })
   closers.push(() => engine.close())
   const server = port === undefined ? undefined : await serveApi(engine, port)
   if (server) closers.push(() => server.close())

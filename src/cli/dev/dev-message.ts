@@ -12,3 +12,5 @@ export type DevReport =
   | { readonly type: "ready"; readonly offers: readonly string[]; readonly role: "worker" | "client"; readonly url?: string }
   /** It could not begin, and ends. */
   | { readonly type: "failed"; readonly message: string }
+  /** Its database is gone, and it ends. To start it again would begin with an empty database. */
+  | { readonly type: "gone"; readonly message: string }

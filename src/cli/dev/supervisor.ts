@@ -13,6 +13,8 @@ const livelyMs = 1_000
 export interface SupervisorListener {
   onReady(report: DevReport & { readonly type: "ready" }, isAgain: boolean): void
   onFailed(message: string): void
+  /** Its database is gone. It is not started again. */
+  onGone(message: string): void
   /** It ended by itself; `restarts`: it is started again at once, else with the next change. */
   onDied(how: string, restarts: boolean): void
 }
@@ -55,7 +57,8 @@ export class Supervisor {
         this.#listener.onReady(report, this.#isAgain)
       } else {
         hasFailed = true
-        this.#listener.onFailed(report.message)
+        if (report.type === "gone") this.#listener.onGone(report.message)
+        else this.#listener.onFailed(report.message)
       }
       this.#isAgain = true
     })

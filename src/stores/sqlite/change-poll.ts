@@ -1,17 +1,21 @@
-import type { SqlDriver } from "../../ports/sql-driver.ts"
+import type { NodeSqlDriver } from "./node-sql-driver.ts"
+
+/** How often it has the driver look into the file. */
+const inspectionMs = 1_000
 
 /**
  * Notices what other connections to the file have committed: its version changes then, and only then.
- * Asks only while somebody listens, and does not keep the process alive.
+ * Asks only while somebody listens, and does not keep the process alive. It also has the driver look whether the file is still its own.
  */
 export class ChangePoll {
-  readonly #driver: SqlDriver
+  readonly #driver: Pick<NodeSqlDriver, "version" | "inspectFile">
   readonly #intervalMs: number
   readonly #listeners = new Set<() => void>()
   #timer: ReturnType<typeof setInterval> | undefined
   #last: unknown
+  #looks = 0
 
-  constructor(driver: SqlDriver, intervalMs: number) {
+  constructor(driver: Pick<NodeSqlDriver, "version" | "inspectFile">, intervalMs: number) {
     this.#driver = driver
     this.#intervalMs = intervalMs
   }
@@ -47,6 +51,7 @@ export class ChangePoll {
 
   #read(): unknown {
     try {
+      if ((this.#looks++ * this.#intervalMs) % inspectionMs < this.#intervalMs) this.#driver.inspectFile()
       return this.#driver.version()
     } catch {
       // A hint may be lost. Whatever is wrong with the file, the next real call tells it; the driver tells the store of a file that is gone.

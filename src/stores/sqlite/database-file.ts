@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from "node:fs"
 import * as nodeSqlite from "node:sqlite"
 import { PerdureError } from "../../core/errors.ts"
+import { onceUnlocked } from "./lock-queue.ts"
 import { migrate, type SchemaVersion, versionOf } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
 import { migrations } from "./schema.ts"
@@ -22,14 +23,16 @@ export function pendingMigrations(version: number): readonly { readonly version:
   return migrations.filter((migration) => migration.version > version).map(({ version: to, statements }) => ({ version: to, statements: statements.length }))
 }
 
-/** Brings the tables in a file to the newest version. */
-export function migrateFile(path: string): void {
-  const driver = new NodeSqlDriver(path, `${readSettings}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`)
-  try {
-    migrate(driver, migrations)
-  } finally {
-    driver.close()
-  }
+/** Brings the tables in a file to the newest version. Waits while another process holds the write lock, and fails with `DATABASE_BUSY` after 5 s. */
+export function migrateFile(path: string): Promise<void> {
+  return onceUnlocked(() => {
+    const driver = new NodeSqlDriver(path, `PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`)
+    try {
+      migrate(driver, migrations)
+    } finally {
+      driver.close()
+    }
+  }, 5_000)
 }
 
 /** What SQLite finds wrong in a file, at most so many findings; none: it is whole. */

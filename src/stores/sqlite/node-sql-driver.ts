@@ -3,6 +3,7 @@ import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../.
 import type { PerdureError } from "../../core/errors.ts"
 import { closedStore } from "../closed-store.ts"
 import { FileWatch } from "./file-watch.ts"
+import { counterQuery } from "./raw-file.ts"
 import { LogRoom } from "./log-room.ts"
 import { sqliteFailure } from "./sqlite-failure.ts"
 
@@ -18,10 +19,12 @@ export class NodeSqlDriver implements SqlDriver {
   readonly #version: SqlStatement
   readonly #logRoom: LogRoom | undefined
   #closed = false
+  #isInTransaction = false
+  #refusal: PerdureError | undefined
   #fileWatch: FileWatch | undefined
-  #onReplaced: (error: PerdureError) => void = () => undefined
-  /** The file is deleted or replaced: nothing is let through any more. */
-  #replaced: PerdureError | undefined
+  #onGone: (error: PerdureError) => void = () => undefined
+  /** The file is deleted, replaced or overwritten: nothing is let through any more. */
+  #gone: PerdureError | undefined
 
   /** `settings` are run before anything else. */
   constructor(path: string, settings: string, readOnly = false) {
@@ -51,7 +54,7 @@ export class NodeSqlDriver implements SqlDriver {
     return new NodeSqlStatement(
       this.#attempt(() => this.#database.prepare(sql)),
       (error) => this.#failure(error),
-      () => this.#refuseReplaced(),
+      () => this.#refuseGone(),
     )
   }
 
@@ -70,19 +73,33 @@ export class NodeSqlDriver implements SqlDriver {
     this.#attempt(() => this.#database.exec(sql))
   }
 
-  /** From now on the driver notices that its file is deleted or replaced: at every commit, and when it is asked for its version. */
-  watchFile(onReplaced: (error: PerdureError) => void): void {
-    this.#fileWatch = new FileWatch(this.path)
-    this.#onReplaced = onReplaced
+  /**
+   * From now on the driver notices that its file is deleted, replaced or overwritten: at every commit, when it is asked for its version, and by
+   * `inspectFile`. The tables are there.
+   */
+  watchFile(onGone: (error: PerdureError) => void): void {
+    const bytes = this.prepare("SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
+    const counter = this.prepare(counterQuery)
+    this.#fileWatch = new FileWatch(this.path, {
+      bytes: () => Number(bytes.get()?.["bytes"]),
+      counter: () => Number(counter.get()?.["seq"] ?? 0),
+    })
+    this.#onGone = onGone
   }
 
-  get isReplaced(): boolean {
-    return this.#replaced !== undefined
+  /** Looks into the file, which costs too much for every commit. Throws if the file is gone. */
+  inspectFile(): void {
+    this.#stopIf(this.#fileWatch?.inspect())
+  }
+
+  get isGone(): boolean {
+    return this.#gone !== undefined
   }
 
   /** Whoever is told that a transaction is committed can rely on it that the file had its name after the commit. */
   transaction<T>(fn: () => T): T {
     this.#begin.run()
+    this.#isInTransaction = true
     let result: T
     try {
       result = fn()
@@ -90,10 +107,19 @@ export class NodeSqlDriver implements SqlDriver {
     } catch (error) {
       this.#abort()
       throw error
+    } finally {
+      this.#isInTransaction = false
     }
     this.#checkFile()
     this.#logRoom?.committed()
     return result
+  }
+
+  /** See `LockedDatabase`. Inside a transaction code has run already, which must not run again unasked: no refusal is noted there. */
+  takeRefusal(): PerdureError | undefined {
+    const refusal = this.#refusal
+    this.#refusal = undefined
+    return refusal
   }
 
   /** What fails in `fn` fails the transaction as a whole: there is nothing to roll back to. */
@@ -132,15 +158,19 @@ export class NodeSqlDriver implements SqlDriver {
 
   #checkFile(): void {
     if (this.#fileWatch === undefined) return
-    this.#refuseReplaced()
-    this.#replaced = this.#fileWatch.look()
-    if (this.#replaced === undefined) return
-    this.#onReplaced(this.#replaced)
-    throw this.#replaced
+    this.#refuseGone()
+    this.#stopIf(this.#fileWatch.look())
   }
 
-  #refuseReplaced(): void {
-    if (this.#replaced) throw this.#replaced
+  #stopIf(gone: PerdureError | undefined): void {
+    if (gone === undefined || this.#gone) return
+    this.#gone = gone
+    this.#onGone(gone)
+    throw gone
+  }
+
+  #refuseGone(): void {
+    if (this.#gone) throw this.#gone
   }
 
   /** SQLite itself has rolled back already after some failures, a full disk among them: then there is nothing left to roll back. */
@@ -154,7 +184,7 @@ export class NodeSqlDriver implements SqlDriver {
   }
 
   #attempt<T>(fn: () => T): T {
-    this.#refuseReplaced()
+    this.#refuseGone()
     try {
       return fn()
     } catch (error) {
@@ -163,7 +193,10 @@ export class NodeSqlDriver implements SqlDriver {
   }
 
   #failure(error: unknown): Error {
-    return this.#closed ? closedStore() : sqliteFailure(this.path, error)
+    if (this.#closed) return closedStore()
+    const failure = sqliteFailure(this.path, error)
+    if (failure.code === "DATABASE_BUSY" && !this.#isInTransaction) this.#refusal = failure
+    return failure
   }
 }
 

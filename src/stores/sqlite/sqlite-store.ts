@@ -1,10 +1,17 @@
 import { accessSync, constants, existsSync, mkdtempSync, realpathSync, rmdirSync } from "node:fs"
 import { PerdureError } from "../../core/errors.ts"
+import type { Directory } from "../../ports/directory.ts"
+import type { FlowControl } from "../../ports/flow-control.ts"
+import type { JournalStore } from "../../ports/journal-store.ts"
+import type { ScheduleStore } from "../../ports/schedule-store.ts"
 import type { Store, StoreContext, StoreRole } from "../../ports/store.ts"
+import type { Transactions } from "../../ports/transactions.ts"
 import { closedStore } from "../closed-store.ts"
 import { ChangePoll } from "./change-poll.ts"
+import { LockQueue, onceUnlocked } from "./lock-queue.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
+import { queuedDirectory, queuedFlow, queuedJournal, queuedSchedules, queuedTransactions } from "./queued-store.ts"
 import { migrations } from "./schema.ts"
 import { SqliteDirectory } from "./sqlite-directory.ts"
 import { SqliteFlowControl } from "./sqlite-flow-control.ts"
@@ -19,12 +26,19 @@ interface Opening {
   readonly path: string
   readonly settings: string
   readonly pollIntervalMs: number
+  /** How long a call waits for the lock of another process. */
+  readonly busyTimeoutMs: number
   readonly context: StoreContext
   /** Nothing is written, not even a newer schema. */
   readonly readOnly?: boolean
 }
 
-export function openSqliteStore(opening: Opening): Store {
+/** Waits for the lock of another process as every write does: to open a file may write to it. */
+export function openSqliteStore(opening: Opening): Promise<Store> {
+  return onceUnlocked(() => openNow(opening), opening.busyTimeoutMs)
+}
+
+function openNow(opening: Opening): Store {
   if (opening.readOnly !== true) refuseUnwritable(opening.path)
   const driver = openDriver(opening)
   try {
@@ -82,12 +96,13 @@ function explained(error: unknown, path: string): unknown {
 }
 
 class SqliteStore implements Store {
-  readonly journal: SqliteJournalStore
-  readonly directory: SqliteDirectory
-  readonly schedules: SqliteScheduleStore
-  readonly transactions: SqliteTransactions
-  readonly flow: SqliteFlowControl
+  readonly journal: JournalStore
+  readonly directory: Directory
+  readonly schedules: ScheduleStore
+  readonly transactions: Transactions
+  readonly flow: FlowControl
   readonly #driver: NodeSqlDriver
+  readonly #queue: LockQueue
   readonly #tables: FlowTables
   readonly #poll: ChangePoll
   readonly #mayWork: boolean
@@ -97,14 +112,15 @@ class SqliteStore implements Store {
   readonly #goneListeners = new Set<(error: PerdureError) => void>()
   #role: StoreRole = "client"
 
-  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, context, readOnly = false }: Opening) {
+  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, busyTimeoutMs, context, readOnly = false }: Opening) {
     this.#driver = driver
     this.#tables = fileTables(driver, context.now)
-    this.journal = new SqliteJournalStore(this.#tables)
-    this.directory = new SqliteDirectory(this.#tables)
-    this.schedules = new SqliteScheduleStore(this.#tables)
-    this.transactions = new SqliteTransactions(this.#tables)
-    this.flow = new SqliteFlowControl(this.#tables)
+    this.#queue = new LockQueue(driver, busyTimeoutMs)
+    this.journal = queuedJournal(new SqliteJournalStore(this.#tables), this.#queue)
+    this.directory = queuedDirectory(new SqliteDirectory(this.#tables), this.#queue)
+    this.schedules = queuedSchedules(new SqliteScheduleStore(this.#tables), this.#queue)
+    this.transactions = queuedTransactions(new SqliteTransactions(this.#tables), this.#queue)
+    this.flow = queuedFlow(new SqliteFlowControl(this.#tables), this.#queue)
     this.#poll = new ChangePoll(driver, pollIntervalMs)
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)
@@ -118,9 +134,11 @@ class SqliteStore implements Store {
   }
 
   async standBy(): Promise<StoreRole> {
-    if (this.#driver.closed) throw closedStore()
-    this.#becomeWorker()
-    return this.#role
+    return this.#queue.write(async () => {
+      if (this.#driver.closed) throw closedStore()
+      this.#becomeWorker()
+      return this.#role
+    })
   }
 
   hasWorker(): boolean {
@@ -139,8 +157,9 @@ class SqliteStore implements Store {
   async close(): Promise<void> {
     if (this.#driver.closed) return
     this.#poll.stop()
+    this.#queue.close()
     try {
-      if (!this.#driver.isReplaced) this.#driver.exec("PRAGMA wal_checkpoint(PASSIVE)")
+      if (!this.#driver.isGone) this.#driver.exec("PRAGMA wal_checkpoint(PASSIVE)")
     } catch {
       // What is not in the file yet is in the log beside it, and the next one to open finds it there.
     }
@@ -149,7 +168,7 @@ class SqliteStore implements Store {
     this.#lock = undefined
   }
 
-  /** The file is deleted or replaced. Whoever opens the file that has its name now may execute. */
+  /** The file is deleted, replaced or overwritten. Whoever opens the file that has its name now may execute. */
   #stop(error: PerdureError): void {
     this.#poll.stop()
     this.#role = "client"

@@ -4,6 +4,12 @@ import type { StoreProvider } from "../../ports/store.ts"
 import { databasePath } from "./database-path.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
+/** SQLite would wait for locks inside a statement, and block the process: `LockQueue` waits instead. */
+const neverBlock = "PRAGMA busy_timeout = 0"
+const busyTimeoutMsDefault = 5_000
+/** A log that a long reader made longer than this is cut to this length once it has been checkpointed. */
+const logBytesMax = 16 * 1024 * 1024
+
 /** Options of `sqlite`; everything has a default. */
 export interface SqliteOptions {
   /**
@@ -13,7 +19,10 @@ export interface SqliteOptions {
   readonly durability?: "disk" | "process"
   /** How often to look for what other processes have written. Default 20 ms. */
   readonly pollInterval?: Duration
-  /** How long a write waits for another process's before it fails with `DATABASE_BUSY`. Default 5 s. */
+  /**
+   * How long a write, or the opening of the file, waits while another process holds the write lock of the file. Then it fails with
+   * `DATABASE_BUSY`, and nothing of it is written. The process is not blocked meanwhile. Default 5 s.
+   */
   readonly busyTimeout?: Duration
   /** The file may have at most so many pages of 4 KiB: what a full disk does can be tried out with it. Default: no limit. */
   readonly maxPageCount?: number
@@ -29,32 +38,35 @@ export interface SqliteOptions {
  */
 export function sqlite(file: string | URL, options: SqliteOptions = {}): StoreProvider {
   const path = databasePath(file)
-  const { durability = "disk", pollInterval = 20, busyTimeout = 5_000, maxPageCount } = options
+  const { durability = "disk", pollInterval = 20, busyTimeout = busyTimeoutMsDefault, maxPageCount } = options
   if (durability !== "disk" && durability !== "process")
     throw new PerdureError("BAD_OPTION", `durability is "disk" or "process", not ${JSON.stringify(durability)}`)
   if (maxPageCount !== undefined && !(Number.isSafeInteger(maxPageCount) && maxPageCount > 0)) {
     throw new PerdureError("BAD_OPTION", `maxPageCount is a whole number of at least 1, not ${String(maxPageCount)}`)
   }
   const pollIntervalMs = Math.max(1, durationMs(pollInterval, "pollInterval"))
+  const busyTimeoutMs = durationMs(busyTimeout, "busyTimeout")
   const settings = [
-    `PRAGMA busy_timeout = ${Math.min(durationMs(busyTimeout, "busyTimeout"), 2 ** 31 - 1)}`,
+    neverBlock,
     `PRAGMA journal_mode = WAL`,
     `PRAGMA synchronous = ${durability === "disk" ? "FULL" : "NORMAL"}`,
     `PRAGMA cache_size = -16000`,
+    `PRAGMA journal_size_limit = ${logBytesMax}`,
     ...(maxPageCount === undefined ? [] : [`PRAGMA max_page_count = ${maxPageCount}`]),
   ]
   return {
     name: "sqlite",
     isVolatile: path === ":memory:",
-    open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, context }),
+    open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, busyTimeoutMs, context }),
   }
 }
 
 /** A store that only reads, and leaves the file as it is. Its schema must be the one that this code knows. */
 export function sqliteReader(path: string): StoreProvider {
-  const settings = `PRAGMA busy_timeout = 5000; PRAGMA cache_size = -16000`
+  const settings = `${neverBlock}; PRAGMA cache_size = -16000`
   return {
     name: "sqlite",
-    open: async (context) => openSqliteStore({ path, settings, pollIntervalMs: 1_000, context: { ...context, role: "client" }, readOnly: true }),
+    open: async (context) =>
+      openSqliteStore({ path, settings, pollIntervalMs: 1_000, busyTimeoutMs: busyTimeoutMsDefault, context: { ...context, role: "client" }, readOnly: true }),
   }
 }

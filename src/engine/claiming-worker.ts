@@ -24,6 +24,8 @@ export class ClaimingWorker extends Worker {
   readonly known: KnownWorkflows
   /** It is time to look whether a hint was lost. */
   onSweep: () => void = () => undefined
+  /** Another worker has this instance now. */
+  onTaken: (id: string) => void = () => undefined
   readonly #dispatcher: Dispatcher
   #comparedAt = 0
   /** How many new starts may begin before the busy instances are counted again. */
@@ -55,6 +57,7 @@ export class ClaimingWorker extends Worker {
       makeRoom: () => this.#makeRoom(),
       onClaimed: (claimed) => this.load(claimed),
       onSweep: () => this.#sweep(),
+      onLapse: () => this.#findTaken(),
     })
   }
 
@@ -168,6 +171,11 @@ export class ClaimingWorker extends Worker {
     }
   }
 
+  override onLost(runner: InstanceRunner, error?: unknown): void {
+    super.onLost(runner, error)
+    if (error === undefined) this.onTaken(runner.id)
+  }
+
   protected override discard(runner: InstanceRunner, reason?: unknown): boolean {
     const wasFull = this.residency.room === 0
     const wasHere = super.discard(runner, reason)
@@ -189,6 +197,20 @@ export class ClaimingWorker extends Worker {
   }
 
   /**
+   * The lease was over for a while. What other workers have taken meanwhile leaves memory, which aborts the signals of its steps; then whoever waits
+   * here looks again. An instance of which a turn is being written is compared when that is done.
+   */
+  async #findTaken(): Promise<void> {
+    if (this.residency.size > 0) {
+      const held = this.#settled()
+      const owned = await this.#owned()
+      this.#discardMissing(held, owned, new PerdureError("ENGINE_CLOSED", "another worker has the instance: this one stood still for longer than its lease"))
+      this.#nextLook.setTo(this.host.now() + compareMs)
+    }
+    this.onSweep()
+  }
+
+  /**
    * Brings memory in line with what the store has as ours. What it does not have somebody else wrote: it was terminated or
    * restarted from another process. What is not in memory was claimed or started by a call that was never answered.
    */
@@ -197,15 +219,28 @@ export class ClaimingWorker extends Worker {
     const nextCheckAt = this.#comparedAt + compareMs
     if (now < nextCheckAt) return this.#nextLook.setTo(nextCheckAt)
     this.#comparedAt = now
-    const held = [...this.residency.values()].filter((runner) => runner.isSettledInStore)
-    const owned = new Set(await this.store.journal.owned(this.worker))
-    for (const runner of held)
-      if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
+    const held = this.#settled()
+    const owned = await this.#owned()
+    this.#discardMissing(held, owned, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
     const absent = [...owned].filter((id) => !this.residency.get(id))
     // What is only being loaded is there at the next look.
     const orphans = absent.filter((id) => this.#absent.has(id))
     this.#absent = new Set(absent)
     if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
     if (absent.length > orphans.length) this.#nextLook.setTo(now + compareMs)
+  }
+
+  /** In memory, and nothing of them is being written. */
+  #settled(): readonly InstanceRunner[] {
+    return [...this.residency.values()].filter((runner) => runner.isSettledInStore)
+  }
+
+  async #owned(): Promise<ReadonlySet<string>> {
+    return new Set(await this.store.journal.owned(this.worker))
+  }
+
+  /** `held`: those that were settled before the store was asked what is ours. Others may have become ours since. */
+  #discardMissing(held: readonly InstanceRunner[], owned: ReadonlySet<string>, reason: PerdureError): void {
+    for (const runner of held) if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, reason)
   }
 }

@@ -34,6 +34,7 @@ it("claims do not multiply while the store is away, and the first that is answer
     onClaimed: () => Promise.resolve(),
     // As the worker does.
     onSweep: () => dispatcher.wake(),
+    onLapse: () => Promise.resolve(),
   })
   const claimsIn = async (ms: number) => {
     const before = claims.length

@@ -27,6 +27,8 @@ export class Dispatcher {
   #retry: TimerHandle | undefined
   #sweep: TimerHandle | undefined
   #lease: TimerHandle | undefined
+  /** When the renewal that was last answered was asked for. */
+  #renewedAt: number | undefined
   readonly #unreturned = new Set<string>()
   #returning = 0
   readonly #share: StartShare
@@ -184,12 +186,25 @@ export class Dispatcher {
 
   async #renew(): Promise<void> {
     const { journal, host, worker, leaseMs, offers, timers } = this.#spec
+    const askedAt = host.now()
+    let nextMs = leaseMs / 3
     try {
       await journal.renew(worker, leaseMs, offers)
+      if (this.#isLeaseAgo(host.now())) await this.#spec.onLapse()
+      this.#renewedAt = askedAt
     } catch (error) {
+      nextMs = Math.min(nextMs, retryMs)
       host.log.error("the lease could not be renewed; trying again", { error })
     }
-    if (this.#running) this.#lease = timers.set(host.now() + leaseMs / 3, () => void this.#renew())
+    if (this.#running) this.#lease = timers.set(host.now() + nextMs, () => void this.#renew())
+  }
+
+  /**
+   * The last renewal was asked for more than a lease ago: the process or its machine stood still, or the store did not answer for so long. Where the
+   * store has a clock of its own, it may also have been set back by so much.
+   */
+  #isLeaseAgo(now: number): boolean {
+    return this.#renewedAt !== undefined && Math.abs(now - this.#renewedAt) > this.#spec.leaseMs
   }
 
   #scheduleSweep(): void {
@@ -218,4 +233,6 @@ export interface DispatcherSpec {
   readonly makeRoom: () => number
   readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>
   readonly onSweep: () => void
+  /** The lease may have been over for a while, so others may have taken instances. The lease is renewed again only when this is done. */
+  readonly onLapse: () => Promise<void>
 }

@@ -37,6 +37,7 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
     const { worker } = made.parts
     this.#lookout = new Lookout(worker, made.companions)
     worker.onSweep = () => void this.look()
+    worker.onTaken = (id) => void this.look({ work: false, ends: [id], answers: true, changed: false })
   }
 
   static async open(spec: EngineSpec): Promise<ServingCore> {

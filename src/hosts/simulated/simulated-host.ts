@@ -23,6 +23,11 @@ export class SimulatedHost implements Host {
     return this.#now
   }
 
+  /** Time passes while the process does nothing: no timer fires until time is advanced again. */
+  freeze(ms: number): void {
+    this.#now += ms
+  }
+
   randomBytes(length: number): Uint8Array {
     return Uint8Array.from({ length }, () => Math.floor(this.#random.next() * 256))
   }

@@ -14,7 +14,15 @@ export interface ClusterWorkerOptions {
   readonly isPaused?: boolean
 }
 
-export type ClusterReport = { readonly type: "ready" } | { readonly type: "step"; readonly instance: string; readonly step: number }
+export type ClusterReport =
+  | { readonly type: "ready" }
+  | { readonly type: "step"; readonly instance: string; readonly step: number }
+  | { readonly type: "aborted" | "answered"; readonly instance: string }
+
+/** The worker is to wait for the results of these, and to report when it has them. */
+export interface ClusterCommand {
+  readonly wanted: readonly string[]
+}
 
 const script = fileURLToPath(new URL("./worker.ts", import.meta.url))
 
@@ -63,6 +71,10 @@ export class ClusterProcess {
   async goOn(): Promise<void> {
     this.#child.send("go on")
     await this.reported((reports) => reports.filter(({ type }) => type === "ready").length === 2)
+  }
+
+  awaits(wanted: readonly string[]): void {
+    this.#child.send({ wanted } satisfies ClusterCommand)
   }
 
   /** It calls so many more steps. */

@@ -74,6 +74,24 @@ describe("workers on PostgreSQL", () => {
     expect(await bed.results(["later"])).toEqual([all])
   })
 
+  it("one that wakes up long after its lease finds out at once what it lost: signals of its steps are aborted, whoever waits is answered", async () => {
+    const second = await bed.worker({ stepMs: 0, isPaused: true })
+    const first = await bed.worker({ stepMs: 60_000, lease: "2s" })
+    await bed.start(ids(4), "held")
+    await first.works(4)
+    first.awaits(ids(4))
+    await second.goOn()
+    first.signal("SIGSTOP")
+    expect(await bed.results(ids(4))).toEqual(ids(4).map(() => "done"))
+    const before = first.reports.length
+    first.signal("SIGCONT")
+    const wokenAt = performance.now()
+    const of = (wanted: string) => first.reports.slice(before).filter(({ type }) => type === wanted).length
+    await first.reported(() => of("aborted") === 4 && of("answered") === 4)
+    // A lease is two seconds, a sweep thirty.
+    expect(performance.now() - wokenAt).toBeLessThan(2_000)
+  })
+
   it("one that is told to end gives back what it has: another goes on at once, and it is no crash", async () => {
     const lease = "60s"
     const second = await bed.worker({ lease, isPaused: true })

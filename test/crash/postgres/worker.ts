@@ -1,8 +1,9 @@
 // One worker on a PostgreSQL database, until it is told to end. It reports each call of a step's function.
 
+import { setTimeout } from "node:timers/promises"
 import { type Context, Perdure, workflow } from "../../../src/index.ts"
 import { postgres } from "../../../src/postgres.ts"
-import type { ClusterReport, ClusterWorkerOptions } from "./cluster-process.ts"
+import type { ClusterCommand, ClusterReport, ClusterWorkerOptions } from "./cluster-process.ts"
 
 const { url, schema, lease, stepMs, answerTimeout = "30s", drain = "10s", isPaused = false } = JSON.parse(process.argv[2] ?? "{}") as ClusterWorkerOptions
 const report = (message: ClusterReport) => process.send?.(message)
@@ -13,7 +14,7 @@ async function counted(ctx: Context, steps: number): Promise<readonly number[]> 
     results.push(
       await ctx.do(`step ${n}`, async () => {
         report({ type: "step", instance: ctx.instance.id, step: n })
-        await new Promise((resolve) => setTimeout(resolve, stepMs))
+        await setTimeout(stepMs)
         return n
       }),
     )
@@ -24,6 +25,15 @@ async function counted(ctx: Context, steps: number): Promise<readonly number[]> 
 const workflows = [
   workflow("count", counted),
   workflow("limited", { concurrency: 2 }, counted),
+  /** Its step takes a minute, or no time where `stepMs` is 0. */
+  workflow("held", async (ctx) =>
+    ctx.do("hold", async ({ signal }) => {
+      report({ type: "step", instance: ctx.instance.id, step: 0 })
+      if (stepMs === 0) return "done"
+      await setTimeout(60_000, undefined, { signal }).catch(() => report({ type: "aborted", instance: ctx.instance.id }))
+      return "done too late"
+    }),
+  ),
   workflow("echo", async (ctx) => {
     const words = [await ctx.waitForEvent("word")]
     // One that was delivered twice would be there by then.
@@ -45,5 +55,12 @@ const engine = await Perdure.open({
   log: { debug() {}, info() {}, warn() {}, error() {} },
 })
 report({ type: "ready" })
+process.on("message", ({ wanted }: ClusterCommand) => {
+  for (const instance of wanted)
+    void engine
+      .get(instance)
+      .result()
+      .then(() => report({ type: "answered", instance }))
+})
 process.on("disconnect", () => process.exit(1))
 process.once("SIGTERM", () => void engine.close().finally(() => process.exit(0)))

@@ -4,15 +4,23 @@ import type { Host } from "../ports/host.ts"
 import type { Hint } from "../ports/store.ts"
 import { type ChangeBatch, ChangeReading, pageRows } from "./change-batch.ts"
 import type { Companion } from "./companion.ts"
+import { PacedLine } from "./paced-line.ts"
+import { RecentBatches } from "./recent-batches.ts"
 import { Recheck, type RecheckSpec } from "./recheck.ts"
 import type { Timers } from "./timers.ts"
 
 const storeRetryMs = 1_000
+/** Those who wait at the tail. */
+const everyone: ChangeWaiter = { instance: undefined, joined: 0 }
+/** How many followers are given a batch in one turn of the event loop. The work of instances goes on between two turns. */
+const deliveriesMax = 16
 
 /** Somebody who has read all there was and waits for more. */
 export interface ChangeWaiter {
   /** Of this one only. */
   readonly instance: string | undefined
+  /** How many followers had joined when it did. */
+  readonly joined: number
   /** It is told no more, also where it has not begun to wait. */
   hasLeft?: true
   wake?: ((batch: ChangeBatch | "again" | undefined) => void) | undefined
@@ -21,6 +29,8 @@ export interface ChangeWaiter {
 /**
  * Hands changes to whoever follows them. Those who are behind read pages for themselves, and hold nothing but the page they are in. Those
  * who wait cost nothing: one look at what came after the tail, for all of them together, follows each signal that something was written.
+ * Followers at the same place get the same batch object, so that a batch can be encoded once for all of them. Batches are delivered to a few
+ * followers per turn of the event loop. What is written while a batch is delivered to many followers goes into their next batch.
  */
 export class ChangeFeed implements Companion {
   readonly #directory: Directory
@@ -29,14 +39,19 @@ export class ChangeFeed implements Companion {
   readonly #reading = new ChangeReading()
   readonly #recheck: Recheck
   readonly #waiting = new Map<ChangeWaiter, string>()
+  readonly #deliveries: PacedLine
+  readonly #recent = new RecentBatches()
   /** Pages that are being read: many who stand at the same place ask once. */
   readonly #underWay = new Map<string, Promise<ChangeBatch>>()
   /** All that came up to here was handed to those who wait, whenever they began to. Undefined: nobody waits. */
   #tail: string | undefined
   #signals = 0
+  /** The value of `#signals` before the last look at what came after the tail. */
+  #seenSignals = 0
   #passing: Promise<void> | undefined
   #looking = false
   #readers = 0
+  #joined = 0
   #closed = false
   #gone: PerdureError | undefined
 
@@ -44,6 +59,7 @@ export class ChangeFeed implements Companion {
     this.#directory = directory
     this.#host = host
     this.#timers = recheck.timers
+    this.#deliveries = new PacedLine(host, deliveriesMax, false)
     this.#recheck = new Recheck(recheck, () => this.signal())
   }
 
@@ -61,6 +77,11 @@ export class ChangeFeed implements Companion {
     if (changed) this.signal()
   }
 
+  /** No follower has a change, or a read, before it that only needs a turn of the event loop. */
+  get idle(): boolean {
+    return !this.#looking && this.#deliveries.idle
+  }
+
   get isClosed(): boolean {
     return this.#closed
   }
@@ -73,16 +94,20 @@ export class ChangeFeed implements Companion {
   /** Whoever waits is told that there will be no more; or that the store is gone, which is no regular end. */
   close(refusal?: unknown): void {
     this.#closed = true
-    if (PerdureError.is(refusal, "STORE_REPLACED")) this.#gone = refusal
+    if (PerdureError.is(refusal, "DATABASE_GONE")) this.#gone = refusal
     for (const waiter of this.#waiting.keys()) this.#wake(waiter, undefined)
   }
 
-  join(): void {
+  join(instance: string | undefined): ChangeWaiter {
     this.#readers++
+    return { instance, joined: ++this.#joined }
   }
 
   leave(waiter: ChangeWaiter): void {
-    if (--this.#readers === 0) this.#reading.forget()
+    if (--this.#readers === 0) {
+      this.#reading.forget()
+      this.#recent.forget()
+    }
     waiter.hasLeft = true
     this.#wake(waiter, undefined)
   }
@@ -93,16 +118,23 @@ export class ChangeFeed implements Companion {
       // Whoever reads much must not keep the others from their turn.
       await this.#macrotask()
       if (this.#closed || waiter.hasLeft) return this.#end(waiter)
-      const signals = this.#signals
-      const tail = this.#tail
-      const batch = await this.#readOrWait(after, waiter)
-      if (batch === undefined || this.#closed || waiter.hasLeft) return this.#end(waiter)
-      if (batch !== "again" && !batch.isEmpty) return batch
-      // Whatever was written since the look began may not have been in it, and may have been handed out before this one waits.
-      if (batch === "again" || signals !== this.#signals || tail !== this.#tail) continue
-      const woken = await this.#wait(waiter, batch.cursor)
-      if (woken === undefined) return this.#end(waiter)
-      if (woken !== "again") return woken
+      let woken: ChangeBatch | "again" | undefined
+      // A follower at the tail need not read: the next look at the store is for all who wait there.
+      if (after !== undefined && after === this.#tail) woken = await this.#wait(waiter, after)
+      else {
+        await this.#deliveries.enter()
+        const signals = this.#signals
+        const tail = this.#tail
+        const batch = await this.#readOrWait(after, waiter)
+        if (batch === undefined || this.#closed || waiter.hasLeft) return this.#end(waiter)
+        if (batch !== "again" && !batch.isEmpty) return batch
+        // Whatever was written since the look began may not have been in it, and may have been handed out before this one waits.
+        if (batch === "again" || signals !== this.#signals || tail !== this.#tail) continue
+        woken = await this.#wait(waiter, batch.cursor)
+      }
+      if (woken === "again") continue
+      if (woken !== undefined) await this.#deliveries.enter()
+      return woken === undefined || this.#closed || waiter.hasLeft ? this.#end(waiter) : woken
     }
   }
 
@@ -121,7 +153,7 @@ export class ChangeFeed implements Companion {
 
   async #readOrWait(after: string | undefined, waiter: ChangeWaiter): Promise<ChangeBatch | "again" | undefined> {
     try {
-      return await this.#read(after, waiter.instance)
+      return await this.#read(after, waiter)
     } catch (error) {
       if (this.#closed || waiter.hasLeft) return undefined
       if (isFinal(error)) throw error
@@ -136,26 +168,35 @@ export class ChangeFeed implements Companion {
     }
   }
 
-  #read(after: string | undefined, instance: string | undefined): Promise<ChangeBatch> {
+  #read(after: string | undefined, { instance, joined }: ChangeWaiter): Promise<ChangeBatch> {
     // One that began before something was written, or handed out, is not for those who come after that.
-    const key = JSON.stringify([after ?? 0, instance, this.#signals, this.#tail])
+    const moment = `${this.#signals} ${this.#tail ?? ""}`
+    const key = JSON.stringify([after ?? 0, instance, moment])
     const underWay = this.#underWay.get(key)
     if (underWay) return underWay
+    const recent = this.#recent.after(after, instance, joined, moment)
+    if (recent) return Promise.resolve(recent)
+    const joinedBefore = this.#joined
     const reading = this.#directory
       .changes(after, pageRows, instance)
-      .then((page) => this.#reading.batch(after, page))
+      .then((page) => this.#recent.keep(after, instance, { batch: this.#reading.batch(after, page), joined: joinedBefore, moment }))
       .finally(() => this.#underWay.delete(key))
     this.#underWay.set(key, reading)
     return reading
   }
 
   #wait(waiter: ChangeWaiter, at: string): Promise<ChangeBatch | "again" | undefined> {
-    this.#tail ??= at
+    if (this.#tail === undefined) {
+      this.#tail = at
+      this.#seenSignals = this.#signals
+    }
     this.#waiting.set(waiter, at)
     this.#recheck.soon()
-    return new Promise((resolve) => {
+    const woken = new Promise<ChangeBatch | "again" | undefined>((resolve) => {
       waiter.wake = resolve
     })
+    if (this.#seenSignals !== this.#signals && !this.#looking) void this.#look()
+    return woken
   }
 
   #wake(waiter: ChangeWaiter, batch: ChangeBatch | "again" | undefined): void {
@@ -172,12 +213,12 @@ export class ChangeFeed implements Companion {
   async #look(): Promise<void> {
     this.#looking = true
     try {
-      for (let seen = -1; this.#waiting.size > 0 && seen !== this.#signals;) {
+      do {
         // What is written meanwhile is looked at together with it.
         await this.#macrotask()
-        seen = this.#signals
+        this.#seenSignals = this.#signals
         while (await this.#handOut());
-      }
+      } while (this.#waiting.size > 0 && this.#seenSignals !== this.#signals)
     } catch (error) {
       // Whoever it is for is told by a look of its own; the others wait on.
       if (isFinal(error)) for (const waiter of [...this.#waiting.keys()]) this.#wake(waiter, "again")
@@ -195,7 +236,7 @@ export class ChangeFeed implements Companion {
   async #handOut(): Promise<boolean> {
     const tail = this.#tail
     if (tail === undefined) return false
-    const batch = await this.#read(tail, undefined)
+    const batch = await this.#read(tail, everyone)
     if (this.#tail !== tail || batch.isEmpty) return false
     this.#tail = batch.cursor
     for (const [waiter, at] of [...this.#waiting]) {
@@ -219,5 +260,5 @@ export class ChangeFeed implements Companion {
 
 /** Trying again does not help. */
 function isFinal(error: unknown): boolean {
-  return PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "STORE_REPLACED") || PerdureError.is(error, "DATABASE_CORRUPT")
+  return PerdureError.is(error, "BAD_OPTION") || PerdureError.is(error, "DATABASE_GONE") || PerdureError.is(error, "DATABASE_CORRUPT")
 }

@@ -23,8 +23,14 @@ export class ChangeSequence implements Changes {
   }
 }
 
+/** An iteration that also gives what it has in pages. Iterations at the same place get the same array. */
+export interface PagedChanges extends ChangeIterator {
+  /** The next changes, at least one. Undefined: there will be no more. */
+  nextPage(): Promise<readonly Change[] | undefined>
+}
+
 /** One who follows changes. Between two calls it holds its place and what is left of a page. */
-export class ChangeReader implements ChangeIterator {
+export class ChangeReader implements PagedChanges {
   readonly #feed: ChangeFeed
   readonly #waiter: ChangeWaiter
   #place: Promise<ChangePlace>
@@ -38,8 +44,7 @@ export class ChangeReader implements ChangeIterator {
 
   constructor(feed: ChangeFeed, cursor: string | undefined, instance: string | undefined) {
     this.#feed = feed
-    this.#waiter = { instance }
-    feed.join()
+    this.#waiter = feed.join(instance)
     this.#place = this.#begin(cursor, instance)
     // Told by the first call.
     this.#place.catch(() => undefined)
@@ -47,6 +52,10 @@ export class ChangeReader implements ChangeIterator {
 
   next(): Promise<IteratorResult<Change, undefined>> {
     return this.#calls.do(() => this.#advance())
+  }
+
+  nextPage(): Promise<readonly Change[] | undefined> {
+    return this.#calls.do(() => this.#advancePage())
   }
 
   /** Ends a call that waits, too. */
@@ -75,15 +84,26 @@ export class ChangeReader implements ChangeIterator {
   }
 
   async #advance(): Promise<IteratorResult<Change, undefined>> {
+    const change = (await this.#hasPage()) ? this.#page[this.#at] : undefined
+    if (change === undefined) return { done: true, value: undefined }
+    this.#at++
+    this.#stands = this.#at === this.#page.length ? this.#end : change.cursor
+    return { done: false, value: change }
+  }
+
+  async #advancePage(): Promise<readonly Change[] | undefined> {
+    if (!(await this.#hasPage())) return undefined
+    const rest = this.#at === 0 ? this.#page : this.#page.slice(this.#at)
+    this.#page = []
+    this.#stands = this.#end
+    return rest
+  }
+
+  /** False: there will be no more. */
+  async #hasPage(): Promise<boolean> {
     try {
-      for (;;) {
-        const change = this.#page[this.#at]
-        if (this.#isOver) break
-        if (change) {
-          this.#at++
-          this.#stands = this.#at === this.#page.length ? this.#end : change.cursor
-          return { done: false, value: change }
-        }
+      while (!this.#isOver) {
+        if (this.#at < this.#page.length) return true
         this.#page = []
         const place = await this.#place
         const batch = await this.#feed.next(place.after, this.#waiter)
@@ -95,7 +115,7 @@ export class ChangeReader implements ChangeIterator {
       throw error
     }
     this.#leave()
-    return { done: true, value: undefined }
+    return false
   }
 
   #turnTo({ changes, cursor }: ChangeBatch, place: ChangePlace): void {

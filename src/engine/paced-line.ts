@@ -11,15 +11,22 @@ const sendersMax = 256
 export class PacedLine {
   readonly #host: Pick<Host, "quiesce">
   readonly #roomMax: number
+  readonly #inARow: boolean
   readonly #waiting = new SmallQueue<() => void>()
   #room: number
   #isArmed = false
 
-  /** `roomMax`: how many go on in one macrotask. */
-  constructor(host: Pick<Host, "quiesce">, roomMax = sendersMax) {
+  /** `roomMax`: how many go on in one macrotask. `inARow` false: each macrotask is a turn of the event loop, in which everything else goes on too. */
+  constructor(host: Pick<Host, "quiesce">, roomMax = sendersMax, inARow = true) {
     this.#host = host
     this.#roomMax = roomMax
+    this.#inARow = inARow
     this.#room = roomMax
+  }
+
+  /** Nobody is to go on in a later macrotask. */
+  get idle(): boolean {
+    return this.#waiting.size === 0
   }
 
   /** Undefined: it may go on at once. */
@@ -33,7 +40,7 @@ export class PacedLine {
   #arm(): void {
     if (this.#isArmed) return
     this.#isArmed = true
-    this.#host.quiesce(this.#admit, true)
+    this.#host.quiesce(this.#admit, this.#inARow)
   }
 
   readonly #admit = (): void => {

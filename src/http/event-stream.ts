@@ -1,18 +1,23 @@
 import type { Change } from "../core/change.ts"
+import { PerdureError } from "../core/errors.ts"
+import type { PagedChanges } from "../engine/change-reader.ts"
 import type { ChangeIterator } from "../engine/client.ts"
+import type { EncodedChanges } from "./encoded-changes.ts"
 
 /**
  * Changes as Server-Sent Events. They are read only as fast as the caller takes them, and left as soon as the caller goes away. While
  * nothing happens, messages without data say that the stream is alive, and how far it has come: with the place of the last message
- * whoever comes back misses nothing, and need not pass over again what was not for them.
+ * whoever comes back misses nothing, and need not pass over again what was not for them. A caller that does not read is cut off after some heartbeats.
  */
 export interface EventStreamSpec {
   readonly changes: ChangeIterator
-  readonly encode: (change: Change) => string
+  readonly encoded: EncodedChanges
   readonly heartbeatMs: number
   readonly signal: AbortSignal
   /** What ends a stream that has begun cannot be told in a status any more. */
   readonly onError: (error: unknown) => string
+  /** Closes the connection at once, whatever waits to be sent; without it the stream fails. */
+  readonly disconnect: (() => void) | undefined
 }
 
 /** How long an error at the beginning may take to become the answer; after it the stream has begun. */
@@ -23,7 +28,7 @@ export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream
   let timer: ReturnType<typeof setTimeout> | undefined
   try {
     const begin = await changes.cursor()
-    const first = changes.next()
+    const first = nextPage(changes)
     await Promise.race([first, new Promise<void>((resolve) => (timer = setTimeout(resolve, firstMs)))])
     first.catch(() => undefined)
     return new ReadableStream(new ChangeSource(spec, first, begin), { highWaterMark: 1 })
@@ -37,17 +42,26 @@ export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream
 
 const encoder = new TextEncoder()
 
+/** So much of a page is given to a caller at a time: what waits for a caller that does not read is about twice as much. */
+const chunkBytesMax = 64 * 1024
+
+/** A caller that has taken nothing of what is there for so many heartbeats is cut off. */
+const heartbeatsMissedMax = 4
+
 class ChangeSource {
   readonly #spec: EventStreamSpec
-  #next: ReturnType<ChangeIterator["next"]> | undefined
+  #next: Promise<readonly Change[] | undefined> | undefined
+  /** What the caller has not taken yet of the page that it is in. */
+  #rest: Uint8Array | undefined
   #heartbeat: ReturnType<typeof setInterval> | undefined
   /** Told at once: whoever began with "latest" and comes back before anything happened has to know where that was. */
   readonly #begin: string | undefined
   #taken = 0
+  #missed = { taken: 0, heartbeats: 0 }
   #stop: (() => void) | undefined
   #isOver = false
 
-  constructor(spec: EventStreamSpec, first: ReturnType<ChangeIterator["next"]>, begin: string | undefined) {
+  constructor(spec: EventStreamSpec, first: Promise<readonly Change[] | undefined>, begin: string | undefined) {
     this.#spec = spec
     this.#begin = begin
     this.#next = first
@@ -65,12 +79,12 @@ class ChangeSource {
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
-      const next = await (this.#next ?? this.#spec.changes.next())
-      this.#next = undefined
+      const rest = this.#rest ?? (await this.#nextBytes())
       this.#taken++
       if (this.#isOver) return
-      if (next.done) return this.#end(controller)
-      controller.enqueue(encoder.encode(`id: ${next.value.cursor}\ndata: ${this.#spec.encode(next.value)}\n\n`))
+      if (rest === undefined) return this.#end(controller)
+      this.#rest = rest.byteLength > chunkBytesMax ? rest.subarray(chunkBytesMax) : undefined
+      controller.enqueue(rest.subarray(0, chunkBytesMax))
     } catch (error) {
       if (this.#isOver) return
       controller.enqueue(encoder.encode(`event: error\ndata: ${this.#spec.onError(error)}\n\n`))
@@ -80,20 +94,38 @@ class ChangeSource {
 
   cancel(): void {
     this.#isOver = true
+    this.#rest = undefined
     clearInterval(this.#heartbeat)
     // The signal of the server outlives the stream.
     if (this.#stop) this.#spec.signal.removeEventListener("abort", this.#stop)
     void this.#spec.changes.return().catch(() => undefined)
   }
 
+  async #nextBytes(): Promise<Uint8Array | undefined> {
+    const { changes, encoded } = this.#spec
+    const page = await (this.#next ?? nextPage(changes))
+    this.#next = undefined
+    return page && encoded.bytesOf(page)
+  }
+
   /** Only to a caller who has taken all there was, and not while a change is on its way: its place would come before it. */
   async #beat(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    if (this.#isOver || (controller.desiredSize ?? 0) <= 0) return
+    if (this.#isOver) return
+    if ((controller.desiredSize ?? 0) <= 0) return this.#miss(controller)
     const taken = this.#taken
     const cursor = await this.#spec.changes.cursor().catch(() => undefined)
     await new Promise<void>((resolve) => setTimeout(resolve, 0))
-    if (this.#isOver || this.#taken !== taken || (controller.desiredSize ?? 0) <= 0) return
+    if (this.#isOver || this.#taken !== taken || this.#rest || (controller.desiredSize ?? 0) <= 0) return
     controller.enqueue(encoder.encode(cursor === undefined ? ":\n\n" : `id: ${cursor}\n\n`))
+  }
+
+  /** The caller has not taken what is there. It may come back with the last place it saw, and misses nothing. */
+  #miss(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    if (this.#missed.taken !== this.#taken) this.#missed = { taken: this.#taken, heartbeats: 0 }
+    if (++this.#missed.heartbeats < heartbeatsMissedMax) return
+    this.cancel()
+    if (this.#spec.disconnect) this.#spec.disconnect()
+    else controller.error(new PerdureError("STREAM_CUT_OFF", "the caller did not read the stream; open it again with the id of the last event"))
   }
 
   #end(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -101,4 +133,11 @@ class ChangeSource {
     this.cancel()
     controller.close()
   }
+}
+
+/** Clients that are not of this process give one change at a time. */
+async function nextPage(changes: ChangeIterator & Partial<PagedChanges>): Promise<readonly Change[] | undefined> {
+  if (changes.nextPage) return changes.nextPage()
+  const { done, value } = await changes.next()
+  return done === true ? undefined : [value]
 }

@@ -222,9 +222,9 @@ export class TestEngine implements AsyncDisposable {
   get #isIdle(): boolean {
     if (!this.#callsOfOthers.idle) return false
     if (!this.#engine) return this.#calls.idle
-    const { worker, scheduler } = this.#engine.parts
+    const { worker, scheduler, changes } = this.#engine.parts
     // Nobody waits for what an engine asked that is dead by now.
-    return worker.idle && scheduler.idle && (!worker.active || this.#calls.idle)
+    return worker.idle && scheduler.idle && (!worker.active || (this.#calls.idle && changes.idle))
   }
 
   /** It is idle, no step runs, and no code awaits something of its own: only time, or somebody, can go on. */

@@ -31,8 +31,8 @@ export interface EncodeOptions {
 }
 
 export function encodeValue(value: unknown, options?: EncodeOptions): Encoded {
-  const encoded = encodePrimitive(value) ?? encodePlain(value) ?? encodeRich(value, options)
   const bytesMax = options?.bytesMax ?? defaultLimits.payloadBytesMax
+  const encoded = encodePrimitive(value) ?? encodePlain(value, bytesMax) ?? encodeRich(value, options)
   if (encoded.length * 3 > bytesMax) checkSize(encoded, bytesMax, options)
   return encoded
 }
@@ -147,10 +147,13 @@ function encodePrimitive(value: unknown): Encoded | undefined {
   }
 }
 
-/** Undefined: not plain, or a getter threw; then the rich way says so. */
-function encodePlain(value: unknown): Encoded | undefined {
+/**
+ * Undefined: not plain, or a getter threw; then the rich way says so. A value with very long strings takes the rich way as well: the rich form has
+ * a string once that the value refers to many times.
+ */
+function encodePlain(value: unknown, bytesMax: number): Encoded | undefined {
   try {
-    return isPlainJson(value) ? JSON.stringify(value) : undefined
+    return isPlainJson(value, Math.min(bytesMax, defaultLimits.payloadBytesMax)) ? JSON.stringify(value) : undefined
   } catch {
     return undefined
   }

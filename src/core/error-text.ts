@@ -1,10 +1,15 @@
 import { isSensitiveError } from "./hidden.ts"
 import type { AnyWorkflow } from "./workflow.ts"
 
-/** Whatever it is: `String` throws for objects without a usable toString. */
+const messageLengthMax = 300
+const itemsMax = 10
+
+/** Whatever it is: `String` throws for objects without a usable toString, and repeats each part that a list refers to again. */
 export function textOf(value: unknown): string {
   try {
-    return String(value)
+    if (!Array.isArray(value)) return String(value)
+    const items = value.slice(0, itemsMax).map((item: unknown) => (Array.isArray(item) ? "[…]" : textOf(item).slice(0, messageLengthMax)))
+    return `${items.join()}${value.length > itemsMax ? ",…" : ""}`
   } catch {
     return Object.prototype.toString.call(value)
   }
@@ -14,8 +19,6 @@ export function textOf(value: unknown): string {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? textOf(thrown.message) : textOf(thrown)
 }
-
-const messageLengthMax = 300
 
 /** What the code of a workflow threw, as anybody may read it. */
 export function failureText(thrown: unknown, { options }: AnyWorkflow): string {

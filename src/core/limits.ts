@@ -110,8 +110,11 @@ function problemOf(name: string, lengthMax: number, { what, wellFormed, notAllow
   return `begins with ${JSON.stringify(name.charAt(0))}; ${rule}`
 }
 
-/** A name in an error message: quoted, and cut when long. */
+/** A value in an error message: text is quoted, and cut when long. Of an object only the type is told: its own code might throw. */
 export function shown(name: unknown): string {
+  if (Array.isArray(name)) return "a list"
+  if (typeof name === "object" && name !== null) return "an object"
+  if (typeof name === "function") return "a function"
   if (typeof name !== "string") return String(name)
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
 }

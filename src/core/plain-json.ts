@@ -6,13 +6,17 @@
 /** Deeper values take the rich way, which tells cycles from depth. */
 const depthMax = 64
 
-export function isPlainJson(value: unknown): boolean {
-  return isPlain(value, depthMax, new Seen())
+/** `unitsMax`: a value whose strings and keys have more UTF-16 units is not plain either. One string may stand in many places, and the text repeats it. */
+export function isPlainJson(value: unknown, unitsMax = Infinity): boolean {
+  const seen = new Seen()
+  return isPlain(value, depthMax, seen) && seen.units <= unitsMax
 }
 
 function isPlain(value: unknown, depth: number, seen: Seen): boolean {
   switch (typeof value) {
     case "string":
+      seen.units += value.length
+      return true
     case "boolean":
       return true
     case "number":
@@ -41,6 +45,7 @@ function isPlainObject(object: PlainObject, depth: number, seen: Seen): boolean 
   const keys = Object.keys(object)
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string
+    seen.units += key.length
     if (key === "__proto__" || !isPlain(object[key], depth, seen)) return false
   }
   return Object.getOwnPropertySymbols(object).length === 0
@@ -48,6 +53,8 @@ function isPlainObject(object: PlainObject, depth: number, seen: Seen): boolean 
 
 /** The objects met: one that is met twice is not part of a tree. Most values hold one or few, for which a scan beats a Set. */
 class Seen {
+  /** UTF-16 units of the strings and keys met. */
+  units = 0
   private first: object | undefined = undefined
   private few: object[] | undefined = undefined
   private many: Set<object> | undefined = undefined

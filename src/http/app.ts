@@ -5,13 +5,14 @@ import { errorAnswer } from "./failure.ts"
 import { Guard, preflightHeaders } from "./guard.ts"
 import { openApiDocument } from "./openapi.ts"
 import { askPermission } from "./permission.ts"
+import { encodeDocument, encodePlain } from "./plain-body.ts"
 import { readBody } from "./request-body.ts"
 import type { Answer, Method, Route } from "./route.ts"
 import { allRoutes } from "./routes/all-routes.ts"
 import { documentRoute } from "./routes/service.ts"
 import { type Fields, fromTexts, issuesOf, type JsonSchema, object, type SchemaIssue } from "./schema.ts"
 import { type HttpAppOptions, httpSettings, type HttpSettings } from "./settings.ts"
-import { encodePlain, encodeRich, isRichType, plainType, richType } from "./wire.ts"
+import { encodeRich, isRichType, plainType, richType } from "./wire.ts"
 
 /**
  * The HTTP API of a client: one app, the same on Node and in a Worker. It needs the package `hono`. Throws `BAD_OPTION` for an option that is wrong.
@@ -67,14 +68,15 @@ class HttpApi {
     return async (context) => {
       const request = context.req.raw
       try {
-        return await this.#handle(route, query, request, paramsOf(context))
+        return await this.#handle(route, query, context, paramsOf(context))
       } catch (error) {
         return this.fail(error, request)
       }
     }
   }
 
-  async #handle(route: Route, querySchema: JsonSchema, request: Request, params: Readonly<Record<string, string>>): Promise<Response> {
+  async #handle(route: Route, querySchema: JsonSchema, context: Context, params: Readonly<Record<string, string>>): Promise<Response> {
+    const request = context.req.raw
     this.#guard.checkHost(request)
     const isStream = Object.values(route.answers).some(({ type }) => type !== undefined)
     if (route.method !== "GET" || isStream) this.#guard.checkOrigin(request)
@@ -101,13 +103,22 @@ class HttpApi {
     if (late) return this.#finish(late, request)
     if (params["workflow"] !== undefined && params["id"] !== undefined) await checkBelongs(params["workflow"], describe)
     const isHead = request.method === "HEAD"
-    const answer = await route.handle({ client: this.#client, settings: this.#settings, request, params, ...input, describe, isHead } as never)
+    const answer = await route.handle({
+      client: this.#client,
+      settings: this.#settings,
+      request,
+      params,
+      ...input,
+      describe,
+      isHead,
+      disconnect: disconnectOf(context),
+    } as never)
     return answer instanceof Response ? this.#finish(answer, request) : this.#respond(answer, request)
   }
 
   async #body({ body }: Route, request: Request): Promise<unknown> {
     if (!body) return undefined
-    const value = await readBody(request, this.#settings.bodyBytesMax)
+    const value = await readBody(request, this.#settings.bodyLimits)
     if (value === undefined && !body.required) return undefined
     if (value === undefined) throw badRequest("the body", [{ path: "", message: "is missing" }])
     const issues = issuesOf(body.schema.json, value)
@@ -115,13 +126,13 @@ class HttpApi {
     return value
   }
 
-  #respond({ status, value, isEmpty }: Answer, request: Request): Response {
+  #respond({ status, isEmpty, ...answer }: Answer, request: Request): Response {
     const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request) }
     if (isEmpty) return new this.#Response(null, { status, headers })
     const isRich = isRichType(request.headers.get("accept"))
     headers["content-type"] = isRich ? richType : plainType
     headers["vary"] = headers["vary"] === undefined ? "Accept" : "Accept, Origin"
-    return new this.#Response(encoded(value, isRich), { status, headers })
+    return new this.#Response(encoded(answer, isRich, this.#settings.plainBytesMax), { status, headers })
   }
 
   /** A response that is made elsewhere. */
@@ -161,6 +172,8 @@ class HttpApi {
     const headers: Record<string, string> = { ...safeHeaders, ...this.#guard.corsHeaders(request), ...more, "content-type": plainType }
     if (status === 401) headers["www-authenticate"] = "Bearer"
     if (status === 503) headers["retry-after"] = "1"
+    // The rest of the body would be taken for the next request.
+    if (PerdureError.is(error, "REQUEST_TIMEOUT")) headers["connection"] = "close"
     return new this.#Response(body, { status, headers })
   }
 
@@ -173,11 +186,18 @@ class HttpApi {
   }
 }
 
+/** The server of Node passes on what it has of a request. */
+function disconnectOf({ env }: Context): (() => void) | undefined {
+  const { outgoing } = (env ?? {}) as { readonly outgoing?: { readonly destroy?: () => void } }
+  return outgoing?.destroy && (() => outgoing.destroy?.())
+}
+
 /** Only what a query handler gives can be something that has no text. */
-function encoded(value: unknown, isRich: boolean): string {
+function encoded({ value, isValue }: Pick<Answer, "value" | "isValue">, isRich: boolean, plainBytesMax: number): string {
   try {
-    return isRich ? encodeRich(value) : encodePlain(value)
+    return isRich ? encodeRich(value) : (isValue === true ? encodePlain : encodeDocument)(value, plainBytesMax)
   } catch (error) {
+    if (PerdureError.is(error, "TOO_LARGE_FOR_JSON")) throw error
     throw new PerdureError("HANDLER_FAILED", `the answer cannot be sent: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }
 }

@@ -1,7 +1,9 @@
+import { messageOf } from "../core/error-text.ts"
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
+import { encodeDocument as encodePlain } from "./plain-body.ts"
 import type { Answer } from "./route.ts"
 import { statusOfCode } from "./status-codes.ts"
-import { encodePlain, type ErrorBody } from "./wire.ts"
+import type { ErrorBody } from "./wire.ts"
 
 /** What a workflow's own code threw, as the answer: it travels whole to a caller who speaks the rich form. */
 export function answerFailure(status: number, code: ErrorCode, failure: unknown, more: { readonly status?: string } = {}): Answer {
@@ -21,8 +23,4 @@ export function errorAnswer(error: unknown, id: () => string): { readonly status
 function bodyOf(code: string, message: string, details: Readonly<Record<string, unknown>>): string {
   const body: ErrorBody = { error: { code, message, ...(Object.keys(details).length === 0 ? undefined : { details }) } }
   return encodePlain(body)
-}
-
-function messageOf(failure: unknown): string {
-  return failure instanceof Error ? failure.message : String(failure)
 }

@@ -1,36 +1,52 @@
 import { PerdureError } from "../core/errors.ts"
+import { BodyDeadline } from "./body-deadline.ts"
 import { decodeRich, isRichType, parseJson } from "./wire.ts"
 
+export interface BodyLimits {
+  readonly bytesMax: number
+  readonly timeoutMs: number
+}
+
 /** The value in the body of a request; undefined where there is none. */
-export async function readBody(request: Request, bytesMax: number): Promise<unknown> {
-  const text = await readText(request, bytesMax)
+export async function readBody(request: Request, limits: BodyLimits): Promise<unknown> {
+  const text = await readText(request, limits)
   if (text === "") return undefined
   return isRichType(request.headers.get("content-type")) ? decodeRich(text) : parseJson(text)
 }
 
-async function readText(request: Request, bytesMax: number): Promise<string> {
+/** A body up to this length is read at once, which is faster than in parts. */
+const shortBytesMax = 64 * 1024
+
+async function readText(request: Request, { bytesMax, timeoutMs }: BodyLimits): Promise<string> {
   const length = request.headers.get("content-length")
   if (length !== null && Number(length) > bytesMax) throw tooLarge(bytesMax)
-  // As long as it says, which is not too long: the server cuts off what is beyond.
-  if (length !== null) return request.text()
-  if (request.body === null) return ""
-  return readBounded(request.body, bytesMax)
+  const deadline = new BodyDeadline(timeoutMs)
+  try {
+    // As long as it says, which is not too long: the server cuts off what is beyond.
+    if (length !== null && Number(length) <= shortBytesMax) return await Promise.race([request.text(), deadline.expired])
+    return request.body === null ? "" : await readBounded(request.body, bytesMax, deadline)
+  } finally {
+    deadline.clear()
+  }
 }
 
-async function readBounded(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<string> {
+async function readBounded(body: ReadableStream<Uint8Array>, bytesMax: number, deadline: BodyDeadline): Promise<string> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
-  let text = ""
+  const texts: string[] = []
   let bytes = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    bytes += value.byteLength
-    if (bytes > bytesMax) {
-      await reader.cancel().catch(() => undefined)
-      throw tooLarge(bytesMax)
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([deadline.expired, reader.read()])
+      if (done) return texts.join("") + decoder.decode()
+      deadline.arrived(value.byteLength)
+      bytes += value.byteLength
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      texts.push(decoder.decode(value, { stream: true }))
     }
-    text += decoder.decode(value, { stream: true })
+  } catch (error) {
+    void reader.cancel().catch(() => undefined)
+    throw error
   }
 }
 

@@ -49,6 +49,8 @@ export interface AnswerSpec {
 export interface Answer {
   readonly status: number
   readonly value?: unknown
+  /** The value is a user's, such as a result, and not a document that has some: it is sent whole or not at all. */
+  readonly isValue?: true
   /** It has no body, not even for undefined. */
   readonly isEmpty?: true
 }
@@ -64,6 +66,8 @@ export interface Call<Params extends string, Query extends Fields, Body> {
   readonly describe: () => Promise<InstanceDescription>
   /** HEAD: nobody looks at the body. */
   readonly isHead: boolean
+  /** Closes the caller's connection at once; undefined where the server gives no way to. */
+  readonly disconnect: (() => void) | undefined
 }
 
 type ParamsOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -87,6 +91,8 @@ export function route<const Path extends string, Query extends Fields = Record<n
 }
 
 export const ok = (value: unknown): Answer => ({ status: 200, value })
+/** A value of a user as the body. */
+export const okValue = (value: unknown): Answer => ({ status: 200, value, isValue: true })
 export const created = (value: unknown): Answer => ({ status: 201, value })
 export const noContent: Answer = { status: 204, isEmpty: true }
 

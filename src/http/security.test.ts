@@ -205,13 +205,29 @@ describe("serve", () => {
     await engine.close()
   })
 
-  it.each([{ token: "a" }, { authorize: () => undefined }, { insecure: true }])("listens everywhere with %o", async (guard) => {
-    const engine = await createTestEngine({ workflows: [idle] })
-    const server = await serve(engine.current, { host: "0.0.0.0", port: 0, ...guard })
-    expect(server.port).toBeGreaterThan(0)
-    await server.close()
-    await engine.close()
-  })
+  it.each([{ token: "0123456789abcdef" }, { token: "a", insecure: true }, { authorize: () => undefined }, { insecure: true }])(
+    "listens everywhere with %o",
+    async (guard) => {
+      const engine = await createTestEngine({ workflows: [idle] })
+      const server = await serve(engine.current, { host: "0.0.0.0", port: 0, ...guard })
+      expect(server.port).toBeGreaterThan(0)
+      await server.close()
+      await engine.close()
+    },
+  )
+
+  it.each([{ token: "0123456789abcde" }, { token: ["0123456789abcdef", "a"] }, { token: "short", authorize: () => undefined }])(
+    "does not listen everywhere with a token that can be guessed: %o",
+    async (guard) => {
+      const engine = await createTestEngine({ workflows: [idle] })
+      const refused = expect.objectContaining({ code: "BAD_OPTION", message: expect.stringContaining("at least 16 random characters") as string })
+      await expect(serve(engine.current, { host: "0.0.0.0", port: 0, ...guard })).rejects.toThrow(refused)
+      await using server = await serve(engine.current, { port: 0, ...guard })
+      expect((await fetch(`${server.url}/workflows`)).status).toBe(401)
+      await server.close()
+      await engine.close()
+    },
+  )
 
   it("on loopback answers to the names of loopback with its port, and to no other", async () => {
     const engine = await createTestEngine({ workflows: [idle] })

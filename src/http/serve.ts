@@ -5,6 +5,8 @@ import type { Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
 import type { Client } from "../engine/client.ts"
 import { appOf } from "./app.ts"
+import { bodyMsMax } from "./body-deadline.ts"
+import type { BodyLimits } from "./request-body.ts"
 import { type HttpAppOptions, httpSettings } from "./settings.ts"
 import { eitherSignal } from "./waiting.ts"
 
@@ -12,9 +14,9 @@ import { eitherSignal } from "./waiting.ts"
 export interface ServeOptions extends HttpAppOptions {
   /** The port to listen on. Default 8787; 0: any that is free. */
   readonly port?: number
-  /** The address to listen on. Default 127.0.0.1: only this machine. Others need `token`, `authorize` or `insecure`. */
+  /** The address to listen on. Default 127.0.0.1: only this machine. Others need `token` (of at least 16 characters), `authorize` or `insecure`. */
   readonly host?: string
-  /** Lets everybody who reaches the address do everything. Default: an address that others reach is refused (`BAD_OPTION`) without `token` or `authorize`. */
+  /** Lets everybody who reaches the address do everything. Default: an address that others reach is refused (`BAD_OPTION`) without `token` or `authorize`, and with a token of less than 16 characters. */
   readonly insecure?: boolean
 }
 
@@ -35,10 +37,13 @@ export interface HttpServer {
 
 const portDefault = 8787
 const closeMs = 5_000
+const headersMsMax = 60_000
+/** A token that anybody may try to guess has at least so many characters. */
+const publicTokenLengthMin = 16
 
 /**
  * Serves the HTTP API on Node; it needs the packages `hono` and `@hono/node-server`. Throws `ADDRESS_IN_USE`, or `BAD_OPTION` for an option that is
- * wrong or a public address without a guard.
+ * wrong, a public address without a guard, or a public address with a token of less than 16 characters.
  *
  * @example
  * const server = await serve(engine, { port: 8787, token: "secret" })
@@ -49,7 +54,8 @@ export async function serve(client: Client, options: ServeOptions = {}): Promise
   const { port = portDefault, host = "127.0.0.1", insecure = false, ...appOptions } = options
   if (!isLoopback(host) && !insecure && appOptions.token === undefined && appOptions.authorize === undefined) throw unguarded(host)
   // What is wrong with an option is said before anybody listens.
-  httpSettings(client, appOptions)
+  const { tokens, bodyLimits } = httpSettings(client, appOptions)
+  if (!isLoopback(host) && !insecure && tokens.some((token) => token.length < publicTokenLengthMin)) throw shortToken(host)
   const { serve: listen } = await nodeServer()
   const closing = new AbortController()
   let app: Hono | undefined
@@ -60,7 +66,7 @@ export async function serve(client: Client, options: ServeOptions = {}): Promise
       resolve({ server, port: address.port })
     }
     const [server, ownResponse] = withOwnResponse(() =>
-      listen({ fetch: (request, bindings) => app?.fetch(request, bindings), port, hostname: host }, onListening),
+      listen({ fetch: (request, bindings) => app?.fetch(request, bindings), port, hostname: host, serverOptions: timeoutsFor(bodyLimits) }, onListening),
     )
     server.once("error", (error: Error & { code?: string }) => reject(error.code === "EADDRINUSE" ? taken(host, port, error) : error))
   })
@@ -105,6 +111,11 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
+/** Node closes what is slower still: headers, and bodies that no route reads. The app answers to slow bodies that it reads before that. */
+function timeoutsFor({ bytesMax, timeoutMs }: BodyLimits): { readonly headersTimeout: number; readonly requestTimeout: number } {
+  return { headersTimeout: headersMsMax, requestTimeout: headersMsMax + bodyMsMax(timeoutMs, bytesMax) }
+}
+
 /** Who reaches a loopback address under another name was led there by somebody else's DNS. */
 function hostsOf(host: string, port: number): Pick<HttpAppOptions, "allowedHosts"> {
   if (!isLoopback(host)) return {}
@@ -117,6 +128,14 @@ function unguarded(host: string): PerdureError {
     "BAD_OPTION",
     `everybody who reaches ${host} could do everything; set a token or an authorize hook, or say insecure: true if something else keeps them out`,
     { details: { host } },
+  )
+}
+
+function shortToken(host: string): PerdureError {
+  return new PerdureError(
+    "BAD_OPTION",
+    `everybody who reaches ${host} may try to guess the token; take one of at least ${publicTokenLengthMin} random characters, such as that of \`openssl rand -hex 32\``,
+    { details: { option: "token", host, lengthMin: publicTokenLengthMin } },
   )
 }
 

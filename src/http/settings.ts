@@ -1,6 +1,9 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { Client } from "../engine/client.ts"
+import type { EngineParts } from "../engine/engine-parts.ts"
+import { plainBytesMax } from "./plain-body.ts"
+import type { BodyLimits } from "./request-body.ts"
 import type { Action } from "./route.ts"
 
 /** What a user may set for the app; everything has a default. */
@@ -15,6 +18,11 @@ export interface HttpAppOptions {
   readonly cors?: readonly string[] | "*"
   /** Longer bodies are refused. Default 9 MiB: a payload of 8 MiB, and what is around it. */
   readonly bodyBytesMax?: number
+  /**
+   * How long a body may take to arrive, beside one second for each 32 KB of it. A slower request is answered with 408 (`REQUEST_TIMEOUT`), and its
+   * connection is closed. Default one minute.
+   */
+  readonly bodyTimeout?: Duration
   /** The longest that `GET /workflows/:id/result?wait=` waits. Default one minute. */
   readonly resultWaitMax?: Duration
   /** How often a stream says that it is alive. Default 15 seconds. */
@@ -60,7 +68,9 @@ export interface HttpSettings {
   readonly authorize: Authorize | undefined
   readonly allowedHosts: ReadonlySet<string> | undefined
   readonly origins: ReadonlySet<string> | "*"
-  readonly bodyBytesMax: number
+  readonly bodyLimits: BodyLimits
+  /** Of the values in one answer in plain JSON. */
+  readonly plainBytesMax: number
   readonly resultWaitMsMax: number
   readonly heartbeatMs: number
   readonly tick: Tick | undefined
@@ -80,13 +90,19 @@ export function httpSettings(client: Client, options: HttpAppOptions): HttpSetti
     authorize: options.authorize,
     allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
     origins: cors === "*" ? "*" : new Set(cors),
-    bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
+    bodyLimits: { bytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault, timeoutMs: durationMs(options.bodyTimeout ?? "1m", "bodyTimeout") },
+    plainBytesMax: plainBytesMax(payloadBytesMaxOf(client)),
     resultWaitMsMax: durationMs(options.resultWaitMax ?? "1m", "resultWaitMax"),
     heartbeatMs: durationMs(options.heartbeat ?? "15s", "heartbeat"),
     tick: options.tick === true ? tickOf(client) : undefined,
     signal: options.signal,
     log: options.log ?? { error: (message, details) => console.error(message, details) },
   }
+}
+
+/** Undefined: the client does not know the limits of the engine. */
+function payloadBytesMaxOf(client: Client & { readonly parts?: Pick<EngineParts, "settings"> }): number | undefined {
+  return client.parts?.settings.limits.payloadBytesMax
 }
 
 function tickOf(client: Client & { readonly tick?: Tick }): Tick {

@@ -1,8 +1,5 @@
 import { decodeValue, encodeValue, isPlainEncoded } from "../core/codec.ts"
-import { isErrorObject } from "../core/error-record.ts"
 import { PerdureError } from "../core/errors.ts"
-import { isPlainJson } from "../core/plain-json.ts"
-import { userStack } from "../core/user-stack.ts"
 
 /**
  * Values <-> bodies, for the server and for our own client. Both types are JSON.
@@ -47,11 +44,6 @@ export function decodeRich(text: string): unknown {
   throw badJson(`the body of ${richType} is {"value":…}, {"rich":…} or {}`)
 }
 
-/** The text of a value as plain JSON; what JSON does not have becomes what is nearest to it. */
-export function encodePlain(value: unknown): string {
-  return JSON.stringify(isPlainJson(value) ? value : new PlainCopy().of(value)) ?? "null"
-}
-
 /** Deeper values overflow the stacks of those who walk through them, such as schemas. */
 const depthMax = 1_000
 
@@ -84,66 +76,11 @@ function reviveRich(rich: unknown): unknown {
   }
 }
 
-/** A value that refers to its parts again and again is short as devalue writes it, and without end as a tree. */
-const partsMax = 500_000
-
-class PlainCopy {
-  readonly #parents: object[] = []
-  #parts = 0
-
-  of(value: unknown): unknown {
-    switch (typeof value) {
-      case "bigint":
-        return String(value)
-      case "number":
-        return Number.isFinite(value) ? value : String(value)
-      case "object":
-        return value === null ? null : this.#guarded(value)
-      default:
-        return value
-    }
-  }
-
-  #guarded(value: object): unknown {
-    const parents = this.#parents
-    if (parents.includes(value)) return "[circular]"
-    if (parents.length >= depthMax || ++this.#parts > partsMax) return "[left out]"
-    parents.push(value)
-    const copy = this.#object(value)
-    parents.pop()
-    return copy
-  }
-
-  #object(value: object): unknown {
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
-    if (Array.isArray(value)) return Array.from(value as readonly unknown[], (item) => this.of(item))
-    if (value instanceof Map) return Array.from(value, ([key, item]) => [this.of(key), this.of(item)])
-    if (value instanceof Set) return Array.from(value, (item) => this.of(item))
-    if (value instanceof RegExp || value instanceof URL || value instanceof URLSearchParams) return String(value)
-    if (value instanceof ArrayBuffer) return base64(new Uint8Array(value))
-    if (ArrayBuffer.isView(value)) return base64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
-    const fields = Object.entries(value).map(([key, item]) => [key, this.of(item)] as const)
-    if (!isErrorObject(value)) return Object.fromEntries(fields)
-    const { name, message } = value
-    const cause = "cause" in value ? { cause: this.of(value.cause) } : undefined
-    const stack = userStack(value)
-    return { name, message, ...(stack === undefined ? undefined : { stack }), ...cause, ...Object.fromEntries(fields.filter(([key]) => key !== "stack")) }
-  }
-}
-
-const chunk = 0x8000
-
-function base64(bytes: Uint8Array): string {
-  let text = ""
-  for (let at = 0; at < bytes.length; at += chunk) text += String.fromCharCode(...bytes.subarray(at, at + chunk))
-  return btoa(text)
-}
-
 const quote = 0x22
 const backslash = 0x5c
 
 /** By the brackets outside strings; for text that is no JSON the answer means nothing. */
-function isDeeper(text: string, levels: number): boolean {
+export function isDeeper(text: string, levels: number): boolean {
   if (text.length <= levels) return false
   let depth = 0
   for (let at = 0; at < text.length; at++) {

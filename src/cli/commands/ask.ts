@@ -52,7 +52,7 @@ export function addUpdate(program: Command, cli: Invocation): void {
 }
 
 function printAnswer(cli: Invocation, answer: unknown): void {
-  cli.print(answer, () => (answer === undefined ? "" : `${valueText(answer)}\n`))
+  cli.print(answer, () => (answer === undefined ? "" : `${valueText(answer)}\n`), { isValue: true })
 }
 
 function jsonArguments(texts: readonly string[], cli: Invocation): Promise<readonly unknown[]> {

@@ -4,7 +4,6 @@ import type { HistoryEntry } from "../../engine/client.ts"
 import { wholeNumber } from "../argument.ts"
 import type { Invocation } from "../invocation.ts"
 import { shortTime } from "../output/clock.ts"
-import { asJson } from "../output/json.ts"
 import { table } from "../output/table.ts"
 import { shortValue } from "../output/value-text.ts"
 
@@ -59,7 +58,7 @@ function historyTable(entries: readonly HistoryEntry[], withTitles: boolean, { s
 }
 
 function whatOf({ id, value, ...rest }: HistoryEntry["data"]): string {
-  const more = Object.entries(rest).map(([key, content]) => `${key}=${typeof content === "string" ? content : asJson(content)}`)
+  const more = Object.entries(rest).map(([key, content]) => `${key}=${typeof content === "string" ? content : shortValue(content)}`)
   const named = typeof id === "string" ? [id] : []
   const at = thrownAt(value)
   return [...named, ...more, ...(value === undefined ? [] : [shortValue(value)]), ...(at === undefined ? [] : [`at ${at}`])].join("  ")

@@ -1,7 +1,7 @@
 import { isErrorObject } from "../../core/error-record.ts"
 import { isWrapper, userFrames } from "../../core/user-stack.ts"
-import { asJson } from "./json.ts"
-import { oneLine, safeText } from "./plain-text.ts"
+import { safeText } from "./plain-text.ts"
+import { shortValue } from "./value-text.ts"
 
 const chainMax = 20
 
@@ -27,7 +27,7 @@ export function errorReport(error: unknown, { debug = false }: { readonly debug?
 }
 
 function blockOf(error: unknown, debug: boolean): string {
-  if (typeof error !== "object" || error === null || !isErrorObject(error)) return oneLine(asJson(error))
+  if (typeof error !== "object" || error === null || !isErrorObject(error)) return shortValue(error)
   const frames = debug ? framesOf(error) : userFrames(error)
   return [`${error.name}: ${error.message}`, ...frames].join("\n")
 }

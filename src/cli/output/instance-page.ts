@@ -9,7 +9,7 @@ import { errorReport } from "./error-report.ts"
 import { oneLine, truncate } from "./plain-text.ts"
 import { statusStyle, type Style } from "./style.ts"
 import { type Attempt, timeline } from "./timeline.ts"
-import { errorText, shortValue, valueText } from "./value-text.ts"
+import { errorText, shortValue, valueTextOrBeginning } from "./value-text.ts"
 
 export interface PageOptions {
   readonly now: number
@@ -45,7 +45,7 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
   const drawn = timeline(steps, { ...options, width: Number.isFinite(width) ? width : widthDefault, from: run === 1 ? from : began })
   const facts: (readonly [string, string])[] = []
   const value = (name: string, content: unknown) => {
-    if (content !== undefined) facts.push([name, options.full ? valueText(content) : shortValue(content, Math.max(20, width - 8))])
+    if (content !== undefined) facts.push([name, options.full ? valueTextOrBeginning(content) : shortValue(content, Math.max(20, width - 8))])
   }
   value("input", instance.input)
   value("memo", instance.memo)

@@ -1,23 +1,42 @@
 import { isErrorObject } from "../../core/error-record.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { plainBeginning } from "../../http/plain-body.ts"
 import { asJson } from "./json.ts"
 import { oneLine, safeText, truncate } from "./plain-text.ts"
 
-/** A stored value for people: JSON, indented. */
+/** A stored value for people: JSON, indented. Throws TOO_LARGE_FOR_JSON. */
 export function valueText(value: unknown): string {
-  return value === undefined ? "" : safeText(asJson(value, 2))
+  return value === undefined ? "" : safeText(asJson(value, { indent: 2, isValue: true }))
+}
+
+/** The same beside other values: where one is too large, only its beginning. */
+export function valueTextOrBeginning(value: unknown): string {
+  try {
+    return valueText(value)
+  } catch (error) {
+    if (PerdureError.is(error, "TOO_LARGE_FOR_JSON")) return shortValue(value)
+    throw error
+  }
 }
 
 /** On one line of at most so many columns. */
 export function shortValue(value: unknown, width = Infinity): string {
   if (value === undefined) return ""
-  return truncate(oneLine(isErrorObject(Object(value) as object) ? errorText(value) : asJson(value)), width)
+  return truncate(oneLine(isErrorObject(Object(value) as object) ? errorText(value) : beginning(value)), width)
+}
+
+/** More than a terminal shows of a value on one line. */
+const shownBytesMax = 64 * 1024
+
+function beginning(value: unknown): string {
+  return plainBeginning(value, shownBytesMax)
 }
 
 /** An error with what caused it: `StepFailedError: …, because of Error: …`. */
 export function errorText(error: unknown): string {
-  if (typeof error !== "object" || error === null) return oneLine(asJson(error))
+  if (typeof error !== "object" || error === null) return oneLine(beginning(error))
   const { name, message, cause } = error as { readonly name?: unknown; readonly message?: unknown; readonly cause?: unknown }
-  if (typeof message !== "string") return oneLine(asJson(error))
+  if (typeof message !== "string") return oneLine(beginning(error))
   const text = `${typeof name === "string" ? name : "Error"}: ${message}`
   // The message of a step that failed ends with that of its cause.
   const more = cause === undefined || cause === error || text.endsWith(messageOf(cause)) ? "" : `, because of ${errorText(cause)}`

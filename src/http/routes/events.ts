@@ -5,7 +5,7 @@ import { withinTime } from "../waiting.ts"
 import { duration, status } from "../shapes.ts"
 import type { Client, Handle, SendOrStartOptions } from "../../engine/client.ts"
 import { statusOfCode } from "../status-codes.ts"
-import { type Answer, type Call, maybe, ok, required, route, type Route } from "../route.ts"
+import { type Answer, type Call, maybe, ok, okValue, required, route, type Route } from "../route.ts"
 import { anything, type Fields, type InferFields, object, oneOf, optional, string } from "../schema.ts"
 import { answerFailure } from "../failure.ts"
 import { newInstance, startOptions } from "./instances.ts"
@@ -34,7 +34,7 @@ const argumentsOf = (body: unknown): readonly unknown[] => (body === undefined ?
 /** One that is paused answers when it is resumed: nobody waits for that without end. */
 async function answered(client: Client, id: string, update: () => Promise<unknown>, { query, settings, request }: WaitCall): Promise<Answer> {
   const waitMs = Math.min(query.wait === undefined ? Infinity : durationMs(query.wait as Duration, "wait"), settings.resultWaitMsMax)
-  const answer = await withinTime(update().then(ok), waitMs, [request.signal, settings.signal])
+  const answer = await withinTime(update().then(okValue), waitMs, [request.signal, settings.signal])
   return answer ?? { status: 202, value: { id, status: await client.get(id).status() } }
 }
 
@@ -65,7 +65,7 @@ const asked = {
   method: "POST",
   body: argumentList,
   answers: { 200: { description: "the answer", schema: anything() } },
-  errors: [400, 404, 409, 413, 422, 503],
+  errors: [400, 404, 406, 409, 413, 422, 503],
 } as const
 
 export const eventRoutes: readonly Route[] = [
@@ -114,7 +114,7 @@ export const eventRoutes: readonly Route[] = [
     name: "queryInstance",
     summary: "What the instance's code answers from what it knows",
     actions: ["query"],
-    handle: ({ client, params: { id, query }, body }) => ask(client.query(id, query, ...argumentsOf(body)).then(ok)),
+    handle: ({ client, params: { id, query }, body }) => ask(client.query(id, query, ...argumentsOf(body)).then(okValue)),
   }),
   route({
     ...asked,

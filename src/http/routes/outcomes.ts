@@ -3,7 +3,7 @@ import { PerdureError } from "../../core/errors.ts"
 import { isTerminal, type Status } from "../../core/status.ts"
 import type { HistoryOptions } from "../../engine/client.ts"
 import { answerFailure } from "../failure.ts"
-import { type Answer, type Call, ok, route, type Route } from "../route.ts"
+import { type Answer, type Call, ok, okValue, route, type Route } from "../route.ts"
 import { anything, boolean, type Fields, integer, list, object, oneOf, optional, string } from "../schema.ts"
 import { duration, historyEntry, status, why } from "../shapes.ts"
 import { eitherSignal } from "../waiting.ts"
@@ -38,7 +38,7 @@ async function answerResult(
     const isToRead = isTerminal(status) || (rejectWhenStalled && status === "stalled")
     if (!isToRead && waitMs === 0) return notYet(status)
     try {
-      return ok(await handle.result(isToRead ? { timeout: readMs, rejectWhenStalled } : { timeout: waitMs, signal, rejectWhenStalled }))
+      return okValue(await handle.result(isToRead ? { timeout: readMs, rejectWhenStalled } : { timeout: waitMs, signal, rejectWhenStalled }))
     } catch (error) {
       const isGivenUp = PerdureError.is(error, "RESULT_TIMEOUT") || (!isTerminal(status) && signal.aborted)
       const before = status
@@ -64,7 +64,7 @@ export const outcomeRoutes: readonly Route[] = [
       200: { description: "the result", schema: anything() },
       202: { description: "not yet", schema: object({ id: string(), status }) },
     },
-    errors: [400, 404, 409],
+    errors: [400, 404, 406, 409],
     handle: (call) => answerResult(call, call.query.wait as Duration | undefined, call.query.rejectWhenStalled === true),
   }),
   route({

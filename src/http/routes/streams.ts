@@ -1,10 +1,12 @@
 import type { Changes } from "../../engine/client.ts"
+import { EncodedChanges } from "../encoded-changes.ts"
 import { eventStream } from "../event-stream.ts"
 import { errorAnswer } from "../failure.ts"
+import { encodeDocument } from "../plain-body.ts"
 import { type Call, route, type Route } from "../route.ts"
 import { type Fields, optional, string } from "../schema.ts"
 import { eitherSignal } from "../waiting.ts"
-import { encodePlain, encodeRich, isRichType } from "../wire.ts"
+import { encodeRich, isRichType } from "../wire.ts"
 
 /** The change stream as Server-Sent Events. The id of each is the cursor after it: whoever comes back with it misses nothing. */
 
@@ -13,18 +15,26 @@ const headers = { "Last-Event-ID": "the same as the query parameter cursor; brow
 const answers = { 200: { description: "an event for each change, whose data is the change", type: "text/event-stream" } } as const
 const common = { method: "GET", tag: "streams", actions: ["read"], query, headers, answers } as const
 
-type StreamCall = Pick<Call<string, Fields, unknown>, "request" | "settings" | "isHead"> & { readonly query: { readonly cursor?: string } }
+/** What is in them does not depend on who asks: whoever may follow at all is told all of a change. */
+const plainChanges = new EncodedChanges((change) => encodeDocument(change))
+const richChanges = new EncodedChanges(encodeRich)
 
-async function stream({ request, settings, isHead, query: { cursor: asked } }: StreamCall, changesFrom: (cursor?: string) => Changes): Promise<Response> {
+type StreamCall = Pick<Call<string, Fields, unknown>, "request" | "settings" | "isHead" | "disconnect"> & { readonly query: { readonly cursor?: string } }
+
+async function stream(
+  { request, settings, isHead, disconnect, query: { cursor: asked } }: StreamCall,
+  changesFrom: (cursor?: string) => Changes,
+): Promise<Response> {
   const responseHeaders = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" }
   if (isHead) return new Response(null, { headers: responseHeaders })
   // A browser that comes back asks the same address again: what it has seen meanwhile counts.
   const cursor = request.headers.get("Last-Event-ID") ?? asked
   const body = await eventStream({
     changes: changesFrom(cursor)[Symbol.asyncIterator](),
-    encode: isRichType(request.headers.get("Accept")) ? encodeRich : encodePlain,
+    encoded: isRichType(request.headers.get("Accept")) ? richChanges : plainChanges,
     heartbeatMs: settings.heartbeatMs,
     signal: eitherSignal(request.signal, settings.signal),
+    disconnect,
     onError: (error) => {
       const id = crypto.randomUUID()
       settings.log.error(`a stream failed (${id})`, { id, error })

@@ -33,10 +33,13 @@ async function main(): Promise<void> {
       ...(PORT === undefined ? undefined : { port: portOf(PORT) }),
       ...(TOKEN === undefined ? undefined : { token: TOKEN }),
     })
-    await startSome(engine)
-    greet(server)
-    await show(engine)
-    await server.close()
+    try {
+      await startSome(engine)
+      greet(server)
+      await show(engine)
+    } finally {
+      await server.close()
+    }
     console.log("\n  Stopped. Nothing is lost: the next `npm start` goes on from here.\n")
   } finally {
     await engine.close()

@@ -62,8 +62,9 @@ async function reopened(name: string, state: Pick<InstanceState, "status" | "due
   const { instance, rows } = golden.journal
   const store = memory()
   const opened = await store.open({ now: () => instance.createdAt, log: console, role: "worker" })
-  const turns = rows.map((row) => ({
+  const turns = rows.map((row, at) => ({
     ...row,
+    follows: rows[at - 1]?.turn,
     instance: instance.id,
     incarnation: instance.incarnation,
     state: { ...state, run: 1, runPosition: 1 },

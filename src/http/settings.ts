@@ -1,5 +1,6 @@
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
+import { safeLine } from "../core/safe-text.ts"
 import type { Client } from "../engine/client.ts"
 import type { EngineParts } from "../engine/engine-parts.ts"
 import { plainBytesMax } from "./plain-body.ts"
@@ -31,7 +32,7 @@ export interface HttpAppOptions {
   readonly tick?: boolean
   /** Ends streams and waits when it is aborted; `serve` has one of its own. */
   readonly signal?: AbortSignal
-  /** Told of every answer with a 5xx status, with the id that the caller was given. Default: the console. */
+  /** Told of every answer with a 5xx status, with the id that the caller was given. Default: the logger of the engine, or the console. */
   readonly log?: HttpLog
 }
 
@@ -96,13 +97,19 @@ export function httpSettings(client: Client, options: HttpAppOptions): HttpSetti
     heartbeatMs: durationMs(options.heartbeat ?? "15s", "heartbeat"),
     tick: options.tick === true ? tickOf(client) : undefined,
     signal: options.signal,
-    log: options.log ?? { error: (message, details) => console.error(message, details) },
+    log: options.log ?? logOf(client),
   }
 }
 
-/** Undefined: the client does not know the limits of the engine. */
-function payloadBytesMaxOf(client: Client & { readonly parts?: Pick<EngineParts, "settings"> }): number | undefined {
+/** An engine of this process; other clients know neither its limits nor its logger. */
+type MaybeEngine = Client & { readonly parts?: Pick<EngineParts, "settings" | "host"> }
+
+function payloadBytesMaxOf(client: MaybeEngine): number | undefined {
   return client.parts?.settings.limits.payloadBytesMax
+}
+
+function logOf(client: MaybeEngine): HttpLog {
+  return client.parts?.host.log ?? { error: (message, details) => console.error(safeLine(message), details) }
 }
 
 function tickOf(client: Client & { readonly tick?: Tick }): Tick {

@@ -7,7 +7,7 @@ import { removeDevNote, writeDevNote } from "../dev/dev-note.ts"
 import { FileWatch, projectFolder } from "../dev/file-watch.ts"
 import { Supervisor } from "../dev/supervisor.ts"
 import type { Invocation } from "../invocation.ts"
-import { safeText } from "../output/plain-text.ts"
+import { safeText } from "../../core/safe-text.ts"
 import { findEntry, shownPath } from "../workflow-entry.ts"
 
 export function addDev(program: Command, cli: Invocation): void {

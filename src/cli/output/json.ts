@@ -1,3 +1,4 @@
+import { safeText } from "../../core/safe-text.ts"
 import { encodeDocument, encodePlain } from "../../http/plain-body.ts"
 import { isDeeper } from "../../http/wire.ts"
 
@@ -8,12 +9,12 @@ export interface JsonOptions {
   readonly isValue?: boolean
 }
 
-/** A value as plain JSON, the same as the HTTP API gives it. */
+/** A value as plain JSON, the same as the HTTP API gives it, but that control characters inside strings are escaped: the text may go to a terminal. */
 export function asJson(value: unknown, { indent, isValue = false }: JsonOptions = {}): string {
-  const text = isValue ? encodePlain(value) : encodeDocument(value)
+  const text = safeText(isValue ? encodePlain(value) : encodeDocument(value))
   return indent === undefined || text.length > indentedLengthMax || isDeeper(text, indentedDepthMax)
     ? text
-    : JSON.stringify(JSON.parse(text), undefined, indent)
+    : safeText(JSON.stringify(JSON.parse(text), undefined, indent))
 }
 
 /** What is longer or deeper stays on one line: the blanks before each line could be many times as long as the text. */

@@ -3,14 +3,15 @@ import { isWrapper, userFrames } from "../../core/user-stack.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { Io } from "../io.ts"
 import type { Style } from "./style.ts"
-import { oneLine, safeText } from "./plain-text.ts"
+import { safeLine, safeText } from "../../core/safe-text.ts"
+import { oneLine } from "./plain-text.ts"
 
 /** What an engine has to say, as lines on stderr: below an error the lines of the user's files, and what caused it. */
 export function lineLogger({ io, errorStyle }: { readonly io: Pick<Io, "stderr">; readonly errorStyle: Style }): Logger {
   const line = (mark: string, isBrief: boolean) => (message: string, data?: Record<string, unknown>) => {
     const error = data?.["error"]
     const cause = error instanceof Error && !message.includes(error.message) ? `: ${error.message}` : ""
-    io.stderr.write(`${mark} ${safeText(message + cause)}\n`)
+    io.stderr.write(`${mark} ${safeLine(message + cause)}\n`)
     if (!isBrief) io.stderr.write(errorStyle.dim(safeText(framesOf(error))))
   }
   return {

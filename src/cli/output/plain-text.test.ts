@@ -1,15 +1,7 @@
 import { describe, expect, it } from "vitest"
-import { oneLine, pad, safeText, textWidth, truncate } from "./plain-text.ts"
+import { oneLine, pad, textWidth, truncate } from "./plain-text.ts"
 
 describe("text for a terminal", () => {
-  it("shows control characters instead of sending them", () => {
-    expect(safeText("a\u001b[2Jb\u009b31mc\u0007\r\u202e")).toBe("a\\u001b[2Jb\\u009b31mc\\u0007\\u000d\\u202e")
-  })
-
-  it("keeps line breaks and tabs", () => {
-    expect(safeText("a\n\tb")).toBe("a\n\tb")
-  })
-
   it("becomes one line", () => {
     expect(oneLine("a\n   at b\r\nc\td")).toBe("a at b c d")
   })

@@ -1,15 +1,4 @@
-/**
- * Text for a terminal. What users store may hold anything, also the sequences that move the cursor or rewrite the screen: no
- * control character reaches a terminal.
- */
-
-// oxlint-disable-next-line no-control-regex
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
-
-/** Line breaks and tabs stay. */
-export function safeText(text: string): string {
-  return text.replace(controls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
-}
+import { safeText } from "../../core/safe-text.ts"
 
 /** Safe, and without line breaks. */
 export function oneLine(text: string): string {

@@ -2,7 +2,8 @@ import { isErrorObject } from "../../core/error-record.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { plainBeginning } from "../../http/plain-body.ts"
 import { asJson } from "./json.ts"
-import { oneLine, safeText, truncate } from "./plain-text.ts"
+import { safeText } from "../../core/safe-text.ts"
+import { oneLine, truncate } from "./plain-text.ts"
 
 /** A stored value for people: JSON, indented. Throws TOO_LARGE_FOR_JSON. */
 export function valueText(value: unknown): string {

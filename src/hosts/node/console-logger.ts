@@ -1,3 +1,5 @@
+import { inspect } from "node:util"
+import { safeLine, safeLines } from "../../core/safe-text.ts"
 import { isWrapper } from "../../core/user-stack.ts"
 import type { Logger } from "../../ports/host.ts"
 
@@ -5,12 +7,16 @@ import type { Logger } from "../../ports/host.ts"
 export const consoleLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
-  warn: (message, data) => console.warn(`perdure: ${message}`, ...shown(message, data)),
-  error: (message, data) => console.error(`perdure: ${message}`, ...shown(message, data)),
+  warn: (message, data) => console.warn(lineOf(message, data)),
+  error: (message, data) => console.error(lineOf(message, data)),
 }
 
-/** Of the data only an error is worth a line. One that only wraps another says nothing that the message and the line before it do not. */
-function shown(message: string, data: Record<string, unknown> | undefined): unknown[] {
+/**
+ * Of the data only an error is worth lines. An error that only wraps another says nothing that the message and the log line before it do not.
+ * The message, and what was thrown, may hold stored text: no part of it begins a line of the log, or controls a terminal.
+ */
+function lineOf(message: string, data: Record<string, unknown> | undefined): string {
   const error = data?.["error"]
-  return error === undefined || (isWrapper(error) && message.includes(error.message)) ? [] : [error]
+  const line = `perdure: ${safeLine(message)}`
+  return error === undefined || (isWrapper(error) && message.includes(error.message)) ? line : `${line} ${safeLines(inspect(error))}`
 }

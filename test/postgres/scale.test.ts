@@ -65,7 +65,8 @@ async function wake({ journal, directory }: Store, asleep: string): Promise<void
   await directory.deliver([event(asleep)])
   expect(await journal.claim(claimBy({ ids: [asleep] }))).toHaveLength(1)
   await journal.release("a", [asleep])
-  await journal.commit([turn(asleep, 3, { at: Date.now(), discardInbox: true })])
+  const follows = (await journal.readJournal(asleep, 1)).at(-1)?.turn
+  expect(await journal.commit([turn(asleep, 3, { at: Date.now(), follows, discardInbox: true })])).toEqual(["committed"])
 }
 
 /** What users look at. */

@@ -3,7 +3,7 @@
 import { expect } from "vitest"
 import type { Filter } from "../../src/ports/directory.ts"
 import type { Store } from "../../src/ports/store.ts"
-import { claimBy, completed, creation, event, turn } from "../../src/testing/store-conformance/sample.ts"
+import { claimBy, completed, creation, event, found, turn } from "../../src/testing/store-conformance/sample.ts"
 
 /** Does it once, and says how long that took. What is prepared and cleared away around it does not count. */
 type Operation = (place: Place) => Promise<number>
@@ -77,8 +77,8 @@ export const operations: Readonly<Record<string, Operation>> = {
       expect(await place.journal.readInbox([id])).toHaveLength(1)
     })
     await place.journal.release("a", [id])
-    const [last] = (await place.journal.readJournal(id, 1)).slice(-1)
-    await place.journal.commit([turn(id, (last?.position ?? 0) + (last?.count ?? 0), { at: Date.now(), discardInbox: true })])
+    const { position, count, turn: follows } = found((await place.journal.readJournal(id, 1)).at(-1))
+    expect(await place.journal.commit([turn(id, position + count, { at: Date.now(), follows, discardInbox: true })])).toEqual(["committed"])
     return ms
   },
   list: listing({}),

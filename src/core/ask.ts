@@ -37,6 +37,8 @@ export interface SleepAsk {
   readonly signal: AbortSignal | undefined
   /** The wake time is fixed when the ask is recorded. */
   readonly wakeAt: (now: number) => number
+  /** The code named the instant, and no duration. */
+  readonly until?: true
 }
 
 export interface WaitAsk {
@@ -120,7 +122,7 @@ export class Asker implements Asks<Record<string, never>> {
   sleepUntil(name: string, time: Date | number | string, options?: SleepOptions): Promise<void> {
     return this.#ask(name, (id) => {
       const at = instant(time, `sleepUntil "${name}"`, "BAD_DURATION")
-      return { kind: "sleep", id, signal: options?.signal, wakeAt: () => at }
+      return { kind: "sleep", id, signal: options?.signal, wakeAt: () => at, until: true }
     }) as Promise<void>
   }
 

@@ -1,7 +1,7 @@
 import type { Payload } from "./codec.ts"
 import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "./min-heap.ts"
-import { firesBefore, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-work.ts"
+import { firesBefore, sooner, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-work.ts"
 import { ReceivedEvents } from "./received-events.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "./small-map.ts"
@@ -72,7 +72,9 @@ export class InstanceState {
   hasGotOn = false
   hook: HookState = untried
 
+  /** What lasts for a time; and what ends at an instant, by the wall clock. */
   #timers: MinHeap<Timer> | undefined = undefined
+  #instants: MinHeap<Timer> | undefined = undefined
 
   apply(recorded: Recorded): void {
     const { entry, position, at } = recorded
@@ -110,7 +112,7 @@ export class InstanceState {
         this.asked++
         this.#markParent(entry.id)
         this.sleeps = put(this.sleeps, entry.id, entry.wakeAt)
-        this.#setTimer({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position })
+        this.#setTimer({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position }, entry.until)
         return
       case "wait.started":
         this.asked++
@@ -267,12 +269,17 @@ export class InstanceState {
     return this.waits.find((wait) => wait.event === event)
   }
 
-  /** The timer that fires first: a sleep, a retry or the timeout of a wait. */
-  nextTimer(): Timer | undefined {
+  /** The timer that fires first: a sleep, a retry or the timeout of a wait. `aheadMs`: so far is the time ahead of the wall clock, which instants follow. */
+  nextTimer(aheadMs = 0): Timer | undefined {
+    const instant = this.#first(this.#instants)
+    return sooner(this.#first(this.#timers), instant && { ...instant, dueAt: instant.dueAt + aheadMs })
+  }
+
+  #first(timers: MinHeap<Timer> | undefined): Timer | undefined {
     for (;;) {
-      const timer = this.#timers?.peek()
+      const timer = timers?.peek()
       if (timer === undefined || this.#isSet(timer)) return timer
-      this.#timers?.pop()
+      timers?.pop()
     }
   }
 
@@ -325,9 +332,9 @@ export class InstanceState {
     return this.paused && this.working ? "pausing" : undefined
   }
 
-  #setTimer(timer: Timer): void {
-    this.#timers ??= new MinHeap(firesBefore)
-    this.#timers.push(timer)
+  #setTimer(timer: Timer, isInstant = false): void {
+    if (isInstant) (this.#instants ??= new MinHeap(firesBefore)).push(timer)
+    else (this.#timers ??= new MinHeap(firesBefore)).push(timer)
   }
 
   #isSet(timer: Timer): boolean {

@@ -19,7 +19,7 @@ interface OwnTime {
 
 export type Ask =
   | { readonly type: "step.started"; readonly id: string; readonly attempt: number; readonly child?: ChildLink; readonly kind?: "transaction" }
-  | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number }
+  | { readonly type: "sleep.started"; readonly id: string; readonly wakeAt: number; readonly until?: true }
   | { readonly type: "wait.started"; readonly id: string; /** Absent: the wait is for a condition. */ readonly event?: string; readonly timeoutAt?: number }
 
 export type Release =

@@ -58,6 +58,11 @@ export interface Timer {
   readonly position: number
 }
 
+/** The first of the two to fire. */
+export function sooner(a: Timer | undefined, b: Timer | undefined): Timer | undefined {
+  return a === undefined || (b !== undefined && firesBefore(b, a)) ? b : a
+}
+
 export function firesBefore(a: Timer, b: Timer): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.position < b.position)
 }

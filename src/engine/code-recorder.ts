@@ -91,7 +91,7 @@ export class CodeRecorder {
     }
     const { now } = this.#writer
     if (request.kind === "sleep") {
-      this.#driver.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now) })
+      this.#driver.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now), ...(request.until && { until: true }) })
       return undefined
     }
     const { id, event, timeoutMs } = request

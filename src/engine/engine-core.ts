@@ -35,7 +35,12 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
   const asked = kind.settings(engineSettings(spec.options, { codecs: codecsOf(spec.options, features), budget: spec.budget }), spec.options)
   const { workflows } = spec
   const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, asked.limits, asked.queues)
-  const opened = await spec.store.open({ now: () => spec.host.now(), log: spec.host.log, role: spec.role ?? "worker" })
+  const opened = await spec.store.open({
+    now: () => spec.host.now(),
+    monotonicMs: () => spec.host.monotonicMs(),
+    log: spec.host.log,
+    role: spec.role ?? "worker",
+  })
   const host = kind.host(spec.host, opened)
   const settings = kind.onStore(asked, spec.options, opened)
   const store = settings.codecs && features.codecs ? features.codecs.store(opened, settings.codecs) : opened

@@ -382,7 +382,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** Keeps the timers of the host in line with what is pending. */
   #arm(drained: boolean): void {
     // While replay waits for the code no timer can be acted on.
-    this.#clock.ringAt(drained && !this.#timers.isHeldUp ? this.#timers.dueAt : undefined)
+    this.#clock.ringAt(drained && !this.#timers.isHeldUp ? this.#timers.lookAt : undefined)
     if (this.#gated) return this.#rest()
     if (!drained) return
     if (!this.#isStuck) return this.#clock.endGrace()

@@ -1,10 +1,13 @@
 import type { InstanceState } from "../core/instance-state.ts"
 import type { EntryOf } from "../core/journal.ts"
+import type { Timer } from "../core/open-work.ts"
 import { isNested } from "../core/step-id.ts"
 import { limitAt } from "../core/undoing.ts"
 import type { RunEndings } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
+
+const wallLookMs = 1_000
 
 /** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
 export class InstanceTimers {
@@ -22,8 +25,34 @@ export class InstanceTimers {
 
   /** When the next of them is due. */
   get dueAt(): number | undefined {
-    const timerAt = this.#state.nextTimer()?.dueAt ?? Infinity
-    const dueAt = Math.min(timerAt, this.deadlineAt ?? Infinity)
+    return this.#dueAt(this.#next)
+  }
+
+  /** The same, as the store has it: an instant as the code named it, for whoever loads the instance. Where only the wall clock lacks, when that will show it. */
+  get storedDueAt(): number | undefined {
+    return this.#awaitsWallClock ? this.dueAt : this.#dueAt(this.#state.nextTimer())
+  }
+
+  /** When to look whether one is due. Somebody may set the wall clock forward meanwhile. */
+  get lookAt(): number | undefined {
+    const { dueAt } = this
+    return dueAt !== undefined && this.#awaitsWallClock ? Math.min(dueAt, this.#runtime.host.now() + wallLookMs) : dueAt
+  }
+
+  /** An instant has come by the time that the engine works by, and the wall clock, which was set back, does not show it yet. */
+  get #awaitsWallClock(): boolean {
+    const { host } = this.#runtime
+    if (host.aheadMs() === 0) return false
+    const now = host.now()
+    return (this.#state.nextTimer()?.dueAt ?? Infinity) <= now && (this.dueAt ?? 0) > now
+  }
+
+  get #next(): Timer | undefined {
+    return this.#state.nextTimer(this.#runtime.host.aheadMs())
+  }
+
+  #dueAt(timer: Timer | undefined): number | undefined {
+    const dueAt = Math.min(timer?.dueAt ?? Infinity, this.deadlineAt ?? Infinity)
     return dueAt === Infinity ? undefined : dueAt
   }
 
@@ -47,7 +76,7 @@ export class InstanceTimers {
    */
   get isHeldUp(): boolean {
     if (this.#writer.isBehind(this.dueAt ?? 0)) return true
-    const timer = this.#state.nextTimer()
+    const timer = this.#next
     if (timer?.kind === "wait") return this.#driver.inboxDirty
     return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepLine?.isSpent === true
   }
@@ -57,7 +86,7 @@ export class InstanceTimers {
     const state = this.#state
     const { dueAt } = this
     if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.isHeldUp) return false
-    const timer = state.nextTimer()
+    const timer = this.#next
     if (timer?.dueAt === dueAt) {
       if (timer.kind === "retry") this.#driver.retry(timer.id)
       else if (timer.kind === "sleep") this.#driver.settle({ type: "sleep.completed", id: timer.id })

@@ -25,10 +25,10 @@ export class ResidentRow {
     this.isBare = slots !== undefined && slots !== "taken"
   }
 
-  /** Its start is in the future. */
+  /** Its start is in the future. What has asked for something has begun, also where the clock that said so was ahead of today's. */
   get isDelayed(): boolean {
     const { state, pipeline } = this.#parts
-    return pipeline.execution === undefined && !state.cancel && state.startedAt > this.#runtime.host.now()
+    return pipeline.execution === undefined && !state.cancel && state.asked === 0 && state.startedAt > this.#runtime.host.now()
   }
 
   /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
@@ -47,7 +47,7 @@ export class ResidentRow {
     return rowOf(state, {
       now: host.now(),
       worker,
-      dueAt: timers.dueAt,
+      dueAt: timers.storedDueAt,
       residentSleepMsMax: settings.residentSleepMsMax,
       hookPending: hooks?.pending === true,
       delayed: this.isDelayed,

@@ -9,6 +9,7 @@ import type { Companion } from "./companion.ts"
 import type { WorkflowRegistry } from "./registry.ts"
 import type { ScheduleWriter } from "./schedule-writer.ts"
 import { Alarm, type Timers } from "./timers.ts"
+import { wallNow } from "./wall-clock.ts"
 
 const lookMax = 100
 const retryMs = 1_000
@@ -91,7 +92,7 @@ export class Scheduler implements Companion {
       const next = await this.#store.schedules.nextDueAt(this.#workflows)
       // What failed is due all the time, and hides when the others are.
       const retryAt = this.#failed.size > 0 ? now + retryMs : undefined
-      this.#alarm.setTo(retryAt ?? (next === undefined ? undefined : Math.max(next, now + 1)))
+      this.#alarm.setTo(retryAt ?? (next === undefined ? undefined : this.#lookAt(next, now)))
     } catch (error) {
       if (!this.#running) return
       this.#host.log.error("the store did not answer which schedules are due; trying again", { error })
@@ -99,12 +100,22 @@ export class Scheduler implements Companion {
     }
   }
 
+  /** Due times are those of the wall clock. Where the time is ahead of it, it is looked at now and then, as somebody may set it forward. */
+  #lookAt(dueAt: number, now: number): number {
+    const aheadMs = this.#host.aheadMs()
+    if (aheadMs === 0 || dueAt > now) return Math.max(dueAt, now + 1)
+    return Math.max(Math.min(dueAt + aheadMs, now + retryMs), now + 1)
+  }
+
   /** One decision for each schedule that wants one. False: none is left. */
   async #pass(): Promise<boolean> {
     const now = this.#host.now()
     const rows = await this.#store.schedules.due(this.#workflows, lookMax + this.#failed.size)
     for (const id of this.#failed.keys()) if (!rows.some((row) => row.id === id)) this.#failed.delete(id)
-    const wanting = rows.filter(({ id }) => (this.#failed.get(id)?.at ?? 0) <= now)
+    const wallAt = wallNow(this.#host)
+    // What the store takes for due, and what the wall clock, which was set back, does not show yet.
+    const isEarly = ({ dueAt }: ScheduleRow) => dueAt !== undefined && dueAt <= now && dueAt > wallAt
+    const wanting = rows.filter((row) => (this.#failed.get(row.id)?.at ?? 0) <= now && !isEarly(row))
     for (const row of wanting) {
       if (!this.#running) return false
       await this.#try(row)
@@ -138,7 +149,7 @@ export class Scheduler implements Companion {
         ...decision
       } = decide(schedule, {
         id: row.id,
-        now: this.#host.now(),
+        now: wallNow(this.#host),
         dueAt: row.dueAt,
         live: live.map(({ id }) => id),
         taken,

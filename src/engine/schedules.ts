@@ -1,10 +1,11 @@
+import { checkArguments } from "../core/argument.ts"
+import { scheduleArguments, otherScheduleArguments } from "../core/client-arguments.ts"
 import { PerdureError } from "../core/errors.ts"
 import { dueAfterChange, encodeSchedule, hasSameRecurrence, nextDue, type Schedule } from "../core/schedule.ts"
 import { awaited } from "../core/schedule-decision.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { ScheduleRow } from "../ports/schedule-store.ts"
 import type { Handle } from "./client.ts"
-import { checkText } from "./controls.ts"
 import type { ScheduleParts } from "./engine-parts.ts"
 import { pageLimit } from "./instance-summary.ts"
 import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleHandleOf, ScheduleOptionsOf, SchedulePage } from "./schedule-client.ts"
@@ -12,6 +13,7 @@ import { StoredScheduleHandle } from "./schedule-handle.ts"
 import { checkScheduleId, definitionOf, type GivenOptions } from "./schedule-options.ts"
 import { summaryOf } from "./schedule-view.ts"
 import { randomToken } from "./random-token.ts"
+import { wallNow } from "./wall-clock.ts"
 
 const fresh = { waiting: [], running: [], counts: { started: 0, skipped: 0, missed: 0 }, log: [] } as const
 
@@ -19,6 +21,10 @@ const fresh = { waiting: [], running: [], counts: { started: 0, skipped: 0, miss
 export class Schedules implements ScheduleClient {
   readonly #current: () => { readonly parts: ScheduleParts }
   readonly #handle: (id: string) => Handle
+
+  static {
+    checkArguments(this.prototype, scheduleArguments, otherScheduleArguments)
+  }
 
   /** The engine may be another one at each call: in tests it is, after a crash. */
   constructor(current: () => { readonly parts: ScheduleParts }, handle: (id: string) => Handle) {
@@ -31,11 +37,7 @@ export class Schedules implements ScheduleClient {
     const { store, host, settings, scheduleWriter, scheduler } = this.#parts
     checkScheduleId(id, settings.limits.idLengthMax)
     const { ifExists = "error", paused, workflow: definition, input: value } = options
-    if (ifExists !== "error" && ifExists !== "update")
-      throw new PerdureError("BAD_OPTION", `ifExists is "error" or "update", not ${JSON.stringify(ifExists)}`, { details: { option: "ifExists" } })
-    if (paused !== undefined && typeof paused !== "boolean")
-      throw new PerdureError("BAD_OPTION", `paused is true or false, not ${JSON.stringify(paused)}`, { details: { option: "paused" } })
-    const { workflow, version, input, sensitive } = await scheduleWriter.starts.input(workflowOf(definition), value)
+    const { workflow, version, input, sensitive } = await scheduleWriter.starts.input(definition, value)
     const now = host.now()
     const schedule: Schedule = {
       ...definitionOf(options),
@@ -44,7 +46,7 @@ export class Schedules implements ScheduleClient {
       ...(paused === true ? { paused: { at: now } } : undefined),
       ...fresh,
     }
-    const dueAt = schedule.paused ? undefined : nextDue(schedule, now)
+    const dueAt = schedule.paused ? undefined : nextDue(schedule, wallNow(host))
     const row: ScheduleRow = {
       id,
       incarnation: randomToken(host),
@@ -73,8 +75,6 @@ export class Schedules implements ScheduleClient {
 
   async list(filter: ScheduleFilter = {}): Promise<SchedulePage> {
     const { workflow, cursor, limit } = filter
-    checkText("workflow", workflow)
-    checkText("cursor", cursor)
     const page = await this.#parts.store.schedules.list(workflow === undefined ? {} : { workflow }, {
       limit: pageLimit(limit),
       ...(cursor === undefined ? undefined : { after: cursor }),
@@ -97,7 +97,7 @@ export class Schedules implements ScheduleClient {
       const schedule: Schedule = { ...rest, waiting, running, counts, log, ...(paused ? { paused } : undefined) }
       const isSameInput = (await store.schedules.input(id)) === input
       if (isSameInput && row.workflow === workflow && isSameDefinition(schedule, before)) return undefined
-      const dueAt = dueAfterChange(before, row.dueAt, schedule, now)
+      const dueAt = dueAfterChange(before, row.dueAt, schedule, wallNow(host))
       return { schedule, workflow, dueAt, awaits: awaited(id, schedule), ...(isSameInput ? undefined : { input }) }
     })
   }
@@ -119,10 +119,4 @@ interface Declared extends Schedule {
 function isSameDefinition(a: Schedule, b: Schedule): boolean {
   const text = (schedule: Schedule) => JSON.stringify(Object.entries(schedule).toSorted(([one], [other]) => (one < other ? -1 : 1)))
   return hasSameRecurrence(a, b) && text({ ...a, recurrence: b.recurrence }) === text(b)
-}
-
-/** Callers without types leave it out, or misspell it. */
-function workflowOf(workflow: AnyWorkflow | string | undefined): AnyWorkflow | string {
-  if (typeof workflow === "string" || (typeof workflow === "object" && workflow !== null)) return workflow
-  throw new PerdureError("BAD_OPTION", "a schedule needs a workflow: the definition, or the name of one", { details: { option: "workflow" } })
 }

@@ -7,6 +7,9 @@ export function onStoreClock(host: Host, store: Pick<Store, "now">): Host {
   if (now === undefined) return host
   return {
     now,
+    // Nothing is said of the wall clock of this process: that of the store is the only one.
+    aheadMs: () => 0,
+    monotonicMs: () => host.monotonicMs(),
     setTimer: (at, fire) => host.setTimer(at - now() + host.now(), fire),
     randomBytes: (length) => host.randomBytes(length),
     sha256: (text) => host.sha256(text),

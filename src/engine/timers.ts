@@ -3,8 +3,14 @@ import type { Host } from "../ports/host.ts"
 
 /** Of the timers in the heap, so many may be cleared ones; beyond, where they are most of it, it is built anew. */
 const clearedMax = 64
+/** A jump of the time by less is of no account. */
+const jumpMsMin = 1_000
 
-/** Any number of volatile timers over one timer of the host. */
+/**
+ * Any number of volatile timers over one timer of the host. The time may jump: the clock of a store may be set, or the machine may have slept. That is
+ * noticed when a timer fires or another is set, such as that of the next renewal. After a jump forward what is due fires. After one back each timer fires
+ * after what was left of it: so whoever waits for an instant has to look whether that has come, and set another timer if it has not.
+ */
 export class Timers {
   readonly #host: Host
   #heap = emptyHeap()
@@ -14,9 +20,12 @@ export class Timers {
   #armedFor = Infinity
   #disarm: (() => void) | undefined
   #closed = false
+  /** The time when the monotonic clock was at 0, when last looked. */
+  #origin: number
 
   constructor(host: Host) {
     this.#host = host
+    this.#origin = host.now() - host.monotonicMs()
   }
 
   /** For tests: how many are in the heap, cleared ones included. */
@@ -26,10 +35,12 @@ export class Timers {
 
   /** Nothing is set any more once they are closed. */
   set(at: number, fire: () => void): TimerHandle {
-    if (this.#closed) return { at, order: 0, fire: undefined }
-    const handle: TimerHandle = { at, order: this.#order++, fire }
+    if (this.#closed) return { at, firesAt: at, order: 0, fire: undefined }
+    const hasJumped = this.#noticeJump()
+    const handle: TimerHandle = { at, firesAt: at, order: this.#order++, fire }
     this.#heap.push(handle)
-    if (at < this.#armedFor) this.#arm(at)
+    if (hasJumped) this.#arm(this.#heap.peek()?.firesAt ?? at)
+    else if (at < this.#armedFor) this.#arm(at)
     return handle
   }
 
@@ -63,11 +74,21 @@ export class Timers {
     this.#disarm = this.#host.setTimer(at, this.#fire)
   }
 
+  /** True: it has jumped. */
+  #noticeJump(): boolean {
+    const origin = this.#host.now() - this.#host.monotonicMs()
+    const jumpMs = origin - this.#origin
+    this.#origin = origin
+    if (jumpMs <= -jumpMsMin) this.#rebuild(jumpMs)
+    return Math.abs(jumpMs) >= jumpMsMin
+  }
+
   readonly #fire = (): void => {
     this.#armedFor = Infinity
+    this.#noticeJump()
     const now = this.#host.now()
     for (let next = this.#heap.peek(); next !== undefined; next = this.#heap.peek()) {
-      if (next.fire !== undefined && next.at > now) return this.#arm(next.at)
+      if (next.fire !== undefined && next.firesAt > now) return this.#arm(next.firesAt)
       this.#heap.pop()
       if (next.fire === undefined) this.#cleared--
       else this.#call(next)
@@ -85,16 +106,21 @@ export class Timers {
     }
   }
 
-  #rebuild(): void {
+  /** Without those that are cleared. */
+  #rebuild(byMs = 0): void {
     const live = emptyHeap()
-    for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) if (next.fire !== undefined) live.push(next)
+    for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) {
+      if (next.fire === undefined) continue
+      next.firesAt += byMs
+      live.push(next)
+    }
     this.#heap = live
     this.#cleared = 0
   }
 }
 
 function emptyHeap(): MinHeap<TimerHandle> {
-  return new MinHeap((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
+  return new MinHeap((a, b) => a.firesAt < b.firesAt || (a.firesAt === b.firesAt && a.order < b.order))
 }
 
 /** One timer that is moved about. */
@@ -122,7 +148,9 @@ export class Alarm {
 }
 
 export interface TimerHandle {
+  /** As it was set. */
   readonly at: number
+  firesAt: number
   readonly order: number
   fire: (() => void) | undefined
 }

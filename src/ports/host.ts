@@ -1,6 +1,11 @@
 /** What gives time, randomness and life to an engine. */
 export interface Host {
+  /** The time that an engine works by, in whole milliseconds since 1970. It never goes back while the process runs. */
   now(): number
+  /** How far that is ahead of the wall clock. More than 0 only after the wall clock was set back. */
+  aheadMs(): number
+  /** Milliseconds since some moment of the past, whatever anybody does to the wall clock. */
+  monotonicMs(): number
   randomBytes(length: number): Uint8Array
   /** Of a text's UTF-8 bytes, in hex. */
   sha256(text: string): string

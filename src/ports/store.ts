@@ -71,6 +71,8 @@ export interface StoreProvider {
 
 export interface StoreContext {
   readonly now: () => number
+  /** Milliseconds since some moment of the past, whatever anybody does to the wall clock. Default: those of the platform. */
+  readonly monotonicMs?: () => number
   readonly log: Logger
   /** `client`: never become the worker. */
   readonly role: StoreRole

@@ -6,7 +6,11 @@ import { currentState } from "./vitest-in-object.ts"
 
 describeHost(
   "a Durable Object",
-  (log) => ({ host: new ObjectHost(currentState().storage, log), pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }),
+  (log) => {
+    let setMs = 0
+    const host = new ObjectHost(currentState().storage, log, () => Date.now() + setMs)
+    return { host, pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)), setWallClock: (byMs) => (setMs += byMs) }
+  },
   [{ without: "unhandled rejections", reason: "the platform writes them to its log, and tells nobody whose they are" }],
 )
 

@@ -21,7 +21,7 @@ export class AlarmClock {
   readonly #host: ObjectHost
   /** When what this object has to tell others is to be tried again. */
   readonly #nextTryAt: () => number | undefined
-  /** Undefined: none, or not known. */
+  /** By the wall clock, as the platform's alarm is. Undefined: none, or not known. */
   #armedAt: number | undefined
   #isKnown = false
 
@@ -52,19 +52,22 @@ export class AlarmClock {
       void this.#storage.deleteAlarm()
       return
     }
-    const isSet = this.#armedAt !== undefined && (isExact ? this.#armedAt === at : this.#armedAt <= at)
-    if (isSet) return
-    this.#armedAt = at
-    this.#isKnown = true
-    setAlarm(this.#storage, at, now, this.#host.log)
+    const wallAt = at - this.#host.aheadMs()
+    const isSet = this.#armedAt !== undefined && (isExact ? this.#armedAt === wallAt : this.#armedAt <= wallAt)
+    if (!isSet) this.#set(at, now)
   }
 
   /** Whatever else is wrong, the object looks again. */
   rearmSoon(): void {
     const now = this.#host.now()
-    this.#armedAt = now + watchdogMs
+    this.#set(now + watchdogMs, now)
+  }
+
+  #set(at: number, now: number): void {
+    const aheadMs = this.#host.aheadMs()
+    this.#armedAt = at - aheadMs
     this.#isKnown = true
-    setAlarm(this.#storage, this.#armedAt, now, this.#host.log)
+    setAlarm(this.#storage, this.#armedAt, now - aheadMs, this.#host.log)
   }
 
   /** Not exact: an earlier one does no harm, and to move it would cost a write. */

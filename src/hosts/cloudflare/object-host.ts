@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks"
 import { createHash } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
+import { SteadyClock } from "../steady-clock.ts"
 import type { ObjectStorage } from "./platform.ts"
 
 /** What is further away than this is left to the alarm: the object may leave memory until then. */
@@ -13,7 +14,8 @@ const neverMs = 10_000 * 24 * 60 * 60 * 1_000
 export class ObjectHost implements Host {
   readonly log: Logger
   readonly #storage: Pick<ObjectStorage, "sync">
-  readonly #now: () => number
+  /** The only clock of the platform is the wall clock. */
+  readonly #clock: SteadyClock
   readonly #far = new Set<FarTimer>()
   /** A frame of the platform's async context that is entered again and again: to make one for each step takes some microseconds. */
   #enter: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
@@ -25,11 +27,19 @@ export class ObjectHost implements Host {
   constructor(storage: Pick<ObjectStorage, "sync">, log: Logger, now: () => number = () => Date.now()) {
     this.#storage = storage
     this.log = new SafeLogger(log)
-    this.#now = now
+    this.#clock = new SteadyClock(now)
   }
 
   now(): number {
-    return this.#now()
+    return this.#clock.now()
+  }
+
+  aheadMs(): number {
+    return this.#clock.aheadMs()
+  }
+
+  monotonicMs(): number {
+    return this.now()
   }
 
   randomBytes(length: number): Uint8Array {
@@ -50,7 +60,13 @@ export class ObjectHost implements Host {
   setTimer(at: number, fire: () => void): () => void {
     const inMs = at - this.now()
     if (inMs <= nearMs) {
-      const timer = setTimeout(this.#inContext, Math.max(0, inMs), fire)
+      const timer = setTimeout(
+        () => {
+          this.#clock.reached(at)
+          this.#inContext(fire)
+        },
+        Math.max(0, inMs),
+      )
       return () => clearTimeout(timer)
     }
     if (inMs > neverMs) return () => undefined

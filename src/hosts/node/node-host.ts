@@ -2,6 +2,7 @@ import { AsyncLocalStorage, AsyncResource } from "node:async_hooks"
 import { createHash, randomFillSync } from "node:crypto"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
+import { SteadyClock } from "../steady-clock.ts"
 import { recogniseOwnFrames } from "./own-frames.ts"
 import { ImmediateRow } from "./immediate-row.ts"
 
@@ -16,14 +17,30 @@ export class NodeHost implements Host {
   readonly #row = new ImmediateRow(this.#inContext)
   readonly #pool = new Uint8Array(4_096)
   #poolUsed = this.#pool.length
+  readonly #clock: SteadyClock
 
-  constructor(log: Logger) {
+  constructor(
+    log: Logger,
+    clock = new SteadyClock(
+      () => Date.now(),
+      () => performance.now(),
+    ),
+  ) {
     this.log = new SafeLogger(log)
+    this.#clock = clock
     recogniseOwnFrames()
   }
 
   now(): number {
-    return Date.now()
+    return this.#clock.now()
+  }
+
+  aheadMs(): number {
+    return this.#clock.aheadMs()
+  }
+
+  monotonicMs(): number {
+    return performance.now()
   }
 
   /** From a pool: a call to the system for a few bytes costs more than all that they are needed for. */
@@ -49,7 +66,7 @@ export class NodeHost implements Host {
   }
 
   setTimer(at: number, fire: () => void): () => void {
-    const timer = setTimeout(this.#inContext, Math.min(Math.max(0, at - Date.now()), timerMsMax), fire)
+    const timer = setTimeout(this.#inContext, Math.min(Math.max(0, at - this.now()), timerMsMax), fire)
     return () => clearTimeout(timer)
   }
 

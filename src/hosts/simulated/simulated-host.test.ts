@@ -7,7 +7,7 @@ describeHost(
   "simulated",
   (log) => {
     const host = new SimulatedHost({ log })
-    return { host, pass: (ms) => host.advanceTo(host.now() + ms, settle) }
+    return { host, pass: (ms) => host.advanceTo(host.now() + ms, settle), setWallClock: (byMs) => host.setWallClock(byMs) }
   },
   [{ without: "unhandled rejections", reason: "they are the test's own, and its runner reports them" }],
 )

@@ -3,6 +3,7 @@ import { SeededRandom } from "../../core/seeded-random.ts"
 import { sha256 } from "../../core/sha256.ts"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
+import { SteadyClock } from "../steady-clock.ts"
 
 /** Virtual time and seeded randomness. Time stands still until somebody advances it. */
 export class SimulatedHost implements Host {
@@ -10,22 +11,42 @@ export class SimulatedHost implements Host {
   readonly #timers = new MinHeap<SimulatedTimer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
   readonly #random: SeededRandom
   readonly #scopes = scopeStorage()
-  #now: number
+  readonly #clock: SteadyClock
+  #wall: number
+  #monotonic = 0
   #order = 0
 
   constructor(options: { readonly startAt?: number; readonly seed?: string; readonly log?: Logger } = {}) {
-    this.#now = options.startAt ?? 1_767_225_600_000
+    this.#wall = options.startAt ?? 1_767_225_600_000
+    this.#clock = new SteadyClock(
+      () => this.#wall,
+      () => this.#monotonic,
+    )
     this.#random = new SeededRandom(options.seed ?? "perdure")
     this.log = options.log ? new SafeLogger(options.log) : silent
   }
 
   now(): number {
-    return this.#now
+    return this.#clock.now()
+  }
+
+  aheadMs(): number {
+    return this.#clock.aheadMs()
+  }
+
+  monotonicMs(): number {
+    return this.#monotonic
   }
 
   /** Time passes while the process does nothing: no timer fires until time is advanced again. */
   freeze(ms: number): void {
-    this.#now += ms
+    this.#wall += ms
+    this.#monotonic += ms
+  }
+
+  /** Somebody sets the wall clock, by so much. No time passes. */
+  setWallClock(byMs: number): void {
+    this.#wall += byMs
   }
 
   randomBytes(length: number): Uint8Array {
@@ -41,7 +62,7 @@ export class SimulatedHost implements Host {
   }
 
   setTimer(at: number, fire: () => void): () => void {
-    const timer: SimulatedTimer = { at: Math.max(at, this.#now), order: this.#order++, fire }
+    const timer: SimulatedTimer = { at: Math.max(at, this.now()), order: this.#order++, fire }
     this.#timers.push(timer)
     return () => {
       timer.fire = undefined
@@ -75,10 +96,10 @@ export class SimulatedHost implements Host {
       await settle()
       const at = this.nextTimerAt()
       if (at === undefined || at > target) break
-      this.#now = Math.max(this.#now, at)
+      this.freeze(Math.max(0, at - this.now()))
       this.#timers.pop()?.fire?.()
     }
-    this.#now = Math.max(this.#now, target)
+    this.freeze(Math.max(0, target - this.now()))
     await settle()
   }
 }

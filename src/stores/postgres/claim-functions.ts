@@ -7,19 +7,52 @@ export function isStartExpression(prefix = ""): string {
 
 const isStart = isStartExpression("i.")
 
-/** Owners, leases, and who may have what. What concerns limits is done by the caller, under the locks of flow control. */
-export function claimFunctions(s: string): readonly string[] {
-  return [
-    // One look-up per owner, not per instance. A worker that claims is alive itself, whatever became of its lease.
-    `CREATE FUNCTION ${s}.dead_owners(claimer text, now bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
+/** By how much the server's clock may be set back without an effect on leases. */
+const backMsMax = 1_000
+
+/**
+ * The lease `l` is not over. One that was renewed in the future is: the clock was ahead then, so it would end too late, and its worker may be dead. If
+ * it lives, its next renewal makes up for that.
+ */
+export function isLive(now: string): string {
+  return `(l.until > ${now} AND coalesce(l.renewed_at, ${now}) <= ${now} + ${backMsMax})`
+}
+
+/** One look-up per owner, not per instance. A worker that claims is alive itself, whatever became of its lease. `isDated`: leases tell when they were renewed. */
+export function deadOwnersFunction(s: string, isDated = false): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.dead_owners(claimer text, now bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
       WITH RECURSIVE owners AS (
         (SELECT i.owner FROM ${s}.instance i WHERE i.owner IS NOT NULL ORDER BY i.owner LIMIT 1)
         UNION ALL
         SELECT (SELECT i.owner FROM ${s}.instance i WHERE i.owner IS NOT NULL AND i.owner > o.owner ORDER BY i.owner LIMIT 1) FROM owners o WHERE o.owner IS NOT NULL
       )
       SELECT array_agg(o.owner) FROM owners o
-      WHERE o.owner IS NOT NULL AND o.owner <> claimer AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.owner AND l.until > now)
-    $$`,
+      WHERE o.owner IS NOT NULL AND o.owner <> claimer
+        AND NOT EXISTS (SELECT 1 FROM ${s}.lease l WHERE l.worker = o.owner AND ${isDated ? isLive("now") : "l.until > now"})
+    $$`
+}
+
+/** Answers whether somebody else's lease is over: then there is something to claim. */
+export function renewFunction(s: string): string {
+  return `CREATE OR REPLACE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
+    DECLARE
+      now bigint := ${s}.now_ms();
+    BEGIN
+      ${renewal(s, "VALUES (of_worker, now + lease_ms, now)")};
+      RETURN ${s}.dead_owners(of_worker, now) IS NOT NULL;
+    END $$`
+}
+
+/** `row`: the worker, the end of its lease, and the time. */
+export function renewal(s: string, row: string): string {
+  return `INSERT INTO ${s}.lease (worker, until, renewed_at) ${row}
+        ON CONFLICT (worker) DO UPDATE SET until = excluded.until, renewed_at = excluded.renewed_at`
+}
+
+/** Owners, leases, and who may have what. What concerns limits is done by the caller, under the locks of flow control. */
+export function claimFunctions(s: string): readonly string[] {
+  return [
+    deadOwnersFunction(s),
     disownFunction(s),
     limitedWorkflowsFunction(s),
     // Where something waits: the queues and priorities of each workflow and version. A queue that is null stands for all.
@@ -60,14 +93,7 @@ export function claimFunctions(s: string): readonly string[] {
     END $$`,
     nextDueFunction(s),
     claimFunction(s),
-    // Answers whether somebody else's lease is over: then there is something to claim.
-    `CREATE FUNCTION ${s}.renew(of_worker text, lease_ms bigint) RETURNS boolean LANGUAGE plpgsql ${byIndex} AS $$
-    DECLARE
-      now bigint := ${s}.now_ms();
-    BEGIN
-      INSERT INTO ${s}.lease (worker, until) VALUES (of_worker, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until;
-      RETURN ${s}.dead_owners(of_worker, now) IS NOT NULL;
-    END $$`,
+    renewFunction(s),
     removeFunction(s),
   ]
 }
@@ -206,7 +232,7 @@ export function claimInOrderFunction(s: string): string {
         RETURN;
       END IF;
       PERFORM ${s}.disown(dead, true, NULL, '{}', now);
-      DELETE FROM ${s}.lease l WHERE l.worker = ANY (dead) AND l.until <= now;
+      DELETE FROM ${s}.lease l WHERE l.worker = ANY (dead) AND NOT ${isLive("now")};
     END IF;
     IF EXISTS (
       SELECT 1 FROM unnest(workflows, versions, queues) AS f (workflow, version, queue) CROSS JOIN LATERAL (
@@ -257,7 +283,7 @@ export function takeFirstFunction(s: string): string {
     ), begun AS (
       SELECT ${s}.free_debounce(c.uniques, c.key) FROM chosen c WHERE c.uniques IS NOT NULL AND c.due_at <= now
     ), leased AS (
-      INSERT INTO ${s}.lease (worker, until) VALUES (claimer, now + lease_ms) ON CONFLICT (worker) DO UPDATE SET until = excluded.until
+      ${renewal(s, "VALUES (claimer, now + lease_ms, now)")}
     )
     SELECT false, c.claimable_at, c.crashed, c.whole FROM chosen c WHERE (SELECT count(*) FROM begun) >= 0;
   END $$`

@@ -2,6 +2,7 @@ import type { ClaimedInstance, ClaimRequest } from "../../ports/journal-store.ts
 import { slotsOf, wantsSlots } from "../admission.ts"
 import { inClaimOrder } from "../claim-order.ts"
 import { toText } from "../odd-text.ts"
+import { isLive, renewal } from "./claim-functions.ts"
 import { integer, list } from "./columns.ts"
 import type { Database, PgRow, Queries } from "./database.ts"
 import { DueSearch, lotColumns } from "./due-search.ts"
@@ -81,7 +82,7 @@ export class Claimer {
         const mayBeMore = rows.length === room || session.letIn.length > letIn
         if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
       }
-      if (claimed.length > 0) await renewLease(queries, s, worker, session.now + leaseMs)
+      if (claimed.length > 0) await queries.all("lease", renewal(s, "VALUES ($1, $2, $3)"), toText(worker), session.now + leaseMs, session.now)
       return claimed
     })
   }
@@ -89,7 +90,8 @@ export class Claimer {
   /** Instances of workers that are gone: what sleeps or waits gives its slots back. */
   async abandon(session: FlowSession, queries: Queries, dead: readonly string[], locked: ReadonlySet<string>): Promise<void> {
     await this.disown(session, queries, dead, true, null, locked)
-    await queries.all("end-leases", `DELETE FROM ${this.#database.schema}.lease WHERE worker = ANY ($1::text[]) AND until <= $2`, dead.map(toText), session.now)
+    const s = this.#database.schema
+    await queries.all("end-leases", `DELETE FROM ${s}.lease l WHERE l.worker = ANY ($1::text[]) AND NOT ${isLive("$2::bigint")}`, dead.map(toText), session.now)
   }
 
   async disown(
@@ -167,13 +169,4 @@ export class Claimer {
     )
     return new Set(rows.map((row) => integer(row, "instance")))
   }
-}
-
-async function renewLease(queries: Queries, schema: string, worker: string, until: number): Promise<void> {
-  await queries.all(
-    "lease",
-    `INSERT INTO ${schema}.lease (worker, until) VALUES ($1, $2) ON CONFLICT (worker) DO UPDATE SET until = excluded.until`,
-    toText(worker),
-    until,
-  )
 }

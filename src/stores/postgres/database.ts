@@ -92,12 +92,12 @@ export class Database implements Queries {
 
   /** For what may be done again although it may have been done: it waits for a server that is away. */
   async persistently<T>(fn: () => Promise<T>): Promise<T> {
-    const until = Date.now() + outageMs
+    const until = performance.now() + outageMs
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
       try {
         return await fn()
       } catch (error) {
-        if (!isUnreachable(error) || Date.now() > until) throw error
+        if (!isUnreachable(error) || performance.now() > until) throw error
         await this.#pause(pauseMs)
       }
     }

@@ -1,6 +1,7 @@
 // What is done to a database without opening a store on it: the command line looks, and migrates as a step of its own.
 
 import { durationMs } from "../../core/duration.ts"
+import { isLive } from "./claim-functions.ts"
 import { integer, optionalInteger, optionalText, text } from "./columns.ts"
 import { Database } from "./database.ts"
 import { migrate, type SchemaVersion, versionOf } from "./migrate.ts"
@@ -83,7 +84,7 @@ export interface WorkState {
 
 export async function workState(database: Database, idsMax: number, overdueMs: number): Promise<WorkState> {
   const s = database.schema
-  const workers = await database.get("live-workers", `SELECT count(*) AS count FROM ${s}.lease l WHERE l.until > ${s}.now_ms()`)
+  const workers = await database.get("live-workers", `SELECT count(*) AS count FROM ${s}.lease l WHERE ${isLive(`${s}.now_ms()`)}`)
   const stalled = await database.get("stalled", `SELECT count(*) AS count FROM ${s}.instance i WHERE i.status = 'stalled'`)
   const ids = await database.all("stalled-ids", `SELECT i.id FROM ${s}.instance i WHERE i.status = 'stalled' ORDER BY i.created_at LIMIT $1`, idsMax)
   const overdue = await database.get(

@@ -6,6 +6,7 @@ import { fromCursor, toCursor } from "../page-cursor.ts"
 import { isOldestFirst } from "../query-words.ts"
 import { offersFrom, withOffers } from "../worker-offers.ts"
 import { ChangeReader } from "./change-reader.ts"
+import { isLive } from "./claim-functions.ts"
 import { integer, list, text } from "./columns.ts"
 import type { Database } from "./database.ts"
 import { countQuery, pageQuery, statusesOf } from "./instance-query.ts"
@@ -86,7 +87,7 @@ export class PostgresDirectory implements Directory {
     const s = this.#database.schema
     const rows = await this.#database.all(
       "workers",
-      `SELECT l.worker, l.until, o.offers FROM ${s}.lease l LEFT JOIN ${s}.offer o ON o.worker = l.worker ORDER BY l.worker`,
+      `SELECT l.worker, CASE WHEN ${isLive(`${s}.now_ms()`)} THEN l.until ELSE least(l.until, ${s}.now_ms()) END AS until, o.offers FROM ${s}.lease l LEFT JOIN ${s}.offer o ON o.worker = l.worker ORDER BY l.worker`,
     )
     return rows.map((row) => withOffers({ worker: text(row, "worker"), until: integer(row, "until") }, offersFrom(row["offers"] as string | null)))
   }

@@ -66,7 +66,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   try {
     await migrate(database, undefined, opening.partitions)
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
-    const clock = new StoreClock(database, context.now)
+    const clock = new StoreClock(database, context.now(), context.monotonicMs)
     await clock.compare()
     // Now: later callers may hold all connections of the pool while they wait for the answer.
     const identity = await identityOf(database).catch((error: unknown) => {

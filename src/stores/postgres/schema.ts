@@ -3,12 +3,14 @@ import {
   claimFunctions,
   claimFunction,
   claimInOrderFunction,
+  deadOwnersFunction,
   disownFunction,
   isStartExpression,
   limitedWorkflowsFunction,
   lockFlowFunction,
   nextDueFunction,
   removeFunction,
+  renewFunction,
   takeFirstFunction,
 } from "./claim-functions.ts"
 import { newToken } from "./change-origin.ts"
@@ -27,7 +29,7 @@ import { setReadFunctions } from "./set-read-functions.ts"
  *             incarnation for ever.
  *   journal   one row per turn; (instance, position) is the fence. `xid` and `seq` are the order of the change stream.
  *   inbox     unread messages; `seq` is given under the lock of the instance's row, and so in the order of acknowledgement
- *   lease     one row per worker
+ *   lease     one row per worker: when it ends, and when it was renewed
  *   offer     what each worker executes: workflows, versions and queues, as JSON. Apart from its lease, which every claim writes.
  *   origin    a token that the cursors of this store's changes carry
  *   mail_channel  one secret: only who may read it hears, and sends, messages that go along with the notification of them
@@ -270,7 +272,7 @@ export const migrations: readonly Migration[] = [
   // An inbox that is long is read in parts, and what is taken out of it is found by its number.
   { version: 12, compatible: 1, statements: (s) => [readInboxPartFunction(s), takeMessagesFunction(s), takeLoneFunction(s), remarkFunction(s)] },
   {
-    // Turns name the turn that they follow. Code that does not name it must not write: it could mix two histories.
+    // Turns name the turn that they follow. Code that does not name it must not write: it could mix two histories. Leases say when they were renewed.
     version: 13,
     compatible: 13,
     statements: (s) => [
@@ -280,6 +282,11 @@ export const migrations: readonly Migration[] = [
       writeTurnsFunction(s, true),
       ...loneTurnFunctions(s),
       takeLoneFunction(s),
+      `ALTER TABLE ${s}.lease ADD COLUMN renewed_at bigint`,
+      deadOwnersFunction(s, true),
+      renewFunction(s),
+      takeFirstFunction(s),
+      claimInOrderFunction(s),
     ],
   },
 ]

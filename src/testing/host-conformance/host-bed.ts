@@ -5,6 +5,8 @@ export interface HostBed {
   readonly host: Host
   /** Lets so much of the host's time pass, and whatever is due happen. */
   readonly pass: (ms: number) => Promise<void>
+  /** Somebody sets the wall clock by so much. */
+  readonly setWallClock: (byMs: number) => void
 }
 
 /** Where the cases find the bed of the test that runs now. */

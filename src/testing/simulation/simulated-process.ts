@@ -116,6 +116,14 @@ export class SimulatedProcess implements FaultyProcess, Host {
     return this.#spec.host.now()
   }
 
+  aheadMs(): number {
+    return this.#spec.host.aheadMs()
+  }
+
+  monotonicMs(): number {
+    return this.#spec.host.monotonicMs()
+  }
+
   randomBytes(length: number): Uint8Array {
     return this.#spec.host.randomBytes(length)
   }

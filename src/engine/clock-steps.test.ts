@@ -1,0 +1,220 @@
+// Somebody sets the wall clock of the machine while an engine works.
+
+import { describe, expect, it } from "vitest"
+import type { Context } from "../core/context.ts"
+import { workflow } from "../core/workflow.ts"
+import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import { memory } from "../stores/memory/memory.ts"
+import { sqlite } from "../stores/sqlite/sqlite.ts"
+import { createTestEngine, type TestEngineOptions } from "../testing/test-engine.ts"
+import { overriding } from "./overriding.ts"
+import { onStoreClock } from "./store-clock.ts"
+import { Timers } from "./timers.ts"
+
+const minuteMs = 60_000
+
+const sleeper = workflow("sleeper", async (ctx: Context, ms: number) => {
+  await ctx.sleep("nap", ms)
+  return "slept"
+})
+const waiter = workflow("waiter", async (ctx: Context, ms: number) => ctx.waitForEvent("answer", { timeout: ms, default: "nobody answered" }))
+const retrier = workflow("retrier", async (ctx: Context, ms: number) =>
+  ctx.do(
+    "try",
+    ({ attempt }) => {
+      if (attempt === 1) throw new Error("not yet")
+      return "done at last"
+    },
+    { retry: { initialInterval: ms, jitter: 0 } },
+  ),
+)
+const waker = workflow("waker", async (ctx: Context, at: number) => {
+  await ctx.sleepUntil("morning", at)
+  return "awake"
+})
+
+describe.each([
+  ["memory", memory],
+  ["sqlite", () => sqlite(":memory:")],
+] as const)("on %s", (_, store) => {
+  const open = (options: Partial<TestEngineOptions> = {}) => createTestEngine({ workflows: [sleeper, waiter, retrier, waker], store: store(), ...options })
+
+  /** What of them is over. */
+  const over = async (engine: Awaited<ReturnType<typeof open>>) => {
+    await engine.settle()
+    return (await engine.list({ status: "completed" })).instances.map(({ id }) => id).toSorted()
+  }
+
+  // Who sleeps for longer than ten seconds leaves memory.
+  describe.each([
+    ["in memory", 9_000],
+    ["not in memory", 30 * minuteMs],
+  ])("an instance that is %s", (__, ms) => {
+    it("sleeps, waits and tries again for no longer where the clock is set back", async () => {
+      await using engine = await open()
+      await engine.start(sleeper, { id: "sleeper", input: ms })
+      await engine.start(waiter, { id: "waiter", input: ms })
+      await engine.start(retrier, { id: "retrier", input: ms })
+      await engine.skip(ms / 3)
+      engine.host.setWallClock(-minuteMs)
+      await engine.skip((ms * 2) / 3 - 1)
+      expect(await over(engine)).toEqual([])
+      await engine.skip(1)
+      expect(await over(engine)).toEqual(["retrier", "sleeper", "waiter"])
+    })
+
+    it("sleeps until the clock that was set back shows the time that it has named", async () => {
+      await using engine = await open()
+      await engine.start(waker, { id: "waker", input: engine.now() + ms })
+      await engine.start(sleeper, { id: "sleeper", input: ms })
+      await engine.skip(ms / 3)
+      engine.host.setWallClock(-minuteMs)
+      await engine.skip((ms * 2) / 3)
+      expect(await over(engine)).toEqual(["sleeper"])
+      await engine.skip(minuteMs - 1)
+      expect(await over(engine)).toEqual(["sleeper"])
+      await engine.skip(1)
+      expect(await over(engine)).toEqual(["sleeper", "waker"])
+    })
+
+    it("wakes when the clock that was set forward shows the time that it has named", async () => {
+      await using engine = await open({ lease: "15s" })
+      await engine.start(waker, { id: "waker", input: engine.now() + ms })
+      await engine.skip(1_000)
+      engine.host.setWallClock(40 * minuteMs)
+      await engine.skip(5_000)
+      expect(await over(engine)).toEqual(["waker"])
+    })
+  })
+
+  it("a clock that is set back, and then right again, delays sleepUntil by no more than a second", async () => {
+    await using engine = await open()
+    await engine.start(waker, { id: "waker", input: engine.now() + 30 * minuteMs })
+    engine.host.setWallClock(-20 * minuteMs)
+    await engine.skip("35m")
+    expect(await over(engine)).toEqual([])
+    engine.host.setWallClock(20 * minuteMs)
+    await engine.skip("1s")
+    expect(await over(engine)).toEqual(["waker"])
+  })
+
+  it("a wait times out while an instant that came before it is awaited yet", async () => {
+    const both = workflow("both", async (ctx: Context, at: number) =>
+      Promise.race([ctx.sleepUntil("morning", at).then(() => "morning"), ctx.waitForEvent("call", { timeout: "31m", default: "no call" })]),
+    )
+    await using engine = await createTestEngine({ workflows: [both], store: store() })
+    const handle = await engine.start(both, { input: engine.now() + 30 * minuteMs })
+    await engine.settle()
+    engine.host.setWallClock(-10 * minuteMs)
+    await engine.skip("31m")
+    expect(await handle.result()).toBe("no call")
+  })
+
+  it("an instance with limits that awaits an instant is not claimed again and again meanwhile", async () => {
+    const limited = workflow("limited", { concurrency: 1 }, async (ctx: Context, at: number) => {
+      await ctx.sleepUntil("morning", at)
+      return "awake"
+    })
+    let claims = 0
+    const inner = store()
+    const counting = {
+      ...inner,
+      open: async (context: Parameters<typeof inner.open>[0]) => {
+        const opened = await inner.open(context)
+        const { journal } = opened
+        return overriding(opened, { journal: overriding(journal, { claim: (request) => (claims++, journal.claim(request)) }) })
+      },
+    }
+    await using engine = await createTestEngine({ workflows: [limited], store: counting })
+    const handle = await engine.start(limited, { input: engine.now() + 30 * minuteMs })
+    await engine.settle()
+    engine.host.setWallClock(-10 * minuteMs)
+    claims = 0
+    await engine.skip("39m")
+    expect(claims).toBeLessThan(20)
+    expect(await handle.status()).toBe("sleeping")
+    await engine.skip("1m")
+    expect(await handle.result()).toBe("awake")
+  })
+
+  it("a lease is renewed on time", async () => {
+    const renewals: number[] = []
+    const inner = store()
+    const watched = {
+      ...inner,
+      open: async (context: Parameters<typeof inner.open>[0]) => {
+        const opened = await inner.open(context)
+        const { journal } = opened
+        const renew: typeof journal.renew = (...given) => {
+          renewals.push(context.monotonicMs?.() ?? -1)
+          return journal.renew(...given)
+        }
+        return overriding(opened, { journal: overriding(journal, { renew }) })
+      },
+    }
+    await using engine = await createTestEngine({ workflows: [sleeper], store: watched, lease: "30s" })
+    engine.host.setWallClock(-60 * minuteMs)
+    await engine.skip("1m")
+    expect(renewals).toEqual([0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000])
+  })
+
+  it("a schedule fires when the wall clock shows its time, however often it was set", async () => {
+    await using engine = await open({ startAt: Date.parse("2026-03-02T09:00:00Z") })
+    await engine.schedules.create("hourly", { workflow: sleeper, input: 1_000, cron: "0 * * * *" })
+    const fired = async () => (await engine.list({ workflow: "sleeper" })).instances.map(({ id }) => id)
+    engine.host.setWallClock(-30 * minuteMs)
+    await engine.skip("89m")
+    await engine.settle()
+    expect(await fired()).toEqual([])
+    await engine.skip("1m")
+    expect(await fired()).toEqual(["hourly:2026-03-02T10:00:00Z"])
+    await engine.skip("30m")
+    engine.host.setWallClock(30 * minuteMs)
+    await engine.skip("1s")
+    expect(await fired()).toEqual(expect.arrayContaining(["hourly:2026-03-02T11:00:00Z"]))
+  })
+})
+
+describe("timers, where the time jumps", () => {
+  const open = () => {
+    const host = new SimulatedHost()
+    const store = { setMs: 0, now: () => host.now() + store.setMs }
+    const timers = new Timers(onStoreClock(host, store))
+    const fired: [name: string, passedMs: number][] = []
+    const set = (name: string, inMs: number) => timers.set(store.now() + inMs, () => fired.push([name, host.monotonicMs()]))
+    const pass = (ms: number) => host.advanceTo(host.now() + ms, () => Promise.resolve())
+    return { store, fired, set, pass }
+  }
+
+  it("forward: what is due fires when another is set", async () => {
+    const { store, fired, set, pass } = open()
+    set("b", 5_000)
+    set("a", 1_000)
+    set("d", 90_000)
+    set("c", 80_000)
+    store.setMs += 60_000
+    set("e", 100)
+    await pass(200)
+    expect(fired.map(([name]) => name)).toEqual(["a", "b", "e"])
+    await pass(30_000)
+    expect(fired.slice(3)).toEqual([
+      ["c", 20_000],
+      ["d", 30_000],
+    ])
+  })
+
+  it.each(["set", "fired"])("back: each fires after what was left of it; noticed where one is %s", async (how) => {
+    const { store, fired, set, pass } = open()
+    set("a", 10_000)
+    set("b", 30_000)
+    await pass(5_000)
+    store.setMs -= 3_600_000
+    if (how === "set") set("c", 1_000)
+    else await pass(5_000)
+    set("d", 10_000)
+    await pass(60_000)
+    const later = how === "fired" ? 20_000 : 15_000
+    const another = how === "set" ? [["c", 6_000]] : []
+    expect(fired).toEqual([...another, ["a", 10_000], ["d", later], ["b", 30_000]])
+  })
+})

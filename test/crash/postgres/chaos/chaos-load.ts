@@ -6,8 +6,19 @@ import { type Kind, kinds } from "./chaos-workflows.ts"
 
 const callers = 6
 
+/** Errors that say: never. */
+const refusals = new Set(["BAD_OPTION", "BAD_NAME", "UNKNOWN_WORKFLOW"])
+
 /** Errors that say: try again. Anything else is a fault of ours. */
 const passing = new Set(["STORE_UNREACHABLE", "DISK_FULL", "STORE_FAILED"])
+
+/** Words that would become part of a statement if nobody looked them up in a list. */
+const hostile = [
+  "status, pg_sleep(10)",
+  "status FROM chaos.effect; DROP TABLE chaos.effect CASCADE; --",
+  "status\u0000",
+  "'; SELECT pg_read_file('PG_VERSION'); --",
+]
 
 /** The client: starts instances and sends events, each until it is acknowledged. */
 export class ChaosLoad {
@@ -19,6 +30,8 @@ export class ChaosLoad {
   readonly sent = new Map<string, string>()
   /** Calls that failed and were made again, by their code. */
   readonly failures = new Map<string, number>()
+  /** Hostile calls that were refused. */
+  refused = 0
   readonly #engine: Engine
   readonly #random: SeededRandom
 
@@ -54,6 +67,25 @@ export class ChaosLoad {
     const next = kinds[n % kinds.length]!
     const kind = next === "limited" && n % (2 * kinds.length) >= kinds.length ? "plain" : next
     await this.#start(kind, `${kind}-${n}`)
+    if (n % 10 === 0) await this.#provoke(hostile[(n / 10) % hostile.length]!)
+  }
+
+  /** What is not refused at once, with a code that says so, is a fault of ours. */
+  async #provoke(word: string): Promise<void> {
+    const calls = [
+      () => this.#engine.count({}, word as "status"),
+      () => this.#engine.list({ order: word as "oldest" }),
+      () => this.#engine.list({ status: word as "running" }),
+      () => this.#engine.start(word, {}),
+    ]
+    for (const call of calls) {
+      const error: unknown = await call().then(
+        () => new Error(`accepted: ${word}`),
+        (thrown: unknown) => thrown,
+      )
+      if (!PerdureError.is(error) || !refusals.has(error.code)) throw error
+      this.refused++
+    }
   }
 
   async #start(kind: Kind, id: string): Promise<void> {

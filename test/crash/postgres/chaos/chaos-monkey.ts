@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises"
+import pg from "pg"
 import type { SeededRandom } from "../../../../src/core/seeded-random.ts"
 import type { FaultyProxy, Harm } from "../../../../tools/postgres/faulty-proxy.ts"
 import type { PostgresServer } from "../../../../tools/postgres/server.ts"
@@ -25,7 +26,24 @@ const patienceMs = 20_000
 
 const signals = ["killed", "frozen", "frozen beyond its lease", "told to end"] as const
 
-export const faultNames: readonly string[] = [...signals, "server killed", "all connections cut", ...harms.map(({ name }) => name)]
+/** What a worker's wall clock is moved by. */
+const clockSteps: ReadonlyMap<string, number> = new Map([
+  ["clock set forward by an hour", 3_600_000],
+  ["clock set back by a minute", -60_000],
+])
+
+/** The server takes a tenth of a second to write a commit to its log, for so long. */
+const slowLog = "slow log of the server"
+const slowLogMs = 1_000
+
+export const faultNames: readonly string[] = [
+  ...signals,
+  ...clockSteps.keys(),
+  slowLog,
+  "server killed",
+  "all connections cut",
+  ...harms.map(({ name }) => name),
+]
 
 /** More often than the others: the server dies every few seconds. */
 const schedule = [...faultNames, "server killed"]
@@ -85,7 +103,43 @@ export class ChaosMonkey {
       proxy.cut()
       return this.#hit(name)
     }
+    const stepMs = clockSteps.get(name)
+    if (stepMs !== undefined) return this.#stepClock(name, stepMs)
+    if (name === slowLog) return this.#slowDown()
     this.#signal(name as (typeof signals)[number])
+  }
+
+  #stepClock(name: string, ms: number): void {
+    const { workers, random } = this.#victims
+    const awake = workers.filter((worker) => worker.isReady)
+    const victim = awake[Math.floor(random.next() * awake.length)]
+    if (victim?.stepClock(ms)) this.#hit(name)
+  }
+
+  async #slowDown(): Promise<void> {
+    if (!(await this.#configure("ALTER SYSTEM SET commit_delay = 100000", "ALTER SYSTEM SET commit_siblings = 0"))) return
+    this.#hit(slowLog)
+    const over = delay(slowLogMs).then(async () => {
+      // The setting outlives a server that is killed meanwhile.
+      while (!(await this.#configure("ALTER SYSTEM RESET commit_delay", "ALTER SYSTEM RESET commit_siblings"))) await delay(200)
+      this.#thawing.delete(over)
+    })
+    this.#thawing.add(over)
+  }
+
+  /** False: the server is away. */
+  async #configure(...statements: readonly string[]): Promise<boolean> {
+    const client = new pg.Client({ connectionString: this.#victims.server.url, connectionTimeoutMillis: 2_000, query_timeout: 5_000 })
+    client.on("error", () => undefined)
+    try {
+      await client.connect()
+      for (const statement of [...statements, "SELECT pg_reload_conf()"]) await client.query(statement)
+      return true
+    } catch {
+      return false
+    } finally {
+      await client.end().catch(() => undefined)
+    }
   }
 
   /** A server that is never up for long enough to do anything proves nothing; on a busy machine that takes longer. */

@@ -27,6 +27,11 @@ export class ChaosProcess {
     this.#child?.kill(signal)
   }
 
+  /** Moves the wall clock of this life. False: nobody is there to move it. */
+  stepClock(ms: number): boolean {
+    return this.#child?.connected === true && this.#child.send({ stepMs: ms })
+  }
+
   async end(): Promise<void> {
     this.#isOver = true
     const child = this.#child

@@ -18,6 +18,12 @@ export interface ChaosWorkerOptions {
 const { url, effectsUrl, schema, name } = JSON.parse(process.argv[2] ?? "{}") as ChaosWorkerOptions
 process.on("disconnect", () => process.exit(1))
 
+// As if somebody set the clock of the machine.
+const wallClock = Date.now
+let steppedMs = 0
+Date.now = () => wallClock() + steppedMs
+process.on("message", ({ stepMs }: { readonly stepMs: number }) => (steppedMs += stepMs))
+
 const effects = new Effects(effectsUrl)
 const engine = await Perdure.open({
   store: postgres({ connectionString: url, schema, answerTimeout: "5s" }),

@@ -1,5 +1,5 @@
-// Everything at once: workers that are killed, frozen and told to end, a server that dies every few seconds, and a network that cuts, delays and
-// refuses, while instances of every kind are started. Afterwards the journals and the effects have to fit.
+// Everything at once: workers that are killed, frozen and told to end, whose clocks are set, a server that dies every few seconds and is slow to write,
+// a network that cuts, delays and refuses, and hostile calls, while instances of every kind are started. Afterwards the journals and the effects have to fit.
 
 import { afterEach, expect, it } from "vitest"
 import { SeededRandom } from "../../../../src/core/seeded-random.ts"
@@ -118,6 +118,7 @@ it(
     expect([...faults].filter(([, hits]) => hits === 0)).toEqual([])
     expect(counted("recovered")).toBeGreaterThan(0)
     expect(load.started.size).toBe(load.asked)
+    expect(load.refused).toBeGreaterThan(0)
     // Children are instances, too.
     expect(found.size).toBe(load.asked + 2 * [...load.started.values()].filter((kind) => kind === "parent").length)
     expect(new Set(load.started.values()).size).toBe(kinds.length)

@@ -98,7 +98,7 @@ describe("starting and setting", () => {
     await using engine = await createTestEngine({ workflows: [limited, quiet, parent] })
     const calls: readonly [() => Promise<unknown>, string, RegExp][] = [
       [() => engine.start(limited, { priority: 5_000 }), "BAD_OPTION", /priority is 5000/],
-      [() => engine.start(limited, { priority: "high" as never }), "BAD_OPTION", /priority is high/],
+      [() => engine.start(limited, { priority: "high" as never }), "BAD_OPTION", /priority is "high"; give a number/],
       [() => engine.start(quiet, { delay: "1h" }), "BAD_OPTION", /is debounced, which says when it starts/],
       [() => engine.start(quiet, { startAt: 5 }), "BAD_OPTION", /give neither delay nor startAt/],
       [() => engine.sendOrStart(quiet, { id: "i", event: "word", payload: 1 }), "BAD_OPTION", /cannot be used with sendOrStart/],

@@ -1,6 +1,8 @@
 // Of what users compile with it: their target may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { checkArguments } from "../core/argument.ts"
+import { clientArguments, otherClientArguments, startBetween } from "../core/client-arguments.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { PerdureError } from "../core/errors.ts"
 import type {
@@ -48,6 +50,10 @@ export class RemoteClient implements Client, AsyncDisposable {
   readonly #transport: Transport
   readonly #calls: InstanceCalls
 
+  static {
+    checkArguments(this.prototype, clientArguments, otherClientArguments)
+  }
+
   constructor(url: string, options: ConnectOptions, pace: Pace) {
     this.#transport = new Transport(url, options, pace)
     this.#calls = new InstanceCalls(this.#transport)
@@ -69,6 +75,10 @@ export class RemoteClient implements Client, AsyncDisposable {
   startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     refuseTransaction(transaction)
+    return startBetween(items, (startable) => this.#startAll(startable))
+  }
+
+  async #startAll(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
     const results: BatchResult[] = []
     for (let from = 0; from < items.length; from += batchMax) {
       const instances = items.slice(from, from + batchMax).map(({ workflow, ...options }) => startBody(workflow, named(options)))

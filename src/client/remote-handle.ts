@@ -1,3 +1,5 @@
+import { checkArguments } from "../core/argument.ts"
+import { handleArguments, otherHandleArguments } from "../core/client-arguments.ts"
 import type { Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type {
@@ -25,6 +27,10 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
   readonly id: string
   readonly #calls: InstanceCalls
   readonly #transport: Transport
+
+  static {
+    checkArguments(this.prototype, handleArguments, otherHandleArguments)
+  }
 
   constructor(transport: Transport, calls: InstanceCalls, id: string) {
     this.#transport = transport

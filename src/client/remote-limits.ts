@@ -1,3 +1,5 @@
+import { checkArguments } from "../core/argument.ts"
+import { limitArguments } from "../core/client-arguments.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { LimitControl, LimitSettings, WorkflowLimitReport } from "../engine/limit-control.ts"
 import { valueIn } from "./answer.ts"
@@ -6,6 +8,10 @@ import { given, nameOf } from "./wording.ts"
 
 export class RemoteLimits implements LimitControl {
   readonly #transport: Transport
+
+  static {
+    checkArguments(this.prototype, limitArguments)
+  }
 
   constructor(transport: Transport) {
     this.#transport = transport

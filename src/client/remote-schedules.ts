@@ -1,3 +1,5 @@
+import { checkArguments } from "../core/argument.ts"
+import { scheduleArguments, otherScheduleArguments, scheduleHandleArguments } from "../core/client-arguments.ts"
 import type { AnyWorkflow } from "../core/workflow.ts"
 import type { Handle } from "../engine/client.ts"
 import type {
@@ -23,6 +25,10 @@ import { given, instantOf, nameOf, scheduleFrom, scheduleSummaryFrom } from "./w
 export class RemoteSchedules implements ScheduleClient {
   readonly #transport: Transport
   readonly #handle: (id: string) => Handle
+
+  static {
+    checkArguments(this.prototype, scheduleArguments, otherScheduleArguments)
+  }
 
   constructor(transport: Transport, handle: (id: string) => Handle) {
     this.#transport = transport
@@ -54,6 +60,10 @@ class RemoteScheduleHandle implements ScheduleHandle {
   readonly id: string
   readonly #transport: Transport
   readonly #handle: (id: string) => Handle
+
+  static {
+    checkArguments(this.prototype, scheduleHandleArguments)
+  }
 
   constructor(transport: Transport, handle: (id: string) => Handle, id: string) {
     this.#transport = transport

@@ -89,6 +89,7 @@ export class Transport {
   /** One sending. Throws a TransientError where nobody answered. */
   async send(call: Call, signal: AbortSignal): Promise<Response> {
     const { method, path, query = {} } = call
+    checkPath(path)
     const hasBody = "body" in call
     const init = {
       method,
@@ -214,6 +215,13 @@ function baseOf(url: string): string {
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.search !== "" || parsed.hash !== "")
     throw new PerdureError("BAD_OPTION", `${JSON.stringify(url)} is not the address of a server, such as http://127.0.0.1:8787`, { details: { option: "url" } })
   return parsed.href.replace(/\/+$/, "")
+}
+
+/** A URL resolves the parts . and .. however they are escaped: the request would be about something else. Half of a character has no escape. */
+function checkPath(path: readonly string[]): void {
+  for (const part of path)
+    if (/^\.{0,2}$|\p{Surrogate}/u.test(part))
+      throw new PerdureError("BAD_NAME", `${JSON.stringify(part)} cannot stand in the address of a request; use another name`, { details: { name: part } })
 }
 
 function queryText(query: Query): string {

@@ -1,4 +1,5 @@
 import { PerdureError } from "./errors.ts"
+import { shown } from "./limits.ts"
 
 /** Durations as people write them: milliseconds as a number, or a number with a unit. */
 
@@ -42,7 +43,7 @@ const form = /^(\d+(?:\.\d+)?) ?([a-z]+)$/
 export function durationMs(value: Duration, what = "duration"): number {
   const ms = typeof value === "number" ? value : parse(value)
   if (ms >= 0 && ms <= durationMsMax) return Math.round(ms)
-  const found = typeof value === "string" ? JSON.stringify(value) : String(value)
+  const found = shown(value)
   const why = ms > durationMsMax ? "is too long" : ms < 0 ? "is negative" : "is not a duration"
   throw new PerdureError(
     "BAD_DURATION",

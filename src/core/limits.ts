@@ -76,6 +76,7 @@ const noTags: readonly string[] = []
 /** Tags to find instances by, each once. */
 export function checkTags(tags: readonly string[] | undefined): readonly string[] {
   if (tags === undefined) return noTags
+  if (!isList(tags)) throw new PerdureError("BAD_OPTION", `tags is ${shown(tags)}; give a list of strings`, { details: { option: "tags" } })
   const unique = [...new Set(tags)]
   if (unique.length > tagsMax) throw new PerdureError("BAD_OPTION", `an instance has at most ${tagsMax} tags; ${unique.length} were given`)
   for (const tag of unique) {
@@ -112,9 +113,17 @@ function problemOf(name: string, lengthMax: number, { what, wellFormed, notAllow
 
 /** A value in an error message: text is quoted, and cut when long. Of an object only the type is told: its own code might throw. */
 export function shown(name: unknown): string {
-  if (Array.isArray(name)) return "a list"
-  if (typeof name === "object" && name !== null) return "an object"
+  if (typeof name === "object" && name !== null) return isList(name) ? "a list" : "an object"
   if (typeof name === "function") return "a function"
   if (typeof name !== "string") return String(name)
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
+}
+
+/** False also for a proxy that was revoked, which cannot be asked. */
+export function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
 }

@@ -197,7 +197,7 @@ test.each<[unknown, string, string]>([
   [{ every: 0 }, "BAD_SCHEDULE", "every is 0, but must be a millisecond or longer"],
   [{ every: "0.2ms" }, "BAD_SCHEDULE", 'every is "0.2ms", but must be'],
   [{ every: "soon" }, "BAD_DURATION", 'every: "soon" is not a duration'],
-  [{ every: "1m", anchor: NaN }, "BAD_SCHEDULE", "anchor is null; give a Date"],
+  [{ every: "1m", anchor: NaN }, "BAD_SCHEDULE", "anchor is NaN; give a Date"],
   [{ every: "1m", cron: "* * * * *" }, "BAD_SCHEDULE", "a recurrence has either cron (and timeZone) or every (and anchor), but this has every, cron"],
   [{ every: "1m", timeZone: "UTC" }, "BAD_SCHEDULE", "but this has every, timeZone"],
   [{}, "BAD_SCHEDULE", "but this has none of them"],
@@ -208,8 +208,8 @@ test.each<[unknown, string, string]>([
 })
 
 test("an instant that is none is refused", () => {
-  expect(() => nextTime({ every: "1m" }, NaN)).toThrow(/^after is null; give a Date/)
-  expect(() => timesBetween({ every: "1m" }, Infinity, 0, 1)).toThrow(/^from is null; give a Date/)
+  expect(() => nextTime({ every: "1m" }, NaN)).toThrow(/^after is NaN; give a Date/)
+  expect(() => timesBetween({ every: "1m" }, Infinity, 0, 1)).toThrow(/^from is Infinity; give a Date/)
 })
 
 test.each<[Recurrence, string]>([

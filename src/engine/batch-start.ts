@@ -74,7 +74,7 @@ async function prepareAll(items: readonly BatchItem[], starter: BatchStarter): P
   return prepared
 }
 
-/** What a schema or an argument without types may throw: one item of a batch must not hide what became of the others. */
+/** What a schema or a store may throw: one item of a batch must not hide what became of the others. */
 export function notStarted(cause: unknown): PerdureError {
-  return new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(cause)}`, { cause })
+  return new PerdureError("INTERNAL_ERROR", `it could not be started: ${messageOf(cause)}`, { cause })
 }

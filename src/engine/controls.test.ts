@@ -68,10 +68,10 @@ describe("what a caller without types passes", () => {
     const bad = { eventId: 7 } as never
     const [good, refused] = await Promise.allSettled([engine.get("b").sendEvent("letter", 1), engine.get("a").sendEvent("letter", 1, bad)])
     expect(good.status).toBe("fulfilled")
-    expect(refused).toMatchObject({ reason: { code: "BAD_OPTION", message: "eventId must be a string; it is of type number" } })
+    expect(refused).toMatchObject({ reason: { code: "BAD_OPTION", message: "eventId is 7; give a string" } })
     const handle = engine.get("a")
     for (const refusal of [handle.pause({} as never), handle.cancel({} as never), handle.terminate({ reason: {} as never })])
-      await expect(refusal).rejects.toMatchObject({ code: "BAD_OPTION", message: "reason must be a string; it is of type object" })
+      await expect(refusal).rejects.toMatchObject({ code: "BAD_OPTION", message: "reason is an object; give a string" })
     expect(await engine.get("a").status()).toBe("waiting")
   })
 })

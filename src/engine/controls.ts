@@ -201,7 +201,7 @@ function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
 }
 
 /** Callers without types pass anything, and it must not reach the store: it would fail what others send at the same time. */
-export function checkText(option: string, value: unknown): void {
+function checkText(option: string, value: unknown): void {
   if (value === undefined || typeof value === "string") return
   throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })
 }

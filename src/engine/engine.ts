@@ -1,6 +1,8 @@
 // Of what users compile with it: their target may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { checkArguments } from "../core/argument.ts"
+import { clientArguments, otherClientArguments, startBetween } from "../core/client-arguments.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { StoreRole } from "../ports/store.ts"
@@ -63,6 +65,10 @@ export class Engine implements Client, AsyncDisposable {
   readonly limits: LimitControl
   readonly #ticks: Ticks
 
+  static {
+    checkArguments(this.prototype, clientArguments, otherClientArguments)
+  }
+
   private constructor(core: ServingCore, spec: EngineSpec) {
     const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
@@ -113,7 +119,11 @@ export class Engine implements Client, AsyncDisposable {
   startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     this.#check()
-    if (transaction !== undefined) return startWithin(items, batchStarterOf(this.parts.starter, transaction))
+    if (transaction !== undefined) return startBetween(items, (startable) => startWithin(startable, batchStarterOf(this.parts.starter, transaction)))
+    return startBetween(items, (startable) => this.#startEach(startable))
+  }
+
+  #startEach(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
     const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
       items.map((item) => {

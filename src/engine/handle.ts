@@ -1,3 +1,5 @@
+import { checkArguments } from "../core/argument.ts"
+import { handleArguments, otherHandleArguments } from "../core/client-arguments.ts"
 import type { Status } from "../core/status.ts"
 import type { StepInfo } from "../core/step-view.ts"
 import type {
@@ -22,6 +24,10 @@ import type { Engine } from "./engine.ts"
 export class InstanceHandle implements Handle<unknown, Record<string, unknown>> {
   readonly id: string
   readonly #current: () => Engine
+
+  static {
+    checkArguments(this.prototype, handleArguments, otherHandleArguments)
+  }
 
   /** The engine may be another one at each call: in tests it is, after a crash. */
   constructor(current: () => Engine, id: string) {

@@ -1,8 +1,13 @@
+import type { Argument } from "../core/argument.ts"
+import { messageOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
-import { statuses } from "../core/status.ts"
+import { entryTypes, type Recorded } from "../core/journal.ts"
+import { shown } from "../core/limits.ts"
+import { decodeRow } from "../core/turn-codec.ts"
 import type { InstanceState, JournalRow, Message, NewInstance, NewMessage } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
 import { notFound } from "./ending-looks.ts"
+import { instanceShape, memoShape, messageShape, rowShape, stateShape } from "./export-shape.ts"
 
 /**
  * An instance as a file has it: lines of JSON, in this order.
@@ -97,7 +102,7 @@ export async function* parseExports(lines: AsyncIterable<string> | Iterable<stri
       open = { head: checkedHead(line, number), rows: [], messages: [] }
     } else if (!open) throw badExport(`line ${number} belongs to no instance; a file begins with {"type":"instance",…`)
     else if (line.type === "turn") open.rows.push(checkedRow(line, open.rows, number))
-    else if (line.type === "message") open.messages.push(messageOf(line))
+    else if (line.type === "message") open.messages.push(checkedMessage(line, number))
     else if (line.type === "end") {
       const { head, rows, messages } = open
       if (line["turns"] !== rows.length || line["messages"] !== messages.length)
@@ -125,32 +130,49 @@ function parseLine(text: string, number: number): Line {
 }
 
 function checkedHead(line: Line, number: number): Head {
-  const { format, instance, state, memo } = line as Line & { readonly instance?: Partial<NewInstance>; readonly state?: Partial<InstanceState> }
-  if (typeof format !== "number" || format > exportFormat)
-    throw badExport(`line ${number} has format ${String(format)}, and this version knows ${exportFormat}; upgrade perdure`)
-  const texts = [instance?.id, instance?.incarnation, instance?.workflow, instance?.version]
-  const numbers = [instance?.createdAt, state?.run, state?.runPosition]
-  const isWhole = texts.every((text) => typeof text === "string" && text !== "") && numbers.every((value) => Number.isSafeInteger(value))
-  if (!isWhole || !statuses.includes(state?.status as never) || !Array.isArray(instance?.tags) || !isEvents(instance.events))
-    throw badExport(`line ${number} is no whole instance`)
-  return { instance: instance as NewInstance, state: state as InstanceState, ...(typeof memo === "string" ? { memo } : undefined) }
+  const { format } = line
+  if (typeof format !== "number" || !(format >= 1) || format > exportFormat)
+    throw badExport(`line ${number} has format ${shown(format)}, and this version knows ${exportFormat}; upgrade perdure`)
+  const memo = shaped(memoShape, line["memo"], "memo", number) as string | undefined
+  return {
+    instance: shaped(instanceShape, line["instance"] ?? null, "instance", number) as NewInstance,
+    state: shaped(stateShape, line["state"] ?? null, "state", number) as InstanceState,
+    ...(memo === undefined ? undefined : { memo }),
+  }
 }
 
-function isEvents(events: unknown): boolean {
-  return events === undefined || (Array.isArray(events) && events.every((type) => typeof type === "string"))
+/** As an argument is checked, but with the code of a bad file. */
+function shaped(shape: Argument, value: unknown, name: string, number: number): unknown {
+  try {
+    return shape(value, name)
+  } catch (error) {
+    throw badExport(`line ${number}: ${messageOf(error)}`)
+  }
 }
 
 function checkedRow(line: Line, before: readonly JournalRow[], number: number): JournalRow {
-  const { turn, position, count, run, at, entries, blobs } = line as unknown as JournalRow & { readonly entries: unknown }
-  if (position !== endOf(before) + 1) throw badExport(`line ${number} has position ${String(position)}, where ${endOf(before) + 1} should come`)
-  if (typeof turn !== "string" || ![count, run, at].every((value) => Number.isSafeInteger(value)) || count < 1)
-    throw badExport(`line ${number} is no whole turn`)
-  const text = typeof entries === "string" ? entries : JSON.stringify(entries)
-  return { turn, position, count, run, at, entries: text, ...(blobs ? { blobs } : undefined) }
+  const { turn, position, count, run, at, blobs } = shaped(rowShape, line, "turn", number) as JournalRow
+  if (position !== endOf(before) + 1) throw badExport(`line ${number} has position ${position}, where ${endOf(before) + 1} should come`)
+  const entries = typeof line["entries"] === "string" ? line["entries"] : (JSON.stringify(line["entries"]) as string | undefined)
+  if (entries === undefined) throw badExport(`line ${number} has no entries`)
+  const row: JournalRow = { turn, position, count, run, at, entries, ...(blobs ? { blobs } : undefined) }
+  if (recordedIn(row).length !== count) throw badExport(`line ${number} should have ${count} entries, but has ${recordedIn(row).length}`)
+  return row
 }
 
-function messageOf({ type: _, ...message }: Line): InstanceExport["messages"][number] {
-  return message as unknown as InstanceExport["messages"][number]
+/** The entries of a row of a file, which may be of no form. */
+export function recordedIn(row: JournalRow): readonly Recorded[] {
+  try {
+    const recorded = decodeRow(row)
+    if (recorded.every(({ entry }) => entryTypes.includes(entry.type))) return recorded
+    throw new TypeError("it has an entry of an unknown type; was it written by a newer version?")
+  } catch (error) {
+    throw badExport(`the turn at position ${row.position} cannot be read: ${messageOf(error)}`)
+  }
+}
+
+function checkedMessage({ type: _, ...message }: Line, number: number): InstanceExport["messages"][number] {
+  return shaped(messageShape, message, "message", number) as InstanceExport["messages"][number]
 }
 
 export function badExport(message: string): PerdureError {

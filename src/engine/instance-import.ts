@@ -1,4 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
+import { messageOf } from "../core/error-text.ts"
 import { InstanceState as State } from "../core/instance-state.ts"
 import type { Entry } from "../core/journal.ts"
 import { checkId, defaultLimits } from "../core/limits.ts"
@@ -9,7 +10,7 @@ import { isUndoing } from "../core/undoing.ts"
 import type { Host } from "../ports/host.ts"
 import type { InstanceState, JournalRow, NewInstance, Turn } from "../ports/journal-store.ts"
 import type { Store } from "../ports/store.ts"
-import { badExport, type InstanceExport } from "./instance-export.ts"
+import { badExport, type InstanceExport, recordedIn } from "./instance-export.ts"
 import { randomToken } from "./random-token.ts"
 
 export interface ImportOptions {
@@ -55,11 +56,19 @@ export async function importInstance(
   return { id: instance.id, status: state.status }
 }
 
-function foldOf({ instance, rows }: InstanceExport): State {
+function foldOf({ instance, state: { runPosition, endPosition }, rows }: InstanceExport): State {
+  const recorded = rows.flatMap((row) => recordedIn(row))
   const state = new State()
-  const run = lastRun(rows.flatMap((row) => decodeRow(row)))
-  if (run.length === 0) throw badExport(`instance "${instance.id}" has no start in its journal`)
-  for (const item of run) state.apply(item)
+  try {
+    const run = lastRun(recorded)
+    if (run.length === 0) throw badExport(`instance "${instance.id}" has no start in its journal`)
+    for (const item of run) state.apply(item)
+  } catch (error) {
+    throw PerdureError.is(error, "BAD_EXPORT") ? error : badExport(`the journal of instance "${instance.id}" makes no sense: ${messageOf(error)}`)
+  }
+  const typeAt = (at: number) => recorded.find(({ position }) => position === at)?.entry.type
+  if (typeAt(runPosition) !== "run.started") throw badExport(`instance "${instance.id}" has no start of a run at position ${runPosition}`)
+  if (endPosition !== undefined && typeAt(endPosition) === undefined) throw badExport(`instance "${instance.id}" has nothing at position ${endPosition}`)
   return state
 }
 

@@ -1,5 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
 import { storedPayload } from "../core/coded-payload.ts"
+import { shown } from "../core/limits.ts"
 import type { PayloadCodecs } from "../core/payload-codecs.ts"
 import { defaultQueue } from "../core/task-queue.ts"
 import type { InstanceRow } from "../ports/journal-store.ts"
@@ -17,5 +18,5 @@ export function summary(row: InstanceRow, codecs: PayloadCodecs | undefined): In
 /** How many items a page is to have. */
 export function pageLimit(limit = limitDefault): number {
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= limitMax) return limit
-  throw new PerdureError("BAD_OPTION", `limit is ${limit}; give a whole number from 1 to ${limitMax}`)
+  throw new PerdureError("BAD_OPTION", `limit is ${shown(limit)}; give a whole number from 1 to ${limitMax}`)
 }

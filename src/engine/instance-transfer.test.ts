@@ -270,7 +270,7 @@ describe("a file that is no whole export", () => {
     await expect(read(whole.slice(1))).rejects.toThrow("line 1 belongs to no instance")
     await expect(read([(whole[0] ?? "").replace('"format":1', '"format":2'), ...whole.slice(1)])).rejects.toThrow("this version knows 1; upgrade perdure")
     await expect(read(["{}", ...whole])).rejects.toThrow("line 1 is no line of an export")
-    await expect(read(['{"type":"instance","format":1}', ...whole])).rejects.toThrow("line 1 is no whole instance")
+    await expect(read(['{"type":"instance","format":1}', ...whole])).rejects.toThrow("line 1: instance is null; give an object")
   })
 
   it("may have empty lines, and several instances", async () => {

@@ -1,3 +1,5 @@
+import { checkArguments } from "../core/argument.ts"
+import { limitArguments } from "../core/client-arguments.ts"
 import { durationMs, type Duration } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { checkLimitNumber, checkRate, unlimited } from "../core/flow-options.ts"
@@ -58,6 +60,10 @@ export interface RateReport {
 export class StoredLimits implements LimitControl {
   readonly #flow: Pick<FlowControl, "limitsOf" | "override">
   readonly #check: () => void
+
+  static {
+    checkArguments(this.prototype, limitArguments)
+  }
 
   /** `check` throws where the engine is closed. */
   constructor(flow: Pick<FlowControl, "limitsOf" | "override">, check: () => void) {

@@ -1,7 +1,8 @@
+import { checkArguments } from "../core/argument.ts"
+import { scheduleHandleArguments } from "../core/client-arguments.ts"
 import { PerdureError } from "../core/errors.ts"
 import { dueAfterChange, dueTimes, instanceIdOf, nextDue, type Schedule, scheduleInstant, withStarted } from "../core/schedule.ts"
 import { awaited } from "../core/schedule-decision.ts"
-import { checkText } from "./controls.ts"
 import type { Handle } from "./client.ts"
 import type { ScheduleParts } from "./engine-parts.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
@@ -9,6 +10,7 @@ import { changedDefinition } from "./schedule-options.ts"
 import { singletonExists } from "./singletons.ts"
 import { describeSchedule } from "./schedule-view.ts"
 import { scheduleNotFound } from "./schedule-writer.ts"
+import { wallNow } from "./wall-clock.ts"
 
 /** So many times may be backfilled by one call, and wait at once. */
 const backfillMax = 1_000
@@ -22,6 +24,10 @@ export class StoredScheduleHandle implements ScheduleHandle {
   readonly id: string
   readonly #current: () => ScheduleParts
   readonly #handle: (id: string) => Handle
+
+  static {
+    checkArguments(this.prototype, scheduleHandleArguments)
+  }
 
   constructor(current: () => ScheduleParts, handle: (id: string) => Handle, id: string) {
     this.id = id
@@ -50,14 +56,13 @@ export class StoredScheduleHandle implements ScheduleHandle {
       const marks = { ...(version === undefined ? undefined : { version }), ...(sensitive ? { sensitive } : undefined) }
       const kept = { ...marks, ...(paused ? { paused } : undefined), waiting, running, counts, log }
       const schedule: Schedule = { ...changedDefinition(changes, before), ...kept }
-      const dueAt = dueAfterChange(before, row.dueAt, schedule, host.now())
+      const dueAt = dueAfterChange(before, row.dueAt, schedule, wallNow(host))
       return { schedule, dueAt, awaits: awaited(this.id, schedule), ...(given ? { input: given.input } : undefined) }
     })
     scheduler.wake()
   }
 
   async pause(reason?: string): Promise<ScheduleControlResult> {
-    checkText("reason", reason)
     const { host, scheduleWriter } = this.#parts
     const accepted = await scheduleWriter.change(this.id, (before) => {
       if (before.paused) return undefined
@@ -71,7 +76,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
     const { host, scheduler, scheduleWriter } = this.#parts
     const accepted = await scheduleWriter.change(this.id, ({ paused, ...schedule }) => {
       if (!paused) return undefined
-      return { schedule, dueAt: nextDue(schedule, host.now()), awaits: awaited(this.id, schedule) }
+      return { schedule, dueAt: nextDue(schedule, wallNow(host)), awaits: awaited(this.id, schedule) }
     })
     scheduler.wake()
     return { id: this.id, accepted, ...(accepted ? undefined : { reason: "it is not paused" }) }
@@ -97,7 +102,7 @@ export class StoredScheduleHandle implements ScheduleHandle {
 
   async backfill(options: BackfillOptions): Promise<readonly BackfilledFiring[]> {
     const { store, host, scheduler, scheduleWriter } = this.#parts
-    const { from, to } = checkWindow(options, host.now())
+    const { from, to } = checkWindow(options, wallNow(host))
     const input = await store.schedules.input(this.id)
     if (input === undefined) throw scheduleNotFound(this.id)
     const startMax = Math.max(1, Math.min(startsMax, Math.floor(startTextMax / Math.max(1, input.length))))
@@ -141,8 +146,6 @@ function checkWindow(options: BackfillOptions, now: number): { readonly from: nu
   const bad = (message: string) => new PerdureError("BAD_OPTION", `backfill: ${message}`)
   if (to < from) throw bad("to is before from; give a later to")
   if (to > now) throw bad("to is in the future; times to come fire by themselves")
-  if (options.overlap !== undefined && options.overlap !== "allow" && options.overlap !== "queue")
-    throw bad(`overlap is "allow" (all at once) or "queue" (one after another), not ${JSON.stringify(options.overlap)}`)
   return { from, to }
 }
 

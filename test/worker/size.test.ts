@@ -7,7 +7,7 @@ import { expect, it } from "vitest"
 import { dryRun } from "./example-worker.ts"
 
 const goals = { "runner-only": 66_000, "with-http": 120_000, "with-all-parts": undefined }
-const bounds = { "runner-only": 65_000, "with-http": 96_000, "with-all-parts": 114_800 }
+const bounds = { "runner-only": 66_000, "with-http": 101_000, "with-all-parts": 117_400 }
 
 it.each(["runner-only", "with-http", "with-all-parts"] as const)(
   "a Worker %s stays within its bound, and needs nothing of Node but what nodejs_compat gives",

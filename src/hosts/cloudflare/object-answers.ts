@@ -1,3 +1,4 @@
+import { isCodeError, markCodeError } from "../../core/code-error.ts"
 import { decodeValue, encodeValue } from "../../core/codec.ts"
 import type { Status } from "../../core/status.ts"
 import { storableError } from "../../core/storable-error.ts"
@@ -84,15 +85,16 @@ export async function answerOf(answer: () => unknown): Promise<string> {
 
 /** Whatever was thrown arrives, with its class where that is known, and without what cannot be sent. */
 function encodeFailure(error: unknown): string {
+  const origin = isCodeError(error) ? { isOfCode: true } : undefined
   try {
-    return encodeCall({ error })
+    return encodeCall({ error, ...origin })
   } catch {
-    return encodeCall({ error: storableError(error) })
+    return encodeCall({ error: storableError(error), ...origin })
   }
 }
 
 export function decodeAnswer(text: string): unknown {
-  const answer = decodeValue(text) as { readonly value?: unknown } | { readonly error: unknown }
-  if ("error" in answer) throw answer.error
+  const answer = decodeValue(text) as { readonly value?: unknown } | { readonly error: unknown; readonly isOfCode?: true }
+  if ("error" in answer) throw answer.isOfCode === true ? markCodeError(answer.error) : answer.error
   return answer.value
 }

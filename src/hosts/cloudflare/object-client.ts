@@ -1,3 +1,5 @@
+import { checkArguments } from "../../core/argument.ts"
+import { clientArguments, otherClientArguments, startBetween } from "../../core/client-arguments.ts"
 import { messageOf } from "../../core/error-text.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { checkId } from "../../core/limits.ts"
@@ -71,6 +73,10 @@ export class ObjectClient implements Client, ObjectCalls {
   /** The instance that was just started. */
   #started: Started | undefined
 
+  static {
+    checkArguments(this.prototype, clientArguments, otherClientArguments)
+  }
+
   constructor(namespace: ObjectNamespace, overviews: Overviews, idLengthMax?: number) {
     this.#namespace = namespace
     this.#overviews = overviews
@@ -142,6 +148,10 @@ export class ObjectClient implements Client, ObjectCalls {
   startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
   async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions = {}): Promise<readonly BatchResult[]> {
     refuseTransaction(transaction)
+    return startBetween(items, (startable) => this.#startEach(startable))
+  }
+
+  #startEach(items: readonly BatchItem[]): Promise<readonly BatchResult[]> {
     const begun = new Map<string, Promise<BatchResult>>()
     return Promise.all(
       items.map((item) => {
@@ -158,7 +168,7 @@ export class ObjectClient implements Client, ObjectCalls {
     try {
       return { id: (await this.#start(workflow, options)) as string, created: true }
     } catch (error) {
-      const cause = PerdureError.is(error) ? error : new PerdureError("BAD_OPTION", `it could not be started: ${messageOf(error)}`, { cause: error })
+      const cause = PerdureError.is(error) ? error : new PerdureError("INTERNAL_ERROR", `it could not be started: ${messageOf(error)}`, { cause: error })
       return { id: options.id ?? "", created: false, error: cause }
     }
   }

@@ -1,3 +1,5 @@
+import { checkArguments } from "../../core/argument.ts"
+import { handleArguments, otherHandleArguments } from "../../core/client-arguments.ts"
 import type { Duration } from "../../core/duration.ts"
 import { durationMs } from "../../core/duration.ts"
 import { PerdureError, ResultTimeoutError } from "../../core/errors.ts"
@@ -28,6 +30,10 @@ const waitMsMax = 25_000
 export class ObjectHandle implements Handle<unknown, Record<string, unknown>> {
   readonly id: string
   readonly #calls: ObjectCalls
+
+  static {
+    checkArguments(this.prototype, handleArguments, otherHandleArguments)
+  }
 
   constructor(calls: ObjectCalls, id: string) {
     this.#calls = calls

@@ -1,3 +1,5 @@
+import { checkArguments } from "../../core/argument.ts"
+import { scheduleArguments, otherScheduleArguments, scheduleHandleArguments } from "../../core/client-arguments.ts"
 import type { AnyWorkflow } from "../../core/workflow.ts"
 import type { Handle } from "../../engine/client.ts"
 import type {
@@ -27,6 +29,10 @@ export interface ScheduleCalls {
 export class ObjectSchedules implements ScheduleClient {
   readonly #calls: ScheduleCalls
 
+  static {
+    checkArguments(this.prototype, scheduleArguments, otherScheduleArguments)
+  }
+
   constructor(calls: ScheduleCalls) {
     this.#calls = calls
   }
@@ -51,6 +57,10 @@ export class ObjectSchedules implements ScheduleClient {
 class ObjectScheduleHandle implements ScheduleHandle {
   readonly id: string
   readonly #calls: ScheduleCalls
+
+  static {
+    checkArguments(this.prototype, scheduleHandleArguments)
+  }
 
   constructor(calls: ScheduleCalls, id: string) {
     this.#calls = calls

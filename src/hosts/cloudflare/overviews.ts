@@ -1,6 +1,5 @@
 import type { Change } from "../../core/change.ts"
 import type { ChangeIterator, Changes, ListFilter, ListPage } from "../../engine/client.ts"
-import { checkText } from "../../engine/controls.ts"
 import { countInstances, listInstances } from "../../engine/instance-list.ts"
 import { pageLimit } from "../../engine/instance-summary.ts"
 import type { ScheduleFilter, SchedulePage } from "../../engine/schedule-client.ts"
@@ -49,8 +48,6 @@ export class IndexOverview {
   }
 
   async listSchedules({ workflow, cursor, limit }: ScheduleFilter): Promise<SchedulePage> {
-    checkText("workflow", workflow)
-    checkText("cursor", cursor)
     const page = await (
       await this.#open()
     ).listSchedules({

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { allMethods, type OpenClient, type OpenedClient, UseRecord } from "./client-bed.ts"
+import { hostileCases } from "./hostile-cases.ts"
 import { instanceCases } from "./instance-cases.ts"
 import { overviewCases } from "./overview-cases.ts"
 import { sampleWorkflows } from "./sample-workflows.ts"
@@ -27,6 +28,7 @@ export function describeClient(name: string, open: OpenClient): void {
     instanceCases(client)
     overviewCases(client)
     scheduleCases(client)
+    hostileCases(client)
 
     it("has been asked for all that a client can do", () => {
       expect(allMethods.filter((method) => !record.used.has(method))).toEqual([])

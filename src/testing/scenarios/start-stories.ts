@@ -174,7 +174,7 @@ export function startStories(open: OpenBed): void {
         { workflow: echo, id: "b", input: 2 },
       ])
       expect(answers).toMatchObject([
-        { id: "a", created: false, error: { code: "BAD_OPTION", message: expect.stringContaining("the schema is broken") as string } },
+        { id: "a", created: false, error: { code: "INTERNAL_ERROR", message: expect.stringContaining("the schema is broken") as string } },
         { id: "b", created: true },
       ])
       expect(await engine.get("b").result()).toBe(2)

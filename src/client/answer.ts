@@ -1,3 +1,4 @@
+import { markCodeError } from "../core/code-error.ts"
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
 import { passingTroubles } from "../core/store-trouble.ts"
 import { decodeRich, isRichType, parseJson } from "../http/wire.ts"
@@ -47,7 +48,7 @@ export async function readAnswer(response: Response): Promise<Omit<Answer, "isRe
 /** Throws what the answer says went wrong: the workflow's own error, or the engine's. */
 export function valueIn({ value, error }: Answer): unknown {
   if (!error) return value
-  if (failureCodes.has(error.code) && typeof value === "object" && value !== null && "failure" in value) throw value.failure
+  if (failureCodes.has(error.code) && typeof value === "object" && value !== null && "failure" in value) throw markCodeError(value.failure)
   throw error
 }
 

@@ -1,3 +1,4 @@
+import { markCodeError } from "./code-error.ts"
 import { decodeValue, encodeValue, type Encoded, Payload } from "./codec.ts"
 import type { QueryHandler, UpdateHandler, UpdateOptions } from "./context.ts"
 import { PerdureError } from "./errors.ts"
@@ -45,7 +46,7 @@ export class Questions {
   #query(name: string, args: Encoded): Encoded {
     const handler = this.#queries.get(name)
     if (handler === undefined) throw unknownName("UNKNOWN_QUERY", "query", name, [...this.#queries.keys()])
-    const answer = handler(...argumentsOf(args))
+    const answer = answerOf(handler, argumentsOf(args))
     refusePromise(answer, `the handler of query "${name}" gives a promise; a query answers at once, from what the workflow knows`)
     return encodeValue(answer, { what: `answer to query "${name}"` })
   }
@@ -75,6 +76,14 @@ export class Questions {
     // It was accepted when there was one.
     if (handler === undefined) throw unknownName("UNKNOWN_UPDATE", "update", name, [...this.#updates.keys()])
     return handler.run(...argumentsOf(args))
+  }
+}
+
+function answerOf(handler: QueryHandler, args: never[]): unknown {
+  try {
+    return handler(...args)
+  } catch (error) {
+    throw markCodeError(error)
   }
 }
 

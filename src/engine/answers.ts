@@ -1,3 +1,4 @@
+import { markCodeError } from "../core/code-error.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { EntryOf, Kept } from "../core/journal.ts"
 import { isTerminal } from "../core/status.ts"
@@ -53,7 +54,7 @@ export class Answers implements Companion {
     if (waiter === undefined) return
     this.#waiters.delete(entry.update)
     if (entry.type === "update.completed") waiter.resolve(entry.value.decode())
-    else waiter.reject(entry.value.decode())
+    else waiter.reject(markCodeError(entry.value.decode()))
   }
 
   async look({ answers }: Hint): Promise<void> {

@@ -1,3 +1,4 @@
+import { markCodeError } from "../core/code-error.ts"
 import { endingError, stallError } from "../core/ending.ts"
 import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
 import type { Entry, EntryOf } from "../core/journal.ts"
@@ -111,7 +112,7 @@ function whenAborted(signal: AbortSignal, listener: (reason: unknown) => void): 
 /** The result that an ending stands for; throws what it failed with. */
 export function resultOf(id: string, entry: Entry): unknown {
   if (entry.type === "run.completed") return entry.value.decode()
-  throw endingError(id, entry)
+  throw markCodeError(endingError(id, entry))
 }
 
 export function engineClosed(): PerdureError {

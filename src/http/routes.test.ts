@@ -199,6 +199,8 @@ describe("what is wrong with a request is said", () => {
     const broken = overriding(api.engine.current as Client, { describe: () => Promise.reject(new PerdureError("STORE_FAILED", "no answer")) })
     const response = await createHttpApp(broken, { log: { error: () => undefined } }).request("/workflows/a")
     expect(response.status).toBe(500)
-    expect(await response.json()).toEqual({ error: { code: "STORE_FAILED", message: "no answer", details: { id: expect.any(String) as string } } })
+    expect(await response.json()).toEqual({
+      error: { code: "STORE_FAILED", message: "the database failed at this request", details: { id: expect.any(String) as string } },
+    })
   })
 })

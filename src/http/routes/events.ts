@@ -1,3 +1,4 @@
+import { isCodeError } from "../../core/code-error.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { EventMap } from "../../core/workflow.ts"
 import { durationMs, type Duration } from "../../core/duration.ts"
@@ -47,8 +48,9 @@ async function ask(question: Promise<Answer>): Promise<Answer> {
   try {
     return await question
   } catch (error) {
-    if (PerdureError.is(error) && statusOfCode[error.code] !== 422) throw error
-    return answerFailure(422, "HANDLER_FAILED", error)
+    const status = PerdureError.is(error) ? statusOfCode[error.code] : isCodeError(error) ? 422 : 500
+    if (status === 422 || (status >= 500 && isCodeError(error))) return answerFailure(422, "HANDLER_FAILED", error)
+    throw error
   }
 }
 

@@ -1,5 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { BatchItem, Client, ListFilter, ListPage, StartOptions } from "../../engine/client.ts"
+import { publicError } from "../failure.ts"
+import type { HttpSettings } from "../settings.ts"
 import { type Answer, created, maybe, noContent, ok, required, route, type Route } from "../route.ts"
 import { anything, boolean, type InferFields, integer, list, number, object, oneOf, optional, record, type Schema, string } from "../schema.ts"
 import { batchResult, description, descriptionOf, duration, instant, started, status, summary, summaryOf } from "../shapes.ts"
@@ -58,15 +60,18 @@ async function startOrGet(client: Client, type: string, body: InferFields<typeof
   return (incarnation === requestId ? created : ok)({ id: handle.id, type, status: now })
 }
 
-async function startAll(client: Client, items: readonly BatchItem[]): Promise<Answer> {
+async function startAll(client: Client, items: readonly BatchItem[], log: HttpSettings["log"]): Promise<Answer> {
   const results = await client.startBatch(items)
   return ok({
-    instances: results.map((result) => (result.created ? result : { ...result, error: errorOf(result.error) })),
+    instances: results.map((result) => (result.created ? result : { ...result, error: itemError(result.error, log) })),
   })
 }
 
-function errorOf({ code, message, details }: PerdureError): object {
-  return Object.keys(details).length === 0 ? { code, message } : { code, message, details }
+function itemError(error: PerdureError, log: HttpSettings["log"]): object {
+  const id = crypto.randomUUID()
+  const { status, error: shown } = publicError(error, () => id)
+  if (status >= 500) log.error(`an item of a batch failed (${id})`, { id, error })
+  return shown
 }
 
 type Filters = InferFields<typeof filters & typeof paging & { readonly order: typeof order }>
@@ -189,10 +194,11 @@ export const instanceRoutes: readonly Route[] = [
     workflowsOf: ({ instances }) => instances.map(({ type }) => type),
     answers: { 200: { description: "of each, whether it was created, or why not", schema: object({ instances: list(batchResult) }) } },
     errors: batchErrors,
-    handle: ({ client, body: { instances } }) =>
+    handle: ({ client, settings, body: { instances } }) =>
       startAll(
         client,
         instances.map(({ type, ...body }) => ({ workflow: type, ...startOptions(body) })),
+        settings.log,
       ),
   }),
   route({
@@ -263,10 +269,11 @@ export const instancesOfWorkflow: readonly Route[] = [
     body: required(object({ instances: list(startOfWorkflow, { maxItems: batchMax }) })),
     answers: { 200: { description: "of each, whether it was created, or why not", schema: object({ instances: list(batchResult) }) } },
     errors: batchErrors,
-    handle: ({ client, params: { workflow }, body: { instances } }) =>
+    handle: ({ client, settings, params: { workflow }, body: { instances } }) =>
       startAll(
         client,
         instances.map((body) => ({ workflow, ...startOptions(body) })),
+        settings.log,
       ),
   }),
 ]

@@ -1,3 +1,4 @@
+import { isCodeError } from "../../core/code-error.ts"
 import { durationMs, type Duration } from "../../core/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { isTerminal, type Status } from "../../core/status.ts"
@@ -43,8 +44,8 @@ async function answerResult(
       const isGivenUp = PerdureError.is(error, "RESULT_TIMEOUT") || (!isTerminal(status) && signal.aborted)
       const before = status
       status = await handle.status()
-      // Whatever was thrown may be the instance's own: only its status tells.
-      if (!isGivenUp && isTerminal(status) && status !== "completed") return answerFailure(409, failureCodes[status], error, { status })
+      // Where the store fails, its error must not pass for that of the instance.
+      if (!isGivenUp && isCodeError(error) && isTerminal(status) && status !== "completed") return answerFailure(409, failureCodes[status], error, { status })
       if (!isGivenUp) throw error
       if (!isTerminal(status) || isTerminal(before)) return notYet(status)
     }

@@ -1,5 +1,4 @@
 import { PerdureError } from "../../core/errors.ts"
-import { errorAnswer } from "../failure.ts"
 import { maybe, ok, route, type Route } from "../route.ts"
 import { anything, integer, list, object, oneOf, optional, record, string } from "../schema.ts"
 
@@ -45,8 +44,7 @@ export const serviceRoutes: readonly Route[] = [
         const id = crypto.randomUUID()
         settings.log.error(`the store cannot be reached (${id})`, { id, error })
         // It is open to everybody: what exactly is wrong is for the log.
-        const { body } = errorAnswer(new PerdureError("STORE_FAILED", "the store cannot be reached; the server's log says why"), () => id)
-        return { status: 503, value: JSON.parse(body) as unknown }
+        return { status: 503, value: { error: { code: "STORE_FAILED", message: "the store cannot be reached; the server's log says why", details: { id } } } }
       }
     },
   }),

@@ -3,7 +3,7 @@
 //
 //   npm start                                    on http://127.0.0.1:8787
 //   PORT=9000 npm start                          elsewhere
-//   HOST=0.0.0.0 TOKEN=secret npm start          for other machines, who have to send the token
+//   HOST=0.0.0.0 TOKEN=… npm start               for other machines, which have to send the token: 16 random characters or more
 //   node server.ts --database /tmp/example.db    keeps its data elsewhere
 
 import { mkdirSync } from "node:fs"

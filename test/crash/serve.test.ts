@@ -37,7 +37,9 @@ class ServerProcess {
       const found = /running at (http:\S+)\n/.exec(this.output)?.[1]
       if (found !== undefined) return found
       if (this.#child.exitCode !== null) throw new Error(`it ended:\n${this.output}`)
-      await once(this.#child.stdout ?? this.#child, "data")
+      const ended = new AbortController()
+      await Promise.race([once(this.#child.stdout ?? this.#child, "data", ended), once(this.#child, "close", ended)])
+      ended.abort()
     }
   }
 
@@ -90,10 +92,14 @@ it("a port that is taken, and an address that is open to others, are said clearl
   const open = new ServerProcess("open.db", { HOST: "0.0.0.0" })
   expect(await open.exits()).toBe(1)
   expect(open.output).toContain("set a token or an authorize hook")
-  const guarded = new ServerProcess("guarded.db", { HOST: "0.0.0.0", TOKEN: "a-secret" })
+  const guessable = new ServerProcess("guessable.db", { HOST: "0.0.0.0", TOKEN: "a-secret" })
+  expect(await guessable.exits()).toBe(1)
+  expect(guessable.output).toContain("take one of at least 16 random characters")
+  const token = "a-token-that-is-long"
+  const guarded = new ServerProcess("guarded.db", { HOST: "0.0.0.0", TOKEN: token })
   const url = (await guarded.url()).replace("0.0.0.0", "127.0.0.1")
   expect((await call(url, "/workflows"))[0]).toBe(401)
-  const allowed = await fetch(`${url}/workflows`, { headers: { authorization: "Bearer a-secret" } })
+  const allowed = await fetch(`${url}/workflows`, { headers: { authorization: `Bearer ${token}` } })
   expect(allowed.status).toBe(200)
   for (const server of [first, guarded]) {
     server.kill("SIGINT")

@@ -26,6 +26,8 @@ export class InstanceState {
   run = 0
   runPosition = 0
   startedAt = 0
+  /** When it was to start, if it was delayed. */
+  startAt: number | undefined = undefined
   /** Position and time of the last entry. */
   position = 0
   at = 0
@@ -228,7 +230,15 @@ export class InstanceState {
         this.runPosition = position
         this.startedAt = startOf({ at, entry })
         if (entry.eventIds) (this.#events ??= new ReceivedEvents()).inherit(entry.eventIds)
-        ;({ timeoutAt: this.timeoutAt, parent: this.parent, seed: this.seed, schedule: this.schedule, tags: this.tags, memo: this.memo } = entry)
+        ;({
+          startAt: this.startAt,
+          timeoutAt: this.timeoutAt,
+          parent: this.parent,
+          seed: this.seed,
+          schedule: this.schedule,
+          tags: this.tags,
+          memo: this.memo,
+        } = entry)
         return
       default:
         this.ended = { status: endings[entry.type], position, entry }

@@ -1,12 +1,10 @@
 import type { DoAsk } from "../core/ask.ts"
 import { durationMs } from "../core/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import type { Host } from "../ports/host.ts"
 import type { TimerHandle, Timers } from "./timers.ts"
 
 /** How long an attempt may take: its own timeout, which stands still during nested sleeps and waits, and the step's deadline, which does not. */
 export class AttemptClock {
-  readonly #host: Host
   readonly #timers: Timers
   readonly #expire: (error: PerdureError) => void
   readonly #ask: DoAsk
@@ -16,8 +14,7 @@ export class AttemptClock {
   #suspensions = 0
   #stopped = false
 
-  constructor(host: Host, timers: Timers, ask: DoAsk, expire: (error: PerdureError) => void) {
-    this.#host = host
+  constructor(timers: Timers, ask: DoAsk, expire: (error: PerdureError) => void) {
     this.#timers = timers
     this.#ask = ask
     this.#expire = expire
@@ -38,7 +35,7 @@ export class AttemptClock {
 
   suspend(): void {
     if (++this.#suspensions > 1 || this.#timeout === undefined) return
-    this.#timeLeftMs = Math.max(0, this.#timeout.at - this.#host.now())
+    this.#timeLeftMs = Math.max(0, this.#timers.leftOf(this.#timeout))
     this.#timers.clear(this.#timeout)
     this.#timeout = undefined
   }
@@ -57,6 +54,6 @@ export class AttemptClock {
     if (this.#timeLeftMs === undefined) return
     const { id, options } = this.#ask
     const error = () => new PerdureError("STEP_TIMEOUT", `step "${id}" took longer than its timeout of ${String(options?.timeout)}`, { details: { step: id } })
-    this.#timeout = this.#timers.set(this.#host.now() + this.#timeLeftMs, () => this.#expire(error()))
+    this.#timeout = this.#timers.after(this.#timeLeftMs, () => this.#expire(error()))
   }
 }

@@ -159,7 +159,7 @@ export class ChangeFeed implements Companion {
       if (isFinal(error)) throw error
       this.#host.log.error("changes could not be read; trying again", { error })
       return new Promise((resolve) => {
-        const timer = this.#timers.set(this.#host.now() + storeRetryMs, () => this.#wake(waiter, "again"))
+        const timer = this.#timers.after(storeRetryMs, () => this.#wake(waiter, "again"))
         waiter.wake = (batch) => {
           this.#timers.clear(timer)
           resolve(batch)
@@ -224,7 +224,7 @@ export class ChangeFeed implements Companion {
       if (isFinal(error)) for (const waiter of [...this.#waiting.keys()]) this.#wake(waiter, "again")
       else if (!this.#closed) {
         this.#host.log.error("changes could not be read; trying again", { error })
-        this.#timers.set(this.#host.now() + storeRetryMs, () => this.signal())
+        this.#timers.after(storeRetryMs, () => this.signal())
       }
     } finally {
       this.#looking = false

@@ -27,7 +27,8 @@ export class ClaimingWorker extends Worker {
   /** Another worker has this instance now. */
   onTaken: (id: string) => void = () => undefined
   readonly #dispatcher: Dispatcher
-  #comparedAt = 0
+  /** By the monotonic clock. */
+  #comparedAt = -Infinity
   /** How many new starts may begin before the busy instances are counted again. */
   #startsLeft = 0
   /** Ours in the store, but not in memory, when last looked. */
@@ -167,7 +168,7 @@ export class ClaimingWorker extends Worker {
       await this.#compareOwned()
     } catch (error) {
       this.host.log.error("messages could not be looked up; trying again", { error })
-      this.#nextLook.setTo(this.host.now() + storeRetryMs)
+      this.#nextLook.setAfter(storeRetryMs)
     }
   }
 
@@ -205,7 +206,7 @@ export class ClaimingWorker extends Worker {
       const held = this.#settled()
       const owned = await this.#owned()
       this.#discardMissing(held, owned, new PerdureError("ENGINE_CLOSED", "another worker has the instance: this one stood still for longer than its lease"))
-      this.#nextLook.setTo(this.host.now() + compareMs)
+      this.#nextLook.setAfter(compareMs)
     }
     this.onSweep()
   }
@@ -215,9 +216,9 @@ export class ClaimingWorker extends Worker {
    * restarted from another process. What is not in memory was claimed or started by a call that was never answered.
    */
   async #compareOwned(): Promise<void> {
-    const now = this.host.now()
-    const nextCheckAt = this.#comparedAt + compareMs
-    if (now < nextCheckAt) return this.#nextLook.setTo(nextCheckAt)
+    const now = this.host.monotonicMs()
+    const leftMs = this.#comparedAt + compareMs - now
+    if (leftMs > 0) return this.#nextLook.setAfter(leftMs)
     this.#comparedAt = now
     const held = this.#settled()
     const owned = await this.#owned()
@@ -227,7 +228,7 @@ export class ClaimingWorker extends Worker {
     const orphans = absent.filter((id) => this.#absent.has(id))
     this.#absent = new Set(absent)
     if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
-    if (absent.length > orphans.length) this.#nextLook.setTo(now + compareMs)
+    if (absent.length > orphans.length) this.#nextLook.setAfter(compareMs)
   }
 
   /** In memory, and nothing of them is being written. */

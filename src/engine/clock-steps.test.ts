@@ -1,15 +1,17 @@
 // Somebody sets the wall clock of the machine while an engine works.
 
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import type { Context } from "../core/context.ts"
 import { workflow } from "../core/workflow.ts"
-import { SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
 import { memory } from "../stores/memory/memory.ts"
 import { sqlite } from "../stores/sqlite/sqlite.ts"
 import { createTestEngine, type TestEngineOptions } from "../testing/test-engine.ts"
+import { Engine } from "./engine.ts"
 import { overriding } from "./overriding.ts"
-import { onStoreClock } from "./store-clock.ts"
-import { Timers } from "./timers.ts"
 
 const minuteMs = 60_000
 
@@ -137,6 +139,56 @@ describe.each([
     expect(await handle.result()).toBe("awake")
   })
 
+  it("more instances that await an instant than fit in memory are not claimed again and again", async () => {
+    let claims = 0
+    const inner = store()
+    const counting = {
+      ...inner,
+      open: async (context: Parameters<typeof inner.open>[0]) => {
+        const opened = await inner.open(context)
+        const { journal } = opened
+        return overriding(opened, { journal: overriding(journal, { claim: (request) => (claims++, journal.claim(request)) }) })
+      },
+    }
+    await using engine = await createTestEngine({ workflows: [waker], store: counting, maxResidentInstances: 10 })
+    const at = engine.now() + 30 * minuteMs
+    for (let i = 0; i < 30; i++) await engine.start(waker, { id: `waker-${i}`, input: at })
+    await engine.settle()
+    engine.host.setWallClock(-10 * minuteMs)
+    await engine.skip("29m")
+    claims = 0
+    await engine.skip("5m")
+    // Each of them once a minute, and the sweeps.
+    expect(claims).toBeLessThan(200)
+    await engine.skip("6m")
+    expect(await over(engine)).toHaveLength(30)
+  })
+
+  it("a clock that is set back, and right again before an instant, does not delay it for an instance that is busy", async () => {
+    const racer = workflow("racer", async (ctx: Context, at: number) =>
+      Promise.race([ctx.sleepUntil("morning", at).then(() => "morning"), ctx.do("work", () => new Promise<string>(() => {}))]),
+    )
+    await using engine = await createTestEngine({ workflows: [racer], store: store() })
+    const at = engine.now() + 30 * minuteMs
+    engine.host.setWallClock(-60 * minuteMs)
+    const handle = await engine.start(racer, { input: at })
+    await engine.skip("20m")
+    engine.host.setWallClock(60 * minuteMs)
+    await engine.skip("10m")
+    await engine.skip("2s")
+    expect(await handle.status()).toBe("completed")
+  })
+
+  it("a start at an instant waits for the wall clock", async () => {
+    await using engine = await open()
+    engine.host.setWallClock(-60 * minuteMs)
+    const handle = await engine.start(sleeper, { input: 1_000, startAt: engine.now() - 30 * minuteMs })
+    await engine.skip("29m")
+    expect(await handle.status()).toBe("queued")
+    await engine.skip("2m")
+    expect(await handle.status()).toBe("completed")
+  })
+
   it("a lease is renewed on time", async () => {
     const renewals: number[] = []
     const inner = store()
@@ -175,46 +227,29 @@ describe.each([
   })
 })
 
-describe("timers, where the time jumps", () => {
-  const open = () => {
-    const host = new SimulatedHost()
-    const store = { setMs: 0, now: () => host.now() + store.setMs }
-    const timers = new Timers(onStoreClock(host, store))
-    const fired: [name: string, passedMs: number][] = []
-    const set = (name: string, inMs: number) => timers.set(store.now() + inMs, () => fired.push([name, host.monotonicMs()]))
-    const pass = (ms: number) => host.advanceTo(host.now() + ms, () => Promise.resolve())
-    return { store, fired, set, pass }
-  }
-
-  it("forward: what is due fires when another is set", async () => {
-    const { store, fired, set, pass } = open()
-    set("b", 5_000)
-    set("a", 1_000)
-    set("d", 90_000)
-    set("c", 80_000)
-    store.setMs += 60_000
-    set("e", 100)
-    await pass(200)
-    expect(fired.map(([name]) => name)).toEqual(["a", "b", "e"])
-    await pass(30_000)
-    expect(fired.slice(3)).toEqual([
-      ["c", 20_000],
-      ["d", 30_000],
-    ])
-  })
-
-  it.each(["set", "fired"])("back: each fires after what was left of it; noticed where one is %s", async (how) => {
-    const { store, fired, set, pass } = open()
-    set("a", 10_000)
-    set("b", 30_000)
-    await pass(5_000)
-    store.setMs -= 3_600_000
-    if (how === "set") set("c", 1_000)
-    else await pass(5_000)
-    set("d", 10_000)
-    await pass(60_000)
-    const later = how === "fired" ? 20_000 : 15_000
-    const another = how === "set" ? [["c", 6_000]] : []
-    expect(fired).toEqual([...another, ["a", 10_000], ["d", later], ["b", 30_000]])
+describe("a process whose clock was set back, and one that was started after that", () => {
+  it("work on the same instances at once: starts and events of the one are no future for the other", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "perdure-clocks-"))
+    const path = join(folder, "app.db")
+    const moments = async () => {
+      for (let i = 0; i < 20; i++) await new Promise<void>((resolve) => macrotask(resolve))
+    }
+    // It leaves memory while it waits, so that a message has to make it due.
+    const limited = workflow("limited", { concurrency: 1 }, async (ctx: Context) => ctx.waitForEvent("answer"))
+    const clientHost = new SimulatedHost({ startAt: 60 * minuteMs })
+    const client = await Engine.open({ host: clientHost, store: sqlite(path), workflows: [limited], options: {}, role: "client" })
+    clientHost.setWallClock(-30 * minuteMs)
+    expect(clientHost.aheadMs()).toBe(30 * minuteMs)
+    const workerHost = new SimulatedHost({ startAt: 30 * minuteMs })
+    const worker = await Engine.open({ host: workerHost, store: sqlite(path), workflows: [limited], options: {} })
+    const handle = await client.start(limited, { id: "w" })
+    await workerHost.advanceTo(workerHost.now() + 30_000, moments)
+    expect(await handle.status()).toBe("waiting")
+    await handle.sendEvent("answer", "yes")
+    await workerHost.advanceTo(workerHost.now() + 30_000, moments)
+    expect(await handle.status()).toBe("completed")
+    await client.close()
+    await worker.close()
+    rmSync(folder, { recursive: true })
   })
 })

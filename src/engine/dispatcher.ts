@@ -124,8 +124,7 @@ export class Dispatcher {
 
   #returnLater(): void {
     if (!this.#running) return
-    const { host, timers } = this.#spec
-    timers.set(host.now() + retryMs, () => void this.#return())
+    this.#spec.timers.after(retryMs, () => void this.#return())
   }
 
   async #claim(): Promise<void> {
@@ -176,8 +175,7 @@ export class Dispatcher {
     this.#ids.clear()
     this.#all = false
     if (!this.#running || this.#retry?.fire) return
-    const { host, timers } = this.#spec
-    this.#retry = timers.set(host.now() + retryMs, () => {
+    this.#retry = this.#spec.timers.after(retryMs, () => {
       // It may have been answered all the same: then there are instances that are ours, and nobody has them.
       this.#spec.onSweep()
       this.wake()
@@ -196,7 +194,7 @@ export class Dispatcher {
       nextMs = Math.min(nextMs, retryMs)
       host.log.error("the lease could not be renewed; trying again", { error })
     }
-    if (this.#running) this.#lease = timers.set(host.now() + nextMs, () => void this.#renew())
+    if (this.#running) this.#lease = timers.after(nextMs, () => void this.#renew())
   }
 
   /**
@@ -209,8 +207,8 @@ export class Dispatcher {
 
   #scheduleSweep(): void {
     if (!this.#running) return
-    const { host, timers, sweepMs } = this.#spec
-    this.#sweep = timers.set(host.now() + sweepMs, () => {
+    const { timers, sweepMs } = this.#spec
+    this.#sweep = timers.after(sweepMs, () => {
       this.#spec.onSweep()
       this.wake()
       this.#scheduleSweep()

@@ -8,7 +8,7 @@ export async function drained(worker: ClaimingWorker): Promise<void> {
   const { host, timers, settings, residency, stepLine, pulse, committer, mailroom } = worker
   let isLate = false
   const late = new Promise<void>((resolve) =>
-    timers.set(host.now() + settings.drainMs, () => {
+    timers.after(settings.drainMs, () => {
       isLate = true
       resolve()
     }),
@@ -16,7 +16,7 @@ export async function drained(worker: ClaimingWorker): Promise<void> {
   const whenQuieter = async () => {
     await committer.whenIdle()
     await mailroom.whenIdle()
-    if (residency.attempts > 0) await new Promise<void>((resolve) => timers.set(host.now() + lookMs, resolve))
+    if (residency.attempts > 0) await new Promise<void>((resolve) => timers.after(lookMs, resolve))
     else await new Promise<void>((resolve) => host.quiesce(resolve))
   }
   const isOver = () => isLate || (residency.attempts === (stepLine?.waiting ?? 0) && pulse.idle && committer.idle && mailroom.idle)
@@ -24,8 +24,8 @@ export async function drained(worker: ClaimingWorker): Promise<void> {
 }
 
 /** What was handed to the store when the last attempt was over is written, unless the store does not answer. */
-export async function written({ host, timers, settings, committer }: ClaimingWorker): Promise<void> {
+export async function written({ timers, settings, committer }: ClaimingWorker): Promise<void> {
   if (committer.idle) return
-  const late = new Promise<void>((resolve) => timers.set(host.now() + settings.drainMs, resolve))
+  const late = new Promise<void>((resolve) => timers.after(settings.drainMs, resolve))
   await Promise.race([late, committer.whenIdle()])
 }

@@ -27,8 +27,7 @@ export class Endings implements Companion {
       if (signal?.aborted) return reject(signal.reason as Error)
       const waiter: Waiter = { resolve, reject, rejectsStall, timer: undefined }
       if (signal) waiter.stopListening = whenAborted(signal, (reason) => this.#giveUp(id, waiter, reason))
-      if (timeoutMs !== undefined)
-        waiter.timer = this.timers.set(this.host.now() + timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
+      if (timeoutMs !== undefined) waiter.timer = this.timers.after(timeoutMs, () => this.#giveUp(id, waiter, new ResultTimeoutError(id, timeoutMs)))
       const others = this.waiters.get(id)
       if (others) others.push(waiter)
       else this.waiters.set(id, [waiter])

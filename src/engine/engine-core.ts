@@ -10,6 +10,7 @@ import type { BareParts, CoreParts, EngineSpec } from "./engine-parts.ts"
 import { WorkflowRegistry } from "./registry.ts"
 import { type EngineOptions, type EngineSettings, engineSettings } from "./settings.ts"
 import { Starter } from "./starter.ts"
+import { wallNow } from "./wall-clock.ts"
 import type { Worker, WorkerSpec } from "./worker.ts"
 
 /** What a core is made of. */
@@ -37,6 +38,7 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
   const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, asked.limits, asked.queues)
   const opened = await spec.store.open({
     now: () => spec.host.now(),
+    wallNow: () => wallNow(spec.host),
     monotonicMs: () => spec.host.monotonicMs(),
     log: spec.host.log,
     role: spec.role ?? "worker",

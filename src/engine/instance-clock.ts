@@ -21,10 +21,10 @@ export class InstanceClock {
 
   /** Patience with workflow code: runs `expired` when it had time to do something on its own, unless it does. One that is running goes on. */
   beginGrace(expired: () => void): void {
-    const { host, timers, settings } = this.#runtime
+    const { timers, settings } = this.#runtime
     if (this.#grace !== undefined) return
     this.#runtime.graces++
-    this.#grace = timers.set(host.now() + settings.replayGraceMs, () => {
+    this.#grace = timers.after(settings.replayGraceMs, () => {
       this.endGrace()
       expired()
     })

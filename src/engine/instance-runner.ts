@@ -155,7 +155,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
       this.#pipeline.push(item)
     }
     for (const message of news) this.#inputs.push(this.#inputOf(message))
-    this.#writer.restore(row, this.state.position, lastTurn)
+    this.#writer.restore(row, this.state.position, lastTurn, this.#timers.awaitsWallClock)
     this.#row.loaded(row)
     if (row.dueAt === undefined) this.#hooks?.markDone()
     this.#pipeline.markReplay()

@@ -7,7 +7,9 @@ import type { RunEndings } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
+/** How often an instance looks whether somebody has set the wall clock right: in memory, and elsewhere. */
 const wallLookMs = 1_000
+const absentLookMs = 60_000
 
 /** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
 export class InstanceTimers {
@@ -28,19 +30,24 @@ export class InstanceTimers {
     return this.#dueAt(this.#next)
   }
 
-  /** The same, as the store has it: an instant as the code named it, for whoever loads the instance. Where only the wall clock lacks, when that will show it. */
+  /**
+   * The same, as the store has it: an instant as the code named it, for whoever loads the instance. Where only the wall clock lacks, when to look again:
+   * the instance may have left memory by then.
+   */
   get storedDueAt(): number | undefined {
-    return this.#awaitsWallClock ? this.dueAt : this.#dueAt(this.#state.nextTimer())
+    return this.awaitsWallClock ? Math.min(this.dueAt ?? Infinity, this.#runtime.host.now() + absentLookMs) : this.#dueAt(this.#state.nextTimer())
   }
 
-  /** When to look whether one is due. Somebody may set the wall clock forward meanwhile. */
+  /** When to look whether one is due. Somebody may set the wall clock right before an instant that it lacks is due. */
   get lookAt(): number | undefined {
     const { dueAt } = this
-    return dueAt !== undefined && this.#awaitsWallClock ? Math.min(dueAt, this.#runtime.host.now() + wallLookMs) : dueAt
+    const { host } = this.#runtime
+    if (dueAt === undefined || host.aheadMs() === 0) return dueAt
+    return Math.min(dueAt, Math.max(this.#dueAt(this.#state.nextTimer()) ?? Infinity, host.now() + wallLookMs))
   }
 
   /** An instant has come by the time that the engine works by, and the wall clock, which was set back, does not show it yet. */
-  get #awaitsWallClock(): boolean {
+  get awaitsWallClock(): boolean {
     const { host } = this.#runtime
     if (host.aheadMs() === 0) return false
     const now = host.now()

@@ -29,7 +29,7 @@ export class LimitDesk {
       await this.#flow.declare(declaredLimits(this.#registry))
     } catch (error) {
       this.#host.log.error("the limits of workflows could not be written; trying again", { error })
-      this.#timers.set(this.#host.now() + retryMs, () => void this.declare())
+      this.#timers.after(retryMs, () => void this.declare())
     }
   }
 

@@ -167,7 +167,7 @@ export class Mailroom implements Mail {
     if (failures === readTriesMax) return this.#onUnreadable(runner, error)
     const { id } = runner
     if (failures === 1) this.#host.log.error(`the inbox of instance "${id}" could not be read; trying again`, { instance: id, error })
-    this.#timers.set(this.#host.now() + readRetryMs * 2 ** (failures - 1), () => {
+    this.#timers.after(readRetryMs * 2 ** (failures - 1), () => {
       if (!runner.isGone) this.read(runner)
     })
   }

@@ -4,7 +4,7 @@ import { Alarm, type Timers } from "./timers.ts"
 const soonMs = 1_000
 
 export interface RecheckSpec {
-  readonly now: () => number
+  readonly monotonicMs: () => number
   readonly timers: Timers
   /** A worker sweeps anyway. */
   readonly ours: { readonly active: boolean }
@@ -14,7 +14,7 @@ export interface RecheckSpec {
 
 /** That of an engine. */
 export function recheckOf({ host, worker, store, settings }: BareParts): RecheckSpec {
-  return { now: () => host.now(), timers: worker.timers, ours: worker, rarelyMs: store.sweepMs === undefined ? undefined : settings.sweepMs }
+  return { monotonicMs: () => host.monotonicMs(), timers: worker.timers, ours: worker, rarelyMs: store.sweepMs === undefined ? undefined : settings.sweepMs }
 }
 
 /**
@@ -25,6 +25,7 @@ export class Recheck {
   readonly #spec: RecheckSpec
   readonly #alarm: Alarm
   readonly #mostMs: number
+  /** When it looks, by the monotonic clock. */
   #at = Infinity
   #waitMs = soonMs
 
@@ -41,12 +42,12 @@ export class Recheck {
   /** Somebody new waits. */
   soon(): void {
     this.#waitMs = soonMs
-    this.#set(Math.min(this.#at, this.#spec.now() + soonMs))
+    this.#set(Math.min(this.#at, this.#spec.monotonicMs() + soonMs))
   }
 
   /** Somebody still waits. */
   later(): void {
-    if (this.#at === Infinity) this.#set(this.#spec.now() + this.#waitMs)
+    if (this.#at === Infinity) this.#set(this.#spec.monotonicMs() + this.#waitMs)
   }
 
   /** Nobody does. */
@@ -56,6 +57,7 @@ export class Recheck {
 
   #set(at: number): void {
     this.#at = this.#spec.ours.active ? Infinity : at
-    this.#alarm.setTo(this.#at === Infinity ? undefined : this.#at)
+    if (this.#at === Infinity) this.#alarm.clear()
+    else this.#alarm.setAfter(this.#at - this.#spec.monotonicMs())
   }
 }

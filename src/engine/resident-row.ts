@@ -28,7 +28,7 @@ export class ResidentRow {
   /** Its start is in the future. What has asked for something has begun, also where the clock that said so was ahead of today's. */
   get isDelayed(): boolean {
     const { state, pipeline } = this.#parts
-    return pipeline.execution === undefined && !state.cancel && state.asked === 0 && state.startedAt > this.#runtime.host.now()
+    return pipeline.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#runtime.host.now()
   }
 
   /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
@@ -48,6 +48,7 @@ export class ResidentRow {
       now: host.now(),
       worker,
       dueAt: timers.storedDueAt,
+      lookAt: timers.lookAt,
       residentSleepMsMax: settings.residentSleepMsMax,
       hookPending: hooks?.pending === true,
       delayed: this.isDelayed,

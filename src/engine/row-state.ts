@@ -7,7 +7,7 @@ export type { Row }
 
 /** What the store's row of an instance should say. */
 export function rowOf(state: InstanceState, options: RowOptions): Row {
-  const { now, worker, dueAt } = options
+  const { now, worker, dueAt, lookAt = dueAt } = options
   const run = { run: state.run, runPosition: state.runPosition }
   if (state.ended || state.stalled) {
     const over = { ...run, status: state.status, ...(state.ended ? { endPosition: state.ended.position } : undefined) }
@@ -17,14 +17,14 @@ export function rowOf(state: InstanceState, options: RowOptions): Row {
   const { flow, bare, deadlineAt } = options
   const deadline = deadlineOf(flow, deadlineAt)
   if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
-  if (options.delayed) return { ...run, status: "queued", dueAt: state.startedAt, ...deadline }
+  if (options.delayed) return { ...run, status: "queued", dueAt: state.startAt ?? state.startedAt, ...deadline }
   if (bare)
     return { ...run, status: bare.begun ? state.status : "queued", ...(phase ? { phase } : undefined), dueAt: dueInLine(state, bare.before), ...deadline }
   const status = options.unreleased ? "running" : state.status
   const common = { ...run, status, ...(phase ? { phase } : undefined) }
   if (status === "running") return { ...common, owner: worker }
   const due = dueAt === undefined ? undefined : { dueAt }
-  const sleepsLong = status === "sleeping" && dueAt !== undefined && dueAt > now + options.residentSleepMsMax
+  const sleepsLong = status === "sleeping" && lookAt !== undefined && lookAt > now + options.residentSleepMsMax
   const leaves = !options.busy && (sleepsLong || givesBackAtRest(flow))
   return leaves ? { ...common, ...due, ...deadline } : { ...common, ...due, owner: worker }
 }
@@ -43,8 +43,9 @@ export function sameRow(a: Row, b: Row): boolean {
 export interface RowOptions {
   readonly now: number
   readonly worker: string
-  /** When a timer of it is due. */
+  /** When a timer of it is due; and when it looks whether one is, if it is in memory. */
   readonly dueAt: number | undefined
+  readonly lookAt: number | undefined
   readonly residentSleepMsMax: number
   /** A hook is to be called yet. */
   readonly hookPending: boolean

@@ -26,7 +26,7 @@ export class Scheduler implements Companion {
   readonly #workflows: readonly string[]
   readonly #writer: ScheduleWriter
   readonly #alarm: Alarm
-  /** Schedules that could not be fired, and when to try again. */
+  /** Schedules that could not be fired, and when to try again, by the monotonic clock. */
   readonly #failed = new Map<string, { readonly at: number; readonly delayMs: number }>()
   #running = false
   #wanted = false
@@ -52,7 +52,7 @@ export class Scheduler implements Companion {
   /** Fires nothing more; what is under way is finished. */
   async stop(): Promise<void> {
     this.#running = false
-    this.#alarm.setTo(undefined)
+    this.#alarm.clear()
     await this.#looking
   }
 
@@ -91,12 +91,12 @@ export class Scheduler implements Companion {
       const now = this.#host.now()
       const next = await this.#store.schedules.nextDueAt(this.#workflows)
       // What failed is due all the time, and hides when the others are.
-      const retryAt = this.#failed.size > 0 ? now + retryMs : undefined
-      this.#alarm.setTo(retryAt ?? (next === undefined ? undefined : this.#lookAt(next, now)))
+      if (this.#failed.size > 0) this.#alarm.setAfter(retryMs)
+      else this.#alarm.setTo(next === undefined ? undefined : this.#lookAt(next, now))
     } catch (error) {
       if (!this.#running) return
       this.#host.log.error("the store did not answer which schedules are due; trying again", { error })
-      this.#alarm.setTo(this.#host.now() + retryMs)
+      this.#alarm.setAfter(retryMs)
     }
   }
 
@@ -115,7 +115,7 @@ export class Scheduler implements Companion {
     const wallAt = wallNow(this.#host)
     // What the store takes for due, and what the wall clock, which was set back, does not show yet.
     const isEarly = ({ dueAt }: ScheduleRow) => dueAt !== undefined && dueAt <= now && dueAt > wallAt
-    const wanting = rows.filter((row) => (this.#failed.get(row.id)?.at ?? 0) <= now && !isEarly(row))
+    const wanting = rows.filter((row) => (this.#failed.get(row.id)?.at ?? -Infinity) <= this.#host.monotonicMs() && !isEarly(row))
     for (const row of wanting) {
       if (!this.#running) return false
       await this.#try(row)
@@ -133,7 +133,7 @@ export class Scheduler implements Companion {
     } catch (error) {
       if (!this.#running) return
       const delayMs = Math.min((this.#failed.get(row.id)?.delayMs ?? retryMs / 2) * 2, retryMsMax)
-      this.#failed.set(row.id, { at: this.#host.now() + delayMs, delayMs })
+      this.#failed.set(row.id, { at: this.#host.monotonicMs() + delayMs, delayMs })
       this.#host.log.error(`schedule "${row.id}" could not be fired; trying again`, { schedule: row.id, error })
     }
   }

@@ -79,7 +79,7 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
 
   #standBy(): void {
     const { store, host, worker } = this.parts
-    worker.timers.set(host.now() + standByMs, () => {
+    worker.timers.after(standByMs, () => {
       void (async () => {
         try {
           const role = this.closing ? undefined : await store.standBy()

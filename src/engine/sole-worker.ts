@@ -69,7 +69,7 @@ export class SoleWorker extends Worker {
       this.wake()
     } catch (error) {
       this.host.log.error("an instance could not be given back; trying again", { error })
-      this.timers.set(this.host.now() + retryMs, () => this.giveBack(ids))
+      this.timers.after(retryMs, () => this.giveBack(ids))
     }
   }
 
@@ -86,7 +86,7 @@ export class SoleWorker extends Worker {
       }
     } catch (error) {
       this.host.log.error("the store did not answer a claim; trying again", { error })
-      this.timers.set(this.host.now() + retryMs, () => this.wake())
+      this.timers.after(retryMs, () => this.wake())
     } finally {
       // At once: what is told from here on is asked for anew.
       this.#isClaiming = false

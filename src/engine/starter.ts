@@ -149,7 +149,7 @@ export class Starter {
     const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }), definition?.options.sensitive?.input)
     const now = host.now()
     const debounce = definition?.options.debounce
-    const startAt = debounce && this.#flow ? this.#flow.debouncedStart(name, debounce, options, now) : startTime(options, now)
+    const startAt = debounce && this.#flow ? this.#flow.debouncedStart(name, debounce, options, now) : startTime(options, now, host.aheadMs())
     const timeout = options.timeout ?? definition?.options.timeout
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
     const tags = checkTags(options.tags)
@@ -226,7 +226,9 @@ export class Starter {
     draft.within = within
     draft.add(start)
     const deadline = deadlineOf(instance.flow, start.timeoutAt)
-    const state = { status: "queued", run: 1, runPosition: 1, dueAt: start.startAt ?? instance.createdAt, ...deadline } as const
+    // A worker that was started later may be less ahead of the wall clock, and is to take it at once.
+    const dueAt = start.startAt ?? instance.createdAt - this.#worker.host.aheadMs()
+    const state = { status: "queued", run: 1, runPosition: 1, dueAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state, undefined)
   }
 }
@@ -264,9 +266,14 @@ export interface Resolved {
 }
 
 /** Undefined: at once. */
-function startTime(options: StartOptions<unknown>, now: number): number | undefined {
+/** By the time that the engine works by, which is ahead of the wall clock by so much: an instant is one of the wall clock. */
+function startTime(options: StartOptions<unknown>, now: number, aheadMs: number): number | undefined {
   if (options.delay !== undefined && options.startAt !== undefined) throw new PerdureError("BAD_OPTION", "give either delay or startAt, not both")
   const at =
-    options.delay !== undefined ? now + durationMs(options.delay, "delay") : options.startAt === undefined ? undefined : instant(options.startAt, "startAt")
+    options.delay !== undefined
+      ? now + durationMs(options.delay, "delay")
+      : options.startAt === undefined
+        ? undefined
+        : instant(options.startAt, "startAt") + aheadMs
   return at === undefined || at <= now ? undefined : at
 }

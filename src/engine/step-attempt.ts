@@ -105,7 +105,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
     const { options } = this.ask
     try {
       if (options?.timeout !== undefined || options?.deadline !== undefined) {
-        this.#clock = new AttemptClock(runtime.host, runtime.timers, this.ask, (error) => {
+        this.#clock = new AttemptClock(runtime.timers, this.ask, (error) => {
           this.#end(false, error)
           this.abort(error)
         })

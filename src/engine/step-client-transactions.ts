@@ -41,7 +41,7 @@ export class StepClientTransactions {
       // However long it takes: no instance fails because a server is away.
       const { error } = outcome
       if (outages === 1) host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
-      await new Promise<void>((resolve) => timers.set(host.now() + pauseMs(outages), resolve))
+      await new Promise<void>((resolve) => timers.after(pauseMs(outages), resolve))
     }
   }
 

@@ -51,7 +51,7 @@ export class StepTransactions {
         if ((called && !isStoreTrouble(error)) || failures > retriesMax) throw error
         if (failures === 1 && !attempt.isOver)
           host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
-        await new Promise<void>((resolve) => timers.set(host.now() + pauseMs(failures), resolve))
+        await new Promise<void>((resolve) => timers.after(pauseMs(failures), resolve))
       }
     }
   }

@@ -51,12 +51,15 @@ export class TurnWriter implements CommitListener {
     return this.idle && !this.#provisional
   }
 
-  /** What the store says of the instance, and where its journal ends there: the position of the last entry and the id of the last turn. */
-  restore(row: Row, position: number, lastTurn: string): void {
+  /**
+   * What the store says of the instance, and where its journal ends there: the position of the last entry and the id of the last turn. `isDueEarly`: the
+   * row names a time that has come, and for which nothing is to be done yet. It has to be corrected, or the instance is claimed again at once.
+   */
+  restore(row: Row, position: number, lastTurn: string, isDueEarly: boolean): void {
     this.#row = row
     this.#durable = position
     this.#lastTurn = lastTurn
-    this.#provisional = row.status === "running"
+    this.#provisional = row.status === "running" || isDueEarly
   }
 
   /** What the store says of it. */
@@ -78,9 +81,9 @@ export class TurnWriter implements CommitListener {
     return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()), this.#runtime.settings.codecs)
   }
 
-  /** From when on what is asked for now counts, also where it joins a turn that began to gather earlier. */
+  /** From when on what is asked for now counts: not from the time of the turn, which is never before that of the last entry, wherever the clock was set. */
   get now(): number {
-    return Math.max(this.draft.at, this.#runtime.host.now())
+    return this.#runtime.host.now()
   }
 
   /** What is due then cannot join the turn that is gathering: its time is before. */
@@ -280,7 +283,7 @@ export class TurnWriter implements CommitListener {
     const { host, timers } = this.#runtime
     const { id } = this.#identity
     if (++this.#failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
-    timers.set(host.now() + Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax), () => {
+    timers.after(Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax), () => {
       if (this.#driver.isGone) this.#inFlight = undefined
       else this.#runtime.committer.submit(draft, this)
     })

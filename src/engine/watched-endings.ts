@@ -37,7 +37,7 @@ export class WatchedEndings extends Endings {
         wasThere ||= isAway && error.details?.["isUnknown"] === true
         if (!isAway || !wasThere) throw error
       }
-      await new Promise<void>((resolve) => this.timers.set(this.host.now() + waitMs, resolve))
+      await new Promise<void>((resolve) => this.timers.after(waitMs, resolve))
       if (!this.waiters.has(id)) return
     }
   }

@@ -241,7 +241,7 @@ export abstract class Worker implements Runtime {
     this.discard(runner, error ?? new PerdureError("ENGINE_CLOSED", "another worker has the instance"))
     if (error === undefined) return this.giveBack([runner.id])
     this.host.log.error(`a turn of instance "${runner.id}" failed; loading it again`, { instance: runner.id, error })
-    this.timers.set(this.host.now() + storeRetryMs, () => this.giveBack([runner.id]))
+    this.timers.after(storeRetryMs, () => this.giveBack([runner.id]))
   }
 
   /** True: it was here. */

@@ -70,7 +70,10 @@ export interface StoreProvider {
 }
 
 export interface StoreContext {
+  /** The time that this process works by. */
   readonly now: () => number
+  /** What the wall clock shows, which is less after it was set back. Default: the same. */
+  readonly wallNow?: () => number
   /** Milliseconds since some moment of the past, whatever anybody does to the wall clock. Default: those of the platform. */
   readonly monotonicMs?: () => number
   readonly log: Logger

@@ -117,7 +117,7 @@ class SqliteStore implements Store {
     this.#tables = fileTables(driver, context.now)
     this.#queue = new LockQueue(driver, busyTimeoutMs)
     this.journal = queuedJournal(new SqliteJournalStore(this.#tables), this.#queue)
-    this.directory = queuedDirectory(new SqliteDirectory(this.#tables), this.#queue)
+    this.directory = queuedDirectory(new SqliteDirectory({ ...this.#tables, now: context.wallNow ?? context.now }), this.#queue)
     this.schedules = queuedSchedules(new SqliteScheduleStore(this.#tables), this.#queue)
     this.transactions = queuedTransactions(new SqliteTransactions(this.#tables), this.#queue)
     this.flow = queuedFlow(new SqliteFlowControl(this.#tables), this.#queue)

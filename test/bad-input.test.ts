@@ -396,3 +396,17 @@ describe("a closed engine", () => {
     await expect(current.close()).resolves.toBeUndefined()
   })
 })
+
+describe("what only an engine has", () => {
+  it.each<[string, readonly unknown[], string]>([
+    ["result", [42], "BAD_ID"],
+    ["result", ["i", null], "BAD_OPTION"],
+    ["result", ["i", { signal: 5 }], "BAD_OPTION"],
+    ["result", ["i", { signal: { aborted: "no" } }], "BAD_OPTION"],
+    ["tick", [null], "BAD_OPTION"],
+  ])("%s(%j) is refused with a code", async (method, args, code) => {
+    const engine = await open({ workflows: [echo] })
+    const call = Reflect.get(engine.current, method) as (...given: readonly unknown[]) => Promise<unknown>
+    expect((await refusal(Reflect.apply(call, engine.current, args))).code).toBe(code)
+  })
+})

@@ -25,14 +25,17 @@ export function checkArguments(prototype: object, promising: Methods, { atOnce =
   const wrap = (methods: Methods, refuse: (error: Error) => unknown) => {
     for (const [name, takes] of Object.entries(methods)) {
       const method = Reflect.get(prototype, name) as (...args: readonly unknown[]) => unknown
-      const value = function (this: unknown, ...given: readonly unknown[]): unknown {
-        let args: readonly unknown[]
-        try {
-          args = takes(given)
-        } catch (error) {
-          return refuse(error as Error)
-        }
-        return Reflect.apply(method, this, args)
+      // With the name of the method, for stacks.
+      const { [name]: value } = {
+        [name](this: unknown, ...given: readonly unknown[]): unknown {
+          let args: readonly unknown[]
+          try {
+            args = takes(given)
+          } catch (error) {
+            return refuse(error as Error)
+          }
+          return Reflect.apply(method, this, args)
+        },
       }
       Object.defineProperty(prototype, name, { value, writable: true, configurable: true })
     }

@@ -94,8 +94,13 @@ export const otherClientArguments = { atOnce: { get: handleOf }, following }
 
 const sending = takes({ type: nameOf("event type"), payload: anything, options: fields({ eventId: maybe(text), transaction: anything }) })
 
+const result = fields({ timeout: maybe(duration), rejectWhenStalled: maybe(flag), signal: maybe(abortSignal) })
+
+/** What an engine has beside the methods of every client. */
+export const engineArguments = { result: takes({ id, options: result }), tick: takes({ options: fields({}) }) } satisfies Methods
+
 export const handleArguments = {
-  result: takes({ options: fields({ timeout: maybe(duration), rejectWhenStalled: maybe(flag), signal: maybe(abortSignal) }) }),
+  result: takes({ options: result }),
   history: takes({ options: fields({ ...paging, run: maybe(whole(1)), order: maybe(word(orders)) }) }),
   sendEvent: sending,
   signal: sending,
@@ -132,14 +137,17 @@ const scheduleFields = {
 const dropped = { catchUp: nullable(duration), timeout: nullable(duration), taskQueue: nullable(queue), startAt: nullable(time), endAt: nullable(time) }
 
 export const scheduleArguments = {
-  create: takes({ id, options: fields({ ...scheduleFields, ...dropped, workflow, paused: maybe(flag), ifExists: maybe(word(["error", "update"])) }) }),
+  create: takes({
+    id,
+    options: fields({ ...scheduleFields, ...dropped, input: anything, workflow, paused: maybe(flag), ifExists: maybe(word(["error", "update"])) }),
+  }),
   list: takes({ filter: fields({ ...paging, workflow: maybe(text) }) }),
 } satisfies Methods
 
 export const otherScheduleArguments = { atOnce: { get: handleOf } }
 
 export const scheduleHandleArguments = {
-  update: takes({ changes: fields({ ...scheduleFields, ...dropped }) }),
+  update: takes({ changes: fields({ ...scheduleFields, ...dropped, input: anything }) }),
   pause: takes({ reason }),
   trigger: takes({ options: fields({ input: anything }) }),
   backfill: takes({ options: fields({ from: time, to: time, overlap: maybe(word(["allow", "queue"])) }) }),

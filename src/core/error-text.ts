@@ -20,6 +20,16 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? textOf(thrown.message) : textOf(thrown)
 }
 
+const causesMax = 10
+
+/** What was thrown, with its stack and what caused it, for a log. */
+export function stackOf(thrown: unknown): string {
+  const texts: string[] = []
+  for (let next = thrown; next !== undefined && texts.length < causesMax; next = next instanceof Error ? next.cause : undefined)
+    texts.push(next instanceof Error && typeof next.stack === "string" ? next.stack : messageOf(next))
+  return texts.join("\ncaused by ")
+}
+
 /** What the code of a workflow threw, as anybody may read it. */
 export function failureText(thrown: unknown, { options }: AnyWorkflow): string {
   if (options.sensitive?.result || isSensitiveError(thrown)) return "an error that is not shown"

@@ -3,7 +3,7 @@ import { safeLine, safeLines, safeText } from "./safe-text.ts"
 
 describe("text for terminals and logs", () => {
   it("shows control characters and marks of direction instead of sending them", () => {
-    expect(safeText("a\u001b[2Jb\u009b31mc\u0007\r\u202e\u2066")).toBe("a\\u001b[2Jb\\u009b31mc\\u0007\\u000d\\u202e\\u2066")
+    expect(safeText("a\u001b[2Jb\u009b31mc\u0007\r\u202e\u2066\u200f")).toBe("a\\u001b[2Jb\\u009b31mc\\u0007\\u000d\\u202e\\u2066\\u200f")
   })
 
   it("keeps line breaks and tabs, unless it has to be one line", () => {

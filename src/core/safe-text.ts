@@ -4,7 +4,7 @@
  */
 
 // oxlint-disable-next-line no-control-regex
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 const lineBreaks = /[\t\n]/g
 
 /** Control characters as `\u001b` and the like. Line breaks and tabs stay. In JSON it escapes only what stands inside strings. */

@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { checkArguments } from "../core/argument.ts"
-import { clientArguments, otherClientArguments, startBetween } from "../core/client-arguments.ts"
+import { clientArguments, engineArguments, otherClientArguments, startBetween } from "../core/client-arguments.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
 import type { StoreRole } from "../ports/store.ts"
@@ -66,7 +66,7 @@ export class Engine implements Client, AsyncDisposable {
   readonly #ticks: Ticks
 
   static {
-    checkArguments(this.prototype, clientArguments, otherClientArguments)
+    checkArguments(this.prototype, { ...clientArguments, ...engineArguments }, otherClientArguments)
   }
 
   private constructor(core: ServingCore, spec: EngineSpec) {

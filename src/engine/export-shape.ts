@@ -9,6 +9,11 @@ const name: Argument = (value, of) => {
   const given = text(value, of) as string
   return given === "" ? text(undefined, of) : given
 }
+/** It stands in cursors, and so in streams and headers. */
+const incarnation: Argument = (value, of) => {
+  if (typeof value === "string" && /^[\w.~:@=,-]{1,300}$/.test(value)) return value
+  throw badOption(of, value, "at most 300 letters, digits and . _ : @ - ~ = ,")
+}
 const instant = whole(0)
 const optional = { text: maybe(text), instant: maybe(instant), position: maybe(whole(1)) }
 
@@ -30,7 +35,7 @@ const flow = fields({
 
 export const instanceShape = fields({
   id: name,
-  incarnation: name,
+  incarnation,
   workflow: name,
   version: name,
   createdAt: instant,

@@ -65,6 +65,15 @@ function changed(value: unknown, [key = "", ...rest]: readonly string[], wrong: 
   return copy
 }
 
+it("an incarnation that could end a line of a stream is refused", async () => {
+  const lines = await linesOfInstance()
+  const at = lines.findIndex((line) => line.includes('"incarnation"'))
+  const forged = changed(JSON.parse(lines[at] ?? ""), ["instance", "incarnation"], "a\n\ndata: {}\n\nx")
+  expect(JSON.stringify(forged)).toContain("data: {}")
+  const error = await refusalOf(await open(), lines.with(at, JSON.stringify(forged)))
+  expect(error).toMatchObject({ code: "BAD_EXPORT", message: expect.stringContaining("incarnation") as string })
+})
+
 describe("a file that was changed in one place", () => {
   it("is imported and can be looked at, or is refused with a code and leaves nothing", async () => {
     const lines = await linesOfInstance()

@@ -1,16 +1,19 @@
 import type { ChangeBatch } from "./change-batch.ts"
 
-/** How many changes are kept. A batch with more of them is kept alone. */
-const changesMax = 2_000
+/** What is kept, in UTF-16 units. A batch that is larger is kept alone. */
+const unitsMax = 2_000_000
+/** What a change counts beside the message of its error, which may be long. */
+const changeUnits = 500
 
 /**
  * The batches of changes that were read last. Followers that are a little behind the others get the same objects without a read of the store,
- * and what was made of them once, such as their bytes, serves all. A batch stays true, as what comes later comes after its cursor; an empty one is true until something is written. But it may have
- * changes of instances that were deleted since: so only followers get it that had joined before it was read.
+ * and what was made of them once, such as their bytes, serves all. A batch stays true, as what comes later comes after its cursor; an empty batch
+ * is true until something is written. But a batch may have changes of instances that were deleted since: so only followers get it that had joined
+ * before it was read.
  */
 export class RecentBatches {
-  readonly #batches = new Map<string, RecentBatch>()
-  #changes = 0
+  readonly #batches = new Map<string, RecentBatch & { readonly units: number }>()
+  #units = 0
 
   /** `joined`: how many followers had joined when the one that asks did. `moment`: an empty batch of another moment is not true any more. */
   after(after: string | undefined, instance: string | undefined, joined: number, moment: string): ChangeBatch | undefined {
@@ -23,10 +26,11 @@ export class RecentBatches {
     const { batch } = recent
     const key = keyOf(after, instance)
     this.#drop(key)
-    this.#batches.set(key, recent)
-    this.#changes += sizeOf(recent)
+    const units = unitsOf(batch)
+    this.#batches.set(key, { ...recent, units })
+    this.#units += units
     for (const oldest of this.#batches.keys()) {
-      if (this.#changes <= changesMax || oldest === key) break
+      if (this.#units <= unitsMax || oldest === key) break
       this.#drop(oldest)
     }
     return batch
@@ -34,11 +38,11 @@ export class RecentBatches {
 
   forget(): void {
     this.#batches.clear()
-    this.#changes = 0
+    this.#units = 0
   }
 
   #drop(key: string): void {
-    this.#changes -= sizeOf(this.#batches.get(key))
+    this.#units -= this.#batches.get(key)?.units ?? 0
     this.#batches.delete(key)
   }
 }
@@ -51,8 +55,8 @@ export interface RecentBatch {
   readonly moment: string
 }
 
-function sizeOf(recent: RecentBatch | undefined): number {
-  return recent ? Math.max(1, recent.batch.changes.length) : 0
+function unitsOf({ changes }: ChangeBatch): number {
+  return changes.reduce((sum, { data }) => sum + changeUnits + (data.error?.message.length ?? 0), changeUnits)
 }
 
 function keyOf(after: string | undefined, instance: string | undefined): string {

@@ -1,11 +1,11 @@
 import { PerdureError } from "../core/errors.ts"
 
-/** A body that comes at least so fast is never cut off. */
+/** A body that comes at least so fast, 32 KB a second, is never cut off. */
 const bytesPerMs = 32
 
 /**
  * How long a body may take: the time that is set, and one second more for each 32 KB of it. So a caller that sends a byte now and then holds a
- * connection only for the time that is set, and a large body over a slow line arrives.
+ * connection only for the time that is set, and a large body that comes at 32 KB a second arrives.
  */
 export class BodyDeadline {
   readonly #reject: (error: PerdureError) => void
@@ -47,7 +47,11 @@ export function bodyMsMax(timeoutMs: number, bytes: number): number {
 }
 
 function tooSlow(timeoutMs: number): PerdureError {
-  return new PerdureError("REQUEST_TIMEOUT", `the body did not arrive within ${timeoutMs} ms; send it without pauses, or raise bodyTimeout`, {
-    details: { timeoutMs },
-  })
+  return new PerdureError(
+    "REQUEST_TIMEOUT",
+    `the body did not arrive within ${timeoutMs} ms and one second more for each 32 KB; send it without pauses, or raise bodyTimeout`,
+    {
+      details: { timeoutMs },
+    },
+  )
 }

@@ -1,6 +1,6 @@
 import { messageOf } from "../core/error-text.ts"
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
-import { encodeDocument as encodePlain } from "./plain-body.ts"
+import { encodeDocument } from "./plain-body.ts"
 import type { Answer } from "./route.ts"
 import { statusOfCode } from "./status-codes.ts"
 import type { ErrorBody } from "./wire.ts"
@@ -53,6 +53,7 @@ export function publicError(error: unknown, id: () => string): PublicError {
 
 /** The status and the body of an error, as plain JSON. `id` is what the log has it under. */
 export function errorAnswer(error: unknown, id: () => string): { readonly status: number; readonly body: string } {
-  const { status, ...body } = publicError(error, id)
-  return { status, body: encodePlain(body satisfies ErrorBody) }
+  const { status, error: shown } = publicError(error, id)
+  // Only its details may be too large.
+  return { status, body: `{"error":${encodeDocument(shown satisfies ErrorBody["error"])}}` }
 }

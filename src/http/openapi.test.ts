@@ -30,6 +30,15 @@ it("the document has every route, each under a name of its own", async () => {
   expect(new Set(operations.map(([, name]) => name)).size).toBe(operations.length)
 })
 
+it("the document says what happens to bodies that are too slow or too large", async () => {
+  const { paths } = await documentOf()
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods as object) as { requestBody?: object; responses: object }[])
+  const withBody = operations.filter(({ requestBody }) => requestBody !== undefined)
+  expect(withBody.length).toBeGreaterThan(10)
+  for (const { responses } of withBody) expect(Object.keys(responses)).toEqual(expect.arrayContaining(["408", "413"]))
+  expect(paths["/workflows"]?.["get"]).not.toHaveProperty("responses.408")
+})
+
 it("the document says where a token is needed", async () => {
   const { paths } = await documentOf("a-token")
   expect(paths["/workflows"]?.["get"]).toMatchObject({ security: [{ bearer: [] }] })

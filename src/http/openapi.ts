@@ -53,7 +53,7 @@ function inside(schema: JsonSchema, refer: Refer): object {
 
 function operationOf(route: Route, refer: Refer, isTokenNeeded: boolean): object {
   const failure = { content: { [plainType]: { schema: refer(errorBody.json) } } }
-  const errors = [...route.errors, ...(isTokenNeeded && route.actions.length > 0 ? [401] : [])]
+  const errors = new Set([...route.errors, ...(route.body ? [408, 413] : []), ...(isTokenNeeded && route.actions.length > 0 ? [401] : [])])
   const parameters = [...pathParameters(route.path), ...queryParameters(route.query ?? {}, refer), ...headerParameters(route.headers ?? {})]
   return {
     operationId: route.name,
@@ -71,7 +71,7 @@ function operationOf(route: Route, refer: Refer, isTokenNeeded: boolean): object
       : undefined),
     responses: {
       ...Object.fromEntries(Object.entries(route.answers).map(([status, answer]) => [status, responseOf(answer, refer)])),
-      ...Object.fromEntries(errors.map((status) => [status, { description: meanings[status] ?? "it failed", ...failure }])),
+      ...Object.fromEntries([...errors].map((status) => [status, { description: meanings[status] ?? "it failed", ...failure }])),
       default: { description: "another error", ...failure },
     },
     ...(isTokenNeeded && route.actions.length > 0 ? { security: [{ bearer: [] }] } : undefined),

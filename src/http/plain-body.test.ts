@@ -18,6 +18,8 @@ const text = "x".repeat(50_000)
 const shared = { text }
 const bytes = new Uint8Array(50_000)
 
+const leftOut = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`k${at}`, undefined]))
+
 /** Each is small as it is stored, and without end as a tree. */
 const amplified: Readonly<Record<string, unknown>> = {
   "one string many times": Array.from({ length: 400 }, () => text),
@@ -32,10 +34,21 @@ const amplified: Readonly<Record<string, unknown>> = {
   "errors that double": doubled(60, new Error("a"), (below) => Object.assign(new Error("b", { cause: below }), { below })),
   "control characters, which are escaped": "\u0001".repeat(50_000),
   "three bytes for each unit": "\u20ac".repeat(50_000),
+  "fields that are left out": Array.from({ length: 1_000 }, () => leftOut),
   "holes of sparse arrays": Array.from({ length: 100 }, () => Object.assign([], { length: 100_000 })),
 }
 
 describe("plain JSON", () => {
+  it("writes a long BigInt once, however often the value refers to it", () => {
+    const long = 10n ** 20_000n
+    const beganAt = performance.now()
+    encodePlain([long])
+    const onceMs = performance.now() - beganAt
+    const manyAt = performance.now()
+    expect(encodePlain(Array.from({ length: 1_000 }, () => long)).length).toBe(20_004 * 1_000 + 1)
+    expect(performance.now() - manyAt).toBeLessThan(500 * onceMs)
+  })
+
   it.each(Object.entries(amplified))("of %s ends at the limit", (_, value) => {
     expect(() => encodePlain(value, bytesMax)).toThrow(tooLarge)
     expect(plainBeginning(value, 1_000).length).toBeLessThan(60_000)

@@ -88,6 +88,7 @@ class PlainWriter {
   bytesLeft: number
   readonly #values: DocumentValues | undefined
   readonly #parents = new Set<object>()
+  readonly #bigints = new Map<bigint, string>()
   readonly #joined: string[] = []
   #pieces: string[] = []
 
@@ -116,7 +117,7 @@ class PlainWriter {
       case "string":
         return this.#string(value)
       case "bigint":
-        return this.#put(`"${value}"`)
+        return this.#put(this.#bigint(value))
       case "number":
         return this.#put(Number.isFinite(value) ? String(value) : `"${value}"`)
       case "boolean":
@@ -126,6 +127,15 @@ class PlainWriter {
       default:
         return this.#put("null")
     }
+  }
+
+  /** To write a long one takes milliseconds, and the value may refer to it many times. */
+  #bigint(value: bigint): string {
+    const known = this.#bigints.get(value)
+    if (known !== undefined) return known
+    const text = `"${value}"`
+    this.#bigints.set(value, text)
+    return text
   }
 
   #guarded(value: object): void {
@@ -159,7 +169,11 @@ class PlainWriter {
   #members(record: object): void {
     let separator = "{"
     for (const [key, item] of Object.entries(record)) {
-      if (item === undefined || typeof item === "function" || typeof item === "symbol") continue
+      if (item === undefined || typeof item === "function" || typeof item === "symbol") {
+        // What is left out takes time as well.
+        this.#spend(1)
+        continue
+      }
       this.#put(separator)
       this.#string(key)
       this.#put(":")

@@ -194,6 +194,15 @@ describe("what is wrong with a request is said", () => {
     expect(logged).toEqual([[`GET /workflows/a failed (${body.details.id})`, { id: body.details.id, error: expect.any(Error) as Error }]])
   })
 
+  it("an error keeps its code and its message, also where its details are too large for plain JSON", async () => {
+    await using api = await openHttpApi()
+    const rows = Array.from({ length: 100 }, () => "x".repeat(1_000_000))
+    const broken = overriding(api.engine.current as Client, { describe: () => Promise.reject(new PerdureError("BAD_OPTION", "no", { details: { rows } })) })
+    const response = await createHttpApp(broken).request("/workflows/a")
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual({ error: { code: "BAD_OPTION", message: "no", details: { $perdure: "tooLarge", accept: richType } } })
+  })
+
   it("an error of Perdure keeps its code, and has no stack", async () => {
     await using api = await openHttpApi()
     const broken = overriding(api.engine.current as Client, { describe: () => Promise.reject(new PerdureError("STORE_FAILED", "no answer")) })

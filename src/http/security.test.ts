@@ -289,3 +289,25 @@ describe("serve", () => {
     await engine.close()
   })
 })
+
+describe("options", () => {
+  it("that are very long do not overflow timers, and need no limit", async () => {
+    const engine = await createTestEngine({ workflows: [idle] })
+    await using server = await serve(engine.current, { port: 0, bodyTimeout: "300d", heartbeat: "300d", bodyBytesMax: Infinity })
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode('{"type":"idle",'))
+        await new Promise((resolve) => setImmediate(resolve))
+        controller.enqueue(new TextEncoder().encode('"id":"slow"}'))
+        controller.close()
+      },
+    })
+    const response = await fetch(`${server.url}/workflows`, { method: "POST", body, duplex: "half" })
+    expect(response.status).toBe(201)
+    await engine.close()
+  })
+
+  it.each([0, -1, NaN, "9"])("bodyBytesMax %s is refused", async (bodyBytesMax) => {
+    await expect(open({ bodyBytesMax: bodyBytesMax as number })).rejects.toThrow(/^bodyBytesMax is .*; give a number of bytes/)
+  })
+})

@@ -113,7 +113,9 @@ function isLoopback(host: string): boolean {
 
 /** Node closes what is slower still: headers, and bodies that no route reads. The app answers to slow bodies that it reads before that. */
 function timeoutsFor({ bytesMax, timeoutMs }: BodyLimits): { readonly headersTimeout: number; readonly requestTimeout: number } {
-  return { headersTimeout: headersMsMax, requestTimeout: headersMsMax + bodyMsMax(timeoutMs, bytesMax) }
+  const requestMsMax = headersMsMax + bodyMsMax(timeoutMs, bytesMax)
+  // 0: no limit of Node's own.
+  return { headersTimeout: headersMsMax, requestTimeout: requestMsMax < 2 ** 31 ? requestMsMax : 0 }
 }
 
 /** Who reaches a loopback address under another name was led there by somebody else's DNS. */

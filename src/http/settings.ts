@@ -1,6 +1,8 @@
 import { durationMs, type Duration } from "../core/duration.ts"
+import { stackOf } from "../core/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
-import { safeLine } from "../core/safe-text.ts"
+import { shown } from "../core/limits.ts"
+import { safeLine, safeLines } from "../core/safe-text.ts"
 import type { Client } from "../engine/client.ts"
 import type { EngineParts } from "../engine/engine-parts.ts"
 import { plainBytesMax } from "./plain-body.ts"
@@ -91,14 +93,26 @@ export function httpSettings(client: Client, options: HttpAppOptions): HttpSetti
     authorize: options.authorize,
     allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
     origins: cors === "*" ? "*" : new Set(cors),
-    bodyLimits: { bytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault, timeoutMs: durationMs(options.bodyTimeout ?? "1m", "bodyTimeout") },
+    bodyLimits: { bytesMax: bytesMaxOf(options), timeoutMs: timerMs(options.bodyTimeout ?? "1m", "bodyTimeout") },
     plainBytesMax: plainBytesMax(payloadBytesMaxOf(client)),
     resultWaitMsMax: durationMs(options.resultWaitMax ?? "1m", "resultWaitMax"),
-    heartbeatMs: durationMs(options.heartbeat ?? "15s", "heartbeat"),
+    heartbeatMs: timerMs(options.heartbeat ?? "15s", "heartbeat"),
     tick: options.tick === true ? tickOf(client) : undefined,
     signal: options.signal,
     log: options.log ?? logOf(client),
   }
+}
+
+/** The longest that a timer of the platform can be set to. */
+const timerMsMax = 2 ** 31 - 1
+
+function timerMs(duration: Duration, option: string): number {
+  return Math.min(durationMs(duration, option), timerMsMax)
+}
+
+function bytesMaxOf({ bodyBytesMax = bodyBytesMaxDefault }: HttpAppOptions): number {
+  if (typeof bodyBytesMax === "number" && bodyBytesMax > 0) return bodyBytesMax
+  throw new PerdureError("BAD_OPTION", `bodyBytesMax is ${shown(bodyBytesMax)}; give a number of bytes`, { details: { option: "bodyBytesMax" } })
 }
 
 /** An engine of this process; other clients know neither its limits nor its logger. */
@@ -109,7 +123,7 @@ function payloadBytesMaxOf(client: MaybeEngine): number | undefined {
 }
 
 function logOf(client: MaybeEngine): HttpLog {
-  return client.parts?.host.log ?? { error: (message, details) => console.error(safeLine(message), details) }
+  return client.parts?.host.log ?? { error: (message, details) => console.error(`${safeLine(message)} ${safeLines(stackOf(details?.["error"]))}`) }
 }
 
 function tickOf(client: Client & { readonly tick?: Tick }): Tick {

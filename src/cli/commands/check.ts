@@ -4,7 +4,7 @@ import { openCheckSource } from "../check-source.ts"
 import { exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
 import { checkWorkflows } from "../journal-checker.ts"
-import { safeText } from "../../core/safe-text.ts"
+import { safeLine, safeText } from "../../core/safe-text.ts"
 import { ProgressLine } from "../output/progress-line.ts"
 import { ranWithTypes } from "../typescript-process.ts"
 import { findEntry, shownPath } from "../workflow-entry.ts"
@@ -56,7 +56,7 @@ interface CheckCommandOptions {
 
 function reportText({ checked, problems, stillStalled, cured }: CheckReport, { style }: Invocation, what: string): string {
   const line = (problem: CheckProblem, mark: string) =>
-    `${mark} ${safeText(problem.instance)} (${problem.workflow}@${problem.version}): ${safeText(problem.message)}`
+    `${mark} ${safeText(problem.instance)} (${safeText(problem.workflow)}@${safeLine(problem.version)}): ${safeText(problem.message)}`
   const lines = [
     ...problems.map((problem) => line(problem, style.red(headings[problem.kind]))),
     ...stillStalled.map((problem) => line(problem, style.yellow("still stalled"))),

@@ -34,7 +34,7 @@ export function instancePage(instance: InstanceDescription, options: PageOptions
   const began = run === 1 ? instance.createdAt : (steps[0]?.startedAt ?? instance.createdAt)
   const took = formatDuration(Math.max(0, (isTerminal(status) ? instance.updatedAt : now) - began))
   const what = statusStyle(style, status)(phase === undefined ? status : `${status} (${phase})`)
-  const head = `${style.bold(id)}  ${workflow}@${version}  ${what}${isTerminal(status) ? ` after ${took}` : ""}${run === 1 ? "" : `  run ${run}`}\n`
+  const head = `${style.bold(id)}  ${workflow}@${oneLine(version)}  ${what}${isTerminal(status) ? ` after ${took}` : ""}${run === 1 ? "" : `  run ${run}`}\n`
   const about = [
     `created ${shortTime(instance.createdAt, now)}${isTerminal(status) ? "" : `, ${relativeTime(instance.createdAt, now)}`}`,
     ...(instance.parentId === undefined ? [] : [`child of ${instance.parentId}`]),

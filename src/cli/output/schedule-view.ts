@@ -33,7 +33,7 @@ export function schedulePage(schedule: ScheduleDescription, { style, width, io }
     ["overlap", schedule.overlap],
     ...optional("catch up", schedule.catchUpMs === undefined ? undefined : `up to ${formatDuration(schedule.catchUpMs)} old`),
     ...optional("timeout", schedule.timeoutMs === undefined ? undefined : formatDuration(schedule.timeoutMs)),
-    ...optional("tags", schedule.tags.length === 0 ? undefined : schedule.tags.join(", ")),
+    ...optional("tags", schedule.tags.length === 0 ? undefined : oneLine(schedule.tags.join(", "))),
     ...optional("input", schedule.input === undefined ? undefined : shortValue(schedule.input, Math.max(20, width - 12))),
     ...optional("paused", paused && `since ${shortTime(paused.at, now)}${paused.reason === undefined ? "" : `: ${oneLine(paused.reason)}`}`),
     ...optional("next", schedule.nextTimes.length === 0 ? undefined : schedule.nextTimes.map((at) => shortTime(at, now)).join("  ")),

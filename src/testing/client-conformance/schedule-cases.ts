@@ -36,6 +36,23 @@ export function scheduleCases(client: CurrentClient): void {
       await expect(schedules().create("bad", { workflow: echo, cron: "nonsense", input: 1 })).rejects.toMatchObject({ code: "BAD_SCHEDULE" })
     })
 
+    it("take options whose fields come from a class", async () => {
+      class Changes {
+        readonly every = "1h"
+        get input() {
+          return "of a getter"
+        }
+      }
+      class Options extends Changes {
+        readonly workflow = echo
+      }
+      const handle = await schedules().create("inherited", new Options())
+      expect((await handle.describe()).input).toBe("of a getter")
+      await handle.update({ every: "2h", input: 0 })
+      await handle.update(new Changes())
+      expect(await handle.describe()).toMatchObject({ everyMs: 3_600_000, input: "of a getter" })
+    })
+
     it("are changed, paused, resumed, triggered and backfilled", async () => {
       const handle = await schedules().create("often", { workflow: echo, every: "1h", input: 1, catchUp: "2h" })
       await handle.update({ every: "30m", catchUp: null, input: 2 })

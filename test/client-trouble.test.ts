@@ -218,6 +218,8 @@ describe("a stream that breaks", () => {
   it("goes on where it broke off, without a gap and without a repeat, wherever it is cut", async () => {
     for (let i = 0; i < 3; i++) await engine.start(echo, { id: `e-${i}`, input: i })
     await engine.settle()
+    // How soon it is given up is another matter.
+    const patient = new RemoteClient("http://perdure.test", { fetch: network.fetch, retryFor: "5m" }, pace)
     const wanted = (await take(engine.changes(), 12)).map(({ id }) => id)
     await fc.assert(
       fc.asyncProperty(
@@ -226,18 +228,18 @@ describe("a stream that breaks", () => {
             fc.nat({ max: 4_000 }).map((cut) => ({ cut: cut + 1 })),
             fc.constantFrom<Fault>("refused", "reset", "unavailable"),
           ),
-          // After ten in a row it is given up.
           { maxLength: 9 },
         ),
         async (faults) => {
           network.faults = [...faults]
-          const seen = await take(client.changes(), 12)
+          const seen = await take(patient.changes(), 12)
           expect(seen.map(({ id }) => id)).toEqual(wanted)
           expect(seen[0]?.at).toBeTypeOf("number")
         },
       ),
       { numRuns: 60 },
     )
+    await patient.close()
   })
 
   it('that began with "latest" misses nothing that happens while it is away', async () => {

@@ -43,18 +43,20 @@ export class FaultyNetwork {
   }
 }
 
+/** The bytes before the cut arrive: an error would take back what is not read yet, so it comes with the next pull, which is when the bytes are read. */
 function cutOff(body: ReadableStream<Uint8Array>, bytes: number): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   let left = bytes
   return new ReadableStream({
     pull: async (controller) => {
+      if (left <= 0) {
+        void reader.cancel()
+        return controller.error(failed("ECONNRESET"))
+      }
       const { done, value } = await reader.read()
       if (done) return controller.close()
       controller.enqueue(value.subarray(0, left))
       left -= value.length
-      if (left > 0) return
-      void reader.cancel()
-      controller.error(failed("ECONNRESET"))
     },
     cancel: (reason) => reader.cancel(reason),
   })

@@ -1,9 +1,12 @@
-import { existsSync } from "node:fs"
+import { appendFileSync, existsSync } from "node:fs"
 import { join } from "node:path"
 import { type AnyWorkflow, type Context, type Sql, type TransactionContext, workflow } from "../../src/index.ts"
 
 /** While the folder has no file of this name, some transactions kill their process between what they write and the commit. */
 export const mercy = "mercy"
+
+/** Each process that kills itself writes its id there: a test cannot tell from outside who was first. */
+export const ownDeaths = "own-deaths"
 
 /** The user's own tables: one row for each transaction, and a sum that must come to the same. */
 export const effectTables = `
@@ -25,7 +28,10 @@ export function transactionWorkflows(folder: string): readonly AnyWorkflow[] {
           const nonce = `${process.pid}-${Math.random()}`
           sql.run("INSERT INTO effect VALUES (?, ?, ?, ?, ?)", ctx.instance.id, step, idempotencyKey, nonce, amount)
           sql.run("UPDATE total SET sum = sum + ?", amount)
-          while (Math.random() < suicides && !existsSync(join(folder, mercy))) process.kill(process.pid, "SIGKILL")
+          while (Math.random() < suicides && !existsSync(join(folder, mercy))) {
+            appendFileSync(join(folder, ownDeaths), `${process.pid}\n`)
+            process.kill(process.pid, "SIGKILL")
+          }
           if (Math.random() < failures) throw new Error("not this time")
           return nonce
         }

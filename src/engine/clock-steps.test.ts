@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest"
 import type { Context } from "../core/context.ts"
 import { workflow } from "../core/workflow.ts"
 import { macrotask, SimulatedHost } from "../hosts/simulated/simulated-host.ts"
+import type { StoreProvider } from "../ports/store.ts"
 import { memory } from "../stores/memory/memory.ts"
 import { sqlite } from "../stores/sqlite/sqlite.ts"
 import { createTestEngine, type TestEngineOptions } from "../testing/test-engine.ts"
@@ -34,6 +35,17 @@ const waker = workflow("waker", async (ctx: Context, at: number) => {
   await ctx.sleepUntil("morning", at)
   return "awake"
 })
+
+function countingClaims(provider: StoreProvider, claims: { count: number }): StoreProvider {
+  return {
+    ...provider,
+    open: async (context) => {
+      const opened = await provider.open(context)
+      const { journal } = opened
+      return overriding(opened, { journal: overriding(journal, { claim: (request) => (claims.count++, journal.claim(request)) }) })
+    },
+  }
+}
 
 describe.each([
   ["memory", memory],
@@ -117,49 +129,31 @@ describe.each([
       await ctx.sleepUntil("morning", at)
       return "awake"
     })
-    let claims = 0
-    const inner = store()
-    const counting = {
-      ...inner,
-      open: async (context: Parameters<typeof inner.open>[0]) => {
-        const opened = await inner.open(context)
-        const { journal } = opened
-        return overriding(opened, { journal: overriding(journal, { claim: (request) => (claims++, journal.claim(request)) }) })
-      },
-    }
-    await using engine = await createTestEngine({ workflows: [limited], store: counting })
+    const claims = { count: 0 }
+    await using engine = await createTestEngine({ workflows: [limited], store: countingClaims(store(), claims) })
     const handle = await engine.start(limited, { input: engine.now() + 30 * minuteMs })
     await engine.settle()
     engine.host.setWallClock(-10 * minuteMs)
-    claims = 0
+    claims.count = 0
     await engine.skip("39m")
-    expect(claims).toBeLessThan(20)
+    expect(claims.count).toBeLessThan(20)
     expect(await handle.status()).toBe("sleeping")
     await engine.skip("1m")
     expect(await handle.result()).toBe("awake")
   })
 
   it("more instances that await an instant than fit in memory are not claimed again and again", async () => {
-    let claims = 0
-    const inner = store()
-    const counting = {
-      ...inner,
-      open: async (context: Parameters<typeof inner.open>[0]) => {
-        const opened = await inner.open(context)
-        const { journal } = opened
-        return overriding(opened, { journal: overriding(journal, { claim: (request) => (claims++, journal.claim(request)) }) })
-      },
-    }
-    await using engine = await createTestEngine({ workflows: [waker], store: counting, maxResidentInstances: 10 })
+    const claims = { count: 0 }
+    await using engine = await createTestEngine({ workflows: [waker], store: countingClaims(store(), claims), maxResidentInstances: 10 })
     const at = engine.now() + 30 * minuteMs
     for (let i = 0; i < 30; i++) await engine.start(waker, { id: `waker-${i}`, input: at })
     await engine.settle()
     engine.host.setWallClock(-10 * minuteMs)
     await engine.skip("29m")
-    claims = 0
+    claims.count = 0
     await engine.skip("5m")
     // Each of them once a minute, and the sweeps.
-    expect(claims).toBeLessThan(200)
+    expect(claims.count).toBeLessThan(200)
     await engine.skip("6m")
     expect(await over(engine)).toHaveLength(30)
   })

@@ -218,7 +218,7 @@ describe("a stream that breaks", () => {
   it("goes on where it broke off, without a gap and without a repeat, wherever it is cut", async () => {
     for (let i = 0; i < 3; i++) await engine.start(echo, { id: `e-${i}`, input: i })
     await engine.settle()
-    // How soon it is given up is another matter.
+    // The test below says how soon a client gives up; this client does not.
     const patient = new RemoteClient("http://perdure.test", { fetch: network.fetch, retryFor: "5m" }, pace)
     const wanted = (await take(engine.changes(), 12)).map(({ id }) => id)
     await fc.assert(

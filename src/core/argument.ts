@@ -25,7 +25,7 @@ export function checkArguments(prototype: object, promising: Methods, { atOnce =
   const wrap = (methods: Methods, refuse: (error: Error) => unknown) => {
     for (const [name, takes] of Object.entries(methods)) {
       const method = Reflect.get(prototype, name) as (...args: readonly unknown[]) => unknown
-      // With the name of the method, for stacks.
+      // A computed name, so that stacks show the name of the method.
       const { [name]: value } = {
         [name](this: unknown, ...given: readonly unknown[]): unknown {
           let args: readonly unknown[]
@@ -55,7 +55,7 @@ interface OtherMethods {
   readonly following?: Methods
 }
 
-/** Arguments in this order. More than these pass as they are. */
+/** A method whose arguments come in this order. Further arguments pass unchecked. */
 export function takes(shape: Shape): Takes {
   const listed = Object.entries(shape)
   return (given) => [...listed.map(([name, argument], at) => argument(given[at], name)), ...given.slice(listed.length)]
@@ -67,7 +67,7 @@ export function maybe(argument: Argument): Argument {
   return (value, name) => (value === undefined ? undefined : argument(value, name))
 }
 
-/** Null takes an option away. */
+/** An option that null removes, as in the update of a schedule. */
 export function nullable(argument: Argument): Argument {
   return (value, name) => (value === undefined || value === null ? value : argument(value, name))
 }
@@ -150,7 +150,7 @@ export const abortSignal: Argument = (value, name) => {
   throw badOption(name, value, "an AbortSignal")
 }
 
-/** Each place of the list that is given. */
+/** A copy of the list, in which a hole is undefined. */
 export function list(value: unknown, name: string): readonly unknown[] {
   const copy = attempt(() => (isList(value) ? Array.from(value) : undefined))
   if (copy) return copy

@@ -10,7 +10,7 @@ import { Recheck, type RecheckSpec } from "./recheck.ts"
 import type { Timers } from "./timers.ts"
 
 const storeRetryMs = 1_000
-/** Those who wait at the tail. */
+/** Stands for all followers that wait at the tail, in a read for all of them. */
 const everyone: ChangeWaiter = { instance: undefined, joined: 0 }
 /** How many followers are given a batch in one turn of the event loop. The work of instances goes on between two turns. */
 const deliveriesMax = 16
@@ -19,7 +19,7 @@ const deliveriesMax = 16
 export interface ChangeWaiter {
   /** Of this one only. */
   readonly instance: string | undefined
-  /** How many followers had joined when it did. */
+  /** How many followers had joined the feed when this follower joined, itself included. */
   readonly joined: number
   /** It is told no more, also where it has not begun to wait. */
   hasLeft?: true
@@ -77,7 +77,7 @@ export class ChangeFeed implements Companion {
     if (changed) this.signal()
   }
 
-  /** No follower has a change, or a read, before it that only needs a turn of the event loop. */
+  /** Nothing is left to deliver or to read that only waits for a turn of the event loop. */
   get idle(): boolean {
     return !this.#looking && this.#deliveries.idle
   }

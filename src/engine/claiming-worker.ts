@@ -198,8 +198,8 @@ export class ClaimingWorker extends Worker {
   }
 
   /**
-   * The lease was over for a while. What other workers have taken meanwhile leaves memory, which aborts the signals of its steps; then whoever waits
-   * here looks again. An instance of which a turn is being written is compared when that is done.
+   * The lease may have been over for a while. Instances that other workers have claimed meanwhile leave memory, which aborts the signals of their
+   * steps. Then callers who wait for results in this process look again. An instance whose turn is being written is compared after the write.
    */
   async #findTaken(): Promise<void> {
     if (this.residency.size > 0) {
@@ -231,7 +231,7 @@ export class ClaimingWorker extends Worker {
     if (absent.length > orphans.length) this.#nextLook.setAfter(compareMs)
   }
 
-  /** In memory, and nothing of them is being written. */
+  /** The instances in memory of which no turn is being written. */
   #settled(): readonly InstanceRunner[] {
     return [...this.residency.values()].filter((runner) => runner.isSettledInStore)
   }
@@ -240,7 +240,7 @@ export class ClaimingWorker extends Worker {
     return new Set(await this.store.journal.owned(this.worker))
   }
 
-  /** `held`: those that were settled before the store was asked what is ours. Others may have become ours since. */
+  /** `held`: the instances that were settled before the store was asked which instances this worker owns. The worker may have got others since. */
   #discardMissing(held: readonly InstanceRunner[], owned: ReadonlySet<string>, reason: PerdureError): void {
     for (const runner of held) if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, reason)
   }

@@ -7,7 +7,7 @@ import type { RunEndings } from "./run-endings.ts"
 import type { Runtime } from "./runtime.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
-/** How often an instance looks whether somebody has set the wall clock right: in memory, and elsewhere. */
+/** How often an instance that awaits the wall clock looks at it: an instance in memory, and one that has left memory. */
 const wallLookMs = 1_000
 const absentLookMs = 60_000
 
@@ -31,14 +31,14 @@ export class InstanceTimers {
   }
 
   /**
-   * The same, as the store has it: an instant as the code named it, for whoever loads the instance. Where only the wall clock lacks, when to look again:
-   * the instance may have left memory by then.
+   * The due time that the row of the instance gets. A `sleepUntil` keeps the instant that the code named, because the worker that loads the instance
+   * later may not be ahead of the wall clock. While an instant awaits the wall clock, the row has the time of the next look instead.
    */
   get storedDueAt(): number | undefined {
     return this.awaitsWallClock ? Math.min(this.dueAt ?? Infinity, this.#runtime.host.now() + absentLookMs) : this.#dueAt(this.#state.nextTimer())
   }
 
-  /** When to look whether one is due. Somebody may set the wall clock right before an instant that it lacks is due. */
+  /** When the instance in memory looks at its timers again. Ahead of the wall clock it looks more often, because somebody may set the clock right. */
   get lookAt(): number | undefined {
     const { dueAt } = this
     const { host } = this.#runtime
@@ -46,7 +46,7 @@ export class InstanceTimers {
     return Math.min(dueAt, Math.max(this.#dueAt(this.#state.nextTimer()) ?? Infinity, host.now() + wallLookMs))
   }
 
-  /** An instant has come by the time that the engine works by, and the wall clock, which was set back, does not show it yet. */
+  /** The engine's time has passed the instant of a `sleepUntil`, but the wall clock, which somebody set back, does not show that instant yet. */
   get awaitsWallClock(): boolean {
     const { host } = this.#runtime
     if (host.aheadMs() === 0) return false

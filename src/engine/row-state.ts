@@ -43,7 +43,7 @@ export function sameRow(a: Row, b: Row): boolean {
 export interface RowOptions {
   readonly now: number
   readonly worker: string
-  /** When a timer of it is due; and when it looks whether one is, if it is in memory. */
+  /** When a timer of the instance is due, and when the instance looks at its timers again if it stays in memory. */
   readonly dueAt: number | undefined
   readonly lookAt: number | undefined
   readonly residentSleepMsMax: number

@@ -100,7 +100,7 @@ export class Scheduler implements Companion {
     }
   }
 
-  /** Due times are those of the wall clock. Where the time is ahead of it, it is looked at now and then, as somebody may set it forward. */
+  /** Schedules follow the wall clock. While the engine's time is ahead of it, the scheduler looks every second, because somebody may set the clock right. */
   #lookAt(dueAt: number, now: number): number {
     const aheadMs = this.#host.aheadMs()
     if (aheadMs === 0 || dueAt > now) return Math.max(dueAt, now + 1)
@@ -113,7 +113,7 @@ export class Scheduler implements Companion {
     const rows = await this.#store.schedules.due(this.#workflows, lookMax + this.#failed.size)
     for (const id of this.#failed.keys()) if (!rows.some((row) => row.id === id)) this.#failed.delete(id)
     const wallAt = wallNow(this.#host)
-    // What the store takes for due, and what the wall clock, which was set back, does not show yet.
+    // The store compares due times with the engine's time, which may be ahead of the wall clock.
     const isEarly = ({ dueAt }: ScheduleRow) => dueAt !== undefined && dueAt <= now && dueAt > wallAt
     const wanting = rows.filter((row) => (this.#failed.get(row.id)?.at ?? -Infinity) <= this.#host.monotonicMs() && !isEarly(row))
     for (const row of wanting) {

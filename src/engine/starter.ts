@@ -226,7 +226,7 @@ export class Starter {
     draft.within = within
     draft.add(start)
     const deadline = deadlineOf(instance.flow, start.timeoutAt)
-    // A worker that was started later may be less ahead of the wall clock, and is to take it at once.
+    // The worker that claims the instance may be less far ahead of the wall clock than this process. The start is due for that worker, too.
     const dueAt = start.startAt ?? instance.createdAt - this.#worker.host.aheadMs()
     const state = { status: "queued", run: 1, runPosition: 1, dueAt, ...deadline } as const
     return draft.seal(this.#worker.nextTurnId(), instance, 1, state, undefined)
@@ -266,7 +266,7 @@ export interface Resolved {
 }
 
 /** Undefined: at once. */
-/** By the time that the engine works by, which is ahead of the wall clock by so much: an instant is one of the wall clock. */
+/** In the engine's time, which is `aheadMs` ahead of the wall clock. A caller's `startAt` is a time of the wall clock. */
 function startTime(options: StartOptions<unknown>, now: number, aheadMs: number): number | undefined {
   if (options.delay !== undefined && options.startAt !== undefined) throw new PerdureError("BAD_OPTION", "give either delay or startAt, not both")
   const at =

@@ -42,10 +42,10 @@ export async function eventStream(spec: EventStreamSpec): Promise<ReadableStream
 
 const encoder = new TextEncoder()
 
-/** So much of a page is given to a caller at a time: what waits for a caller that does not read is about twice as much. */
+/** The most of a page that a caller is given at a time. About twice as much waits for a caller that does not read. */
 const chunkBytesMax = 64 * 1024
 
-/** A caller that has taken nothing of what is there for so many heartbeats is cut off. */
+/** A caller that takes nothing for this many heartbeats, although changes are there, is cut off. */
 const heartbeatsMissedMax = 4
 
 class ChangeSource {

@@ -81,7 +81,7 @@ const excess = new Error("the text is longer than its limit")
 const depthMax = 1_000
 /** What an object counts beside its text, for the time that it takes. Each payload that may be stored, and repeats nothing, still fits. */
 const objectBytes = 8
-/** So many pieces are joined at a time. */
+/** How many pieces of text are joined at a time. */
 const piecesMax = 4_096
 
 class PlainWriter {
@@ -129,7 +129,7 @@ class PlainWriter {
     }
   }
 
-  /** To write a long one takes milliseconds, and the value may refer to it many times. */
+  /** To convert a long BigInt takes milliseconds, and the value may refer to the same BigInt many times. */
   #bigint(value: bigint): string {
     const known = this.#bigints.get(value)
     if (known !== undefined) return known
@@ -170,14 +170,14 @@ class PlainWriter {
     let separator = "{"
     for (const [key, item] of Object.entries(record)) {
       if (item === undefined || typeof item === "function" || typeof item === "symbol") {
-        // What is left out takes time as well.
+        // A field that is left out takes time, too, so it counts one byte.
         this.#spend(1)
         continue
       }
       this.#put(separator)
       this.#string(key)
       this.#put(":")
-      // What the values take is not taken from the document.
+      // Values have a limit of their own, so their text does not count against the limit of the document.
       if (this.#values && valueKeys.has(key)) this.#add(this.#values.textOf(item))
       else this.#any(item)
       separator = ","

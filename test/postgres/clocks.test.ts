@@ -135,6 +135,22 @@ describe("the server's clock that is set", () => {
     }
   })
 
+  it.each([
+    ["forward", hourMs],
+    ["back", -hourMs],
+  ])("%s is noticed with the next claim, before any renewal", async (_, byMs) => {
+    const { engine, server } = await open()
+    await engine.skip("1m")
+    const client = await Engine.open({ host: new SimulatedHost({ startAt }), store: engine.sharedStore, workflows, options: {}, role: "client" })
+    engines.push(client)
+    server.setMs += byMs
+    expect(engine.current.parts.host.now()).not.toBe(server.now())
+    const handle = await client.start(waiter, { id: "waiter" })
+    await until(engine, async () => (await handle.status()) === "waiting")
+    await until(engine, async () => engine.current.parts.host.now() === server.now())
+    expect(engine.current.parts.host.now()).toBe(server.now())
+  })
+
   it("forward ends what is due by then", async () => {
     const { engine, server, over } = await open()
     await startAll(engine)

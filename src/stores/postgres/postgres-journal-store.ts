@@ -144,8 +144,14 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
-    const row = await this.#database.get("next-due", `SELECT ${this.#database.schema}.next_due($1, $2, $3) AS at`, ...lotColumns(offers))
-    return row === undefined ? undefined : optionalInteger(row, "at")
+    const s = this.#database.schema
+    const { clock } = this.#tables
+    const sentAt = clock.sentAt()
+    const row = await this.#database.get("next-due", `SELECT ${s}.next_due($1, $2, $3) AS at, ${s}.now_ms() AS now`, ...lotColumns(offers))
+    if (row === undefined) return undefined
+    // It follows each claim, so a worker that does anything soon notices that somebody has set the server's clock.
+    clock.noted(sentAt, integer(row, "now"))
+    return optionalInteger(row, "at")
   }
 }
 

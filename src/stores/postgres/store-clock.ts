@@ -1,7 +1,7 @@
 import { integer } from "./columns.ts"
 import type { Database } from "./database.ts"
 
-/** A worker has it corrected with each renewal of its lease. Whoever renews none, and asks for the time, has it compared after so long. */
+/** A worker has it corrected with each renewal of its lease, and with each claim. Whoever renews none, and asks for the time, has it compared after so long. */
 const staleMs = 30_000
 /** Times are told in whole milliseconds: what may have been cut off. */
 const fraction = 0.999

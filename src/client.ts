@@ -1,4 +1,4 @@
-export { connect } from "./client/connect.ts"
+export { connect } from "./http-client/connect.ts"
 export {
   CancelledError,
   ChildFailedError,
@@ -9,8 +9,8 @@ export {
   StepFailedError,
   TerminatedError,
 } from "./core/errors.ts"
-export type { RemoteClient } from "./client/remote-client.ts"
-export type { ConnectOptions } from "./client/transport.ts"
-export type { Change, ChangeData, ChangeError, ChangeType } from "./core/change.ts"
+export type { RemoteClient } from "./http-client/remote-client.ts"
+export type { ConnectOptions } from "./http-client/transport.ts"
+export type { Change, ChangeData, ChangeError, ChangeType } from "./core/journal/change.ts"
 export type { ErrorCode } from "./core/errors.ts"
-export type { ChangeIterator, Changes, Client, Handle } from "./engine/client.ts"
+export type { ChangeIterator, Changes, Client, Handle } from "./engine/client-api.ts"

@@ -1,5 +1,5 @@
 export { createHttpApp } from "./http/app.ts"
 export { serve } from "./http/serve.ts"
-export type { Action } from "./http/route.ts"
+export type { Action } from "./http/route-definition.ts"
 export type { HttpServer, ServeOptions } from "./http/serve.ts"
 export type { Authorize, AuthorizeCall, HttpAppOptions, HttpLog } from "./http/settings.ts"

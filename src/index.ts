@@ -1,4 +1,4 @@
-import type { WorkflowSource } from "./core/workflow-source.ts"
+import type { WorkflowSource } from "./core/workflow/workflow-source.ts"
 import { Engine } from "./engine/engine.ts"
 import type { PublicEngine } from "./engine/public-engine.ts"
 import type { EngineOptions } from "./engine/settings.ts"
@@ -34,13 +34,13 @@ export const Perdure = {
     // Loaded here, so that importing the package asks nothing of the platform.
     const { NodeHost } = await import("./hosts/node/node-host.ts")
     const { consoleLogger } = await import("./hosts/node/console-logger.ts")
-    const provider = store ?? (await import("./stores/sqlite/sqlite.ts")).sqlite("perdure.db")
+    const provider = store ?? (await import("./stores/sqlite/sqlite-provider.ts")).sqlite("perdure.db")
     return Engine.open({ host: new NodeHost(log ?? consoleLogger), store: provider, workflows, options: rest, ...(role ? { role } : undefined) })
   },
 }
 
-export { isHidden, type Hidden } from "./core/hidden.ts"
-export { workflow } from "./core/workflow.ts"
+export { isHidden, type Hidden } from "./core/values/redaction.ts"
+export { workflow } from "./core/workflow/workflow.ts"
 export { BaseWorkflow, type CreateOptions, type WorkflowClass } from "./dialects/class/base-workflow.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"
 export type { ClassStepOptions, Step, StepDefaults, StepFunction, StepRetries } from "./dialects/class/step.ts"
@@ -70,23 +70,23 @@ export type {
   UpdateOptions,
   WaitOptions,
   WorkflowLog,
-} from "./core/context.ts"
-export type { BufferedEvents } from "./core/buffered-events.ts"
-export type { Change, ChangeData, ChangeError, ChangeType } from "./core/change.ts"
-export type { Duration } from "./core/duration.ts"
+} from "./core/workflow/context.ts"
+export type { BufferedEvents } from "./core/journal/event-type-queue.ts"
+export type { Change, ChangeData, ChangeError, ChangeType } from "./core/journal/change.ts"
+export type { Duration } from "./core/time/duration.ts"
 export type { ErrorCode } from "./core/errors.ts"
-export type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit, Singleton } from "./core/flow-options.ts"
-export type { EntryType } from "./core/journal.ts"
-export type { Limits } from "./core/limits.ts"
-export type { PayloadCodec } from "./core/payload-codecs.ts"
-export type { RetryOptions } from "./core/retry-policy.ts"
-export type { Overlap } from "./core/schedule.ts"
-export type { Sql, SqlResult, SqlRow, SqlValue, TransactionClient } from "./core/sql.ts"
-export type { StandardSchemaV1 } from "./core/standard-schema.ts"
-export type { Phase, Status } from "./core/status.ts"
-export type { StepInfo } from "./core/step-view.ts"
-export type { WorkflowSource } from "./core/workflow-source.ts"
-export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, InputOf, ResultOf, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow.ts"
+export type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit, Singleton } from "./core/workflow/flow-options.ts"
+export type { EntryType } from "./core/journal/journal.ts"
+export type { Limits } from "./core/workflow/input-limits.ts"
+export type { PayloadCodec } from "./core/values/payload-codecs.ts"
+export type { RetryOptions } from "./core/workflow/retry-policy.ts"
+export type { Overlap } from "./core/time/schedule.ts"
+export type { Sql, SqlResult, SqlRow, SqlValue, TransactionClient } from "./core/workflow/transaction-sql.ts"
+export type { StandardSchemaV1 } from "./core/workflow/standard-schema.ts"
+export type { Phase, Status } from "./core/journal/status.ts"
+export type { StepInfo } from "./core/journal/step-info.ts"
+export type { WorkflowSource } from "./core/workflow/workflow-source.ts"
+export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, InputOf, ResultOf, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow/workflow.ts"
 export type {
   BatchItem,
   BatchOptions,
@@ -114,7 +114,7 @@ export type {
   TerminateOptions,
   Why,
   WorkflowInfo,
-} from "./engine/client.ts"
+} from "./engine/client-api.ts"
 export type { PublicEngine as Engine } from "./engine/public-engine.ts"
 export type { TickOptions, TickResult } from "./engine/ticks.ts"
 export type {
@@ -132,8 +132,8 @@ export type {
   ScheduleTimes,
   ScheduleUpdate,
   UnfiredTimes,
-} from "./engine/schedule-client.ts"
-export type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "./engine/limit-control.ts"
+} from "./engine/schedules/schedule-client.ts"
+export type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "./engine/flow-control/limit-control.ts"
 export type { EngineOptions, InterceptedStep, StepInterceptor } from "./engine/settings.ts"
 export type { Logger } from "./ports/host.ts"
 export type { StoreProvider } from "./ports/store.ts"

@@ -1,2 +1,2 @@
-export { postgres, type PostgresOptions } from "./stores/postgres/postgres.ts"
-export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./stores/postgres/pg.ts"
+export { postgres, type PostgresOptions } from "./stores/postgres/postgres-provider.ts"
+export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./stores/postgres/connection/pg.ts"

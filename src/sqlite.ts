@@ -1,1 +1,1 @@
-export { sqlite, type SqliteOptions } from "./stores/sqlite/sqlite.ts"
+export { sqlite, type SqliteOptions } from "./stores/sqlite/sqlite-provider.ts"

@@ -2,7 +2,7 @@
 // so nothing of the Node host and of the default store is in a bundle, and bundlers need not wrap every module for the sake of loading them later.
 
 import { PerdureError } from "./core/errors.ts"
-import { defineWorkflow, type workflow as checkedWorkflow } from "./core/workflow.ts"
+import { defineWorkflow, type workflow as checkedWorkflow } from "./core/workflow/workflow.ts"
 import type { PublicEngine } from "./engine/public-engine.ts"
 
 /** Opens engines; not in a Worker. */
@@ -16,7 +16,7 @@ export const Perdure = {
 /** Defines a workflow, as elsewhere. What it says about flow control is checked when the runner is made, if that has the part. */
 export const workflow = defineWorkflow as typeof checkedWorkflow
 
-export { isHidden } from "./core/hidden.ts"
+export { isHidden } from "./core/values/redaction.ts"
 export { BaseWorkflow } from "./dialects/class/base-workflow.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"
 export {

@@ -8,7 +8,7 @@ import { connect, type ConnectOptions, PerdureError } from "perdure/client"
 import { serve } from "perdure/http"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { RemoteClient } from "../src/client/remote-client.ts"
+import { RemoteClient } from "../src/http-client/remote-client.ts"
 import { type Fault, FaultyNetwork, TestPace } from "./faulty-network.ts"
 
 const echo = workflow("echo", async (ctx: Context, input: unknown) => ctx.do("say", () => input))

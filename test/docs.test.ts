@@ -8,8 +8,8 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { entryTypes } from "../src/core/journal.ts"
-import { decodeRow, encodeEntries } from "../src/core/turn-codec.ts"
+import { entryTypes } from "../src/core/journal/journal.ts"
+import { decodeRow, encodeEntries } from "../src/core/journal/turn-codec.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
 const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", ...below("docs"), ...below("examples")]
@@ -54,7 +54,7 @@ beforeAll(() => {
   const compilerOptions = { noEmit: true, types: ["node"], noUnusedLocals: false, lib: ["ES2023", "ESNext.Disposable"] }
   writeFileSync(
     join(folder, "tsconfig.json"),
-    JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include: ["*.ts", join(root, "src/hosts/cloudflare/*.d.ts")] }),
+    JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include: ["*.ts", join(root, "src/cloudflare/platform/*.d.ts")] }),
   )
   for (const { file, code } of snippets) writeFileSync(join(folder, file), code)
 })

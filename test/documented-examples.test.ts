@@ -68,7 +68,7 @@ it("every example in JSDoc compiles", async () => {
       ...entryNames.map((name) => [`perdure/${name}`, [join(root, `src/${name}.ts`)]]),
     ])
     const compilerOptions = { noEmit: true, types: ["node"], noUnusedLocals: false, lib: ["ES2023", "ESNext.Disposable"], paths }
-    const include = ["*.ts", join(root, "src/hosts/cloudflare/*.d.ts")]
+    const include = ["*.ts", join(root, "src/cloudflare/platform/*.d.ts")]
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include }))
     const tsc = promisify(execFile)(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd: folder })
     expect(

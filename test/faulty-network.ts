@@ -2,7 +2,7 @@
 
 import { type Client } from "perdure"
 import { createHttpApp } from "perdure/http"
-import type { Pace } from "../src/client/pace.ts"
+import type { Pace } from "../src/http-client/retry-pacing.ts"
 
 /**
  *   refused     nobody listens                      reset     it is carried out, and the answer is lost

@@ -6,7 +6,7 @@ import { createTestEngine, type TestEngine } from "perdure/testing"
 import { expect } from "vitest"
 import { z } from "zod"
 import { recogniseOwnFrames } from "../src/hosts/node/own-frames.ts"
-import { decodeRich, encodeRich, richType } from "../src/http/wire.ts"
+import { decodeRich, encodeRich, richType } from "../src/http/wire-format.ts"
 
 // As a server on Node does.
 recogniseOwnFrames()

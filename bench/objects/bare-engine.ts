@@ -1,6 +1,6 @@
 import type { DurableObjectNamespace } from "cloudflare:workers"
 import { workflowClient } from "perdure/cloudflare"
-import type { IndexUpdate } from "../../src/ports/index-shard.ts"
+import type { IndexUpdate } from "../../src/ports/cloudflare/index-shard.ts"
 import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { fan, listener, sequence } from "../bench-workflows.ts"
 import type { BareObject } from "./bare-object.ts"

@@ -1,5 +1,5 @@
 import { PerdureError, type ErrorCode } from "../core/errors.ts"
-import { storeTroubles } from "../core/store-trouble.ts"
+import { storeTroubles } from "../core/values/transient-error.ts"
 
 /** What the CLI's exit codes mean; docs/guides/cli.md has the same table. */
 export const exitCodes = {

@@ -3,7 +3,7 @@ import { PerdureError } from "../core/errors.ts"
 import { exitCodeOf, usageError } from "./exit-code.ts"
 import { explained, failureReport } from "./failure-report.ts"
 import { styleOf } from "./output/style.ts"
-import { defaultTarget, type Target } from "./target.ts"
+import { defaultTarget, type Target } from "./target/target.ts"
 
 const plain = { asJson: undefined, debug: false, style: styleOf(false) }
 const url = (from: string): Target => ({ kind: "url", url: "http://127.0.0.1:8787", from })

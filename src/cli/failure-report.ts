@@ -3,7 +3,7 @@ import { CommandError, exitCodes } from "./exit-code.ts"
 import type { AsJson } from "./invocation.ts"
 import { oneLine } from "./output/plain-text.ts"
 import type { Style } from "./output/style.ts"
-import { defaultTarget, type Target } from "./target.ts"
+import { defaultTarget, type Target } from "./target/target.ts"
 
 interface ReportOptions {
   /** Where JSON is wanted. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander"
-import { statuses, type Status } from "../core/status.ts"
-import type { ListFilter } from "../engine/client.ts"
-import { pastInstant } from "./argument.ts"
+import { statuses, type Status } from "../core/journal/status.ts"
+import type { ListFilter } from "../engine/client-api.ts"
+import { pastInstant } from "./option-parsers.ts"
 import { usageError } from "./exit-code.ts"
 
 export interface FilterOptions {

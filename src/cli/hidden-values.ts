@@ -1,6 +1,6 @@
-import { isHidden } from "../core/hidden.ts"
+import { isHidden } from "../core/values/redaction.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
-import type { OpenClient } from "./open-client.ts"
+import type { OpenClient } from "./target/open-client.ts"
 
 /**
  * Beside a file the CLI has neither the codec of your engine nor what your workflows mark as sensitive. A value that it stored would

@@ -1,9 +1,9 @@
 import type { Command } from "commander"
 import type { Logger } from "../ports/host.ts"
 import type { Io, Sink } from "./io.ts"
-import { openClient, type OpenClient, type OpenOptions } from "./open-client.ts"
+import { openClient, type OpenClient, type OpenOptions } from "./target/open-client.ts"
 import { isColourful, styleOf, type Style } from "./output/style.ts"
-import { type GlobalOptions, resolveTarget, type Target } from "./target.ts"
+import { type GlobalOptions, resolveTarget, type Target } from "./target/target.ts"
 
 /** As output/json.ts has it, which is loaded only where JSON is wanted. */
 export type AsJson = typeof import("./output/json.ts").asJson

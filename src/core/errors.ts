@@ -3,7 +3,7 @@
  * next. They are recognised by brand (`PerdureError.is`), not by `instanceof`: two copies of the package may be loaded.
  */
 
-import { messageOf } from "./error-text.ts"
+import { messageOf } from "./values/error-text.ts"
 
 const brand = Symbol.for("perdure.error")
 

@@ -1,10 +1,10 @@
 // Of what users compile with it: their target may not have AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { checkArguments } from "../core/argument.ts"
-import { clientArguments, engineArguments, otherClientArguments, startBetween } from "../core/client-arguments.ts"
+import { checkArguments } from "../core/arguments/argument.ts"
+import { clientArguments, engineArguments, otherClientArguments, startBetween } from "../core/arguments/client-arguments.ts"
 import { PerdureError } from "../core/errors.ts"
-import type { AnyWorkflow, EventMap } from "../core/workflow.ts"
+import type { AnyWorkflow, EventMap } from "../core/workflow/workflow.ts"
 import type { StoreRole } from "../ports/store.ts"
 import type {
   BatchItem,
@@ -30,28 +30,28 @@ import type {
   TerminateOptions,
   WorkflowInfo,
   Why,
-} from "./client.ts"
+} from "./client-api.ts"
 import { allFeatures } from "./all-features.ts"
-import { Answers } from "./answers.ts"
-import { batchStarterOf, notStarted, startWithin } from "./batch-start.ts"
-import { ChangeFeed } from "./change-feed.ts"
-import { ChangeSequence } from "./change-reader.ts"
-import { CodeAsker } from "./code-asker.ts"
-import type { EngineParts, EngineSpec } from "./engine-parts.ts"
-import { InstanceHandle } from "./handle.ts"
-import { refuseSelf, result, sendOrStart } from "./instance-calls.ts"
-import { countInstances, listInstances, listWorkflows } from "./instance-list.ts"
-import { StoredLimits, type LimitControl } from "./limit-control.ts"
-import { Reader } from "./reader.ts"
-import { recheckOf } from "./recheck.ts"
-import { Restarts } from "./restarts.ts"
-import { ScheduledStarts } from "./scheduled-starts.ts"
-import { Scheduler } from "./scheduler.ts"
-import { Schedules } from "./schedules.ts"
-import { ScheduleWriter } from "./schedule-writer.ts"
-import { ServingCore } from "./serving-core.ts"
+import { Answers } from "./instances/update-waiters.ts"
+import { batchStarterOf, notStarted, startWithin } from "./instances/batch-start.ts"
+import { ChangeFeed } from "./changes/change-feed.ts"
+import { ChangeSequence } from "./changes/change-sequence.ts"
+import { CodeAsker } from "./instances/query-update-client.ts"
+import type { EngineParts, EngineSpec } from "./engine-components.ts"
+import { InstanceHandle } from "./instances/instance-handle.ts"
+import { refuseSelf, result, sendOrStart } from "./instances/instance-calls.ts"
+import { countInstances, listInstances, listWorkflows } from "./instances/instance-list.ts"
+import { StoredLimits, type LimitControl } from "./flow-control/limit-control.ts"
+import { Reader } from "./instances/instance-reader.ts"
+import { recheckOf } from "./worker/fallback-poll.ts"
+import { Restarts } from "./instances/restarts.ts"
+import { ScheduledStarts } from "./schedules/scheduled-starts.ts"
+import { Scheduler } from "./schedules/scheduler.ts"
+import { Schedules } from "./schedules/schedules.ts"
+import { ScheduleWriter } from "./schedules/schedule-writer.ts"
+import { ServingCore } from "./shared-store-core.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
-import { readWhy } from "./why-reader.ts"
+import { readWhy } from "./diagnostics/why-reader.ts"
 
 /** An engine on a store: a client of it, and a worker where the store lets it be one. */
 export class Engine implements Client, AsyncDisposable {

@@ -1,11 +1,11 @@
-import type { EncodeOptions } from "../core/codec.ts"
-import { durationMs, type Duration } from "../core/duration.ts"
+import type { EncodeOptions } from "../core/values/value-codec.ts"
+import { durationMs, type Duration } from "../core/time/duration.ts"
 import { PerdureError } from "../core/errors.ts"
-import { defaultLimits, type Limits } from "../core/limits.ts"
-import type { PayloadCodecs, PayloadCodec } from "../core/payload-codecs.ts"
-import type { StepContext } from "../core/context.ts"
-import { checkRetry, type RetryOptions } from "../core/retry-policy.ts"
-import type { Hooks } from "../core/workflow.ts"
+import { defaultLimits, type Limits } from "../core/workflow/input-limits.ts"
+import type { PayloadCodecs, PayloadCodec } from "../core/values/payload-codecs.ts"
+import type { StepContext } from "../core/workflow/context.ts"
+import { checkRetry, type RetryOptions } from "../core/workflow/retry-policy.ts"
+import type { Hooks } from "../core/workflow/workflow.ts"
 
 /** What a user may set for an engine; everything has a default. */
 export interface EngineOptions extends Hooks {

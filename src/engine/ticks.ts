@@ -1,10 +1,10 @@
 import { PerdureError } from "../core/errors.ts"
-import { InTurn } from "../core/in-turn.ts"
+import { InTurn } from "../core/collections/serial-queue.ts"
 import type { Store } from "../ports/store.ts"
-import type { EngineParts, EngineSpec } from "./engine-parts.ts"
-import { overriding } from "./overriding.ts"
+import type { EngineParts, EngineSpec } from "./engine-components.ts"
+import { overriding } from "./method-overrides.ts"
 import type { EngineOptions } from "./settings.ts"
-import type { Worker } from "./worker.ts"
+import type { Worker } from "./worker/worker.ts"
 
 /** Bounds of one `tick`. */
 export interface TickOptions {

@@ -1,18 +1,18 @@
 import { type Context, Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
-import type { Client, InstanceDescription } from "../engine/client.ts"
-import { errorAnswer } from "./failure.ts"
-import { Guard, preflightHeaders } from "./guard.ts"
+import type { Client, InstanceDescription } from "../engine/client-api.ts"
+import { errorAnswer } from "./error-response.ts"
+import { Guard, preflightHeaders } from "./request-guard.ts"
 import { openApiDocument } from "./openapi.ts"
 import { askPermission } from "./permission.ts"
 import { encodeDocument, encodePlain } from "./plain-body.ts"
 import { readBody } from "./request-body.ts"
-import type { Answer, Method, Route } from "./route.ts"
+import type { Answer, Method, Route } from "./route-definition.ts"
 import { allRoutes } from "./routes/all-routes.ts"
 import { documentRoute } from "./routes/service.ts"
 import { type Fields, fromTexts, issuesOf, type JsonSchema, object, type SchemaIssue } from "./schema.ts"
 import { type HttpAppOptions, httpSettings, type HttpSettings } from "./settings.ts"
-import { encodeRich, isRichType, plainType, richType } from "./wire.ts"
+import { encodeRich, isRichType, plainType, richType } from "./wire-format.ts"
 
 /**
  * The HTTP API of a client: one app, the same on Node and in a Worker. It needs the package `hono`. Throws `BAD_OPTION` for an option that is wrong.

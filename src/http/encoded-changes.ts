@@ -1,4 +1,4 @@
-import type { Change } from "../core/change.ts"
+import type { Change } from "../core/journal/change.ts"
 
 const encoder = new TextEncoder()
 

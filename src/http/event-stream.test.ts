@@ -3,7 +3,7 @@ import { type Client, type Context, workflow } from "perdure"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
 import { overriding } from "../testing/overriding.ts"
-import { decodeRich, richType } from "./wire.ts"
+import { decodeRich, richType } from "./wire-format.ts"
 
 const steps = workflow("steps", async (ctx: Context<{ go: number }>) => {
   await ctx.do("first", () => 1)

@@ -4,7 +4,7 @@ import { type Change, type Client, type Context, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
 import { createTestEngine, type TestEngine } from "perdure/testing"
 import { afterEach, describe, expect, it, vi } from "vitest"
-import type { PagedChanges } from "../engine/change-reader.ts"
+import type { PagedChanges } from "../engine/changes/change-sequence.ts"
 import { overriding } from "../testing/overriding.ts"
 
 const quick = workflow("quick", async (ctx: Context) => ctx.do("step", () => 1))

@@ -1,7 +1,7 @@
-import type { AnswerSpec, Route } from "./route.ts"
+import type { AnswerSpec, Route } from "./route-definition.ts"
 import type { Fields, JsonSchema } from "./schema.ts"
-import { errorBody } from "./shapes.ts"
-import { plainType, richType } from "./wire.ts"
+import { errorBody } from "./response-schemas.ts"
+import { plainType, richType } from "./wire-format.ts"
 
 /** The OpenAPI 3.1 document of the routes. Schemas that have a title become components. */
 export function openApiDocument(routes: readonly Route[], options: { readonly isTokenNeeded: boolean }): OpenApiDocument {

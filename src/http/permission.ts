@@ -1,6 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
-import type { Client, InstanceDescription } from "../engine/client.ts"
-import type { Route } from "./route.ts"
+import type { Client, InstanceDescription } from "../engine/client-api.ts"
+import type { Route } from "./route-definition.ts"
 import type { Authorize } from "./settings.ts"
 
 /** Asks the user's hook, once for each action and each workflow that a request is about. Undefined: it is allowed. */

@@ -3,7 +3,7 @@ import { createTestEngine } from "perdure/testing"
 import { describe, expect, it } from "vitest"
 import { HttpApi } from "../../test/http-api.ts"
 import { encodeDocument, encodePlain, plainBeginning, tooLargeMarker } from "./plain-body.ts"
-import { encodeRich, richType } from "./wire.ts"
+import { encodeRich, richType } from "./wire-format.ts"
 
 const bytesMax = 100_000
 const tooLarge = expect.objectContaining({ code: "TOO_LARGE_FOR_JSON", message: expect.stringContaining(richType) as string }) as unknown

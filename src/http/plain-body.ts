@@ -1,11 +1,11 @@
-import { toBase64 } from "../core/base64.ts"
-import { utf8Length } from "../core/codec.ts"
-import { isErrorObject } from "../core/error-record.ts"
+import { toBase64 } from "../core/values/base64.ts"
+import { utf8Length } from "../core/values/value-codec.ts"
+import { isErrorObject } from "../core/values/error-record.ts"
 import { PerdureError } from "../core/errors.ts"
-import { defaultLimits } from "../core/limits.ts"
-import { isPlainJson } from "../core/plain-json.ts"
-import { userStack } from "../core/user-stack.ts"
-import { richType } from "./wire.ts"
+import { defaultLimits } from "../core/workflow/input-limits.ts"
+import { isPlainJson } from "../core/values/plain-json.ts"
+import { userStack } from "../core/values/user-stack.ts"
+import { richType } from "./wire-format.ts"
 
 /**
  * Values as plain JSON, which has no references: a value that refers to one part many times is short in the rich form and long here. So the text

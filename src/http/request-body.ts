@@ -1,6 +1,6 @@
 import { PerdureError } from "../core/errors.ts"
 import { BodyDeadline } from "./body-deadline.ts"
-import { decodeRich, isRichType, parseJson } from "./wire.ts"
+import { decodeRich, isRichType, parseJson } from "./wire-format.ts"
 
 export interface BodyLimits {
   readonly bytesMax: number

@@ -3,7 +3,7 @@ import { createHttpApp } from "perdure/http"
 import { describe, expect, it } from "vitest"
 import { error, openHttpApi } from "../../test/http-api.ts"
 import { overriding } from "../testing/overriding.ts"
-import { richType } from "./wire.ts"
+import { richType } from "./wire-format.ts"
 
 describe("the rest of the API", () => {
   it("history is paged, in both directions", async () => {

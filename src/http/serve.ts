@@ -3,12 +3,12 @@
 
 import type { Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
-import type { Client } from "../engine/client.ts"
+import type { Client } from "../engine/client-api.ts"
 import { appOf } from "./app.ts"
 import { bodyMsMax } from "./body-deadline.ts"
 import type { BodyLimits } from "./request-body.ts"
 import { type HttpAppOptions, httpSettings } from "./settings.ts"
-import { eitherSignal } from "./waiting.ts"
+import { eitherSignal } from "./combined-signal.ts"
 
 /** Options of `serve`: where to listen, and those of the app. */
 export interface ServeOptions extends HttpAppOptions {

@@ -1,13 +1,13 @@
-import { durationMs, type Duration } from "../core/duration.ts"
-import { stackOf } from "../core/error-text.ts"
+import { durationMs, type Duration } from "../core/time/duration.ts"
+import { stackOf } from "../core/values/error-text.ts"
 import { PerdureError } from "../core/errors.ts"
-import { shown } from "../core/limits.ts"
-import { safeLine, safeLines } from "../core/safe-text.ts"
-import type { Client } from "../engine/client.ts"
-import type { EngineParts } from "../engine/engine-parts.ts"
+import { shown } from "../core/workflow/input-limits.ts"
+import { safeLine, safeLines } from "../core/values/safe-text.ts"
+import type { Client } from "../engine/client-api.ts"
+import type { EngineParts } from "../engine/engine-components.ts"
 import { plainBytesMax } from "./plain-body.ts"
 import type { BodyLimits } from "./request-body.ts"
-import type { Action } from "./route.ts"
+import type { Action } from "./route-definition.ts"
 
 /** What a user may set for the app; everything has a default. */
 export interface HttpAppOptions {

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { PerdureError } from "perdure"
 import { describe, expect, it } from "vitest"
 import { encodePlain } from "./plain-body.ts"
-import { decodeRich, encodeRich, isRichType, parseJson, richType } from "./wire.ts"
+import { decodeRich, encodeRich, isRichType, parseJson, richType } from "./wire-format.ts"
 
 describe("the rich form", () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { Status } from "../core/status.ts"
+import type { Status } from "../core/journal/status.ts"
 import type { ChangeStream } from "./change-stream.ts"
 import type { InstanceRow, JournalRow, NewMessage, Offer, Turn } from "./journal-store.ts"
 

@@ -1,5 +1,5 @@
-import type { ControlKind } from "../core/control.ts"
-import type { Phase, Status } from "../core/status.ts"
+import type { ControlKind } from "../core/journal/control-message.ts"
+import type { Phase, Status } from "../core/journal/status.ts"
 import type { FlowTraits } from "./flow-control.ts"
 
 /**

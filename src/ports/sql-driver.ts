@@ -1,4 +1,4 @@
-import type { SqlRow, SqlValue } from "../core/sql.ts"
+import type { SqlRow, SqlValue } from "../core/workflow/transaction-sql.ts"
 
 export type { SqlRow, SqlValue }
 

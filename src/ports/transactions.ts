@@ -1,4 +1,4 @@
-import type { Sql, TransactionClient } from "../core/sql.ts"
+import type { Sql, TransactionClient } from "../core/workflow/transaction-sql.ts"
 import type { Turn, TurnOutcome } from "./journal-store.ts"
 
 /** Offered by stores that can write a turn and what a user writes to tables of their own as one. */

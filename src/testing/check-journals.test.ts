@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest"
-import type { Context } from "../core/context.ts"
-import type { PayloadCodec } from "../core/payload-codecs.ts"
-import { workflow } from "../core/workflow.ts"
-import type { JournalExport } from "../engine/replay.ts"
+import type { Context } from "../core/workflow/context.ts"
+import type { PayloadCodec } from "../core/values/payload-codecs.ts"
+import { workflow } from "../core/workflow/workflow.ts"
+import type { JournalExport } from "../engine/diagnostics/journal-replay.ts"
 import { checkJournals } from "./check-journals.ts"
 import { createTestEngine, type TestEngine } from "./test-engine.ts"
 

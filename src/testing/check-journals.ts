@@ -1,8 +1,8 @@
-import type { AnyWorkflow } from "../core/workflow.ts"
-import type { ListFilter } from "../engine/client.ts"
-import { checkAll, type CheckReport } from "../engine/journal-check.ts"
-import { journalsOf, type JournalSource } from "../engine/journal-source.ts"
-import { payloadCodecs } from "../engine/coded-store.ts"
+import type { AnyWorkflow } from "../core/workflow/workflow.ts"
+import type { ListFilter } from "../engine/client-api.ts"
+import { checkAll, type CheckReport } from "../engine/diagnostics/journal-check.ts"
+import { journalsOf, type JournalSource } from "../engine/diagnostics/journal-source.ts"
+import { payloadCodecs } from "../engine/payload-codec-store.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
 

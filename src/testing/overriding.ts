@@ -1,1 +1,1 @@
-export { overriding } from "../engine/overriding.ts"
+export { overriding } from "../engine/method-overrides.ts"

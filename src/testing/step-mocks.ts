@@ -1,8 +1,8 @@
-import type { StepContext } from "../core/context.ts"
+import type { StepContext } from "../core/workflow/context.ts"
 import { PerdureError } from "../core/errors.ts"
-import { isRollback } from "../core/step-id.ts"
+import { isRollback } from "../core/workflow/step-id.ts"
 import type { InterceptedStep } from "../engine/settings.ts"
-import { nearestName } from "../core/nearest-name.ts"
+import { nearestName } from "../core/arguments/nearest-name.ts"
 
 /** What a step does instead: an error is thrown, a function is called, any other value is the result. */
 export type Mock = Error | ((context: StepContext) => unknown) | string | number | boolean | bigint | object | null | undefined

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
-import type { Context } from "../core/context.ts"
-import { workflow } from "../core/workflow.ts"
-import { sqlite } from "../stores/sqlite/sqlite.ts"
+import type { Context } from "../core/workflow/context.ts"
+import { workflow } from "../core/workflow/workflow.ts"
+import { sqlite } from "../stores/sqlite/sqlite-provider.ts"
 import { createTestEngine, expectReplay } from "./test-engine.ts"
 
 const order = workflow("order", async (ctx: Context, input: number) => {

@@ -1,8 +1,8 @@
 import { renameSync, rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import { migrate } from "../../src/stores/sqlite/migrate.ts"
-import { NodeSqlDriver } from "../../src/stores/sqlite/node-sql-driver.ts"
-import { migrations } from "../../src/stores/sqlite/schema.ts"
+import { migrate } from "../../src/stores/sqlite/schema/migrate.ts"
+import { NodeSqlDriver } from "../../src/stores/sqlite/driver/node-sql-driver.ts"
+import { migrations } from "../../src/stores/sqlite/schema/schema.ts"
 
 /** Puts a database of an older schema in the place of one, with all that it has room for. Nobody may have it open. */
 export function toSchema(version: number, path: string): void {

@@ -19,7 +19,7 @@ const greet = `export const greet = workflow("greet", async (ctx, input: { name:
 
 /** In one process for all: what a project's module gives, or the message of what is wrong. */
 function loadAll(projects: readonly { readonly cwd: string; readonly named?: string | undefined }[]): readonly string[] {
-  const source = (name: string) => JSON.stringify(new URL(`../../src/cli/${name}`, import.meta.url).href)
+  const source = (name: string) => JSON.stringify(new URL(`../../src/cli/user-code/${name}`, import.meta.url).href)
   const script = `
     import { findEntry, shownPath } from ${source("workflow-entry.ts")}
     import { loadWorkflows } from ${source("workflow-module.ts")}

@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { CrashBed } from "./crash-bed.ts"
 import { type Aim, Killer } from "./killer.ts"
 import { PhaseHistogram, PhaseWatch } from "./phases.ts"

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import { CrashBed } from "./crash-bed.ts"
 import { findings } from "./findings.ts"
 import { type Aim, Killer } from "./killer.ts"

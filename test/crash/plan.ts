@@ -1,4 +1,4 @@
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { PartName, SceneInput } from "./workflows.ts"
 
 /** One instance of the kill test: what is given to it, and what it must come to. */

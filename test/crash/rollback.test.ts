@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import { CrashBed } from "./crash-bed.ts"
 import { wholeHistory } from "./findings.ts"
 import { readLedger } from "./ledger.ts"

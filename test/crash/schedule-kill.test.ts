@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { InstanceSummary, Overlap } from "../../src/index.ts"
 import { CrashBed } from "./crash-bed.ts"
 import { scheduled } from "./scheduled-workflow.ts"

@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import { CrashBed } from "./crash-bed.ts"
 import { type Aim, Killer } from "./killer.ts"
 import { limitedDefinition, readExceeded } from "./limited-workflows.ts"

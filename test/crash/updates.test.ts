@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { HistoryEntry } from "../../src/index.ts"
 import type { Deposit } from "./bond-workflows.ts"
 import { CrashBed } from "./crash-bed.ts"

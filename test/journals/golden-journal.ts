@@ -1,4 +1,4 @@
-import { encodeValue } from "../../src/core/codec.ts"
+import { encodeValue } from "../../src/core/values/value-codec.ts"
 import { PerdureError } from "../../src/index.ts"
 import type { JournalExport, Replayed } from "../../src/testing.ts"
 

@@ -2,8 +2,8 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { entryTypes } from "../../src/core/journal.ts"
-import { decodeRow, encodeEntries } from "../../src/core/turn-codec.ts"
+import { entryTypes } from "../../src/core/journal/journal.ts"
+import { decodeRow, encodeEntries } from "../../src/core/journal/turn-codec.ts"
 import type { InstanceState } from "../../src/ports/journal-store.ts"
 import { createTestEngine, expectReplay, memory } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"

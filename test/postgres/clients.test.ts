@@ -4,7 +4,7 @@ import { type Engine, Perdure } from "perdure"
 import { connect } from "perdure/client"
 import { serve } from "perdure/http"
 import { afterAll, afterEach } from "vitest"
-import type { AnyWorkflow } from "../../src/core/workflow.ts"
+import type { AnyWorkflow } from "../../src/core/workflow/workflow.ts"
 import { describeClient } from "../../src/testing/client-conformance/describe-client.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 

@@ -1,8 +1,8 @@
 // The clock of a PostgreSQL server is one, and each worker and client has another. Here each is set while engines work.
 
 import { afterAll, afterEach, describe, expect, it } from "vitest"
-import type { Context } from "../../src/core/context.ts"
-import { workflow } from "../../src/core/workflow.ts"
+import type { Context } from "../../src/core/workflow/context.ts"
+import { workflow } from "../../src/core/workflow/workflow.ts"
 import { Engine } from "../../src/engine/engine.ts"
 import { SimulatedHost } from "../../src/hosts/simulated/simulated-host.ts"
 import type { StoreProvider } from "../../src/ports/store.ts"

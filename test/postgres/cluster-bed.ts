@@ -1,4 +1,4 @@
-import type { AnyWorkflow } from "../../src/core/workflow.ts"
+import type { AnyWorkflow } from "../../src/core/workflow/workflow.ts"
 import { Engine } from "../../src/engine/engine.ts"
 import type { EngineOptions } from "../../src/engine/settings.ts"
 import { macrotask, SimulatedHost } from "../../src/hosts/simulated/simulated-host.ts"

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { type Context, workflow } from "perdure"
 import { afterAll, afterEach, expect, it } from "vitest"
-import { overriding } from "../../src/engine/overriding.ts"
+import { overriding } from "../../src/engine/method-overrides.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 import { ClusterBed } from "./cluster-bed.ts"

@@ -6,7 +6,7 @@
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Store } from "../../src/ports/store.ts"
-import { postgres } from "../../src/stores/postgres/postgres.ts"
+import { postgres } from "../../src/stores/postgres/postgres-provider.ts"
 import { claimBy, completed, creation, event, found, turn } from "../../src/testing/store-conformance/sample.ts"
 import { crowdSchema, readsOf } from "../../tools/postgres/crowded-schema.ts"
 import { EmptyDatabase } from "../../tools/postgres/empty-database.ts"

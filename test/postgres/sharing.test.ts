@@ -5,9 +5,9 @@ import { type Context, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import pg, { type PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
-import { Database } from "../../src/stores/postgres/database.ts"
-import { migrate } from "../../src/stores/postgres/migrate.ts"
-import { type Migration, migrations } from "../../src/stores/postgres/schema.ts"
+import { Database } from "../../src/stores/postgres/connection/database.ts"
+import { migrate } from "../../src/stores/postgres/schema/migrate.ts"
+import { type Migration, migrations } from "../../src/stores/postgres/schema/schema.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)

@@ -4,7 +4,7 @@
 
 import pg from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { postgres } from "../../src/stores/postgres/postgres.ts"
+import { postgres } from "../../src/stores/postgres/postgres-provider.ts"
 import { crowdSchema } from "../../tools/postgres/crowded-schema.ts"
 import { PostgresServer } from "../../tools/postgres/server.ts"
 import { operations, type Place } from "./operations.ts"

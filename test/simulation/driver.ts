@@ -4,7 +4,7 @@
  */
 import { expectReplay, memory } from "perdure/testing"
 import { Engine } from "../../src/engine/engine.ts"
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import { macrotask, SimulatedHost } from "../../src/hosts/simulated/simulated-host.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import type { SimulatedProcess } from "../../src/testing/simulation/simulated-process.ts"

@@ -1,5 +1,5 @@
 /** Which faults happen when. One source is shared by all processes of a simulation, so that crash points count through. */
-import type { SeededRandom } from "../../src/core/seeded-random.ts"
+import type { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { Fault, FaultSource, StoreOperation } from "../../src/testing/faulty-store.ts"
 import type { Statistics } from "./statistics.ts"
 

@@ -1,5 +1,5 @@
 /** Everything about one simulation from its seed: programs, what is done to them from outside, and which faults happen. */
-import { SeededRandom } from "../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../src/core/execution/seeded-random.ts"
 import type { SimulationSpec } from "./driver.ts"
 import { crashPhases, noFaults, type CrashPhase, type FaultRates } from "./faults.ts"
 import { handledEvent } from "./interpreter.ts"

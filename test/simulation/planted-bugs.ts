@@ -1,8 +1,8 @@
 /** Faults of the engine, planted on purpose, each against one law. They change the engine's own classes, and give the way back. */
 import type { Engine } from "../../src/engine/engine.ts"
-import { TurnWriter } from "../../src/engine/turn-writer.ts"
-import { Rollbacks } from "../../src/core/rollback.ts"
-import type { Entry } from "../../src/core/journal.ts"
+import { TurnWriter } from "../../src/engine/runner/turn-writer.ts"
+import { Rollbacks } from "../../src/core/execution/rollback-stack.ts"
+import type { Entry } from "../../src/core/journal/journal.ts"
 
 export type PlantedBug = (engines: () => readonly Engine[]) => () => void
 

@@ -3,7 +3,7 @@ import { DurableObject, type DurableObjectNamespace, type DurableObjectState, ty
 import { type AnyWorkflow, type Client, type Duration, type EventMap, type Handle, PerdureError, type SendOrStartOptions, type StartOptions } from "perdure"
 import { createWorkflowRunner, workflowClient, type WorkflowRunnerClass } from "perdure/cloudflare"
 import type { TestEngine } from "perdure/testing"
-import { durationMs } from "../../src/core/duration.ts"
+import { durationMs } from "../../src/core/time/duration.ts"
 import type { BedOptions } from "../../src/testing/scenarios/scenario-bed.ts"
 import { StepMocks } from "../../src/testing/step-mocks.ts"
 import { inObject, type Place, VirtualTime } from "./virtual-time.ts"

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { expect, it, vi } from "vitest"
-import { ObjectHost } from "../../src/hosts/cloudflare/object-host.ts"
+import { ObjectHost } from "../../src/cloudflare/objects/object-host.ts"
 import { describeHost } from "../../src/testing/host-conformance/describe-host.ts"
 import { currentState } from "./vitest-in-object.ts"
 

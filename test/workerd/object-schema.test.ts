@@ -1,8 +1,8 @@
 import { expect, it } from "vitest"
-import { objectMigrations } from "../../src/stores/sqlite/object-schema.ts"
-import { objectParts } from "../../src/stores/sqlite/whole-object-schema.ts"
-import { migrate } from "../../src/stores/sqlite/migrate.ts"
-import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
+import { objectMigrations } from "../../src/stores/sqlite/object/object-schema.ts"
+import { objectParts } from "../../src/stores/sqlite/object/object-multi-schema.ts"
+import { migrate } from "../../src/stores/sqlite/schema/migrate.ts"
+import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"
 
 it("a table that is not there is made when a statement names it, also where that is part of a transaction", async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
-import { emptiedStorage } from "../../src/stores/sqlite/emptied-storage.ts"
-import { ObjectSqlDriver } from "../../src/stores/sqlite/object-sql-driver.ts"
+import { emptiedStorage } from "../../src/stores/sqlite/object/storage-with-reset.ts"
+import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"
 
 /** Inside a fresh object with a table. */

@@ -1,4 +1,4 @@
-import { objectStore } from "../../src/stores/sqlite/object-store.ts"
+import { objectStore } from "../../src/stores/sqlite/object/object-multi-store.ts"
 import { describeStore } from "../../src/testing/store-conformance/describe-store.ts"
 import { currentState } from "./vitest-in-object.ts"
 

@@ -2,7 +2,7 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { describe, expect, it } from "vitest"
-import { OutboxTable } from "../../src/stores/sqlite/outbox-table.ts"
+import { OutboxTable } from "../../src/stores/sqlite/object/outbox-table.ts"
 import { client, deathAt, entries, moments, pause, settled, stubOf } from "./deaths.ts"
 import { soon, until } from "./eventually.ts"
 import { network, runs } from "./faulty-runner.ts"

@@ -3,8 +3,8 @@
 import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { type ObjectNamespace, workflowClient } from "perdure/cloudflare"
 import { beforeEach, describe, expect, it } from "vitest"
-import { decodeAnswer, encodeCall } from "../../src/hosts/cloudflare/object-answers.ts"
-import type { RunnerStub } from "../../src/hosts/cloudflare/stub-network.ts"
+import { decodeAnswer, encodeCall } from "../../src/cloudflare/objects/instance-rpc-methods.ts"
+import type { RunnerStub } from "../../src/cloudflare/objects/object-rpc.ts"
 
 const { WORKFLOW_RUNNER } = env as { readonly WORKFLOW_RUNNER: DurableObjectNamespace }
 const stubOf = (id: string) => WORKFLOW_RUNNER.get(WORKFLOW_RUNNER.idFromName(id)) as unknown as RunnerStub

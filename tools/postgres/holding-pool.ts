@@ -1,8 +1,8 @@
 // A pool that holds back the commit of a write of journals: its transaction is open, and others land after it began.
 
 import type pg from "pg"
-import { Deferred } from "../../src/core/deferred.ts"
-import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/pg.ts"
+import { Deferred } from "../../src/core/execution/deferred.ts"
+import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/connection/pg.ts"
 
 export class HoldingPool implements PostgresPool {
   readonly #pool: pg.Pool

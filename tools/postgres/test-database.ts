@@ -4,8 +4,8 @@ import { randomBytes } from "node:crypto"
 import pg from "pg"
 import { inject } from "vitest"
 import type { StoreProvider } from "../../src/ports/store.ts"
-import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/pg.ts"
-import { postgres, type PostgresOptions } from "../../src/stores/postgres/postgres.ts"
+import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/connection/pg.ts"
+import { postgres, type PostgresOptions } from "../../src/stores/postgres/postgres-provider.ts"
 import { fileServerUrl } from "./file-server.ts"
 
 export class TestDatabase {

@@ -1,11 +1,11 @@
 import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
-import { duration, jsonArgument } from "../argument.ts"
+import { duration, jsonArgument } from "../option-parsers.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 import { refuseOpenMessage } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { valueText } from "../output/value-text.ts"
-import { noWorker } from "../worker-note.ts"
+import { noWorker } from "../target/worker-banner.ts"
 
 /** What is asked of the code of an instance: queries and updates. */
 

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander"
-import type { Client, InstanceSummary } from "../../engine/client.ts"
-import { wholeNumber } from "../argument.ts"
+import type { Client, InstanceSummary } from "../../engine/client-api.ts"
+import { wholeNumber } from "../option-parsers.ts"
 import { bulkRun, type BulkAction, type BulkReport } from "../bulk-run.ts"
 import { confirm } from "../confirm.ts"
 import { exitCodes, usageError } from "../exit-code.ts"
@@ -9,7 +9,7 @@ import type { Invocation } from "../invocation.ts"
 import { instanceTable } from "../output/instance-table.ts"
 import { oneLine } from "../output/plain-text.ts"
 import { Progress } from "../output/progress.ts"
-import { noteWorker } from "../worker-note.ts"
+import { noteWorker } from "../target/worker-banner.ts"
 
 const actions = ["pause", "resume", "cancel", "terminate", "restart", "delete"] as const
 type Action = (typeof actions)[number]

@@ -1,14 +1,14 @@
 import type { Command } from "commander"
-import type { CheckProblem, CheckReport } from "../../engine/journal-check.ts"
-import { openCheckSource } from "../check-source.ts"
+import type { CheckProblem, CheckReport } from "../../engine/diagnostics/journal-check.ts"
+import { openCheckSource } from "../user-code/check-input.ts"
 import { exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
-import { checkWorkflows } from "../journal-checker.ts"
-import { safeLine, safeText } from "../../core/safe-text.ts"
+import { checkWorkflows } from "../user-code/journal-checker.ts"
+import { safeLine, safeText } from "../../core/values/safe-text.ts"
 import { ProgressLine } from "../output/progress-line.ts"
-import { ranWithTypes } from "../typescript-process.ts"
-import { findEntry, shownPath } from "../workflow-entry.ts"
-import { loadWorkflows } from "../workflow-module.ts"
+import { ranWithTypes } from "../user-code/typescript-process.ts"
+import { findEntry, shownPath } from "../user-code/workflow-entry.ts"
+import { loadWorkflows } from "../user-code/workflow-module.ts"
 
 export function addCheck(program: Command, cli: Invocation): void {
   program

@@ -2,9 +2,9 @@ import { Argument, type Command } from "commander"
 import { completionScripts } from "../completion-scripts.ts"
 import { complete, type Completion, type NameKind, splitLine } from "../completion.ts"
 import type { Invocation } from "../invocation.ts"
-import { openClient } from "../open-client.ts"
-import { profileNames } from "../profile.ts"
-import { resolveTarget } from "../target.ts"
+import { openClient } from "../target/open-client.ts"
+import { profileNames } from "../target/profile.ts"
+import { resolveTarget } from "../target/target.ts"
 
 const shells = Object.keys(completionScripts) as (keyof typeof completionScripts)[]
 const namesMax = 100

@@ -1,12 +1,12 @@
 import type { Command } from "commander"
-import { isTerminal } from "../../core/status.ts"
-import type { ControlResult } from "../../engine/client.ts"
-import { jsonArgument } from "../argument.ts"
+import { isTerminal } from "../../core/journal/status.ts"
+import type { ControlResult } from "../../engine/client-api.ts"
+import { jsonArgument } from "../option-parsers.ts"
 import { exitCodes } from "../exit-code.ts"
 import { refuseOpenValue } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
-import type { OpenClient } from "../open-client.ts"
-import { noteWorker } from "../worker-note.ts"
+import type { OpenClient } from "../target/open-client.ts"
+import { noteWorker } from "../target/worker-banner.ts"
 
 /** What can be done to one instance. */
 

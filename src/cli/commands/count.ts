@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander"
 import { addFilter, filterOf, type FilterOptions } from "../filter.ts"
 import type { Invocation } from "../invocation.ts"
-import { statuses } from "../../core/status.ts"
+import { statuses } from "../../core/journal/status.ts"
 import { statusStyle } from "../output/style.ts"
 import { table } from "../output/table.ts"
 

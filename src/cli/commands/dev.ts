@@ -1,14 +1,14 @@
 import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
-import { wholeNumber } from "../argument.ts"
-import { databaseOf, shownDatabase } from "../database-target.ts"
+import { wholeNumber } from "../option-parsers.ts"
+import { databaseOf, shownDatabase } from "../target/database-target.ts"
 import type { DevReport } from "../dev/dev-message.ts"
 import { removeDevNote, writeDevNote } from "../dev/dev-note.ts"
 import { FileWatch, projectFolder } from "../dev/file-watch.ts"
 import { Supervisor } from "../dev/supervisor.ts"
 import type { Invocation } from "../invocation.ts"
-import { safeText } from "../../core/safe-text.ts"
-import { findEntry, shownPath } from "../workflow-entry.ts"
+import { safeText } from "../../core/values/safe-text.ts"
+import { findEntry, shownPath } from "../user-code/workflow-entry.ts"
 
 export function addDev(program: Command, cli: Invocation): void {
   program

@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { databaseOf } from "../database-target.ts"
+import { databaseOf } from "../target/database-target.ts"
 import { fileChecks } from "../doctor/file-checks.ts"
 import { fail, type Finding, ok } from "../doctor/finding.ts"
 import { platformChecks } from "../doctor/platform-checks.ts"
@@ -7,7 +7,7 @@ import { workChecks } from "../doctor/work-checks.ts"
 import { exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
 import { oneLine, truncate } from "../output/plain-text.ts"
-import { isAddress } from "../database-argument.ts"
+import { isAddress } from "../target/database-argument.ts"
 
 export function addDoctor(program: Command, cli: Invocation): void {
   program

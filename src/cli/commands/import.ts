@@ -1,12 +1,12 @@
 import { resolve } from "node:path"
 import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
-import { importInstance, type ImportOptions } from "../../engine/instance-import.ts"
-import { databaseOf } from "../database-target.ts"
+import { importInstance, type ImportOptions } from "../../engine/transfer/instance-import.ts"
+import { databaseOf } from "../target/database-target.ts"
 import { exitCodeOf, usageError } from "../exit-code.ts"
-import { readExport, readExports } from "../export-file.ts"
+import { readExport, readExports } from "../user-code/export-file.ts"
 import type { Invocation } from "../invocation.ts"
-import { hostOf, openStore } from "../open-store.ts"
+import { hostOf, openStore } from "../target/open-store.ts"
 import { oneLine } from "../output/plain-text.ts"
 
 export function addImport(program: Command, cli: Invocation): void {

@@ -1,10 +1,10 @@
 import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
-import { migrateFile, newestSchema, pendingMigrations, schemaOf } from "../../stores/sqlite/database-file.ts"
-import { databaseFileOf, databaseOf } from "../database-target.ts"
+import { migrateFile, newestSchema, pendingMigrations, schemaOf } from "../../stores/sqlite/file/database-file.ts"
+import { databaseFileOf, databaseOf } from "../target/database-target.ts"
 import type { Invocation } from "../invocation.ts"
-import { isAddress } from "../database-argument.ts"
-import { inspect, serverName } from "../server-database.ts"
+import { isAddress } from "../target/database-argument.ts"
+import { inspect, serverName } from "../target/server-database.ts"
 
 export function addMigrate(program: Command, cli: Invocation): void {
   program

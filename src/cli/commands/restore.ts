@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, realpathSync, renameSync, rmSync } from "node:fs
 import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
 import { PerdureError } from "../../core/errors.ts"
-import { copyDatabase, newestSchema, schemaOf } from "../../stores/sqlite/database-file.ts"
-import { WorkerLock } from "../../stores/sqlite/worker-lock.ts"
-import { databaseOf, forFilesOnly } from "../database-target.ts"
+import { copyDatabase, newestSchema, schemaOf } from "../../stores/sqlite/file/database-file.ts"
+import { WorkerLock } from "../../stores/sqlite/file/worker-lock.ts"
+import { databaseOf, forFilesOnly } from "../target/database-target.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
-import { isAddress } from "../database-argument.ts"
+import { isAddress } from "../target/database-argument.ts"
 
 /** What belongs to a database besides its file. */
 const companions = ["", "-wal", "-shm", "-journal"]

@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import { duration } from "../argument.ts"
+import { duration } from "../option-parsers.ts"
 import type { Invocation } from "../invocation.ts"
 import { awaitEnd, printOutcome } from "../outcome.ts"
 

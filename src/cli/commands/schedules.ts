@@ -1,15 +1,15 @@
 import { type Command, Option } from "commander"
-import { defaultVersion } from "../../core/workflow.ts"
-import type { ScheduleControlResult, ScheduleOptions, ScheduleTimes } from "../../engine/schedule-client.ts"
-import { collect, duration, jsonArgument, pastInstant, wholeNumber } from "../argument.ts"
+import { defaultVersion } from "../../core/workflow/workflow.ts"
+import type { ScheduleControlResult, ScheduleOptions, ScheduleTimes } from "../../engine/schedules/schedule-client.ts"
+import { collect, duration, jsonArgument, pastInstant, wholeNumber } from "../option-parsers.ts"
 import { exitCodes, usageError } from "../exit-code.ts"
 import { refuseOpenValue } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { shortTime } from "../output/clock.ts"
 import { schedulePage, scheduleTable } from "../output/schedule-view.ts"
 import { table } from "../output/table.ts"
-import { noteWorker } from "../worker-note.ts"
-import { definitionOf, knownWorkflow } from "../workflow-reference.ts"
+import { noteWorker } from "../target/worker-banner.ts"
+import { definitionOf, knownWorkflow } from "../user-code/workflow-reference.ts"
 
 export function addSchedules(program: Command, cli: Invocation): void {
   const schedules = program.command("schedules").helpCommand(false)

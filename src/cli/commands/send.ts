@@ -1,8 +1,8 @@
 import type { Command } from "commander"
-import { jsonArgument } from "../argument.ts"
+import { jsonArgument } from "../option-parsers.ts"
 import { refuseOpenMessage } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
-import { noteWorker } from "../worker-note.ts"
+import { noteWorker } from "../target/worker-banner.ts"
 
 export function addSend(program: Command, cli: Invocation): void {
   program

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander"
-import { collect, duration, jsonArgument, wholeNumber } from "../argument.ts"
+import { collect, duration, jsonArgument, wholeNumber } from "../option-parsers.ts"
 import { refuseOpenValue } from "../hidden-values.ts"
 import type { Invocation } from "../invocation.ts"
 import { awaitEnd, printOutcome } from "../outcome.ts"
-import { noteWorker } from "../worker-note.ts"
-import { knownWorkflow } from "../workflow-reference.ts"
+import { noteWorker } from "../target/worker-banner.ts"
+import { knownWorkflow } from "../user-code/workflow-reference.ts"
 
 export function addStart(program: Command, cli: Invocation): void {
   program

@@ -1,12 +1,12 @@
 import type { Command } from "commander"
-import { databaseOf, shownDatabase, storeOf } from "../database-target.ts"
-import { wholeNumber } from "../argument.ts"
+import { databaseOf, shownDatabase, storeOf } from "../target/database-target.ts"
+import { wholeNumber } from "../option-parsers.ts"
 import type { Invocation } from "../invocation.ts"
 import { lineLogger } from "../output/line-logger.ts"
-import { isAddress } from "../database-argument.ts"
-import { ranWithTypes } from "../typescript-process.ts"
-import { findEntry, shownPath } from "../workflow-entry.ts"
-import { loadWorkflows } from "../workflow-module.ts"
+import { isAddress } from "../target/database-argument.ts"
+import { ranWithTypes } from "../user-code/typescript-process.ts"
+import { findEntry, shownPath } from "../user-code/workflow-entry.ts"
+import { loadWorkflows } from "../user-code/workflow-module.ts"
 
 export function addWorker(program: Command, cli: Invocation): void {
   program

@@ -1,11 +1,11 @@
 // The process of `perdure dev` that executes: it ends when it is told to, or when the one that watches is gone.
 
 import type { PublicEngine } from "../../engine/public-engine.ts"
-import { checkWorkflows } from "../journal-checker.ts"
+import { checkWorkflows } from "../user-code/journal-checker.ts"
 import { lineLogger } from "../output/line-logger.ts"
 import { isColourful, styleOf } from "../output/style.ts"
-import { storeOf } from "../database-target.ts"
-import { loadWorkflows } from "../workflow-module.ts"
+import { storeOf } from "../target/database-target.ts"
+import { loadWorkflows } from "../user-code/workflow-module.ts"
 import { serveApi } from "./api-server.ts"
 import type { DevReport, DevSettings } from "./dev-message.ts"
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { isTypeScript, typeScriptFlags } from "../workflow-entry.ts"
+import { isTypeScript, typeScriptFlags } from "../user-code/workflow-entry.ts"
 import type { DevReport, DevSettings } from "./dev-message.ts"
 
 /** How long the engine has to give back what it holds; what it has not finished then is done again. */

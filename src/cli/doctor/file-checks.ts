@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { databaseBytes, integrityProblems, newestSchema, schemaOf } from "../../stores/sqlite/database-file.ts"
+import { databaseBytes, integrityProblems, newestSchema, schemaOf } from "../../stores/sqlite/file/database-file.ts"
 import { bytesText } from "../output/bytes.ts"
 import { fail, type Finding, ok, warn } from "./finding.ts"
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { basename } from "node:path"
-import { WorkerLock } from "../../stores/sqlite/worker-lock.ts"
+import { WorkerLock } from "../../stores/sqlite/file/worker-lock.ts"
 
 /** Which process executes the workflows of a database; undefined: none does. `pid` is known where the system tells. */
 export function lockHolder(db: string): { readonly pid?: number; readonly command?: string } | undefined {

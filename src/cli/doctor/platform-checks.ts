@@ -1,5 +1,5 @@
 import { createRequire } from "node:module"
-import { typeScriptFlags } from "../workflow-entry.ts"
+import { typeScriptFlags } from "../user-code/workflow-entry.ts"
 import { fail, type Finding, ok } from "./finding.ts"
 
 const nodeMin = [22, 13] as const

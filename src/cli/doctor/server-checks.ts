@@ -1,8 +1,8 @@
-import { formatDuration } from "../../core/duration.ts"
+import { formatDuration } from "../../core/time/duration.ts"
 import { newestSchema, schemaVersion, serverState, type ServerState, type WorkState, workState } from "../../stores/postgres/maintenance.ts"
 import { CommandError } from "../exit-code.ts"
 import { bytesText } from "../output/bytes.ts"
-import { inspect, serverName } from "../server-database.ts"
+import { inspect, serverName } from "../target/server-database.ts"
 import { fail, type Finding, ok, warn } from "./finding.ts"
 import { overdueFinding, overdueMs, shownMax, stalledFinding } from "./work-findings.ts"
 

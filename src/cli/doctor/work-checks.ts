@@ -1,4 +1,4 @@
-import { databaseBytes, reading } from "../../stores/sqlite/database-file.ts"
+import { databaseBytes, reading } from "../../stores/sqlite/file/database-file.ts"
 import { bytesText } from "../output/bytes.ts"
 import { type Finding, ok, warn } from "./finding.ts"
 import { lockHolder } from "./lock-holder.ts"

@@ -1,4 +1,4 @@
-import { formatDuration } from "../../core/duration.ts"
+import { formatDuration } from "../../core/time/duration.ts"
 import { type Finding, ok, warn } from "./finding.ts"
 
 /** Whoever is due for so long has been forgotten. */

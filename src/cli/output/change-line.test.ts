@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import type { Change } from "../../core/change.ts"
+import type { Change } from "../../core/journal/change.ts"
 import { changeLine } from "./change-line.ts"
 import { styleOf } from "./style.ts"
 

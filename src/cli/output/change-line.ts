@@ -1,5 +1,5 @@
-import { formatDuration } from "../../core/duration.ts"
-import type { Change } from "../../core/change.ts"
+import { formatDuration } from "../../core/time/duration.ts"
+import type { Change } from "../../core/journal/change.ts"
 import { shortTime } from "./clock.ts"
 import { oneLine, pad, truncate } from "./plain-text.ts"
 import type { Paint, Style } from "./style.ts"

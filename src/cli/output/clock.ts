@@ -1,4 +1,4 @@
-import { formatDuration } from "../../core/duration.ts"
+import { formatDuration } from "../../core/time/duration.ts"
 
 const two = (value: number) => String(value).padStart(2, "0")
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

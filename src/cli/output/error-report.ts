@@ -1,6 +1,6 @@
-import { isErrorObject } from "../../core/error-record.ts"
-import { isWrapper, userFrames } from "../../core/user-stack.ts"
-import { safeText } from "../../core/safe-text.ts"
+import { isErrorObject } from "../../core/values/error-record.ts"
+import { isWrapper, userFrames } from "../../core/values/user-stack.ts"
+import { safeText } from "../../core/values/safe-text.ts"
 import { shortValue } from "./value-text.ts"
 
 const chainMax = 20

@@ -1,5 +1,5 @@
-import { defaultQueue } from "../../core/task-queue.ts"
-import type { InstanceSummary } from "../../engine/client.ts"
+import { defaultQueue } from "../../core/workflow/task-queue.ts"
+import type { InstanceSummary } from "../../engine/client-api.ts"
 import type { Invocation } from "../invocation.ts"
 import { relativeTime, shortTime } from "./clock.ts"
 import { statusStyle } from "./style.ts"

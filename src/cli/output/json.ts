@@ -1,6 +1,6 @@
-import { safeText } from "../../core/safe-text.ts"
+import { safeText } from "../../core/values/safe-text.ts"
 import { encodeDocument, encodePlain } from "../../http/plain-body.ts"
-import { isDeeper } from "../../http/wire.ts"
+import { isDeeper } from "../../http/wire-format.ts"
 
 export interface JsonOptions {
   /** Blanks for each level; none: all on one line. */

@@ -1,9 +1,9 @@
-import { isErrorObject } from "../../core/error-record.ts"
-import { isWrapper, userFrames } from "../../core/user-stack.ts"
+import { isErrorObject } from "../../core/values/error-record.ts"
+import { isWrapper, userFrames } from "../../core/values/user-stack.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { Io } from "../io.ts"
 import type { Style } from "./style.ts"
-import { safeLine, safeText } from "../../core/safe-text.ts"
+import { safeLine, safeText } from "../../core/values/safe-text.ts"
 import { oneLine } from "./plain-text.ts"
 
 /** What an engine has to say, as lines on stderr: below an error the lines of the user's files, and what caused it. */

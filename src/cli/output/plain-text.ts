@@ -1,4 +1,4 @@
-import { safeText } from "../../core/safe-text.ts"
+import { safeText } from "../../core/values/safe-text.ts"
 
 /** Safe, and without line breaks. */
 export function oneLine(text: string): string {

@@ -1,4 +1,4 @@
-import { formatDuration } from "../../core/duration.ts"
+import { formatDuration } from "../../core/time/duration.ts"
 import type { Io } from "../io.ts"
 import { isColourful, styleOf, type Style } from "./style.ts"
 

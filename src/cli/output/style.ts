@@ -1,4 +1,4 @@
-import type { Status } from "../../core/status.ts"
+import type { Status } from "../../core/journal/status.ts"
 import type { Io, Sink } from "../io.ts"
 
 export type Paint = (text: string) => string

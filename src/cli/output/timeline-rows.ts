@@ -1,4 +1,4 @@
-import type { StepInfo } from "../../core/step-view.ts"
+import type { StepInfo } from "../../core/journal/step-info.ts"
 
 /** A line of a timeline: a step, or a stretch of steps that are folded away. */
 export interface Row {

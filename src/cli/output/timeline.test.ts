@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { StepInfo } from "../../core/step-view.ts"
+import type { StepInfo } from "../../core/journal/step-info.ts"
 import { textWidth } from "./plain-text.ts"
 import { styleOf } from "./style.ts"
 import { timeline, type TimelineOptions } from "./timeline.ts"

@@ -1,5 +1,5 @@
-import { formatDuration } from "../../core/duration.ts"
-import type { StepInfo } from "../../core/step-view.ts"
+import { formatDuration } from "../../core/time/duration.ts"
+import type { StepInfo } from "../../core/journal/step-info.ts"
 import { relativeTime, shortTime } from "./clock.ts"
 import { oneLine, pad, textWidth, truncate } from "./plain-text.ts"
 import type { Paint, Style } from "./style.ts"

@@ -1,8 +1,8 @@
-import { isErrorObject } from "../../core/error-record.ts"
+import { isErrorObject } from "../../core/values/error-record.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { plainBeginning } from "../../http/plain-body.ts"
 import { asJson } from "./json.ts"
-import { safeText } from "../../core/safe-text.ts"
+import { safeText } from "../../core/values/safe-text.ts"
 import { oneLine, truncate } from "./plain-text.ts"
 
 /** A stored value for people: JSON, indented. Throws TOO_LARGE_FOR_JSON. */

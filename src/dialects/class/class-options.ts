@@ -1,7 +1,7 @@
-import { durationMs } from "../../core/duration.ts"
-import type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit } from "../../core/flow-options.ts"
-import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
-import { type Hooks, hookNames, type SensitiveData, type WorkflowSettings } from "../../core/workflow.ts"
+import { durationMs } from "../../core/time/duration.ts"
+import type { ConcurrencyLimit, Debounce, FlowFunction, FlowOptions, RateLimit } from "../../core/workflow/flow-options.ts"
+import type { StandardSchemaV1 } from "../../core/workflow/standard-schema.ts"
+import { type Hooks, hookNames, type SensitiveData, type WorkflowSettings } from "../../core/workflow/workflow.ts"
 import { type StepDefaults, type StepRetries, toRetry } from "./step.ts"
 
 /**

@@ -1,8 +1,8 @@
-import type { Asks, Context, SleepOptions, StepContext, StepOptions } from "../../core/context.ts"
-import type { Duration } from "../../core/duration.ts"
+import type { Asks, Context, SleepOptions, StepContext, StepOptions } from "../../core/workflow/context.ts"
+import type { Duration } from "../../core/time/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { Backoff, RetryFields } from "../../core/retry-policy.ts"
-import type { EventMap } from "../../core/workflow.ts"
+import type { Backoff, RetryFields } from "../../core/workflow/retry-policy.ts"
+import type { EventMap } from "../../core/workflow/workflow.ts"
 
 /** What the `run` of a class asks with. */
 export interface Step<Events = EventMap> {

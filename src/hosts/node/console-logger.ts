@@ -1,6 +1,6 @@
 import { inspect } from "node:util"
-import { safeLine, safeLines } from "../../core/safe-text.ts"
-import { isWrapper } from "../../core/user-stack.ts"
+import { safeLine, safeLines } from "../../core/values/safe-text.ts"
+import { isWrapper } from "../../core/values/user-stack.ts"
 import type { Logger } from "../../ports/host.ts"
 
 /** Warnings and errors to stderr; a library says nothing else unless asked to. */

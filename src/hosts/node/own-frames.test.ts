@@ -1,13 +1,13 @@
 import { Perdure, workflow } from "perdure"
 import { memory } from "perdure/testing"
 import { expect, it } from "vitest"
-import { userFrames } from "../../core/user-stack.ts"
+import { userFrames } from "../../core/values/user-stack.ts"
 import { recogniseOwnFrames } from "./own-frames.ts"
 
 it("frames of this copy of Perdure are told from others, wherever it is", () => {
   recogniseOwnFrames()
   const error = new Error("here")
-  const own = new URL("../../core/codec.ts", import.meta.url)
+  const own = new URL("../../core/values/value-codec.ts", import.meta.url)
   error.stack = `${error.stack}\n    at decodeValue (${own.pathname}:1:2)\n    at decodeValue (${own.href}:1:2)`
   expect(userFrames(error).join()).toContain("own-frames.test.ts")
   expect(userFrames(error).join()).not.toContain("core/codec.ts")

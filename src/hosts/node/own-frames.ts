@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url"
-import { recognise } from "../../core/user-stack.ts"
+import { recognise } from "../../core/values/user-stack.ts"
 
-const sourceFolders = ["core", "engine", "ports", "stores", "hosts", "edge", "http", "client", "cli", "dialects"]
+const sourceFolders = ["core", "engine", "ports", "stores", "hosts", "cloudflare", "http", "http-client", "cli", "dialects"]
 const testFile = /\.test\.ts:/
 
 /** From now on the frames of this copy of Perdure are told from those of the user's code, also in a checkout or a package that is linked. */

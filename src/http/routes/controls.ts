@@ -1,8 +1,8 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { ControlResult } from "../../engine/client.ts"
-import { type Answer, maybe, ok, route, type Route } from "../route.ts"
+import type { ControlResult } from "../../engine/client-api.ts"
+import { type Answer, maybe, ok, route, type Route } from "../route-definition.ts"
 import { anything, boolean, object, optional, string } from "../schema.ts"
-import { control, controlOf } from "../shapes.ts"
+import { control, controlOf } from "../response-schemas.ts"
 
 /** What is done to instances: answered when the request is durable, which may be before it has taken effect. */
 

@@ -1,10 +1,10 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { BatchItem, Client, ListFilter, ListPage, StartOptions } from "../../engine/client.ts"
-import { publicError } from "../failure.ts"
+import type { BatchItem, Client, ListFilter, ListPage, StartOptions } from "../../engine/client-api.ts"
+import { publicError } from "../error-response.ts"
 import type { HttpSettings } from "../settings.ts"
-import { type Answer, created, maybe, noContent, ok, required, route, type Route } from "../route.ts"
+import { type Answer, created, maybe, noContent, ok, required, route, type Route } from "../route-definition.ts"
 import { anything, boolean, type InferFields, integer, list, number, object, oneOf, optional, record, type Schema, string } from "../schema.ts"
-import { batchResult, description, descriptionOf, duration, instant, started, status, summary, summaryOf } from "../shapes.ts"
+import { batchResult, description, descriptionOf, duration, instant, started, status, summary, summaryOf } from "../response-schemas.ts"
 
 /** Starting, listing, counting, looking at and deleting instances. */
 

@@ -1,7 +1,7 @@
-import type { LimitSettings, WorkflowLimitReport } from "../../engine/limit-control.ts"
-import { noContent, ok, required, route, type Route } from "../route.ts"
+import type { LimitSettings, WorkflowLimitReport } from "../../engine/flow-control/limit-control.ts"
+import { noContent, ok, required, route, type Route } from "../route-definition.ts"
 import { type Infer, list, object } from "../schema.ts"
-import { limitReport, limitSettings } from "../shapes.ts"
+import { limitReport, limitSettings } from "../response-schemas.ts"
 
 const reportOf = (type: string, report: WorkflowLimitReport) => ({ type, ...report })
 

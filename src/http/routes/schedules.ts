@@ -1,8 +1,8 @@
-import { overlaps } from "../../core/schedule.ts"
-import type { BackfillOptions, ScheduleControlResult, ScheduleFilter, ScheduleOptions, ScheduleUpdate } from "../../engine/schedule-client.ts"
-import { created, maybe, noContent, ok, required, route, type Route } from "../route.ts"
+import { overlaps } from "../../core/time/schedule.ts"
+import type { BackfillOptions, ScheduleControlResult, ScheduleFilter, ScheduleOptions, ScheduleUpdate } from "../../engine/schedules/schedule-client.ts"
+import { created, maybe, noContent, ok, required, route, type Route } from "../route-definition.ts"
 import { anything, boolean, either, integer, list, nothing, object, oneOf, optional, type Schema, string } from "../schema.ts"
-import { duration, instant, scheduleDescription, scheduleOf, scheduleSummary, scheduleSummaryOf, started } from "../shapes.ts"
+import { duration, instant, scheduleDescription, scheduleOf, scheduleSummary, scheduleSummaryOf, started } from "../response-schemas.ts"
 import { paging } from "./instances.ts"
 
 const overlap = optional(oneOf(overlaps))

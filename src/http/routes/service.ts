@@ -1,5 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
-import { maybe, ok, route, type Route } from "../route.ts"
+import { maybe, ok, route, type Route } from "../route-definition.ts"
 import { anything, integer, list, object, oneOf, optional, record, string } from "../schema.ts"
 
 /** About the server itself. */

@@ -1,12 +1,12 @@
-import type { Changes } from "../../engine/client.ts"
+import type { Changes } from "../../engine/client-api.ts"
 import { EncodedChanges } from "../encoded-changes.ts"
 import { eventStream } from "../event-stream.ts"
-import { errorAnswer } from "../failure.ts"
+import { errorAnswer } from "../error-response.ts"
 import { encodeDocument } from "../plain-body.ts"
-import { type Call, route, type Route } from "../route.ts"
+import { type Call, route, type Route } from "../route-definition.ts"
 import { type Fields, optional, string } from "../schema.ts"
-import { eitherSignal } from "../waiting.ts"
-import { encodeRich, isRichType } from "../wire.ts"
+import { eitherSignal } from "../combined-signal.ts"
+import { encodeRich, isRichType } from "../wire-format.ts"
 
 /** The change stream as Server-Sent Events. The id of each is the cursor after it: whoever comes back with it misses nothing. */
 

@@ -1,6 +1,6 @@
-import { storedQueue } from "../../core/task-queue.ts"
+import { storedQueue } from "../../core/workflow/task-queue.ts"
 import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
-import { changePlace, checkPlace, firstPlace, fromChangeCursor, toChangeCursor, type ChangePlace } from "../change-cursor.ts"
+import { changePlace, checkPlace, firstPlace, fromChangeCursor, toChangeCursor, type ChangePlace } from "../shared/change-cursor.ts"
 import type { MemoryInstance } from "./memory-database.ts"
 
 /** The rows of all journals in the order of their commits: who has the row of each number. */

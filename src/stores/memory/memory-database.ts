@@ -1,6 +1,6 @@
-import { isControl } from "../../core/control.ts"
-import { takesEvent } from "../../core/declared-events.ts"
-import { isTerminal } from "../../core/status.ts"
+import { isControl } from "../../core/journal/control-message.ts"
+import { takesEvent } from "../../core/workflow/declared-events.ts"
+import { isTerminal } from "../../core/journal/status.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
 import type {
   InstanceRow,
@@ -17,7 +17,7 @@ import type {
 import type { Delivery } from "../../ports/directory.ts"
 import { MemoryChanges } from "./memory-changes.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
-import { slotsOf } from "../admission.ts"
+import { slotsOf } from "../shared/slot-admission.ts"
 import { MemoryFlow, type MemoryFlowRecord } from "./memory-flow.ts"
 
 /** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */

@@ -1,5 +1,5 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse, WorkflowLimits } from "../../ports/flow-control.ts"
-import { AdmissionNews, holdersNamedMax, limitState, removedLimits } from "../flow-rows.ts"
+import { AdmissionNews, holdersNamedMax, limitState, removedLimits } from "../shared/flow-rows.ts"
 import { uniqueKey, type MemoryLimit } from "./memory-flow.ts"
 import type { MemoryAccess } from "./memory-journal-store.ts"
 

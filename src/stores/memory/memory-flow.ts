@@ -1,7 +1,7 @@
-import { MinHeap } from "../../core/min-heap.ts"
+import { MinHeap } from "../../core/collections/min-heap.ts"
 import type { FlowTraits, LimitUse, UniqueUse } from "../../ports/flow-control.ts"
-import type { LimitNumbers } from "../flow-rows.ts"
-import { Admission, type FlowRecord, type FlowRows } from "../admission.ts"
+import type { LimitNumbers } from "../shared/flow-rows.ts"
+import { Admission, type FlowRecord, type FlowRows } from "../shared/slot-admission.ts"
 import type { MemoryInstance } from "./memory-database.ts"
 
 /** What a workflow has declared for one of its limits, and what was set instead. */

@@ -1,8 +1,8 @@
 import type { ClaimedInstance, ClaimRequest, InboxPart, JournalRow, JournalStore, Message, Offer, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import { isControl } from "../../core/control.ts"
-import { wantsSlots } from "../admission.ts"
-import { inClaimOrder, isOffered, type Claimable } from "../claim-order.ts"
-import { lineOf } from "../turn-line.ts"
+import { isControl } from "../../core/journal/control-message.ts"
+import { wantsSlots } from "../shared/slot-admission.ts"
+import { inClaimOrder, isOffered, type Claimable } from "../shared/claim-order.ts"
+import { lineOf } from "../shared/turn-sequence-key.ts"
 import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
 
 /** `enter` is called first by every method and throws once the store is closed; `changed` tells whoever listens, here and in other stores of the provider. */

@@ -1,4 +1,4 @@
-import { isTerminal } from "../../core/status.ts"
+import { isTerminal } from "../../core/journal/status.ts"
 import type { Page } from "../../ports/directory.ts"
 import type { ScheduleChange, ScheduleRow, ScheduleStore } from "../../ports/schedule-store.ts"
 import type { MemoryDatabase } from "./memory-database.ts"

@@ -1,14 +1,14 @@
 // What is done to a database without opening a store on it: the command line looks, and migrates as a step of its own.
 
-import { durationMs } from "../../core/duration.ts"
-import { isLive } from "./claim-functions.ts"
-import { integer, optionalInteger, optionalText, text } from "./columns.ts"
-import { Database } from "./database.ts"
-import { migrate, type SchemaVersion, versionOf } from "./migrate.ts"
-import { loadPg, ownPool } from "./postgres.ts"
-import { migrations } from "./schema.ts"
-import { checkSchemaName } from "./schema-name.ts"
-import { serversOf } from "./server-address.ts"
+import { durationMs } from "../../core/time/duration.ts"
+import { isLive } from "./schema/claim-functions.ts"
+import { integer, optionalInteger, optionalText, text } from "./reads/columns.ts"
+import { Database } from "./connection/database.ts"
+import { migrate, type SchemaVersion, versionOf } from "./schema/migrate.ts"
+import { loadPg, ownPool } from "./postgres-provider.ts"
+import { migrations } from "./schema/schema.ts"
+import { checkSchemaName } from "./connection/schema-name.ts"
+import { serversOf } from "./connection/server-address.ts"
 
 export const newestSchema: number = migrations.at(-1)?.version ?? 0
 

@@ -1,13 +1,13 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse, WorkflowLimits } from "../../ports/flow-control.ts"
-import { holdersNamedMax, limitState, removedLimits, type LimitNumbers } from "../flow-rows.ts"
-import { toText } from "../odd-text.ts"
-import { integer, text } from "./columns.ts"
-import type { Database, Queries } from "./database.ts"
-import { recordColumns, toRecord } from "../flow-rows.ts"
-import { declaredNumbers, FlowSession, setNumbers } from "./flow-session.ts"
-import { traitColumns } from "./instance-row.ts"
-import type { PostgresTables } from "./postgres-tables.ts"
-import { uniqueHolder } from "./queries-of-one.ts"
+import { holdersNamedMax, limitState, removedLimits, type LimitNumbers } from "../shared/flow-rows.ts"
+import { toText } from "../shared/unsafe-text.ts"
+import { integer, text } from "./reads/columns.ts"
+import type { Database, Queries } from "./connection/database.ts"
+import { recordColumns, toRecord } from "../shared/flow-rows.ts"
+import { declaredNumbers, FlowSession, setNumbers } from "./flow-control/flow-session.ts"
+import { traitColumns } from "./reads/instance-row.ts"
+import type { PostgresTables } from "./postgres-components.ts"
+import { uniqueHolder } from "./turns/instance-queries.ts"
 
 export class PostgresFlowControl implements FlowControl {
   readonly #tables: PostgresTables

@@ -10,16 +10,16 @@ import type {
   Turn,
   TurnOutcome,
 } from "../../ports/journal-store.ts"
-import { toText } from "../odd-text.ts"
-import { offersText } from "../worker-offers.ts"
-import { Claimer } from "./claimer.ts"
-import { integer, list, optionalInteger, optionalText, text } from "./columns.ts"
-import type { Database, PgRow } from "./database.ts"
-import { lotColumns } from "./due-search.ts"
-import { limitedWorkflows } from "./flow-session.ts"
-import { journalReader } from "./journal-reader.ts"
-import type { PostgresTables } from "./postgres-tables.ts"
-import type { TurnCommitter } from "./turn-committer.ts"
+import { toText } from "../shared/unsafe-text.ts"
+import { offersText } from "../shared/worker-offers.ts"
+import { Claimer } from "./claims/claimer.ts"
+import { integer, list, optionalInteger, optionalText, text } from "./reads/columns.ts"
+import type { Database, PgRow } from "./connection/database.ts"
+import { lotColumns } from "./claims/locked-due-search.ts"
+import { limitedWorkflows } from "./flow-control/flow-session.ts"
+import { journalReader } from "./reads/journal-reader.ts"
+import type { PostgresTables } from "./postgres-components.ts"
+import type { TurnCommitter } from "./turns/turn-committer.ts"
 
 const staleMs = 3_600_000
 

@@ -1,13 +1,13 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse, WorkflowLimits } from "../../ports/flow-control.ts"
 import type { SqlDriver, SqlStatement } from "../../ports/sql-driver.ts"
-import { holdersNamedMax, limitState, removedLimits, type LimitNumbers } from "../flow-rows.ts"
-import { declaredNumbers, setNumbers } from "./flow-table.ts"
-import { traitValues } from "./instance-row.ts"
-import { toText } from "../odd-text.ts"
-import { integer, text } from "./sql-columns.ts"
-import type { SqliteFlow } from "./sqlite-flow.ts"
-import type { FlowTables } from "./sqlite-tables.ts"
-import type { SqliteTurns } from "./sqlite-turns.ts"
+import { holdersNamedMax, limitState, removedLimits, type LimitNumbers } from "../shared/flow-rows.ts"
+import { declaredNumbers, setNumbers } from "./tables/flow-table.ts"
+import { traitValues } from "./tables/instance-row.ts"
+import { toText } from "../shared/unsafe-text.ts"
+import { integer, text } from "./driver/sql-columns.ts"
+import type { SqliteFlow } from "./tables/flow-transaction.ts"
+import type { FlowTables } from "./sqlite-components.ts"
+import type { SqliteTurns } from "./tables/turn-table.ts"
 
 export class SqliteFlowControl implements FlowControl {
   readonly #flow: SqliteFlow

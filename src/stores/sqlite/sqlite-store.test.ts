@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll } from "vitest"
 import { describeStore } from "../../testing/store-conformance/describe-store.ts"
-import { sqlite } from "./sqlite.ts"
+import { sqlite } from "./sqlite-provider.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-sqlite-"))
 afterAll(() => rmSync(folder, { recursive: true }))

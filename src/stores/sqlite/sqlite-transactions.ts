@@ -1,13 +1,13 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { Sql } from "../../core/sql.ts"
+import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { Transactions } from "../../ports/transactions.ts"
-import { SqlSession, StatementCache, statementFailure } from "./sql-session.ts"
-import type { SqliteTables } from "./sqlite-tables.ts"
-import { checkStatement } from "./statement-rules.ts"
-import type { SqliteTurns } from "./sqlite-turns.ts"
-import type { TurnFlow } from "./turn-flow.ts"
+import { SqlSession, StatementCache, statementFailure } from "./driver/user-sql-session.ts"
+import type { SqliteTables } from "./sqlite-components.ts"
+import { checkStatement } from "./driver/statement-rules.ts"
+import type { SqliteTurns } from "./tables/turn-table.ts"
+import type { TurnFlow } from "./tables/turn-flow-port.ts"
 
 const constraint = 19
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import type { Store, StoreRole } from "../../ports/store.ts"
 import { claimBy, creation, event, found, turn } from "../../testing/store-conformance/sample.ts"
 import { StoreBed } from "../../testing/store-conformance/store-bed.ts"
-import { sqlite } from "./sqlite.ts"
+import { sqlite } from "./sqlite-provider.ts"
 
 let folder: string
 let path: string

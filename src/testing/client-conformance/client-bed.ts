@@ -1,7 +1,7 @@
-import type { AnyWorkflow } from "../../core/workflow.ts"
-import type { Client, Handle } from "../../engine/client.ts"
-import type { LimitControl } from "../../engine/limit-control.ts"
-import type { ScheduleClient, ScheduleHandle } from "../../engine/schedule-client.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { Client, Handle } from "../../engine/client-api.ts"
+import type { LimitControl } from "../../engine/flow-control/limit-control.ts"
+import type { ScheduleClient, ScheduleHandle } from "../../engine/schedules/schedule-client.ts"
 
 /** Gives a client of an engine on an empty store that executes these workflows. */
 export type OpenClient = (workflows: readonly AnyWorkflow[]) => Promise<OpenedClient>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import type { Change } from "../../core/change.ts"
+import type { Change } from "../../core/journal/change.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import { untilWaiting } from "./instance-cases.ts"
 import { checked, echo, failing, noting, patient, richValue, sampleWorkflows } from "./sample-workflows.ts"

@@ -1,6 +1,6 @@
-import type { Context } from "../../core/context.ts"
-import type { StandardSchemaV1 } from "../../core/standard-schema.ts"
-import { workflow } from "../../core/workflow.ts"
+import type { Context } from "../../core/workflow/context.ts"
+import type { StandardSchemaV1 } from "../../core/workflow/standard-schema.ts"
+import { workflow } from "../../core/workflow/workflow.ts"
 
 /** Takes a number of at least 1. */
 const positive: StandardSchemaV1<number, number> = {

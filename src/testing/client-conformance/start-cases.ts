@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { PerdureError } from "../../core/errors.ts"
-import { workflow } from "../../core/workflow.ts"
+import { workflow } from "../../core/workflow/workflow.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import { checked, echo, patient, richValue } from "./sample-workflows.ts"
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { sha256 } from "../../core/sha256.ts"
+import { sha256 } from "../../core/values/sha256.ts"
 import { type CurrentHost, quiet } from "./host-bed.ts"
 
 export function lifeCases(bed: CurrentHost): void {

@@ -1,5 +1,5 @@
-import type { Change } from "../../core/change.ts"
-import type { Changes } from "../../engine/client.ts"
+import type { Change } from "../../core/journal/change.ts"
+import type { Changes } from "../../engine/client-api.ts"
 
 /** Reads changes as they come, and keeps them. */
 export class Follower {

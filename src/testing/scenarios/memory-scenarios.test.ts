@@ -1,4 +1,4 @@
-import { memory } from "../../stores/memory/memory.ts"
+import { memory } from "../../stores/memory/memory-provider.ts"
 import { createTestEngine } from "../test-engine.ts"
 import { describeScenarios } from "./describe-scenarios.ts"
 

@@ -1,4 +1,4 @@
-import type { AnyWorkflow } from "../../core/workflow.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { TestEngine } from "../test-engine.ts"
 import type { BedOptions, OpenBed } from "./scenario-bed.ts"

@@ -1,4 +1,4 @@
-import { Deferred } from "../../core/deferred.ts"
+import { Deferred } from "../../core/execution/deferred.ts"
 import { macrotask } from "../../hosts/simulated/simulated-host.ts"
 
 /** A step that many go through: it counts how many were inside at the same moment. */

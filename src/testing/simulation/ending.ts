@@ -1,6 +1,6 @@
-import { encodeValue } from "../../core/codec.ts"
+import { encodeValue } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { InstanceDescription } from "../../engine/client.ts"
+import type { InstanceDescription } from "../../engine/client-api.ts"
 
 /** How an instance ended, as text that can be compared and shown. */
 export interface Ending {

@@ -1,4 +1,4 @@
-import { SeededRandom } from "../../core/seeded-random.ts"
+import { SeededRandom } from "../../core/execution/seeded-random.ts"
 import type { Host, Scope } from "../../ports/host.ts"
 
 /**

@@ -1,4 +1,4 @@
-import type { AnyWorkflow } from "../../core/workflow.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import { macrotask, type SimulatedHost } from "../../hosts/simulated/simulated-host.ts"

@@ -1,4 +1,4 @@
-import type { Duration } from "../../core/duration.ts"
+import type { Duration } from "../../core/time/duration.ts"
 
 /** What surrounds one run of a simulation: the fakes that a workflow's steps talk to are made with it, anew for every run. */
 export interface SimulatedWorld {

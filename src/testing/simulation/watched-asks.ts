@@ -1,5 +1,5 @@
-import type { Context } from "../../core/context.ts"
-import type { AnyWorkflow } from "../../core/workflow.ts"
+import type { Context } from "../../core/workflow/context.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 
 /** Workflow code of a simulation, and what its authors should know: things it asked for that nobody ever looked at. */
 export class WatchedAsks {

@@ -5,7 +5,7 @@ import { Client } from "pg"
 import { type Engine, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import { Ear } from "../../../src/stores/postgres/ear.ts"
+import { Ear } from "../../../src/stores/postgres/notifications/listen-connection.ts"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
 
 let server: PostgresServer

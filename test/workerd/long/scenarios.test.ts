@@ -1,6 +1,6 @@
 import { createTestEngine, type TestEngine } from "../../../src/testing/test-engine.ts"
-import { forgetAll } from "../../../src/stores/sqlite/object-sql-driver.ts"
-import { objectStore } from "../../../src/stores/sqlite/object-store.ts"
+import { forgetAll } from "../../../src/stores/sqlite/object/object-sql-driver.ts"
+import { objectStore } from "../../../src/stores/sqlite/object/object-multi-store.ts"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { currentState } from "../vitest-in-object.ts"
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { PerdureError } from "../../../../src/index.ts"
-import type { SeededRandom } from "../../../../src/core/seeded-random.ts"
+import type { SeededRandom } from "../../../../src/core/execution/seeded-random.ts"
 import type { Engine } from "../../../../src/index.ts"
 import { type Kind, kinds } from "./chaos-workflows.ts"
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises"
 import pg from "pg"
-import type { SeededRandom } from "../../../../src/core/seeded-random.ts"
+import type { SeededRandom } from "../../../../src/core/execution/seeded-random.ts"
 import type { FaultyProxy, Harm } from "../../../../tools/postgres/faulty-proxy.ts"
 import type { PostgresServer } from "../../../../tools/postgres/server.ts"
 import type { ChaosProcess } from "./chaos-process.ts"

@@ -2,7 +2,7 @@
 // a network that cuts, delays and refuses, and hostile calls, while instances of every kind are started. Afterwards the journals and the effects have to fit.
 
 import { afterEach, expect, it } from "vitest"
-import { SeededRandom } from "../../../../src/core/seeded-random.ts"
+import { SeededRandom } from "../../../../src/core/execution/seeded-random.ts"
 import { type Engine, Perdure } from "../../../../src/index.ts"
 import { postgres } from "../../../../src/postgres.ts"
 import { FaultyProxy } from "../../../../tools/postgres/faulty-proxy.ts"

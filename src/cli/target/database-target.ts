@@ -1,0 +1,49 @@
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
+import type { StoreProvider } from "../../ports/store.ts"
+import { CommandError, exitCodes, usageError } from "../exit-code.ts"
+import type { Invocation } from "../invocation.ts"
+import { isAddress } from "./database-argument.ts"
+import { requireTables, serverName, serverStore } from "./server-database.ts"
+import { shownPath } from "../user-code/workflow-entry.ts"
+
+/** The database that a command works on itself, rather than asking whoever has it: a file, or the address of a database server. */
+export function databaseOf(cli: Invocation, command: string): string {
+  const { target, options, io } = cli
+  if (target.kind === "db") return target.db
+  if (target.serves !== undefined) return target.serves
+  if (options.url !== undefined || target.from !== "the default") throw usageError(`${command} works on the database itself, not through a server; give --db`)
+  return resolve(io.cwd, "perdure.db")
+}
+
+/** One that is a SQLite file, and is there. */
+export function databaseFileOf(cli: Invocation, command: string): string {
+  const db = databaseOf(cli, command)
+  if (isAddress(db)) throw forFilesOnly(command)
+  if (existsSync(db)) return db
+  throw new CommandError("NO_DATABASE", exitCodes.unreachable, `there is no file "${db}"; give the path of the database with --db`)
+}
+
+/** Of a command that copies files. */
+export function forFilesOnly(command: string): CommandError {
+  return usageError(`${command} is for SQLite files; a PostgreSQL database is copied by pg_dump and put back by pg_restore, with its schema "perdure"`)
+}
+
+/** As people and logs see it: a file, or a server without the password. */
+export function shownDatabase(db: string, cwd: string): string {
+  return isAddress(db) ? `PostgreSQL at ${serverName(db)}` : shownPath(db, cwd)
+}
+
+/** One that is there: a file, or a database with our tables. */
+export async function presentDatabaseOf(cli: Invocation, command: string): Promise<string> {
+  const db = databaseOf(cli, command)
+  if (!isAddress(db)) return databaseFileOf(cli, command)
+  await requireTables(db, cli.target.from)
+  return db
+}
+
+/** The store in a database, as the user's own program would open it. */
+export async function storeOf(db: string): Promise<StoreProvider> {
+  if (!isAddress(db)) return (await import("../../sqlite.ts")).sqlite(db)
+  return serverStore(db)
+}

@@ -1,0 +1,51 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import type { Database } from "../../stores/postgres/connection/database.ts"
+import { CommandError, exitCodes } from "../exit-code.ts"
+
+/** A PostgreSQL database as `--db` names it. `?schema=` in the address says which schema, where it is not the usual one. */
+interface ServerDatabase {
+  readonly connectionString: string
+  readonly schema: string
+}
+
+function parsed(db: string): ServerDatabase {
+  const [, address = db, query = ""] = /^([^?#]*)(?:\?([^#]*))?/.exec(db) ?? []
+  const parameters = new URLSearchParams(query)
+  const schema = parameters.get("schema") ?? "perdure"
+  parameters.delete("schema")
+  return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, schema }
+}
+
+/** For people and logs, without user, password and options. */
+export function serverName(db: string): string {
+  return db
+    .replace(/^postgres(?:ql)?:\/*/, "")
+    .replace(/[?#].*$/, "")
+    .replace(/^.*@/, "")
+}
+
+export async function serverStore(db: string, maxConnections = 10): Promise<StoreProvider> {
+  const { postgres } = await import("../../postgres.ts")
+  return postgres({ ...parsed(db), maxConnections })
+}
+
+/** Looks into the database without making or changing anything in it; what goes wrong says where. */
+export async function inspect<T>(db: string, work: (database: Database) => Promise<T>): Promise<T> {
+  const { inspectDatabase } = await import("../../stores/postgres/maintenance.ts")
+  const { connectionString, schema } = parsed(db)
+  try {
+    return await inspectDatabase(connectionString, schema, work)
+  } catch (cause) {
+    if (PerdureError.is(cause, "DATABASE_TOO_NEW") || PerdureError.is(cause, "BAD_OPTION")) throw cause
+    const why = cause instanceof Error ? cause.message || "nobody answers" : String(cause)
+    throw new CommandError("NO_DATABASE", exitCodes.unreachable, `PostgreSQL at "${serverName(db)}" cannot be used: ${why}`, { cause })
+  }
+}
+
+/** To open a store makes the tables, which is not what somebody wants who asks for what is there. `from`: who named the database. */
+export async function requireTables(db: string, from: string): Promise<void> {
+  const { schemaVersion } = await import("../../stores/postgres/maintenance.ts")
+  if ((await inspect(db, schemaVersion)).version > 0) return
+  throw new CommandError("NO_DATABASE", exitCodes.unreachable, `the PostgreSQL database of ${from} has no tables of Perdure; nothing was changed in it`)
+}

@@ -1,0 +1,46 @@
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { ListFilter } from "../../engine/client-api.ts"
+import { checkAll, type CheckReport } from "../../engine/diagnostics/journal-check.ts"
+import { journalsOf, type JournalSource } from "../../engine/diagnostics/journal-source.ts"
+import { payloadCodecs } from "../../engine/payload-codec-store.ts"
+import type { EngineOptions } from "../../engine/settings.ts"
+import { consoleLogger } from "../../hosts/node/console-logger.ts"
+import { NodeHost } from "../../hosts/node/node-host.ts"
+
+const patienceMs = 500
+
+/** Checks journals in this process, which the code that is tried out must not take down. */
+export async function checkWorkflows(
+  workflows: readonly AnyWorkflow[],
+  source: JournalSource,
+  options: EngineOptions,
+  filter: Pick<ListFilter, "workflow" | "idPrefix">,
+  onProgress: (checked: number) => void,
+  signal: AbortSignal,
+): Promise<CheckReport> {
+  const host = new NodeHost(consoleLogger)
+  const engine = {}
+  // What nobody handles in code that is only tried out is no concern of anybody's.
+  const stop = host.onUnhandledRejection(() => undefined)
+  try {
+    return await checkAll(workflows, journalsOf(source, filter, payloadCodecs(options)), {
+      quiesce: (then) => host.quiesce(then),
+      enter: (instance, run) => host.runIn({ engine, instance }, run),
+      wait: (activity) => waitFor(activity),
+      onProgress,
+      signal,
+    })
+  } finally {
+    stop()
+  }
+}
+
+function waitFor(activity: Promise<void>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), patienceMs)
+    void activity.then(() => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
+}

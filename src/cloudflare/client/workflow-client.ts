@@ -1,0 +1,53 @@
+import { StoredLimits } from "../../engine/flow-control/limit-control.ts"
+import { type EdgeClient, ObjectClient } from "./object-client.ts"
+import { objectLimits } from "./object-limits.ts"
+import { ObjectSchedules } from "./object-schedules.ts"
+import { IndexOverview } from "./index-client.ts"
+import type { ObjectNamespace } from "../platform/platform.ts"
+import { StubNetwork } from "../objects/object-rpc.ts"
+import { objectNames, scheduleName } from "../store/object-name.ts"
+import { ShardedChanges } from "../store/sharded-changes.ts"
+import { ShardedIndex } from "../store/sharded-index.ts"
+import { listSchedules } from "../store/sharded-schedules.ts"
+import { ShardLayout } from "../store/shard-layout.ts"
+
+const changesMax = 100
+
+/**
+ * A client of the instances behind the binding, with the same calls, values and errors as an engine. It keeps nothing for long: one may be made for each
+ * request. Its calls throw `UNREACHABLE` where an object does not answer.
+ *
+ * @example
+ * const client = workflowClient(env.WORKFLOW_RUNNER)
+ * const { id } = await client.start(order, { input: { item: "tea" } })
+ */
+export function workflowClient(binding: ObjectNamespace): EdgeClient {
+  const network = new StubNetwork(() => binding, objectNames)
+  const overview = new IndexOverview(async () => {
+    const layout = new ShardLayout(await client.layout())
+    const index = new ShardedIndex(layout, (name) => network.shard(name))
+    const changes = new ShardedChanges(layout, (name) => network.shard(name))
+    return {
+      list: (filter, page) => index.list(filter, page),
+      count: (filter, by) => index.count(filter, by),
+      changes: (after) => changes.read(after, changesMax),
+      latestChange: () => changes.latest(),
+      listSchedules: (request) => listSchedules(layout, (name) => network.shard(name), request),
+    }
+  })
+  const client: ObjectClient = new ObjectClient(binding, {
+    list: (filter) => overview.list(filter),
+    count: (filter, by) => overview.count(filter, by),
+    changes: (cursor) => overview.changes(cursor),
+    schedules: new ObjectSchedules({
+      callSchedule: (id, method, args) => client.callSchedule(scheduleName(id), id, method, args),
+      listSchedules: (filter) => overview.listSchedules(filter),
+      get: (id) => client.get(id),
+    }),
+    limits: new StoredLimits(
+      objectLimits((workflow) => network.numbers(workflow)),
+      () => undefined,
+    ),
+  })
+  return client
+}

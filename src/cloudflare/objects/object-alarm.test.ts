@@ -1,0 +1,45 @@
+import { expect, it } from "vitest"
+import type { ObjectTables, Standing } from "../../ports/cloudflare/object-tables.ts"
+import { AlarmClock } from "./object-alarm.ts"
+import { ObjectHost } from "./object-host.ts"
+import type { ObjectStorage } from "../platform/platform.ts"
+
+const hourMs = 3_600_000
+
+/** An object whose instance sleeps, on a platform whose clock can be set. */
+function open() {
+  const platform = { now: 1_800_000_000_000, alarms: [] as (number | Date)[] }
+  const asleep = { id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMail: false, dueAt: undefined, claimableAt: platform.now + hourMs }
+  const storage: Partial<ObjectStorage> = {
+    setAlarm: async (at) => void platform.alarms.push(at),
+    deleteAlarm: async () => undefined,
+    sync: async () => undefined,
+  }
+  const tables: Partial<ObjectTables> = { isThere: () => true, standing: () => asleep as unknown as Standing, keptUntil: () => undefined }
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const host = new ObjectHost(storage as ObjectStorage, silent, () => platform.now)
+  const clock = new AlarmClock(storage as ObjectStorage, tables as ObjectTables, host, () => undefined)
+  return { platform, asleep, host, clock }
+}
+
+it("the alarm is set by the clock of the platform, also after that was set back", () => {
+  const { platform, asleep, host, clock } = open()
+  clock.rearm()
+  expect(platform.alarms).toEqual([asleep.claimableAt])
+  clock.rearm()
+  expect(platform.alarms).toHaveLength(1)
+  platform.now -= 60_000
+  expect(host.aheadMs()).toBe(60_000)
+  clock.rearm()
+  expect(platform.alarms.slice(1)).toEqual([asleep.claimableAt - 60_000])
+  clock.rearm()
+  expect(platform.alarms).toHaveLength(2)
+})
+
+it("so is the alarm that only looks again", () => {
+  const { platform, host, clock } = open()
+  host.now()
+  platform.now -= 60_000
+  clock.rearmSoon()
+  expect(platform.alarms).toEqual([platform.now + 10_000])
+})

@@ -1,0 +1,17 @@
+import { Endings } from "../../engine/instances/result-waiters.ts"
+import { type CoreKind, EngineCore, makeCore } from "../../engine/engine-core.ts"
+import type { EngineSpec } from "../../engine/engine-components.ts"
+import { SoleWorker } from "../../engine/worker/single-instance-worker.ts"
+
+const kind: CoreKind<SoleWorker> = {
+  worker: (spec) => new SoleWorker(spec),
+  host: (own) => own,
+  settings: (common) => common,
+  onStore: (settings) => settings,
+  endings: ({ store, host, worker }) => new Endings(store, host, worker.timers),
+}
+
+/** The core of the engine in an object; it does not begin before it is told to. */
+export async function openObjectCore(spec: EngineSpec): Promise<EngineCore> {
+  return new EngineCore(await makeCore(spec, kind))
+}

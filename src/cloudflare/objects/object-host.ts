@@ -1,0 +1,127 @@
+import { AsyncLocalStorage } from "node:async_hooks"
+import { createHash } from "node:crypto"
+import type { Host, Logger, Scope } from "../../ports/host.ts"
+import { SafeLogger } from "../../hosts/safe-logger.ts"
+import { SteadyClock } from "../../hosts/steady-clock.ts"
+import type { ObjectStorage } from "../platform/platform.ts"
+
+/** What is further away than this is left to the alarm: the object may leave memory until then. */
+const nearMs = 60_000
+/** What is further away than this is not meant to come. */
+const neverMs = 10_000 * 24 * 60 * 60 * 1_000
+
+/** Time, randomness and life from a Durable Object. */
+export class ObjectHost implements Host {
+  readonly log: Logger
+  readonly #storage: Pick<ObjectStorage, "sync">
+  /** The only clock of the platform is the wall clock. */
+  readonly #clock: SteadyClock
+  readonly #far = new Set<FarTimer>()
+  /** A frame of the platform's async context that is entered again and again: to make one for each step takes some microseconds. */
+  #enter: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
+  readonly #held: { scope: Scope | undefined } = { scope: undefined }
+  #isTaken = false
+  /** The context of whoever opened the engine: user code must not see that of a call which happens to wake it. */
+  readonly #inContext = AsyncLocalStorage.snapshot()
+
+  constructor(storage: Pick<ObjectStorage, "sync">, log: Logger, now: () => number = () => Date.now()) {
+    this.#storage = storage
+    this.log = new SafeLogger(log)
+    this.#clock = new SteadyClock(now)
+  }
+
+  now(): number {
+    return this.#clock.now()
+  }
+
+  aheadMs(): number {
+    return this.#clock.aheadMs()
+  }
+
+  monotonicMs(): number {
+    return this.now()
+  }
+
+  randomBytes(length: number): Uint8Array {
+    return crypto.getRandomValues(new Uint8Array(length))
+  }
+
+  sha256(text: string): string {
+    return createHash("sha256").update(text).digest("hex")
+  }
+
+  /** Of all that drains the queue of microtasks here, this costs least: a timer of 0 ms takes more than one. */
+  quiesce(then: () => void): void {
+    const run = () => this.#inContext(then)
+    // Where writing has failed the object is about to be thrown away; until then it goes on as if.
+    void this.#storage.sync().then(run, run)
+  }
+
+  setTimer(at: number, fire: () => void): () => void {
+    const inMs = at - this.now()
+    if (inMs <= nearMs) {
+      const timer = setTimeout(
+        () => {
+          this.#clock.reached(at)
+          this.#inContext(fire)
+        },
+        Math.max(0, inMs),
+      )
+      return () => clearTimeout(timer)
+    }
+    if (inMs > neverMs) return () => undefined
+    const timer = { at, fire }
+    this.#far.add(timer)
+    return () => this.#far.delete(timer)
+  }
+
+  /** When the alarm is to wake what no timer does. */
+  get nextFarAt(): number | undefined {
+    let next: number | undefined
+    for (const { at } of this.#far) if (next === undefined || at < next) next = at
+    return next
+  }
+
+  /** The alarm went off. */
+  fireFar(): void {
+    const now = this.now()
+    for (const timer of [...this.#far]) {
+      if (timer.at > now) continue
+      this.#far.delete(timer)
+      this.#inContext(timer.fire)
+    }
+  }
+
+  /** One step at a time has the frame that is kept: most follow each other. */
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T, isLeft?: boolean): T {
+    if (!isLeft || this.#isTaken) return scopes.run({ scope }, run, scope)
+    this.#isTaken = true
+    this.#held.scope = scope
+    this.#enter ??= this.#inContext(() => scopes.run(this.#held, () => AsyncLocalStorage.snapshot()))
+    return this.#enter(run, scope)
+  }
+
+  leave(scope: Scope): void {
+    if (this.#held.scope === scope) this.#isTaken = false
+  }
+
+  currentScope(): Scope | undefined {
+    return currentScope()
+  }
+
+  /** The platform writes them to its log, and lives on. */
+  onUnhandledRejection(): () => void {
+    return () => undefined
+  }
+}
+
+const scopes = new AsyncLocalStorage<{ readonly scope: Scope | undefined }>()
+
+export function currentScope(): Scope | undefined {
+  return scopes.getStore()?.scope
+}
+
+interface FarTimer {
+  readonly at: number
+  readonly fire: () => void
+}

@@ -1,0 +1,102 @@
+import { expect, it } from "vitest"
+import type { NewMessage } from "../../ports/journal-store.ts"
+import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
+import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
+import { OutboxSender } from "./outbox-sender.ts"
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const turns = () => new Promise<void>((resolve) => void setImmediate(resolve))
+
+/** An outbox in memory, and targets that do not answer or fail. */
+class Desk {
+  now = 1_000
+  readonly dead = new Set<string>()
+  readonly silent = new Set<string>()
+  readonly taken: string[] = []
+  readonly #rows: OutgoingMessage[] = []
+  #seq = 0
+  readonly sender: OutboxSender
+
+  constructor() {
+    const tables = {
+      outgoing: (limit: number, except: readonly string[] = []) => this.#rows.filter(({ message }) => !except.includes(message.instance)).slice(0, limit),
+      sent: (seqs: readonly number[]) => {
+        for (const seq of seqs)
+          this.#rows.splice(
+            this.#rows.findIndex((row) => row.seq === seq),
+            1,
+          )
+      },
+      sender: () => "me",
+    }
+    const network = {
+      peer: (target: string) => ({
+        take: async (_from: string, batch: readonly OutgoingMessage[]) => {
+          if (this.dead.has(target)) throw new Error("dead")
+          if (this.silent.has(target)) await new Promise(() => undefined)
+          this.taken.push(...batch.map(({ seq }) => `${target} ${seq}`))
+          return []
+        },
+      }),
+    } as unknown as ObjectNetwork
+    this.sender = new OutboxSender(tables, network, () => this.now, silent)
+  }
+
+  get left(): number {
+    return this.#rows.length
+  }
+
+  add(...targets: readonly string[]): void {
+    for (const instance of targets) this.#rows.push({ seq: ++this.#seq, message: { instance, kind: "event", at: 0 } satisfies NewMessage })
+  }
+
+  async send(isRetry = false): Promise<void> {
+    this.sender.send(() => undefined, isRetry)
+    await turns()
+  }
+}
+
+it.each(["dead", "silent"] as const)("hundreds of messages to a target that is %s hold up no other", async (state) => {
+  const desk = new Desk()
+  desk[state].add("a")
+  desk.add(...Array<string>(250).fill("a"), "b")
+  await desk.send()
+  expect(desk.taken).toEqual(["b 251"])
+  desk.add("c", "b")
+  await desk.send()
+  expect(desk.taken).toEqual(["b 251", "c 252", "b 253"])
+  expect(desk.left).toBe(250)
+})
+
+it("a target that did not answer is told again when its time has come, and gets all in order", async () => {
+  const desk = new Desk()
+  desk.dead.add("a")
+  desk.add(...Array<string>(150).fill("a"))
+  const waits = []
+  for (let tries = 0; tries < 3; tries++) {
+    await desk.send(true)
+    waits.push((desk.sender.nextTryAt ?? 0) - desk.now)
+    desk.now = desk.sender.nextTryAt ?? 0
+  }
+  expect(waits).toEqual([1_000, 2_000, 4_000])
+  desk.dead.clear()
+  await desk.send()
+  expect(desk.taken).toEqual(Array.from({ length: 150 }, (_, at) => `a ${at + 1}`))
+  expect(desk.sender.nextTryAt).toBeUndefined()
+})
+
+it("is awake again in half a minute for a target that is being told", async () => {
+  const desk = new Desk()
+  desk.silent.add("a")
+  desk.add("a")
+  await desk.send()
+  expect(desk.sender.nextTryAt).toBe(desk.now + 30_000)
+})
+
+it("tells at most a hundred targets at a time, and all in the end", async () => {
+  const desk = new Desk()
+  desk.add(...Array.from({ length: 350 }, (_, at) => `t${at}`))
+  await desk.send()
+  expect(new Set(desk.taken).size).toBe(350)
+  expect(desk.left).toBe(0)
+})

@@ -1,0 +1,56 @@
+import { checkFlowOptions } from "../../core/workflow/flow-options.ts"
+import { defaultLimits } from "../../core/workflow/input-limits.ts"
+import { flowRules } from "../../engine/all-features.ts"
+import { declaredLimits, declaredNumbers } from "../../engine/flow-control/flow-keys.ts"
+import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
+import { LimitObject } from "../objects/limit-object.ts"
+import { NumbersObject } from "../objects/limit-settings-object.ts"
+import { EdgeFlow } from "../store/object-flow-control.ts"
+import { KeyedTurns } from "../store/unique-key-commits.ts"
+import { limitKeyOf } from "../store/object-name.ts"
+import { PermitSender } from "../store/slot-requester.ts"
+import { isLimitKey, SqliteLimitKey } from "../../stores/sqlite/object/limits/sqlite-limit-key.ts"
+import { SqliteLimitNumbers } from "../../stores/sqlite/object/limits/sqlite-limit-settings.ts"
+import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts"
+import { SqliteFlow } from "../../stores/sqlite/tables/flow-transaction.ts"
+import { SqliteFlowControl } from "../../stores/sqlite/sqlite-flow-control.ts"
+import { permitParts, SqliteObjectPermits } from "../../stores/sqlite/object/object-slot-table.ts"
+import { flowTables } from "../../stores/sqlite/schema/table-statements.ts"
+import type { FlowPart, RunnerPart } from "./runner-feature.ts"
+
+const flow: FlowPart = {
+  check: ({ name, options }) => checkFlowOptions(name, options),
+  slots: ({ driver: own, network, now, setting }) => {
+    const permits = new SqliteObjectPermits(own)
+    const keys = new PermitSender(permits, (key) => network.limit(key), now, setting.log)
+    return {
+      slots: { teller: keys, permits },
+      keys,
+      keyed: (directory, onWritten) => new KeyedTurns(keys, directory, onWritten),
+      open: (driver) => {
+        const inTurns = new SqliteFlow(driver, now, permits.isPermitted)
+        return {
+          flow: inTurns,
+          control: (tables, edge) => {
+            permits.admit = (admitted) => inTurns.transaction(() => inTurns.admission.changed(admitted))
+            permits.admitHeld()
+            return new EdgeFlow({ ...edge, local: new SqliteFlowControl({ ...tables, flow: inTurns }), network, permits: keys })
+          },
+        }
+      },
+    }
+  },
+  limit: ({ name, storage, network, now, setting }, workflows) => {
+    const own = new ObjectSqlDriver(storage)
+    const open = () => new SqliteLimitKey(own, now, declaredNumbers(workflows))
+    return new LimitObject({ key: limitKeyOf(name), storage, network, now, log: setting.log, isThere: () => isLimitKey(own), open })
+  },
+  numbers: ({ storage, network, now, setting }, workflows) => {
+    const registry = new WorkflowRegistry(workflows, defaultLimits)
+    const declared = (name: string) => declaredLimits(registry).find(({ workflow }) => workflow === name)?.limits ?? []
+    return new NumbersObject(new SqliteLimitNumbers(new ObjectSqlDriver(storage)), declared, storage, network, now, setting.log)
+  },
+}
+
+/** For workflows with `concurrency`, `rateLimit`, `priority`, `debounce` or `singleton`. */
+export const flowControl: RunnerPart = { features: { flow: flowRules }, tables: { ...flowTables, ...permitParts }, flow }

@@ -1,0 +1,267 @@
+import { DurableObject } from "cloudflare:workers"
+import type { HistoryOptions, HistoryPage, ControlResult, RestartOptions, TerminateOptions, InstanceDescription } from "../../engine/client-api.ts"
+import type { StepInfo } from "../../core/journal/step-info.ts"
+import type { Delivery, Page } from "../../ports/directory.ts"
+import type { LimitOverride, LimitState } from "../../ports/flow-control.ts"
+import type {
+  IndexChangePage,
+  IndexChangeRequest,
+  IndexEntry,
+  IndexFilter,
+  IndexListRequest,
+  IndexRemoval,
+  IndexShard,
+  IndexUpdate,
+  ScheduleIndex,
+  ScheduleListRequest,
+} from "../../ports/cloudflare/index-shard.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
+import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/cloudflare/limit-key.ts"
+import type { LimitKeyEntry, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
+import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
+import type { InstanceObject } from "../objects/instance-object.ts"
+import type { ScheduleRow } from "../../ports/schedule-store.ts"
+import type { ScheduleObject } from "../objects/schedule-object.ts"
+import type { LimitObject } from "../objects/limit-object.ts"
+import type { NumbersObject } from "../objects/limit-settings-object.ts"
+import type { Caller } from "../objects/caller-scope.ts"
+import { answerOf } from "../objects/instance-rpc-methods.ts"
+import type { ObjectState } from "../platform/platform.ts"
+import type { RunnerStub } from "../objects/object-rpc.ts"
+
+/** What `initialize` starts. */
+export interface InitializeRequest {
+  /** The name of the workflow. */
+  readonly type: string
+  /** The id of the instance, which is the name of the object. */
+  readonly id: string
+  /** The input of the instance. Default: undefined. */
+  readonly payload?: unknown
+  /** The version of the workflow. Default: the last registered. */
+  readonly version?: string
+}
+
+/** What `deliverEvent` sends. */
+export interface DeliverRequest {
+  /** The type of the event. */
+  readonly event: string
+  /** What the event carries. Default: undefined. */
+  readonly payload?: unknown
+  /** An event sent twice with the same id is received once. Default: none, so that each call sends an event of its own. */
+  readonly eventId?: string
+}
+
+/** What the object of an instance answers over RPC. Values pass as structured clones; `workflowClient` carries all that a journal can hold. */
+export interface WorkflowRunnerObject extends RunnerStub {
+  /** Answers as soon as the instance is durable. Again with the same content it changes nothing; with another it is an error. */
+  initialize(request: InitializeRequest): Promise<{ readonly id: string }>
+  /** All that is known of the instance, as `describe` of a handle. Throws `NOT_FOUND`, or `PART_MISSING` without the part `history`. */
+  getStatus(): Promise<InstanceDescription>
+  /** Sends an event, as `sendEvent` of a handle. Throws `INSTANCE_ENDED`, `INVALID_EVENT` or `UNKNOWN_EVENT`. */
+  deliverEvent(request: DeliverRequest): Promise<void>
+  /** Lets running attempts finish, and starts nothing more until `resume`. */
+  pause(options?: { readonly reason?: string }): Promise<ControlResult>
+  /** Lets the instance go on if it is paused, or if it is stalled and its code was mended. */
+  resume(): Promise<ControlResult>
+  /** Asks the code to end; it may clean up until `cancelGrace` is over. */
+  cancel(options?: { readonly reason?: string }): Promise<ControlResult>
+  /** Ends the instance at once, without asking its code. */
+  terminate(options?: TerminateOptions): Promise<ControlResult>
+  /** Begins a new run with the same input. Throws `UNKNOWN_STEP`, or `PART_MISSING` without the part `restarts`. */
+  restart(options?: RestartOptions): Promise<ControlResult>
+  /** Asks the code a question, which changes nothing. Throws `UNKNOWN_QUERY`, or `PART_MISSING` without the part `queries`. */
+  query(name: string, ...args: readonly unknown[]): Promise<unknown>
+  /** The steps of the last run, as `steps` of a handle; needs the part `history`. */
+  getSteps(): Promise<readonly StepInfo[]>
+  /** A page of the entries of the journal, as `history` of a handle; needs the part `history`. */
+  getHistory(options?: HistoryOptions): Promise<HistoryPage>
+  /** Does what is due; the platform calls it at the time that the object has set. */
+  alarm(): Promise<void>
+}
+
+/** A class to be exported from a Worker, and bound as a Durable Object with SQLite storage. */
+export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunnerObject
+
+/** What an object of the class may be. Its name decides which, and what it is not throws: nobody writes an instance into a shard. */
+export interface RunnerParts {
+  instance(): InstanceObject
+  shard(): IndexShard
+  /** What a shard knows of schedules. */
+  shardSchedules(): ScheduleIndex
+  limit(): LimitObject
+  numbers(): NumbersObject
+  schedule(): ScheduleObject
+  /** What its alarm is for. */
+  kind(): "instance" | "limit" | "numbers" | "schedule" | "shard"
+}
+
+/** `open`: what an object of the class is made of. */
+export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => RunnerParts): WorkflowRunnerClass {
+  class WorkflowRunner extends DurableObject implements WorkflowRunnerObject {
+    readonly #parts: RunnerParts
+
+    constructor(state: ObjectState, env: unknown) {
+      super(state as never, env)
+      this.#parts = open(state, env)
+    }
+
+    get #object(): InstanceObject {
+      return this.#parts.instance()
+    }
+
+    async initialize({ type, id, payload, version }: InitializeRequest): Promise<{ readonly id: string }> {
+      const options = { input: payload, ifExists: "return", ...(version === undefined ? undefined : { version }) }
+      return { id: (await this.#object.call(id, "start", [type, options])) as string }
+    }
+
+    async getStatus(): Promise<InstanceDescription> {
+      return this.#object.callOwn("describe")
+    }
+
+    async deliverEvent({ event, payload, eventId }: DeliverRequest): Promise<void> {
+      return this.#object.callOwn("sendEvent", event, payload, eventId === undefined ? {} : { eventId })
+    }
+
+    async pause({ reason }: { readonly reason?: string } = {}): Promise<ControlResult> {
+      return this.#object.callOwn("pause", reason)
+    }
+
+    async resume(): Promise<ControlResult> {
+      return this.#object.callOwn("resume")
+    }
+
+    async cancel({ reason }: { readonly reason?: string } = {}): Promise<ControlResult> {
+      return this.#object.callOwn("cancel", reason)
+    }
+
+    async terminate(options: TerminateOptions = {}): Promise<ControlResult> {
+      return this.#object.callOwn("terminate", options)
+    }
+
+    async restart(options: RestartOptions = {}): Promise<ControlResult> {
+      return this.#object.callOwn("restart", options)
+    }
+
+    async query(name: string, ...args: readonly unknown[]): Promise<unknown> {
+      return this.#object.callOwn("query", name, args)
+    }
+
+    async getSteps(): Promise<readonly StepInfo[]> {
+      return this.#object.callOwn("steps")
+    }
+
+    async getHistory(options: HistoryOptions = {}): Promise<HistoryPage> {
+      return this.#object.callOwn("history", options)
+    }
+
+    async ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
+      return this.#object.ask(id, method, args, caller)
+    }
+
+    async peerGet(id: string): Promise<InstanceRow | undefined> {
+      return this.#object.get(id)
+    }
+
+    async peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]> {
+      return this.#object.readJournal(id, from)
+    }
+
+    async peerCreate(turn: Turn): Promise<TurnOutcome> {
+      return this.#object.create(turn)
+    }
+
+    async peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
+      return this.#object.deliver(messages)
+    }
+
+    async peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
+      return this.#object.take(from, messages)
+    }
+
+    async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
+      return this.#parts.shard().indexWrite(updates)
+    }
+
+    async indexRemove(removals: readonly IndexRemoval[]): Promise<void> {
+      return this.#parts.shard().indexRemove(removals)
+    }
+
+    async indexList(request: IndexListRequest): Promise<Page<IndexEntry>> {
+      return this.#parts.shard().indexList(request)
+    }
+
+    async indexCount(filter: IndexFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+      return this.#parts.shard().indexCount(filter, by)
+    }
+
+    async indexChanges(request: IndexChangeRequest): Promise<IndexChangePage> {
+      return this.#parts.shard().indexChanges(request)
+    }
+
+    async scheduleWrite(row: ScheduleRow): Promise<void> {
+      return this.#parts.shardSchedules().scheduleWrite(row)
+    }
+
+    async scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void> {
+      return this.#parts.shardSchedules().scheduleRemove(schedule)
+    }
+
+    async scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>> {
+      return this.#parts.shardSchedules().scheduleList(request)
+    }
+
+    async askSchedule(id: string, method: string, args: string): Promise<string> {
+      return answerOf(() => this.#parts.schedule().call(id, method, args))
+    }
+
+    async scheduleHint(): Promise<void> {
+      return this.#parts.schedule().hint()
+    }
+
+    async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
+      return this.#parts.limit().slotAsk(ask)
+    }
+
+    async slotGive(member: SlotMember): Promise<void> {
+      return this.#parts.limit().slotGive(member)
+    }
+
+    async slotHolder(): Promise<string | undefined> {
+      return this.#parts.limit().slotHolder()
+    }
+
+    async limitsChanged(token: string, news: SetNumbers): Promise<boolean> {
+      return this.#parts.limit().limitsChanged(token, news)
+    }
+
+    async limitsGet(workflow: string): Promise<readonly LimitState[]> {
+      return this.#parts.numbers().limitsGet(workflow)
+    }
+
+    async limitsSet(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
+      return this.#parts.numbers().limitsSet(workflow, changes)
+    }
+
+    async limitsJoin(key: LimitKeyEntry): Promise<SetNumbers> {
+      return this.#parts.numbers().limitsJoin(key)
+    }
+
+    async limitsLeave(key: Pick<LimitKeyEntry, "key" | "token">): Promise<void> {
+      return this.#parts.numbers().limitsLeave(key)
+    }
+
+    async slotHint(): Promise<void> {
+      return this.#object.slotHint()
+    }
+
+    async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
+      return this.#object.holdsSlot(member, key)
+    }
+
+    async alarm(): Promise<void> {
+      const kind = this.#parts.kind()
+      if (kind !== "shard") return this.#parts[kind]().alarm()
+    }
+  }
+  return WorkflowRunner
+}

@@ -1,0 +1,28 @@
+import { setImmediate as macrotask } from "node:timers/promises"
+import { expect, it } from "vitest"
+import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
+import type { ObjectSchedule } from "../../ports/cloudflare/object-schedule.ts"
+import { OrderSender } from "./schedule-order-sender.ts"
+import { ShardLayout } from "./shard-layout.ts"
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+it("a deletion takes the schedule that had the id before out of the index, too, where the index has not heard of its deletion", async () => {
+  let removed: { readonly id: string; readonly incarnation: string } | undefined = { id: "s", incarnation: "second" }
+  const tables: Partial<ObjectSchedule> = {
+    isThere: () => true,
+    orders: () => [],
+    row: () => undefined,
+    indexed: () => ({ revision: 1, incarnation: "first", ...(removed && { removed }) }),
+    removed: (next) => (removed = next),
+  }
+  const gone: string[] = []
+  const shard = () => ({
+    scheduleWrite: async () => {},
+    scheduleRemove: async ({ incarnation }: { readonly incarnation: string }) => void gone.push(incarnation),
+  })
+  const sender = new OrderSender(tables as ObjectSchedule, {} as ObjectNetwork, new ShardLayout(), shard, () => 1_000, log)
+  sender.send(() => {})
+  await macrotask()
+  expect([gone, sender.nextTryAt]).toEqual([["second", "first"], undefined])
+})

@@ -1,0 +1,88 @@
+import { PerdureError } from "../../core/errors.ts"
+import { missingElsewhere } from "../../core/execution/part-missing.ts"
+import { messageOf } from "../../core/values/error-text.ts"
+import type { Filter, Page, PageRequest } from "../../ports/directory.ts"
+import type { IndexEntry, IndexFilter, IndexShard } from "../../ports/cloudflare/index-shard.ts"
+import type { InstanceRow } from "../../ports/journal-store.ts"
+import { columnOf, isOldestFirst, wantedStatuses } from "../../stores/shared/query-words.ts"
+import { comparePlaces, fromListCursor, toListCursor } from "../../stores/shared/shard-cursor.ts"
+import type { ShardLayout } from "./shard-layout.ts"
+
+/** How a shard is reached by its name. */
+export type ShardAccess = (name: string) => Pick<IndexShard, "indexList" | "indexCount" | "indexChanges">
+
+/**
+ * All shards as one index. A list asks every shard for the same place on and merges what they answer; the place of the last row is the cursor.
+ * What is written into a shard meanwhile is on one side of that place or on the other, so no page misses or repeats a row for it.
+ */
+export class ShardedIndex {
+  readonly #layout: ShardLayout
+  readonly #shard: ShardAccess
+
+  constructor(layout: ShardLayout, shard: ShardAccess) {
+    this.#layout = layout
+    this.#shard = shard
+  }
+
+  async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
+    // Checked here: a shard is not to be blamed for it.
+    if (cursor !== undefined) fromListCursor(cursor)
+    const isForward = isOldestFirst(order)
+    wantedStatuses(filter)
+    const request = { ...toIndexFilter(filter), limit, order, ...(cursor === undefined ? undefined : { cursor }) }
+    const pages = await this.#ask((shard) => shard.indexList(request))
+    const rows = withoutRepeats(pages.flatMap(({ items }) => items))
+    rows.sort((a, b) => (isForward ? comparePlaces(a, b) : comparePlaces(b, a)))
+    const items = rows.slice(0, limit)
+    const last = items.at(-1)
+    const isMore = rows.length > items.length || pages.some((page) => page.cursor !== undefined)
+    return { items, ...(last !== undefined && isMore ? { cursor: toListCursor(last) } : undefined) }
+  }
+
+  async count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    const column = columnOf(by)
+    wantedStatuses(filter)
+    const counts = await this.#ask((shard) => shard.indexCount(toIndexFilter(filter), column))
+    // A map, because a workflow may be called "constructor".
+    const sums = new Map<string, number>()
+    for (const [name, count] of counts.flatMap((one) => Object.entries(one))) sums.set(name, (sums.get(name) ?? 0) + count)
+    return Object.fromEntries(sums)
+  }
+
+  #ask<T>(ask: (shard: ReturnType<ShardAccess>) => Promise<T>): Promise<T[]> {
+    return Promise.all(this.#layout.names().flatMap((names) => names.map((name) => askShard(name, () => ask(this.#shard(name))))))
+  }
+}
+
+/** Asks one shard, and says which one it was that did not answer. */
+export async function askShard<T>(name: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (cause) {
+    const missing = missingElsewhere(cause)
+    if (missing) throw missing
+    throw new PerdureError(
+      "SHARD_FAILED",
+      `index shard "${name}" did not answer: ${messageOf(cause)}; workflows go on without it and send it what it misses, so try again`,
+      { details: { shard: name }, cause },
+    )
+  }
+}
+
+/** An instance that is on its way from one shard to another may be in both: the copy that knows more counts. */
+function withoutRepeats(entries: readonly IndexEntry[]): InstanceRow[] {
+  const newest = new Map<string, IndexEntry>()
+  for (const entry of entries) {
+    const known = newest.get(entry.row.id)
+    if (known === undefined || isNewer(entry, known)) newest.set(entry.row.id, entry)
+  }
+  return [...newest.values()].map(({ row }) => row)
+}
+
+function isNewer(one: IndexEntry, other: IndexEntry): boolean {
+  return one.row.incarnation === other.row.incarnation ? one.revision > other.revision : one.row.createdAt > other.row.createdAt
+}
+
+function toIndexFilter({ workflow, ...rest }: Filter): IndexFilter {
+  return workflow === undefined ? rest : { ...rest, type: workflow }
+}

@@ -1,0 +1,46 @@
+import { childError } from "../journal/ending-error.ts"
+import type { EntryOf } from "../journal/journal.ts"
+import { Deferred } from "./deferred.ts"
+
+/** What children that workflow code started came to. Whether the code asks before or after a child ends, it gets the same. */
+export class ChildResults {
+  readonly #results = new Map<string, ChildResult>()
+  /** Of those that are not over. */
+  #awaited = 0
+
+  /** The code waits for a child that is not over. */
+  get isAwaited(): boolean {
+    return this.#awaited > 0
+  }
+
+  /** The result of the child that the step started. */
+  of(step: string): Promise<unknown> {
+    const result = this.#at(step)
+    if (!result.isAwaited && !result.isSettled) this.#awaited++
+    result.isAwaited = true
+    return result.promise
+  }
+
+  ended(entry: EntryOf<"child.ended">): void {
+    const result = this.#at(entry.id)
+    if (result.isAwaited && !result.isSettled) this.#awaited--
+    if (entry.status === "completed") result.resolve(entry.value.decode())
+    else result.reject(childError(entry))
+  }
+
+  /** Nobody waits for them any more. */
+  cancel(error: unknown): void {
+    for (const result of this.#results.values()) if (result.isAwaited) result.reject(error)
+    this.#awaited = 0
+  }
+
+  #at(step: string): ChildResult {
+    let result = this.#results.get(step)
+    if (result === undefined) this.#results.set(step, (result = new ChildResult()))
+    return result
+  }
+}
+
+class ChildResult extends Deferred {
+  isAwaited = false
+}

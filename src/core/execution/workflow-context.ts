@@ -1,0 +1,179 @@
+import type { Annotations } from "./annotations.ts"
+import { Asker, type AskSink, type WaitAsk } from "./ask.ts"
+import type {
+  Child,
+  ChildArgumentsOf,
+  ChildOf,
+  ChildOptions,
+  ConditionOptions,
+  EventHandler,
+  InstanceInfo,
+  InstanceTags,
+  QueryHandler,
+  UpdateHandler,
+  UpdateOptions,
+  WaitOptions,
+  WorkflowLog,
+} from "../workflow/context.ts"
+import { durationMs } from "../time/duration.ts"
+import { PerdureError } from "../errors.ts"
+import type { AskFor, Family } from "./child-handles.ts"
+import type { EventHandlers } from "./event-handlers.ts"
+import { checkEventType, type Limits } from "../workflow/input-limits.ts"
+import type { Questions } from "./query-update-handlers.ts"
+import { SeededRandom } from "./seeded-random.ts"
+import { handled } from "./promise-call.ts"
+import type { AnyWorkflow, ResultOf } from "../workflow/workflow.ts"
+
+/** What the context of workflow code needs of its execution. */
+export interface ContextSource extends AskSink {
+  readonly instance: InstanceInfo
+  readonly signal: AbortSignal
+  readonly lastAsked: string | undefined
+  readonly now: number
+  /** What random numbers are drawn from. */
+  readonly seed: string
+  readonly annotations: Annotations
+  readonly handlers: EventHandlers
+  /** What others may ask the code; undefined: nobody may, so it need not say what it answers. */
+  readonly questions: Questions | undefined
+  /** A handler was set: events that are buffered may be for it. */
+  newHandler(): void
+  /** Throws where nothing may change: while a query is answered. */
+  refuseInHandler(): void
+  patched(patch: string): boolean
+  continueAsNew(input: unknown): Promise<void>
+  /** Throws where there can be none. */
+  readonly family: Family
+  /** Writes a line of the workflow's log, unless it was written before. */
+  say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
+}
+
+/** The `ctx` of workflow code. A class, and all that few workflows use made on demand: there is one for every instance in memory. */
+export class WorkflowContext extends Asker {
+  readonly #source: ContextSource
+  readonly #limits: Limits
+  #random: SeededRandom | undefined
+
+  constructor(source: ContextSource, duplicateSteps: "number" | "error", limits: Limits) {
+    super(source, undefined, duplicateSteps, limits)
+    this.#source = source
+    this.#limits = limits
+  }
+
+  get instance(): InstanceInfo {
+    return this.#source.instance
+  }
+
+  get signal(): AbortSignal {
+    return this.#source.signal
+  }
+
+  get startTime(): Date {
+    return new Date(this.#source.instance.startedAt)
+  }
+
+  get currentStep(): string | undefined {
+    return this.#source.lastAsked
+  }
+
+  waitForSignal(name: string, options?: WaitOptions): Promise<never> {
+    return this.waitForEvent(name, options)
+  }
+
+  condition(predicate: () => boolean, { name, timeout, signal }: ConditionOptions = {}): Promise<never> {
+    const make = (id: string): WaitAsk => {
+      checkFunction(`the predicate of condition "${id}"`, predicate)
+      const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, `the timeout of condition "${id}"`)
+      return { kind: "wait", id, signal, event: undefined, timeoutMs, fallback: { value: false }, until: predicate }
+    }
+    // A name that is not the user's is numbered where others may not be.
+    return (name === undefined ? this.askFor("condition", make, "number") : this.askFor(name, make)) as Promise<never>
+  }
+
+  get log(): WorkflowLog {
+    const speak = (level: keyof WorkflowLog) => (message: string, data?: Record<string, unknown>) => this.#source.say(level, message, data)
+    return { debug: speak("debug"), info: speak("info"), warn: speak("warn"), error: speak("error") }
+  }
+
+  get tags(): InstanceTags {
+    return this.#source.annotations
+  }
+
+  setMemo(first: string | Record<string, unknown>, second?: unknown): void {
+    this.#source.annotations.setMemo(first, second)
+  }
+
+  now(): number {
+    return this.#source.now
+  }
+
+  random(): number {
+    return this.#seeded.next()
+  }
+
+  uuid(): string {
+    return this.#seeded.uuid()
+  }
+
+  onEvent(type: string, handler: EventHandler<never>): void {
+    checkEventType(type, this.#limits.eventTypeLengthMax)
+    checkFunction(`the handler of event "${type}"`, handler)
+    this.#source.refuseInHandler()
+    this.#source.handlers.onEvent(type, handler)
+    this.#source.newHandler()
+  }
+
+  setQueryHandler(name: string, handler: QueryHandler): void {
+    checkFunction(`the handler of query "${name}"`, handler)
+    this.#source.refuseInHandler()
+    this.#source.questions?.setQuery(name, handler)
+  }
+
+  setUpdateHandler(name: string, first: UpdateOptions | UpdateHandler, second?: UpdateHandler): void {
+    const handler = typeof first === "function" ? first : second
+    checkFunction(`the handler of update "${name}"`, handler)
+    this.#source.refuseInHandler()
+    this.#source.questions?.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
+    this.#source.newHandler()
+  }
+
+  patched(id: string): boolean {
+    return this.#source.patched(id)
+  }
+
+  async continueAsNew(input?: unknown): Promise<never> {
+    await this.#source.continueAsNew(input)
+    return new Promise<never>(() => undefined)
+  }
+
+  startChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ChildOf<W>>
+  startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
+    return this.#inFamily((family, askFor) => family.start(askFor, workflow, options))
+  }
+
+  runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
+  runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
+    return this.#inFamily((family, askFor) => family.run(askFor, workflow, options))
+  }
+
+  /** That there can be none rejects, like everything else that can go wrong with a step. */
+  #inFamily<T>(call: (family: Family, askFor: AskFor) => Promise<T>): Promise<T> {
+    try {
+      return call(this.#source.family, (name, make, duplicates) => this.askFor(name, make, duplicates))
+    } catch (error) {
+      return handled(Promise.reject(error as Error))
+    }
+  }
+
+  /** What is drawn counts: the next draw is another. */
+  get #seeded(): SeededRandom {
+    this.#source.refuseInHandler()
+    this.#random ??= new SeededRandom(this.#source.seed)
+    return this.#random
+  }
+}
+
+function checkFunction(what: string, value: unknown): void {
+  if (typeof value !== "function") throw new PerdureError("BAD_OPTION", `${what} is no function`)
+}

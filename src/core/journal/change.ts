@@ -1,0 +1,178 @@
+import { shownChildCause, shownEnding } from "./ending-error.ts"
+import { isErrorObject } from "../values/error-record.ts"
+import { textOf } from "../values/error-text.ts"
+import { isHidden } from "../values/redaction.ts"
+import type { Entry, EntryOf, Recorded } from "./journal.ts"
+
+/** The names of what happens to instances, for those who follow them. */
+export const changeTypes = [
+  "workflow.queued",
+  "workflow.started",
+  "workflow.paused",
+  "workflow.resumed",
+  "workflow.completed",
+  "workflow.failed",
+  "workflow.cancelled",
+  "workflow.terminated",
+  "workflow.restarted",
+  "workflow.stalled",
+  "step.started",
+  "step.completed",
+  "step.failed",
+  "retry.scheduled",
+  "retry.exhausted",
+  "sleep.started",
+  "sleep.completed",
+  "event.received",
+  "event.consumed",
+  "event.timed_out",
+  "child.started",
+  "child.completed",
+] as const
+
+/** What happened. */
+export type ChangeType = (typeof changeTypes)[number]
+
+/** One thing that happened to an instance, and is durable. */
+export interface Change {
+  /** The same whenever and wherever it is read: its incarnation and position. */
+  readonly id: string
+  /** Where to go on after it. */
+  readonly cursor: string
+  /** What happened. */
+  readonly type: ChangeType
+  /** When, in milliseconds since 1970. */
+  readonly at: number
+  /** The id of the instance. */
+  readonly instance: string
+  /** The name of its workflow. */
+  readonly workflow: string
+  /** The version that it was started with. */
+  readonly version: string
+  /** Its task queue; `"default"` where none was chosen. */
+  readonly taskQueue: string
+  /** Which run of the instance it was, from 1 on. */
+  readonly run: number
+  /** The position of the entry in its journal. */
+  readonly position: number
+  /** What else is told of it. */
+  readonly data: ChangeData
+}
+
+/** What is told of a change: never what steps gave, nor inputs, nor payloads. */
+export interface ChangeData {
+  /** The id of the step. */
+  readonly step?: string
+  /** Which attempt of the step it was, from 1 on. */
+  readonly attempt?: number
+  /** From the start of the attempt, where the stream has passed that shortly before. */
+  readonly durationMs?: number
+  /** Of the instance, or of the child. */
+  readonly status?: string
+  /** What it failed with. */
+  readonly error?: ChangeError
+  /** Why somebody paused, cancelled or terminated it. */
+  readonly reason?: string
+  /** The type of the event. */
+  readonly event?: string
+  /** The id that the sender gave the event. */
+  readonly eventId?: string
+  /** The id of the child. */
+  readonly child?: string
+  /** When it goes on by itself. */
+  readonly startAt?: number
+  /** When a sleep ends, or a wait times out. */
+  readonly wakeAt?: number
+  /** When the next attempt begins. */
+  readonly retryAt?: number
+}
+
+/** An error, without its stack and its causes. */
+export interface ChangeError {
+  /** The name of its class. */
+  readonly name: string
+  /** Its message. */
+  readonly message: string
+  /** Its code, if it has one. */
+  readonly code?: string
+}
+
+export interface NamedChange {
+  readonly type: ChangeType
+  readonly data: ChangeData
+}
+
+/** What an entry tells those who follow its instance. Undefined: nothing. `before` is the one that the same turn holds before it. */
+export function changeOf(instance: string, { entry }: Recorded, before: Entry | undefined): NamedChange | undefined {
+  switch (entry.type) {
+    case "run.started":
+      return started(entry, before)
+    case "step.started":
+      return entry.child
+        ? { type: "child.started", data: { step: entry.id, child: entry.child.instance } }
+        : { type: "step.started", data: { step: entry.id, attempt: entry.attempt } }
+    case "step.completed":
+      return { type: "step.completed", data: { step: entry.id } }
+    case "step.failed":
+      return failed(entry)
+    case "sleep.started":
+      return { type: "sleep.started", data: { step: entry.id, wakeAt: entry.wakeAt } }
+    case "sleep.completed":
+      return { type: "sleep.completed", data: { step: entry.id } }
+    case "event.received":
+      return { type: "event.received", data: { event: entry.event, ...(entry.eventId === undefined ? undefined : { eventId: entry.eventId }) } }
+    case "event.handled":
+      return { type: "event.consumed", data: { event: entry.event } }
+    case "wait.completed":
+      return { type: "event.consumed", data: { step: entry.id } }
+    case "wait.timedOut":
+      return { type: "event.timed_out", data: { step: entry.id } }
+    case "child.ended":
+      return childEnded(entry)
+    case "paused":
+      return { type: "workflow.paused", data: { status: "paused", ...because(entry.reason) } }
+    case "resumed":
+      return { type: "workflow.resumed", data: {} }
+    case "stalled":
+      return { type: "workflow.stalled", data: { status: "stalled", reason: entry.message, error: changeError(shownEnding(instance, entry)) } }
+    case "run.completed":
+      return { type: "workflow.completed", data: { status: "completed" } }
+    case "run.failed":
+      return { type: "workflow.failed", data: { status: "failed", error: changeError(shownEnding(instance, entry)) } }
+    case "run.cancelled":
+      return { type: "workflow.cancelled", data: { status: "cancelled", ...because(entry.reason) } }
+    case "run.terminated":
+      return { type: "workflow.terminated", data: { status: "terminated", ...because(entry.reason) } }
+    default:
+      return undefined
+  }
+}
+
+function started({ run, startAt }: EntryOf<"run.started">, before: Entry | undefined): NamedChange {
+  if (run > 1) return { type: before?.type === "run.continued" ? "workflow.started" : "workflow.restarted", data: {} }
+  return startAt === undefined ? { type: "workflow.started", data: {} } : { type: "workflow.queued", data: { status: "queued", startAt } }
+}
+
+/** An attempt that failed: there will be another, or it was the last of several, or the only one. */
+function failed({ id, attempt, value, retryAt }: EntryOf<"step.failed">): NamedChange {
+  const data = { step: id, attempt, error: changeError(value.shown()) }
+  if (retryAt !== undefined) return { type: "retry.scheduled", data: { ...data, retryAt } }
+  return { type: attempt > 1 ? "retry.exhausted" : "step.failed", data }
+}
+
+function childEnded(entry: EntryOf<"child.ended">): NamedChange {
+  const { id, instance, status, reason } = entry
+  const error = status === "failed" ? { error: changeError(shownChildCause(entry)) } : undefined
+  return { type: "child.completed", data: { step: id, child: instance, status, ...error, ...because(reason) } }
+}
+
+function because(reason: string | undefined): { reason?: string } {
+  return reason === undefined ? {} : { reason }
+}
+
+function changeError(error: unknown): ChangeError {
+  if (isHidden(error)) return { name: "Error", message: error.$perdure }
+  if (typeof error !== "object" || error === null || !isErrorObject(error)) return { name: "Error", message: textOf(error) }
+  const { name, message } = error
+  return { name, message, ...("code" in error && typeof error.code === "string" ? { code: error.code } : undefined) }
+}

@@ -1,0 +1,396 @@
+import type { Payload } from "../values/value-codec.ts"
+import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
+import { MinHeap } from "../collections/min-heap.ts"
+import { firesBefore, sooner, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-operations.ts"
+import { ReceivedEvents } from "./event-buffer.ts"
+import { startOf } from "./run-history.ts"
+import { SmallMap } from "../collections/small-map.ts"
+import { isNested, isRollback, parentOf } from "../workflow/step-id.ts"
+import type { Phase, Status, TerminalStatus } from "./status.ts"
+
+/** For all maps that hold nothing yet: an instance in memory has several, and most of them stay empty. Nothing is ever put into it. */
+const none = new SmallMap<never>()
+
+function put<V>(map: SmallMap<V>, key: string, value: V): SmallMap<V> {
+  const own = map === none ? new SmallMap<V>() : map
+  own.set(key, value)
+  return own
+}
+
+/**
+ * What a journal amounts to: the fold of the entries of one run. It knows nothing of code: which asks are open, which timers
+ * are set, which events are buffered, whether the instance is paused, cancelled or over. The engine folds each entry as it
+ * records it, and a whole journal when it loads one.
+ */
+export class InstanceState {
+  run = 0
+  runPosition = 0
+  startedAt = 0
+  /** When it was to start, if it was delayed. */
+  startAt: number | undefined = undefined
+  /** Position and time of the last entry. */
+  position = 0
+  at = 0
+  /** How many steps, sleeps and waits the run has asked for, nested ones included. */
+  asked = 0
+  readonly steps = new SmallMap<OpenStep>()
+  sleeps: SmallMap<number> = none
+  waits: SmallMap<OpenWait> = none
+  /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
+  nested: SmallMap<Recorded<Release>> = none
+  /** Made when the first one comes. */
+  #events: ReceivedEvents | undefined = undefined
+  parent: ParentLink | undefined
+  /** Of the run's random numbers, where it is another's. */
+  seed: string | undefined
+  cancel: Cancel | undefined
+  /** It is terminated once what it completed is undone. */
+  terminating: { readonly position: number; readonly reason: string | undefined } | undefined
+  /** A step is being undone, or was; or the code has ended and what is under way is waited for, which is not of the journal. */
+  rollingBack = false
+  /** Children that are not over, by the step that started them. */
+  children: SmallMap<OpenChild> = none
+  /** Children of steps that failed in the end, and may have started one before: they are not waited for, but end with the run. */
+  strays: SmallMap<OpenChild> | undefined = undefined
+  /** Updates that were accepted and are not answered, and their names. */
+  updates: SmallMap<string> = none
+  /** Where nothing else is pending, the code waits for what its handlers are to bring: once set, they stay. */
+  restsOnHandlers = false
+  paused: { readonly position: number; readonly at: number; readonly reason: string | undefined } | undefined
+  /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
+  dormant = false
+  stalled: EntryOf<"stalled"> | undefined
+  ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
+  /** Of its last run. */
+  workflow: string | undefined
+  timeoutAt: number | undefined
+  schedule: ScheduledFor | undefined
+  /** As the code noted them last. */
+  tags: readonly string[] | undefined
+  memo: Payload | undefined
+  /** Recoveries since the instance last got on. */
+  crashes = 0
+  /** A step, sleep or wait of it is over. */
+  hasGotOn = false
+  hook: HookState = untried
+
+  /** What lasts for a time; and what ends at an instant, by the wall clock. */
+  #timers: MinHeap<Timer> | undefined = undefined
+  #instants: MinHeap<Timer> | undefined = undefined
+
+  apply(recorded: Recorded): void {
+    const { entry, position, at } = recorded
+    if (position > this.position) this.position = position
+    if (at > this.at) this.at = at
+    if (this.cancel && this.cancel.graceFrom === undefined) this.cancel.graceFrom = at
+    switch (entry.type) {
+      case "step.started": {
+        const step = this.steps.get(entry.id)
+        if (step) {
+          step.attempt = entry.attempt
+          step.retryAt = undefined
+        } else {
+          const parent = parentOf(entry.id)
+          const outer = parent === undefined ? undefined : this.steps.get(parent)
+          if (outer) outer.hasNested = true
+          this.steps.set(entry.id, {
+            id: entry.id,
+            run: recorded.run,
+            position,
+            firstAt: at,
+            attempt: entry.attempt,
+            failures: 0,
+            retryAt: undefined,
+            hasNested: false,
+            isHeld: false,
+          })
+          this.asked++
+          if (entry.child) this.children = put(this.children, entry.id, { ...entry.child, run: recorded.run, position, at })
+          if (isRollback(entry.id)) this.rollingBack = true
+        }
+        return
+      }
+      case "sleep.started":
+        this.asked++
+        this.#markParent(entry.id)
+        this.sleeps = put(this.sleeps, entry.id, entry.wakeAt)
+        this.#setTimer({ kind: "sleep", id: entry.id, dueAt: entry.wakeAt, position }, entry.until)
+        return
+      case "wait.started":
+        this.asked++
+        this.#markParent(entry.id)
+        this.waits = put(this.waits, entry.id, { id: entry.id, event: entry.event, timeoutAt: entry.timeoutAt, at })
+        if (entry.timeoutAt !== undefined) this.#setTimer({ kind: "wait", id: entry.id, dueAt: entry.timeoutAt, position })
+        return
+      case "step.completed":
+        this.#progress()
+        return this.#closeStep(entry.id, recorded as Recorded<Release>)
+      case "step.failed": {
+        this.#progress()
+        const step = this.steps.get(entry.id)
+        if (step && entry.retryAt !== undefined) {
+          step.failures++
+          step.retryAt = entry.retryAt
+          this.#setTimer({ kind: "retry", id: entry.id, dueAt: entry.retryAt, position })
+          return
+        }
+        this.#dropChild(entry.id, entry.attempt)
+        this.waits.delete(entry.id)
+        return this.#closeStep(entry.id, recorded as Recorded<Release>)
+      }
+      case "child.ended":
+        this.#progress()
+        this.children.delete(entry.id)
+        return
+      case "sleep.completed":
+        this.#progress()
+        this.sleeps.delete(entry.id)
+        return this.#keepNested(entry.id, recorded as Recorded<Release>)
+      case "wait.completed":
+        this.#progress()
+        this.waits.delete(entry.id)
+        if (entry.from !== undefined) this.#events?.consume(entry.from)
+        return this.#keepNested(entry.id, recorded as Recorded<Release>)
+      case "wait.timedOut":
+        this.#progress()
+        this.waits.delete(entry.id)
+        return this.#keepNested(entry.id, recorded as Recorded<Release>)
+      case "ask.aborted":
+        this.sleeps.delete(entry.id)
+        this.waits.delete(entry.id)
+        return this.#closeStep(entry.id, undefined)
+      case "event.handled":
+        this.#progress()
+        return this.#events?.consume(entry.from)
+      case "update.accepted":
+        this.#progress()
+        this.updates = put(this.updates, entry.update, entry.name)
+        return
+      case "update.completed":
+      case "update.failed":
+        this.updates.delete(entry.update)
+        return
+      case "terminate.requested":
+        this.terminating = { position, reason: entry.reason }
+        this.dormant = false
+        for (const map of [this.steps, this.sleeps, this.waits, this.nested]) map.clear()
+        return
+      case "annotated":
+        this.tags = entry.tags ?? this.tags
+        this.memo = entry.value ?? this.memo
+        return
+      case "event.received":
+        return (this.#events ??= new ReceivedEvents()).receive({ ...recorded, entry })
+      case "cancel.requested":
+        this.cancel = {
+          position,
+          at,
+          graceFrom: entry.unowned ? undefined : at,
+          cause: entry.cause,
+          reason: entry.reason,
+          retrying: this.steps.values().filter((step) => step.retryAt !== undefined),
+        }
+        this.dormant = false
+        this.sleeps.clear()
+        this.waits.clear()
+        for (const step of this.steps.values()) if (step.retryAt !== undefined) this.#closeStep(step.id, undefined)
+        return
+      case "paused":
+        this.paused = { position, at, reason: entry.reason }
+        return
+      case "resumed":
+        this.paused = undefined
+        this.dormant = false
+        this.stalled = undefined
+        this.crashes = 0
+        this.hook = untried
+        return
+      case "recovered":
+        this.crashes++
+        return
+      case "message.ignored":
+      case "patched":
+      case "run.continued":
+        return
+      case "rested":
+        if (entry.on === "handlers") this.restsOnHandlers = true
+        return
+      case "stalled":
+        this.stalled = entry
+        return
+      case "hook.completed":
+        this.hook = untried
+        return
+      case "hook.failed":
+        this.hook = { failures: entry.attempt, retryAt: entry.retryAt }
+        return
+      case "run.started":
+        this.run = entry.run
+        this.workflow = entry.workflow
+        this.runPosition = position
+        this.startedAt = startOf({ at, entry })
+        if (entry.eventIds) (this.#events ??= new ReceivedEvents()).inherit(entry.eventIds)
+        ;({
+          startAt: this.startAt,
+          timeoutAt: this.timeoutAt,
+          parent: this.parent,
+          seed: this.seed,
+          schedule: this.schedule,
+          tags: this.tags,
+          memo: this.memo,
+        } = entry)
+        return
+      default:
+        this.ended = { status: endings[entry.type], position, entry }
+    }
+  }
+
+  /** The oldest buffered event of that type. */
+  bufferedEvent(event: string): number | undefined {
+    return this.#events?.first(event)
+  }
+
+  /** Events that nobody has taken, in order. */
+  buffered(): readonly Recorded<EntryOf<"event.received">>[] {
+    return this.#events?.buffered ?? []
+  }
+
+  hasEventId(eventId: string): boolean {
+    return this.#events?.has(eventId) ?? false
+  }
+
+  /** Event ids that the next run is to know, if it goes on as new. */
+  get eventIds(): readonly string[] {
+    return this.#events?.remembered ?? []
+  }
+
+  /** What the event at that position brought. */
+  received(position: number): Payload | undefined {
+    return this.#events?.payload(position)
+  }
+
+  /** Nobody will ask for it again. */
+  forgetReceived(position: number): void {
+    this.#events?.forget(position)
+  }
+
+  /** The open wait for that type that was asked for first. */
+  openWait(event: string): OpenWait | undefined {
+    return this.waits.find((wait) => wait.event === event)
+  }
+
+  /** The timer that fires first: a sleep, a retry or the timeout of a wait. `aheadMs`: so far is the time ahead of the wall clock, which instants follow. */
+  nextTimer(aheadMs = 0): Timer | undefined {
+    const instant = this.#first(this.#instants)
+    return sooner(this.#first(this.#timers), instant && { ...instant, dueAt: instant.dueAt + aheadMs })
+  }
+
+  #first(timers: MinHeap<Timer> | undefined): Timer | undefined {
+    for (;;) {
+      const timer = timers?.peek()
+      if (timer === undefined || this.#isSet(timer)) return timer
+      timers?.pop()
+    }
+  }
+
+  /** Whether an attempt of the step was begun and has not ended. */
+  isUnderWay(step: OpenStep): boolean {
+    return step.retryAt === undefined
+  }
+
+  /** An outer step whose function only waits for what is inside it, none of which is work, does not count as work either. */
+  isBlocked(step: OpenStep): boolean {
+    if (!step.hasNested && !step.isHeld) return false
+    const inside = `${step.id}/`
+    const nested = this.steps.values().filter((other) => other.id.startsWith(inside))
+    if (nested.some((other) => this.isUnderWay(other) && !this.isBlocked(other))) return false
+    if (step.isHeld || nested.length > 0) return true
+    for (const id of this.sleeps.keys()) if (id.startsWith(inside)) return true
+    for (const id of this.waits.keys()) if (id.startsWith(inside)) return true
+    return false
+  }
+
+  get working(): boolean {
+    if (this.dormant) return false
+    return this.steps.some((step) => this.isUnderWay(step) && !this.isBlocked(step))
+  }
+
+  /** Steps are under way, and nothing else is to be said of it. */
+  get isPlainlyRunning(): boolean {
+    return !this.ended && !this.stalled && !this.paused && !this.cancel && !this.rollingBack && this.working
+  }
+
+  /** It is paused, and neither a cancel nor a terminate is to have its effect all the same. */
+  get isHeldBack(): boolean {
+    return this.paused !== undefined && this.cancel === undefined && this.terminating === undefined
+  }
+
+  get status(): Status {
+    if (this.ended) return this.ended.status
+    if (this.stalled) return "stalled"
+    if (this.isHeldBack) return this.working ? "running" : "paused"
+    if (this.working) return "running"
+    if (this.waits.size > 0 || this.children.size > 0) return "waiting"
+    if (this.nextTimer() !== undefined) return "sleeping"
+    return this.restsOnHandlers ? "waiting" : "running"
+  }
+
+  get phase(): Phase | undefined {
+    if (this.ended || this.stalled) return undefined
+    if (this.rollingBack || this.terminating) return "rollingBack"
+    if (this.cancel) return "cancelling"
+    return this.paused && this.working ? "pausing" : undefined
+  }
+
+  #setTimer(timer: Timer, isInstant = false): void {
+    if (isInstant) (this.#instants ??= new MinHeap(firesBefore)).push(timer)
+    else (this.#timers ??= new MinHeap(firesBefore)).push(timer)
+  }
+
+  #isSet(timer: Timer): boolean {
+    if (timer.kind === "sleep") return this.sleeps.get(timer.id) === timer.dueAt
+    if (timer.kind === "wait") return this.waits.get(timer.id)?.timeoutAt === timer.dueAt
+    return this.steps.get(timer.id)?.retryAt === timer.dueAt
+  }
+
+  /** The start of a child failed. Attempts before that may have started it all the same. */
+  #dropChild(step: string, attempt: number): void {
+    const child = this.children.get(step)
+    if (child === undefined) return
+    this.children.delete(step)
+    if (attempt > 1) (this.strays ??= new SmallMap()).set(step, child)
+  }
+
+  #progress(): void {
+    this.hasGotOn = true
+    this.crashes = 0
+  }
+
+  #markParent(id: string): void {
+    const parent = parentOf(id)
+    const outer = parent === undefined ? undefined : this.steps.get(parent)
+    if (outer) outer.hasNested = true
+  }
+
+  #keepNested(id: string, recorded: Recorded<Release> | undefined): void {
+    if (recorded !== undefined && isNested(id)) this.nested = put(this.nested, id, recorded)
+  }
+
+  /** Nothing of what is inside a step outlives it. */
+  #closeStep(id: string, recorded: Recorded<Release> | undefined): void {
+    const step = this.steps.get(id)
+    this.steps.delete(id)
+    if (step?.hasNested) {
+      const inside = `${id}/`
+      for (const map of [this.steps, this.sleeps, this.waits, this.nested]) for (const key of map.keys()) if (key.startsWith(inside)) map.delete(key)
+    }
+    this.#keepNested(id, recorded)
+  }
+}
+
+const endings = {
+  "run.completed": "completed",
+  "run.failed": "failed",
+  "run.cancelled": "cancelled",
+  "run.terminated": "terminated",
+} as const

@@ -1,0 +1,120 @@
+import { shownChildError } from "./ending-error.ts"
+import type { EntryOf, Recorded } from "./journal.ts"
+import { isRollback, parentOf, stepName } from "../workflow/step-id.ts"
+
+/** A step as people see it. */
+export interface StepInfo {
+  /** Unique in the run: the name, with a number from the second time on (`charge#2`), after the step that it is in (`outer/inner`). */
+  readonly id: string
+  /** As the code gave it. */
+  readonly name: string
+  /** What kind of step it is. */
+  readonly type: "do" | "transaction" | "sleep" | "wait" | "condition" | "child" | "rollback"
+  /** What it has come to. */
+  readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
+  /** How often it was begun, also by workers that died. */
+  readonly attempts: number
+  /** What it gave, if it completed. */
+  readonly result?: unknown
+  /** What it failed with, also where it will be tried again. */
+  readonly error?: unknown
+  /** The id of the step that it is in. */
+  readonly parentId?: string
+  /** When its first attempt began, in milliseconds since 1970. */
+  readonly startedAt: number
+  /** When it was over. */
+  readonly completedAt?: number
+  /** When a sleep ends, a wait times out, or the next attempt begins. */
+  readonly wakeAt?: number
+  /** The event that a wait is for. */
+  readonly event?: string
+  /** The instance that a child is. */
+  readonly instance?: string
+}
+
+/** The steps of a run, in the order in which they were asked for. */
+export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
+  const steps = new Map<string, StepInfo>()
+  const received = new Map<number, () => unknown>()
+  const change = (id: string, fields: Partial<StepInfo>) => {
+    const step = steps.get(id)
+    if (step) steps.set(id, { ...step, ...fields })
+  }
+  for (const { entry, at, position } of run) {
+    switch (entry.type) {
+      case "step.started":
+        if (steps.has(entry.id)) change(entry.id, { status: "running", attempts: entry.attempt })
+        else steps.set(entry.id, { ...identity(entry.id), ...workOf(entry), status: "running", attempts: entry.attempt, startedAt: at })
+        break
+      case "sleep.started":
+        steps.set(entry.id, { ...identity(entry.id), type: "sleep", status: "sleeping", attempts: 1, startedAt: at, wakeAt: entry.wakeAt })
+        break
+      case "wait.started":
+        steps.set(entry.id, {
+          ...identity(entry.id),
+          type: entry.event === undefined ? "condition" : "wait",
+          status: "waiting",
+          attempts: 1,
+          startedAt: at,
+          ...(entry.event === undefined ? undefined : { event: entry.event }),
+          ...(entry.timeoutAt === undefined ? undefined : { wakeAt: entry.timeoutAt }),
+        })
+        break
+      case "step.completed":
+        // A child that has started is not over; but it may have been before its parent heard of the start.
+        if (steps.get(entry.id)?.type !== "child") change(entry.id, { status: "completed", result: entry.value.shown(), completedAt: at })
+        else if (steps.get(entry.id)?.completedAt === undefined) change(entry.id, { status: "waiting" })
+        break
+      case "child.ended":
+        change(entry.id, {
+          status: entry.status === "completed" ? "completed" : "failed",
+          ...(entry.status === "completed" ? { result: entry.value.shown() } : { error: shownChildError(entry) }),
+          completedAt: at,
+        })
+        break
+      case "step.failed":
+        change(entry.id, {
+          error: entry.value.shown(),
+          ...(entry.retryAt === undefined ? { status: "failed", completedAt: at } : { status: "retrying", wakeAt: entry.retryAt }),
+        })
+        break
+      case "sleep.completed":
+        change(entry.id, { status: "completed", completedAt: at })
+        break
+      case "event.received":
+        received.set(position, () => entry.value.shown())
+        break
+      case "wait.completed":
+        change(entry.id, { status: "completed", result: entry.from === undefined ? true : received.get(entry.from)?.(), completedAt: at })
+        break
+      case "wait.timedOut":
+        change(entry.id, { status: "timedOut", completedAt: at })
+        break
+      case "ask.aborted":
+        change(entry.id, { status: "aborted", completedAt: at })
+        break
+      case "cancel.requested":
+        for (const step of steps.values())
+          if (step.status === "sleeping" || step.status === "waiting" || step.status === "retrying") change(step.id, { status: "cancelled", completedAt: at })
+        break
+      case "terminate.requested":
+      case "run.completed":
+      case "run.failed":
+      case "run.cancelled":
+      case "run.terminated":
+        for (const step of steps.values()) if (step.completedAt === undefined) change(step.id, { status: "aborted", completedAt: at })
+        break
+      default:
+    }
+  }
+  return [...steps.values()]
+}
+
+function workOf({ id, child, kind }: EntryOf<"step.started">): Pick<StepInfo, "type" | "instance"> {
+  return child ? { type: "child", instance: child.instance } : { type: isRollback(id) ? "rollback" : (kind ?? "do") }
+}
+
+function identity(id: string): { id: string; name: string; parentId?: string } {
+  const parentId = parentOf(id)
+  return parentId === undefined ? { id, name: stepName(id) } : { id, name: stepName(id), parentId }
+}

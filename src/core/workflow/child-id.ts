@@ -1,0 +1,16 @@
+import type { InstanceInfo } from "./context.ts"
+import { idempotencyKey } from "./idempotency-key.ts"
+import { sha256 } from "../values/sha256.ts"
+
+/** The id of a child that was given none: made of its parent's id, the run and the step, so that it is the same on replay. */
+export function childId(parent: InstanceInfo, step: string, lengthMax: number): string {
+  const run = parent.run === 1 ? "" : `:r${parent.run}`
+  const name = step.replaceAll("#", ".").replaceAll(/[^A-Za-z0-9._:@-]/g, "-")
+  const readable = `${parent.id}${run}:${name}`
+  return readable.length <= lengthMax ? readable : sha256(`${parent.incarnation}\n${parent.run}\n${step}`).slice(0, Math.min(64, lengthMax))
+}
+
+/** Each attempt gives the child the same incarnation: so one that comes later, or has to do with it, knows it from a stranger with its id. */
+export function childIncarnation(incarnation: string, run: number, step: string): string {
+  return idempotencyKey(sha256, incarnation, run, step).slice(0, 24)
+}

@@ -1,0 +1,124 @@
+import { durationMs, type Duration } from "../time/duration.ts"
+import { PerdureError } from "../errors.ts"
+
+/** When a failed attempt is tried again. Options of the engine, the workflow and the step merge into one policy per step. */
+
+export interface RetryFields {
+  /** All attempts that end, the first one included; one that a crash cuts off does not count. Infinity: for ever. Default 3. */
+  readonly maxAttempts?: number
+  /** The time before the second attempt. Default 1 second. */
+  readonly initialInterval?: Duration
+  /** No time between two attempts is longer. Default 5 minutes. */
+  readonly maxInterval?: Duration
+  /** How the time between attempts grows. Default `"exponential"`. */
+  readonly backoff?: Backoff
+  /** What an exponential interval is multiplied by each time; at least 1. Default 2. */
+  readonly backoffCoefficient?: number
+  /** A fraction from 0 to 1: 0.1, the default, spreads an interval by ±10 %. */
+  readonly jitter?: number
+}
+
+/** d = initialInterval, n = the attempt that failed: fixed = d, linear = d·n, exponential = d·c^(n−1). */
+export type Backoff = "exponential" | "linear" | "fixed"
+
+/** The time until the next attempt, or false: no more. */
+export type RetryFunction = (error: unknown, attempt: number) => Duration | false
+
+/** When a failed attempt is followed by another: fields that are merged with those of the workflow and the engine, or a function that decides alone. */
+export type RetryOptions = RetryFields | RetryFunction
+
+export type RetryPolicy = RetryFunction | Intervals
+
+interface Intervals {
+  readonly maxAttempts: number
+  readonly initialMs: number
+  readonly maxMs: number
+  readonly backoff: Backoff
+  readonly coefficient: number
+  readonly jitter: number
+}
+
+const defaults: Intervals = { maxAttempts: 3, initialMs: 1000, maxMs: 300_000, backoff: "exponential", coefficient: 2, jitter: 0.1 }
+
+/**
+ * Later ones win, field by field. A function replaces everything before it; fields after a function begin from the defaults, except a jitter alone,
+ * which says nothing about when to try again and leaves the function as it is.
+ */
+export function mergeRetry(engine?: RetryOptions, workflow?: RetryOptions, step?: RetryOptions): RetryPolicy {
+  let policy: RetryPolicy = defaults
+  for (const retry of [engine, workflow, step]) {
+    if (typeof retry === "function") policy = retry
+    else if (retry !== undefined) {
+      const merged = withFields(typeof policy === "function" ? defaults : policy, retry)
+      if (typeof policy !== "function" || Object.keys(retry).some((field) => field !== "jitter")) policy = merged
+    }
+  }
+  return policy
+}
+
+/** Throws what `mergeRetry` would throw for these. */
+export function checkRetry(retry: RetryOptions): void {
+  mergeRetry(retry)
+}
+
+const fields: ReadonlySet<string> = new Set<keyof RetryFields>(["maxAttempts", "initialInterval", "maxInterval", "backoff", "backoffCoefficient", "jitter"])
+
+function withFields(base: Intervals, options: RetryFields): Intervals {
+  if (typeof options !== "object" || options === null) throw bad("retry", options, "an object or a function")
+  for (const field of Object.keys(options)) if (!fields.has(field)) throw bad(`retry.${field}`, "", `no option; the options are ${[...fields].join(", ")}`)
+  const { maxAttempts, initialInterval, maxInterval, backoff, backoffCoefficient, jitter } = options
+  if (maxAttempts !== undefined && maxAttempts !== Infinity && !(Number.isInteger(maxAttempts) && maxAttempts >= 1))
+    throw bad("retry.maxAttempts", maxAttempts, "a whole number from 1 on, or Infinity")
+  if (backoff !== undefined && backoff !== "exponential" && backoff !== "linear" && backoff !== "fixed")
+    throw bad("retry.backoff", backoff, '"exponential", "linear" or "fixed"')
+  if (backoffCoefficient !== undefined && !(Number.isFinite(backoffCoefficient) && backoffCoefficient >= 1))
+    throw bad("retry.backoffCoefficient", backoffCoefficient, "a number from 1 on")
+  if (jitter !== undefined && !(Number.isFinite(jitter) && jitter >= 0 && jitter <= 1)) throw bad("retry.jitter", jitter, "a number from 0 to 1")
+  const initialMs = initialInterval === undefined ? base.initialMs : durationMs(initialInterval, "retry.initialInterval")
+  return {
+    maxAttempts: maxAttempts ?? base.maxAttempts,
+    initialMs,
+    // An interval that was asked for is not cut down to a default.
+    maxMs: maxInterval === undefined ? Math.max(base.maxMs, initialMs) : durationMs(maxInterval, "retry.maxInterval"),
+    backoff: backoff ?? base.backoff,
+    coefficient: backoffCoefficient ?? base.coefficient,
+    jitter: jitter ?? base.jitter,
+  }
+}
+
+function bad(option: string, value: unknown, expected: string): PerdureError {
+  const found = value === "" ? "is" : `is ${JSON.stringify(value) ?? String(value)}, but must be`
+  return new PerdureError("BAD_OPTION", `${option} ${found} ${expected}`, { details: { option } })
+}
+
+export interface Failure {
+  /** How many attempts ended in failure, this one included. */
+  readonly failures: number
+  readonly error: unknown
+  /** In [0, 1). */
+  readonly random: () => number
+}
+
+/** Milliseconds until the next attempt; undefined: there is none. */
+export function nextRetryMs(policy: RetryPolicy, { failures, error, random }: Failure): number | undefined {
+  if (isNonRetryable(error)) return undefined
+  if (typeof policy === "function") {
+    const answer = policy(error, failures)
+    return answer === false ? undefined : durationMs(answer, "the retry function's answer")
+  }
+  if (failures >= policy.maxAttempts) return undefined
+  const intervalMs = Math.min(intervalOf(policy, failures), policy.maxMs)
+  return Math.round(intervalMs * (1 + policy.jitter * (2 * random() - 1)))
+}
+
+function intervalOf({ backoff, initialMs, coefficient }: Intervals, failures: number): number {
+  // Not multiplied: after many failures the power is infinite, and 0 times that is no number.
+  if (initialMs === 0 || backoff === "fixed") return initialMs
+  return backoff === "linear" ? initialMs * failures : initialMs * coefficient ** (failures - 1)
+}
+
+/** By brand, or by name: dialects have errors of their own that are called so. */
+function isNonRetryable(error: unknown): boolean {
+  if (PerdureError.is(error, "NON_RETRYABLE")) return true
+  return error instanceof Error && error.name === "NonRetryableError"
+}

@@ -1,0 +1,118 @@
+import { type Change, changeOf, type NamedChange } from "../../core/journal/change.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { defaultQueue } from "../../core/workflow/task-queue.ts"
+import { decodeRow } from "../../core/journal/turn-codec.ts"
+import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
+import type { Directory } from "../../ports/directory.ts"
+
+/** A page of journal rows as what it tells, made once for all who read it: what the entries held is not kept. */
+export interface ChangeBatch {
+  /** There was nothing to read. */
+  readonly isEmpty: boolean
+  readonly changes: readonly Change[]
+  readonly instances: ReadonlySet<string>
+  /** Of the store: where to go on. */
+  readonly cursor: string
+}
+
+/** Where somebody stands: after a place in the store's stream, and within the row that follows, after a position. */
+export interface ChangePlace {
+  readonly after: string | undefined
+  readonly passed?: { readonly incarnation: string; readonly position: number }
+}
+
+const cursorForm = /^([^~]*)(?:~(.+)~(\d{1,16}))?$/
+
+/** The text of a place is the store's cursor, or for one within a row `<the store's before it>~<incarnation>~<position>`. */
+function placeOf(cursor: string): ChangePlace | undefined {
+  const [whole, after = "", incarnation, position] = cursorForm.exec(cursor) ?? []
+  if (whole === undefined) return undefined
+  if (incarnation === undefined) return { after }
+  return { after: after === "" ? undefined : after, passed: { incarnation, position: Number(position) } }
+}
+
+/** So many are read at a time. */
+export const pageRows = 100
+
+/** One page of the changes of an instance, for whoever follows them from elsewhere. */
+export async function readChanges(directory: Directory, instance: string, cursor: string | undefined): Promise<Pick<ChangeBatch, "changes" | "cursor">> {
+  const place: ChangePlace = cursor === undefined ? { after: undefined } : cursor === "latest" ? { after: await directory.latestChange() } : knownPlace(cursor)
+  const batch = new ChangeReading().batch(place.after, await directory.changes(place.after, pageRows, instance))
+  return { changes: afterPlace(batch.changes, place), cursor: batch.cursor }
+}
+
+/** Without those of the row that were passed already. */
+export function afterPlace(changes: readonly Change[], { passed }: ChangePlace): readonly Change[] {
+  return passed ? changes.filter(({ id, position }) => position > passed.position || id !== `${passed.incarnation}:${position}`) : changes
+}
+
+export function knownPlace(cursor: string): ChangePlace {
+  const place = typeof cursor === "string" ? placeOf(cursor) : undefined
+  if (place) return place
+  throw new PerdureError("BAD_OPTION", "that cursor is not one of a change; leave it out to begin at the start", { details: { option: "cursor" } })
+}
+
+const startsMax = 10_000
+
+/** Makes changes of rows. It remembers when attempts began, of as many as the last pages told, to say how long they took. */
+export class ChangeReading {
+  #starts = new Map<string, { readonly at: number; readonly attempt: number }>()
+
+  batch(after: string | undefined, { rows, cursor }: ChangePage): ChangeBatch {
+    const changes: Change[] = []
+    let before = after
+    for (const row of rows) {
+      this.#add(changes, row, before)
+      before = row.cursor
+    }
+    return { isEmpty: rows.length === 0, changes, instances: new Set(rows.map(({ instance }) => instance)), cursor }
+  }
+
+  forget(): void {
+    this.#starts.clear()
+  }
+
+  #add(changes: Change[], row: ChangeRow, before: string | undefined): void {
+    const { instance, incarnation, workflow, version, queue = defaultQueue } = row
+    const recorded = decodeRow(row)
+    const named = recorded.flatMap((item, at) => {
+      const change = changeOf(instance, item, recorded[at - 1]?.entry)
+      return change ? [{ change, item }] : []
+    })
+    for (const [index, { change, item }] of named.entries()) {
+      const { position, run, at } = item
+      const isLast = index === named.length - 1
+      changes.push({
+        id: `${incarnation}:${position}`,
+        cursor: isLast ? row.cursor : `${before ?? ""}~${incarnation}~${position}`,
+        type: change.type,
+        at,
+        instance,
+        workflow,
+        version,
+        taskQueue: queue,
+        run,
+        position,
+        data: this.#timed(`${incarnation} ${run}`, change, at),
+      })
+    }
+  }
+
+  #timed(ofRun: string, { type, data }: NamedChange, at: number): Change["data"] {
+    const { step, attempt } = data
+    if (step === undefined) return data
+    const key = `${ofRun} ${step}`
+    if (type === "step.started") {
+      // One who reads from further back must not take from the others what they have passed.
+      if ((this.#starts.get(key)?.attempt ?? 0) > (attempt ?? 1)) return data
+      if (this.#starts.size >= startsMax) this.#starts.delete(this.#starts.keys().next().value ?? "")
+      this.#starts.delete(key)
+      this.#starts.set(key, { at, attempt: attempt ?? 1 })
+      return data
+    }
+    if (type !== "step.completed" && type !== "step.failed" && type !== "retry.scheduled" && type !== "retry.exhausted") return data
+    const start = this.#starts.get(key)
+    if (start === undefined || (attempt !== undefined && attempt !== start.attempt)) return data
+    return { ...data, attempt: start.attempt, durationMs: Math.max(0, at - start.at) }
+  }
+}

@@ -1,0 +1,135 @@
+import type { Change } from "../../core/journal/change.ts"
+import { InTurn } from "../../core/collections/serial-queue.ts"
+import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
+import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
+import type { ChangeIterator, Changes } from "../client-api.ts"
+import { notFound } from "../instances/ending-lookup.ts"
+import { engineClosed } from "../instances/result-waiters.ts"
+
+/** The changes of all instances, or of one, from a cursor on. Every iteration begins there anew. */
+export class ChangeSequence implements Changes {
+  readonly #feed: () => ChangeFeed
+  readonly #cursor: string | undefined
+  readonly #instance: string | undefined
+
+  constructor(feed: () => ChangeFeed, cursor: string | undefined, instance: string | undefined) {
+    this.#feed = feed
+    this.#cursor = cursor
+    this.#instance = instance
+  }
+
+  [Symbol.asyncIterator](): ChangeReader {
+    return new ChangeReader(this.#feed(), this.#cursor, this.#instance)
+  }
+}
+
+/** An iteration that also gives what it has in pages. Iterations at the same place get the same array. */
+export interface PagedChanges extends ChangeIterator {
+  /** The next changes, at least one. Undefined: there will be no more. */
+  nextPage(): Promise<readonly Change[] | undefined>
+}
+
+/** One who follows changes. Between two calls it holds its place and what is left of a page. */
+export class ChangeReader implements PagedChanges {
+  readonly #feed: ChangeFeed
+  readonly #waiter: ChangeWaiter
+  #place: Promise<ChangePlace>
+  #page: readonly Change[] = []
+  #at = 0
+  /** Where the page ends. */
+  #end: string | undefined
+  #stands: string | undefined
+  #isOver = false
+  readonly #calls = new InTurn()
+
+  constructor(feed: ChangeFeed, cursor: string | undefined, instance: string | undefined) {
+    this.#feed = feed
+    this.#waiter = feed.join(instance)
+    this.#place = this.#begin(cursor, instance)
+    // Told by the first call.
+    this.#place.catch(() => undefined)
+  }
+
+  next(): Promise<IteratorResult<Change, undefined>> {
+    return this.#calls.do(() => this.#advance())
+  }
+
+  nextPage(): Promise<readonly Change[] | undefined> {
+    return this.#calls.do(() => this.#advancePage())
+  }
+
+  /** Ends a call that waits, too. */
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#leave()
+    return { done: true, value: undefined }
+  }
+
+  async cursor(): Promise<string | undefined> {
+    await this.#place
+    return this.#stands
+  }
+
+  async #begin(cursor: string | undefined, instance: string | undefined): Promise<ChangePlace> {
+    if (this.#feed.isClosed) throw this.#feed.gone ?? engineClosed()
+    this.#stands = cursor
+    const latest = cursor === "latest" ? this.#feed.latest() : undefined
+    latest?.catch(() => undefined)
+    if (instance !== undefined && !(await this.#feed.has(instance))) throw notFound(instance)
+    if (latest) {
+      this.#stands = await latest
+      return { after: this.#stands }
+    }
+    if (cursor === undefined) return { after: undefined }
+    return knownPlace(cursor)
+  }
+
+  async #advance(): Promise<IteratorResult<Change, undefined>> {
+    const change = (await this.#hasPage()) ? this.#page[this.#at] : undefined
+    if (change === undefined) return { done: true, value: undefined }
+    this.#at++
+    this.#stands = this.#at === this.#page.length ? this.#end : change.cursor
+    return { done: false, value: change }
+  }
+
+  async #advancePage(): Promise<readonly Change[] | undefined> {
+    if (!(await this.#hasPage())) return undefined
+    const rest = this.#at === 0 ? this.#page : this.#page.slice(this.#at)
+    this.#page = []
+    this.#stands = this.#end
+    return rest
+  }
+
+  /** False: there will be no more. */
+  async #hasPage(): Promise<boolean> {
+    try {
+      while (!this.#isOver) {
+        if (this.#at < this.#page.length) return true
+        this.#page = []
+        const place = await this.#place
+        const batch = await this.#feed.next(place.after, this.#waiter)
+        if (batch === undefined) break
+        this.#turnTo(batch, place)
+      }
+    } catch (error) {
+      this.#leave()
+      throw error
+    }
+    this.#leave()
+    return false
+  }
+
+  #turnTo({ changes, cursor }: ChangeBatch, place: ChangePlace): void {
+    this.#page = afterPlace(changes, place)
+    this.#at = 0
+    this.#end = cursor
+    if (this.#page.length === 0) this.#stands = cursor
+    this.#place = Promise.resolve({ after: cursor })
+  }
+
+  #leave(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#page = []
+    this.#feed.leave(this.#waiter)
+  }
+}

@@ -1,0 +1,93 @@
+import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
+import type { DoAsk } from "../../core/execution/ask.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { type ChildStart, Family, type FamilySource } from "../../core/execution/child-handles.ts"
+import { childIncarnation } from "../../core/workflow/child-id.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { ParentLink } from "../../core/journal/journal.ts"
+import type { Limits } from "../../core/workflow/input-limits.ts"
+import { decodeRow } from "../../core/journal/turn-codec.ts"
+import type { NewInstance } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+import type { Controls } from "../instances/instance-controls.ts"
+import { refuseDebounce } from "../flow-control/debouncer.ts"
+import { holderOf, singletonExists } from "../flow-control/singletons.ts"
+import { idExists, type Starter } from "../instances/instance-starter.ts"
+
+/** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
+export class Outreach {
+  readonly #store: Store
+  readonly #starter: Starter
+  readonly #controls: Controls
+
+  constructor(store: Store, starter: Starter, controls: Controls) {
+    this.#store = store
+    this.#starter = starter
+    this.#controls = controls
+  }
+
+  familyOf({ identity, state }: Parent, source: FamilySource, limits: Limits): Family {
+    const { id: instance, incarnation, queue } = identity
+    const { run } = source.instance
+    const startChild = (start: ChildStart) => async () => {
+      const { step } = start
+      const child = state.children.get(step)
+      // Without it the child is over already: an attempt started it of which nobody heard.
+      if (child) await this.#startChild(start, { instance, incarnation, run: child.run, step }, { run, queue })
+    }
+    const sendEvent = (to: string, type: string, payload: unknown) => this.#sendEvent(to, type, payload)
+    const cancel = (to: string, reason: string | undefined) => async () => void (await this.#controls.control(to, "cancel", reason))
+    return new Family(source, { startChild, sendEvent, cancel }, limits)
+  }
+
+  /** The parent gives the child its incarnation: a start that is tried again finds what the first did. */
+  async #startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ChildOrigin): Promise<void> {
+    const { onParentEnd: _, ...start } = options
+    const { instance: id } = child.link
+    const incarnation = childIncarnation(parent.incarnation, parent.run, parent.step)
+    const within = { instance: parent.instance, incarnation: parent.incarnation, run }
+    const birth = await this.#starter.prepare(workflow, { ...start, id, input: input.decode() }, { parent, within, incarnation, queue })
+    refuseDebounce(birth, "be started as a child")
+    const result = await this.#starter.create(birth)
+    if (result === "committed") return
+    if (result !== "lost") throw result.error
+    const existing = await this.#store.directory.get(id)
+    const holder = existing ? undefined : await holderOf(this.#starter.desk, birth.instance.flow)
+    if (holder !== undefined) throw singletonExists(holder)
+    if (existing === undefined) throw new PerdureError("STORE_FAILED", `child "${id}" was not started: its parent is over, or its id was free a moment late`)
+    if (existing.incarnation !== incarnation) throw idExists(id)
+  }
+
+  #sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"] {
+    // Now, so that nothing that the code does to the value later is seen; and refused where the code can still catch it.
+    const encoded = encodeValue(payload, { what: `event "${type}"` })
+    return async ({ attempt, idempotencyKey: eventId }) => {
+      // An attempt of which nobody heard may have sent it, and the instance may be over for that very reason, or in its next run.
+      const isReceived = () => this.#hasReceived(instance, eventId)
+      if (attempt > 1 && (await isReceived())) return
+      try {
+        await this.#controls.sendEvent(instance, type, decodeValue(encoded), { eventId })
+      } catch (error) {
+        if (attempt === 1 || !PerdureError.is(error, "INSTANCE_ENDED") || !(await isReceived())) throw error
+      }
+    }
+  }
+
+  /** Whether any run of the instance has an event with that id. */
+  async #hasReceived(id: string, eventId: string): Promise<boolean> {
+    const rows = await this.#store.journal.readJournal(id, 1)
+    return rows.some((row) => decodeRow(row).some(({ entry }) => entry.type === "event.received" && entry.eventId === eventId))
+  }
+}
+
+/** The instance whose children they are. */
+interface Parent {
+  readonly identity: NewInstance
+  readonly state: InstanceState
+}
+
+/** The run that wants a child, and the task queue of its instance. */
+interface ChildOrigin {
+  readonly run: number
+  readonly queue: string | undefined
+}

@@ -1,0 +1,132 @@
+import { Annotations } from "../../core/execution/annotations.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { Execution } from "../../core/execution/execution.ts"
+import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import type { Outcome } from "../../core/execution/run-outcome.ts"
+import { Family } from "../../core/execution/child-handles.ts"
+import { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Recorded } from "../../core/journal/journal.ts"
+import { defaultLimits } from "../../core/workflow/input-limits.ts"
+import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
+import { lastRun, seedOf } from "../../core/journal/run-history.ts"
+import { Questions } from "../../core/execution/query-update-handlers.ts"
+import { decodeRow } from "../../core/journal/turn-codec.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { JournalRow, NewInstance } from "../../ports/journal-store.ts"
+import { describeDisagreement, ReleasePipeline, type Disagreement } from "../runner/release-queue.ts"
+
+/** An instance and its whole journal, as tests and people pass it around. */
+export interface JournalExport {
+  /** Who the instance is: its id, incarnation, workflow, version, creation and tags. */
+  readonly instance: NewInstance
+  /** Its journal as it is stored, from the first row on. */
+  readonly rows: readonly JournalRow[]
+}
+
+/** What a replay came to. */
+export interface Replayed {
+  /** What the code came to, if the journal takes it that far. */
+  readonly outcome: Outcome | undefined
+  /** Ids that the code asks for beyond the journal. */
+  readonly asked: readonly string[]
+  /** What the journal says of the instance: its status, open steps and buffered events. */
+  readonly state: InstanceState
+}
+
+/** What replay needs of the platform. */
+export interface ReplayHost {
+  quiesce(then: () => void): void
+  /** Runs workflow code in its scope. */
+  enter(run: () => void): void
+  /** The code has not come to something that is recorded: it may await something of its own. False: it has had its time, without any activity. */
+  patience(activity: Promise<void>): Promise<boolean>
+}
+
+export interface ReplayedRun {
+  readonly execution: Execution
+  readonly state: InstanceState
+}
+
+const patienceMacrotasks = 50
+
+/** Macrotasks enough for code that awaits plain computation. */
+export async function shortPatience(activity: Promise<void>, quiesce: ReplayHost["quiesce"]): Promise<boolean> {
+  let isActive = false
+  void activity.then(() => (isActive = true))
+  for (let passed = 0; passed < patienceMacrotasks && !isActive; passed++) await new Promise<void>((resolve) => quiesce(resolve))
+  return isActive
+}
+
+/** Runs the code against a journal, without a store and without running any step; throws where the two disagree. */
+export async function replay(
+  workflow: AnyWorkflow,
+  { instance, rows }: JournalExport,
+  quiesce: ReplayHost["quiesce"],
+  codecs?: PayloadCodecs,
+): Promise<Replayed> {
+  const recorded = lastRun(rows.flatMap((row) => decodeRow(codecs ? { ...row, codecs } : row)))
+  const patience = (activity: Promise<void>) => shortPatience(activity, quiesce)
+  const { execution, state } = await replayRun(workflow, instance, recorded, { quiesce, enter: (run) => run(), patience })
+  return { outcome: execution.outcome, asked: execution.asks.fresh.keys(), state }
+}
+
+/** The same for the entries of one run; answers the execution as the journal leaves it. */
+export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, recorded: readonly Recorded[], host: ReplayHost): Promise<ReplayedRun> {
+  const state = new InstanceState()
+  let stalled: Disagreement | undefined
+  let describeMissing: (() => Disagreement) | undefined
+  let onActivity = () => undefined as void
+  const pipeline = new ReleasePipeline(state, {
+    workflow,
+    executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
+    onAccepted: () => undefined,
+    onMissing: (describe) => {
+      describeMissing = describe
+    },
+    onMismatch: (disagreement) => {
+      stalled = disagreement
+    },
+  })
+  for (const item of recorded) {
+    state.apply(item)
+    pipeline.push(item)
+  }
+  pipeline.markReplay()
+  for (;;) {
+    const step = pipeline.advance()
+    if (stalled !== undefined) break
+    if (step === "drained" && pipeline.execution) return { execution: pipeline.execution, state }
+    if (step === "drained") break
+    if (step === "blocked" && !(await host.patience(new Promise((resolve) => (onActivity = resolve))))) break
+    await new Promise<void>((resolve) => host.quiesce(resolve))
+  }
+  const disagreement = stalled ?? describeMissing?.()
+  throw new PerdureError("JOURNAL_MISMATCH", disagreement ? describeDisagreement(disagreement) : "the code does not follow the journal", {
+    details: { instance: instance.id, ...disagreement },
+  })
+}
+
+/** The code asks, and nothing comes of it. */
+function readOnlySpec(
+  workflow: AnyWorkflow,
+  { id, incarnation, version }: NewInstance,
+  state: InstanceState,
+  driver: Pick<ExecutionSpec, "enter" | "onActivity">,
+): ExecutionSpec {
+  const silent = () => undefined
+  const limits = { ...defaultLimits, stepsMax: Infinity }
+  const { run, startedAt, parent, seed, schedule } = state
+  const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
+  return {
+    workflow,
+    info: { id, workflow: workflow.name, version, incarnation, run, startedAt, attempt: 1, ...origin },
+    seed: seedOf(incarnation, { run, seed }),
+    limits,
+    log: { debug: silent, info: silent, warn: silent, error: silent },
+    ...driver,
+    guard: silent,
+    newAnnotations: (source) => new Annotations(source, limits),
+    newQuestions: (source) => new Questions(source),
+    newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
+  }
+}

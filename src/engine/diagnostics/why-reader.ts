@@ -1,0 +1,50 @@
+import { bufferedEvents } from "../../core/journal/event-type-queue.ts"
+import { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Status } from "../../core/journal/status.ts"
+import { stepsOf, type StepInfo } from "../../core/journal/step-info.ts"
+import type { Directory } from "../../ports/directory.ts"
+import type { Why } from "../client-api.ts"
+import type { EngineCore } from "../engine-core.ts"
+import { existingRow } from "../instances/existing-row.ts"
+import { loadRun } from "../runner/run-loader.ts"
+import { explain } from "./why.ts"
+
+const childrenMax = 10
+
+/** Why an instance does not move: looks up all that bears on it. */
+export async function readWhy({ parts, role }: EngineCore, id: string): Promise<Why> {
+  const { registry, host, settings, worker, store } = parts
+  const row = await existingRow(store, id)
+  const { recorded } = await loadRun(store.journal, row)
+  const state = new InstanceState()
+  for (const item of recorded) state.apply(item)
+  const steps = stepsOf(recorded)
+  return explain({
+    row,
+    state,
+    steps,
+    buffered: bufferedEvents(recorded),
+    now: host.now(),
+    versions: registry.versions(row.workflow),
+    queues: settings.queues,
+    isWorker: role === "worker",
+    cancelGraceMs: settings.cancelGraceMs,
+    isInLine: (step) => worker.stepLine?.holds(id, step) === true,
+    concurrentStepsMax: settings.concurrentStepsMax,
+    line: row.slots === "parked" ? await store.flow.waitOf(id) : undefined,
+    workers: await store.directory.workers(),
+    children: await openChildren(store.directory, steps),
+  })
+}
+
+/** Some of them: where there are many, one of them says little. */
+async function openChildren(directory: Directory, steps: readonly StepInfo[]): Promise<ReadonlyMap<string, Status>> {
+  const found = new Map<string, Status>()
+  for (const { type, status, instance } of steps) {
+    if (found.size === childrenMax) break
+    if (type !== "child" || status !== "waiting" || instance === undefined) continue
+    const child = await directory.get(instance)
+    if (child) found.set(instance, child.status)
+  }
+  return found
+}

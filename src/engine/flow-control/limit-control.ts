@@ -1,0 +1,150 @@
+import { checkArguments } from "../../core/arguments/argument.ts"
+import { limitArguments } from "../../core/arguments/client-arguments.ts"
+import { durationMs, type Duration } from "../../core/time/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import { checkLimitNumber, checkRate, unlimited } from "../../core/workflow/flow-options.ts"
+import { givenName, nameOfGiven, nameOfPlace, rateName } from "../../core/workflow/limit-names.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { FlowControl, LimitOverride, LimitState } from "../../ports/flow-control.ts"
+import { stored } from "./flow-keys.ts"
+
+/** Changes the limits of workflows while they run: in the store, so that it holds for all processes at once and over restarts. */
+export interface LimitControl {
+  /** Those let in by a higher limit begin at once; those who are over a lower one may finish. Throws `UNKNOWN_LIMIT`. */
+  set(workflow: AnyWorkflow | string, limits: LimitSettings): Promise<void>
+  /** The limits that hold now, and what the code says where that is another. */
+  get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport>
+  /** Back to what the code says. */
+  reset(workflow: AnyWorkflow | string): Promise<void>
+}
+
+/** Numbers to set in place of those that the code says. */
+export interface LimitSettings {
+  /**
+   * 0: nobody begins. `Infinity`: no limit. Of several: by name; those without one in a list, that of the whole workflow before those of
+   * keys. Those that are undefined stay as they are.
+   */
+  readonly concurrency?: number | readonly (number | undefined)[] | Readonly<Record<string, number | undefined>>
+  /** How many may start in a time. */
+  readonly rateLimit?: { readonly limit: number; readonly per: Duration }
+}
+
+/** The limits of a workflow. */
+export interface WorkflowLimitReport {
+  /** How many may run at a time: limits without a name in the order of the code, then the others by name. */
+  readonly concurrency: readonly ConcurrencyReport[]
+  /** How many may start in a time; absent: there is no such limit. */
+  readonly rateLimit?: RateReport
+}
+
+/** One limit of how many may run at a time. */
+export interface ConcurrencyReport {
+  /** Its name, if the code gives it one. */
+  readonly name?: string
+  /** The number that holds. */
+  readonly limit: number
+  /** What the code says, where something else is set. */
+  readonly declared?: number
+}
+
+/** The limit of how many may start in a time. */
+export interface RateReport {
+  /** The number that holds. */
+  readonly limit: number
+  /** The time, in milliseconds. */
+  readonly perMs: number
+  /** What the code says, where something else is set. */
+  readonly declared?: { readonly limit: number; readonly perMs: number }
+}
+
+export class StoredLimits implements LimitControl {
+  readonly #flow: Pick<FlowControl, "limitsOf" | "override">
+  readonly #check: () => void
+
+  static {
+    checkArguments(this.prototype, limitArguments)
+  }
+
+  /** `check` throws where the engine is closed. */
+  constructor(flow: Pick<FlowControl, "limitsOf" | "override">, check: () => void) {
+    this.#flow = flow
+    this.#check = check
+  }
+
+  async set(workflow: AnyWorkflow | string, limits: LimitSettings): Promise<void> {
+    this.#check()
+    await this.#override(nameOf(workflow), overrides(nameOf(workflow), limits))
+  }
+
+  async get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport> {
+    this.#check()
+    const limits = await this.#flow.limitsOf(nameOf(workflow))
+    const byName = new Map(limits.map((limit) => [limit.name, limit]))
+    const concurrency: ConcurrencyReport[] = []
+    for (let limit = byName.get(nameOfPlace(0)); limit; limit = byName.get(nameOfPlace(concurrency.length))) concurrency.push(report(limit))
+    const named = limits.filter(({ name }) => givenName(name) !== undefined).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    concurrency.push(...named.map((limit) => report(limit)))
+    const rate = byName.get(rateName)
+    return { concurrency, ...(rate?.perMs === undefined ? undefined : { rateLimit: rateReport(rate) }) }
+  }
+
+  async reset(workflow: AnyWorkflow | string): Promise<void> {
+    this.#check()
+    const limits = await this.#flow.limitsOf(nameOf(workflow))
+    await this.#override(
+      nameOf(workflow),
+      limits.map(({ name }) => ({ name, to: undefined })),
+    )
+  }
+
+  async #override(workflow: string, changes: readonly LimitOverride[]): Promise<void> {
+    if ((await this.#flow.override(workflow, changes)) === "changed") return
+    throw new PerdureError(
+      "UNKNOWN_LIMIT",
+      `workflow "${workflow}" has no such limit; give it one in its options, and let a worker that has it begin, then it can be changed`,
+      { details: { workflow } },
+    )
+  }
+}
+
+function overrides(workflow: string, { concurrency, rateLimit }: LimitSettings): LimitOverride[] {
+  const changes: LimitOverride[] = []
+  for (const [name, limit] of limitsByName(concurrency)) {
+    if (limit === undefined) continue
+    checkLimitNumber("concurrency", `concurrency of workflow "${workflow}"`, limit, 0)
+    changes.push({ name, to: { max: stored(limit) } })
+  }
+  if (rateLimit !== undefined) {
+    checkRate(`rateLimit of workflow "${workflow}"`, rateLimit, 0)
+    changes.push({ name: rateName, to: { max: stored(rateLimit.limit), perMs: durationMs(rateLimit.per) } })
+  }
+  if (changes.length === 0) throw new PerdureError("BAD_OPTION", "say what to set: concurrency, rateLimit or both; reset takes back what was set")
+  return changes
+}
+
+function limitsByName(concurrency: LimitSettings["concurrency"]): readonly (readonly [name: string, limit: number | undefined])[] {
+  if (typeof concurrency !== "object" || concurrency === null) return [[nameOfPlace(0), concurrency]]
+  if (Array.isArray(concurrency)) return (concurrency as readonly (number | undefined)[]).map((limit, index) => [nameOfPlace(index), limit])
+  return Object.entries(concurrency as Readonly<Record<string, number | undefined>>).map(([name, limit]) => [nameOfGiven(name), limit])
+}
+
+function report({ name, max, declared }: LimitState): ConcurrencyReport {
+  const given = givenName(name)
+  return { ...(given === undefined ? undefined : { name: given }), limit: shown(max), ...(declared ? { declared: shown(declared.max) } : undefined) }
+}
+
+function rateReport({ max, perMs = 0, declared }: LimitState): RateReport {
+  return {
+    limit: shown(max),
+    perMs,
+    ...(declared ? { declared: { limit: shown(declared.max), perMs: declared.perMs ?? 0 } } : undefined),
+  }
+}
+
+function shown(max: number): number {
+  return max >= unlimited ? Infinity : max
+}
+
+function nameOf(workflow: AnyWorkflow | string): string {
+  return typeof workflow === "string" ? workflow : workflow.name
+}

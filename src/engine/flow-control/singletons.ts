@@ -1,0 +1,23 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { FlowTraits, UniqueUse } from "../../ports/flow-control.ts"
+import type { StartDesk } from "../instances/write-scope.ts"
+
+/** Instances that are the only ones of their key. */
+
+export function singletonOf(flow: FlowTraits | undefined): UniqueUse | undefined {
+  return flow?.unique?.find(({ kind }) => kind === "singleton")
+}
+
+export function singletonExists(holder: string): PerdureError {
+  return new PerdureError(
+    "SINGLETON_EXISTS",
+    `instance "${holder}" is the only one that may be there, and has not ended; wait for it, terminate it, or say ifExists: "return" to get it`,
+    { details: { instance: holder } },
+  )
+}
+
+/** The instance that is in the way of one. */
+export async function holderOf({ store }: Pick<StartDesk, "store">, flow: FlowTraits | undefined): Promise<string | undefined> {
+  const singleton = singletonOf(flow)
+  return singleton && store.flow.holder(singleton)
+}

@@ -1,0 +1,80 @@
+import { messageOf } from "../../core/values/error-text.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { Turn } from "../../ports/journal-store.ts"
+import type { BatchItem, BatchResult, StartOptions } from "../client-api.ts"
+import type { StartDesk } from "./write-scope.ts"
+import type { Birth, Starter } from "./instance-starter.ts"
+
+interface BatchStarter {
+  prepare(item: BatchItem): Promise<Birth>
+  within<T>(work: (desk: StartDesk) => Promise<T>): Promise<T>
+  turnOf(birth: Birth): Turn
+  startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string>
+}
+
+export function batchStarterOf(starter: Starter, transaction: unknown): BatchStarter {
+  return {
+    prepare: async ({ workflow, ...options }) => starter.prepare(workflow, options),
+    within: (work) => starter.within(transaction, work),
+    turnOf: (birth) => starter.birthTurn(birth),
+    startAt: (desk, birth, options) => starter.startAt(desk, birth, options),
+  }
+}
+
+type Prepared = Ready | { readonly item: BatchItem; readonly error: PerdureError }
+
+interface Ready {
+  readonly item: BatchItem
+  readonly birth: Birth
+  /** Nothing but its id can be in its way: all such are written in one go. */
+  readonly isPlain: boolean
+}
+
+/** Starts many in one transaction of the caller's. One that cannot be started does not hinder the others. */
+export async function startWithin(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly BatchResult[]> {
+  const prepared = await prepareAll(items, starter)
+  return starter.within(async (desk) => {
+    const plain = prepared.filter((one): one is Ready => "birth" in one && one.isPlain)
+    const turns = plain.map(({ birth }) => starter.turnOf(birth))
+    const outcomes = turns.length === 0 ? [] : await desk.store.journal.commit(turns)
+    const written = new Set<Prepared>(plain.filter((_, at) => outcomes[at] === "committed"))
+    const results: BatchResult[] = []
+    for (const one of prepared) {
+      if ("error" in one) results.push({ id: one.item.id ?? "", created: false, error: one.error })
+      else if (written.has(one)) results.push({ id: one.birth.instance.id, created: true })
+      else results.push(await startOne(one.item, one.birth, (options) => starter.startAt(desk, one.birth, options)))
+    }
+    return results
+  })
+}
+
+async function startOne(item: BatchItem, birth: Birth, start: (options: StartOptions<unknown>) => Promise<string>): Promise<BatchResult> {
+  try {
+    return { id: await start(item), created: true }
+  } catch (error) {
+    // What is no answer of ours has broken the caller's transaction: that is no affair of one item.
+    if (!PerdureError.is(error)) throw error
+    return { id: birth.instance.id, created: false, error }
+  }
+}
+
+async function prepareAll(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly Prepared[]> {
+  const ids = new Set<string>()
+  const prepared: Prepared[] = []
+  for (const item of items) {
+    try {
+      const birth = await starter.prepare(item)
+      const { id, flow } = birth.instance
+      prepared.push({ item, birth, isPlain: !ids.has(id) && birth.debounce === undefined && flow?.unique === undefined })
+      ids.add(id)
+    } catch (error) {
+      prepared.push({ item, error: PerdureError.is(error) ? error : notStarted(error) })
+    }
+  }
+  return prepared
+}
+
+/** What a schema or a store may throw: one item of a batch must not hide what became of the others. */
+export function notStarted(cause: unknown): PerdureError {
+  return new PerdureError("INTERNAL_ERROR", `it could not be started: ${messageOf(cause)}`, { cause })
+}

@@ -1,0 +1,22 @@
+import { PerdureError } from "../../core/errors.ts"
+import { loadRun } from "../runner/run-loader.ts"
+import type { StartDesk } from "./write-scope.ts"
+import type { Birth } from "./instance-starter.ts"
+
+/** What a start that was lost is told: what is there in its place. */
+
+/** The start was sent again: what is there is what it began. */
+export async function isAgain({ store }: StartDesk, id: string, requestId: string | undefined): Promise<boolean> {
+  return requestId !== undefined && (await store.directory.get(id))?.incarnation === requestId
+}
+
+/** Throws where the instance that has the id is another. */
+export async function isSame({ store }: StartDesk, { instance, start }: Birth): Promise<boolean> {
+  const row = await store.directory.get(instance.id)
+  if (!row) return false
+  const { recorded } = await loadRun(store.journal, row)
+  const first = recorded[0]?.entry
+  if (row.workflow === instance.workflow && first?.type === "run.started" && first.value.text === start.value.text) return true
+  const what = row.workflow === instance.workflow ? "another input" : `workflow "${row.workflow}"`
+  throw new PerdureError("ID_CONFLICT", `instance "${instance.id}" exists with ${what}; choose another id`, { details: { instance: instance.id } })
+}

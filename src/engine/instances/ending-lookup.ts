@@ -1,0 +1,43 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Entry, EntryOf } from "../../core/journal/journal.ts"
+import { isTerminal } from "../../core/journal/status.ts"
+import { decodeRow } from "../../core/journal/turn-codec.ts"
+import type { InstanceRow, JournalRow } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+
+/** The entry that ended the instance; undefined: it is not over. */
+export async function lookForEnding(store: Store, id: string): Promise<Entry | undefined> {
+  const { directory } = store
+  const standing = await directory.standing?.(id)
+  if (standing) return standing.end && endingIn(id, standing.end.rows, standing.end.position)
+  const row = await directory.get(id)
+  if (row === undefined) throw notFound(id)
+  return isTerminal(row.status) ? readEnding(store, row) : undefined
+}
+
+/** The entry with which the instance stalled; undefined: it is not stalled, or a resume is on its way to it. */
+export async function lookForStall({ directory, journal }: Store, id: string): Promise<EntryOf<"stalled"> | undefined> {
+  if ((await directory.get(id))?.status !== "stalled") return undefined
+  const isResumed = (await journal.readInbox([id])).some(({ kind }) => kind === "resume")
+  // Read again after the inbox: a resume that was taken in meanwhile is seen in the row.
+  const row = await directory.get(id)
+  if (isResumed || row?.status !== "stalled") return undefined
+  const entries = (await journal.readJournal(id, row.runPosition)).flatMap((item) => decodeRow(item).map(({ entry }) => entry))
+  return entries.findLast((entry) => entry.type === "stalled")
+}
+
+/** The entry that ended the last run of an ended instance. */
+export async function readEnding(store: Store, row: InstanceRow): Promise<Entry> {
+  const position = row.endPosition ?? row.runPosition
+  return endingIn(row.id, await store.journal.readJournal(row.id, position), position)
+}
+
+function endingIn(id: string, rows: readonly JournalRow[], position: number): Entry {
+  const ending = rows.flatMap((item) => decodeRow(item)).find((item) => item.position === position)
+  if (ending === undefined) throw new PerdureError("STORE_FAILED", `instance "${id}" lacks its ending at position ${position}`, { details: { instance: id } })
+  return ending.entry
+}
+
+export function notFound(id: string): PerdureError {
+  return new PerdureError("NOT_FOUND", `there is no instance "${id}"; it was never started, or is deleted`, { details: { instance: id } })
+}

@@ -1,0 +1,279 @@
+import { encodeValue, Payload } from "../../core/values/value-codec.ts"
+import { declaredEvents, takesEvent, unknownEvent } from "../../core/workflow/declared-events.ts"
+import { durationMs } from "../../core/time/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { Debounce } from "../../core/workflow/flow-options.ts"
+import type { EntryOf, ParentLink } from "../../core/journal/journal.ts"
+import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } from "../../core/workflow/input-limits.ts"
+import { partMissing } from "../../core/execution/part-missing.ts"
+import { validate, validateSafely, type StandardSchemaV1 } from "../../core/workflow/standard-schema.ts"
+import { storedQueue } from "../../core/workflow/task-queue.ts"
+import { type AnyWorkflow, defaultVersion } from "../../core/workflow/workflow.ts"
+import type { Delivery } from "../../ports/directory.ts"
+import type { FlowTraits } from "../../ports/flow-control.ts"
+import type { NewInstance, NewMessage, RunReference, Turn } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+import type { StartOptions } from "../client-api.ts"
+import type { CommitResult } from "../worker/group-committer.ts"
+import type { FlowRules, Replacer } from "../feature-set.ts"
+import { deadlineOf } from "../flow-control/flow-traits.ts"
+import { instant } from "../../core/time/instant.ts"
+import type { WorkflowRegistry } from "../workflow-registry.ts"
+import { isAgain, isSame } from "./duplicate-start.ts"
+import { callersOf, ownDesk, type StartDesk } from "./write-scope.ts"
+import { TurnDraft } from "../runner/turn-draft.ts"
+import { randomToken } from "../random-token.ts"
+import type { Worker } from "../worker/worker.ts"
+
+const triesMax = 100
+
+/** Starts instances: in memory where they are to run here, else as a row that a worker claims. */
+export class Starter {
+  readonly #store: Store
+  readonly #registry: WorkflowRegistry
+  readonly #worker: Worker
+  readonly #flow: FlowRules | undefined
+  readonly #debouncer: Replacer | undefined
+  readonly desk: StartDesk
+
+  constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
+    this.#store = store
+    this.#registry = registry
+    this.#worker = worker
+    this.#flow = worker.features.flow
+    this.#debouncer = this.#flow?.debouncer(worker)
+    this.desk = ownDesk(store, worker, (birth) => this.create(birth))
+  }
+
+  /** Answers the id of the instance, new or not. */
+  async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
+    const { transaction } = options
+    if (transaction !== undefined) {
+      const prepared = await this.prepare(workflow, options)
+      return this.within(transaction, (desk) => this.startAt(desk, prepared, options))
+    }
+    const admission = this.#worker.startLine?.enter()
+    if (admission) await admission
+    return this.startAt(this.desk, await this.prepare(workflow, options), options)
+  }
+
+  /** In a transaction of the caller's. */
+  within<T>(transaction: unknown, work: (desk: StartDesk) => Promise<T>): Promise<T> {
+    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (birth) => this.birthTurn(birth), work)
+  }
+
+  async startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      const replaced = birth.debounce && (await this.#debouncer?.replace(desk, birth, birth.debounce))
+      if (replaced !== undefined) return replaced
+      const result = await desk.create(birth)
+      if (result === "committed") return birth.instance.id
+      if (result !== "lost") throw result.error
+      const { id, flow } = birth.instance
+      if (flow?.unique === undefined || (await desk.store.directory.get(id))) {
+        if (await isAgain(desk, id, options.requestId)) return id
+        if (options.ifExists === "return" && (await isSame(desk, birth))) return id
+        throw idExists(id)
+      }
+      const holder = await this.#flow?.holderOf(desk, flow)
+      if (holder !== undefined && options.ifExists === "return") return holder
+      if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
+      // Whoever had the key has just ended, or begun.
+      await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
+    }
+    throw new PerdureError("STORE_FAILED", `workflow "${birth.instance.workflow}" could not be started: others were faster ${triesMax} times; try again`)
+  }
+
+  /** Nobody waits any more until others have got on: all start now, or are refused. */
+  close(refusal?: unknown): void {
+    this.#worker.startLine?.close(refusal)
+  }
+
+  /** Delivers the message, and starts the instance before if there is none, in one transaction. */
+  async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
+    const birth = await this.prepare(workflow, options)
+    this.#flow?.refuseDebounce(birth, "be used with sendOrStart")
+    const sendAt = async (desk: StartDesk) => {
+      const answer = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
+      const delivery = answer === "unknown-event" ? await this.#deliverAgain(desk, birth, message) : answer
+      const holder = delivery === "absent" ? await this.#flow?.holderOf(desk, birth.instance.flow) : undefined
+      if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
+      if (delivery === "ended") throw takesNoEvents(birth.instance.id)
+      return delivery
+    }
+    return options.transaction === undefined ? sendAt(this.desk) : this.within(options.transaction, sendAt)
+  }
+
+  /** The event was refused. The code that is here may declare more than was stored with an instance of the same version: then it is delivered. */
+  async #deliverAgain({ store: { directory } }: StartDesk, { instance }: Birth, { isChecked: _, ...message }: NewMessage): Promise<Delivery> {
+    const { topic: type = "" } = message
+    const existing = await directory.get(instance.id)
+    const isSame = existing?.workflow === instance.workflow && existing.version === instance.version
+    if (!isSame || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type, (existing ?? instance).events)
+    const [delivery = "absent"] = await directory.deliver([message])
+    return delivery
+  }
+
+  /** A promise only where there is a schema to ask. */
+  prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
+    if (typeof workflow === "string" && !this.#registry.has(workflow, options.version)) return this.#unregistered(workflow, options, origin)
+    const { definition } = this.resolve(workflow, options.version)
+    const schema = definition?.options.input
+    return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
+  }
+
+  /** A workflow whose code is elsewhere, if anywhere. */
+  async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<Birth> {
+    checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
+    const { known } = this.#worker
+    const version = options.version ?? (await known?.versionOf(workflow))
+    // A child of another queue, or of a version that is named, waits for its workers, which may begin after its parent.
+    const mayWait = options.allowUnknown === true || (origin !== undefined && (options.version ?? options.taskQueue) !== undefined)
+    if (!mayWait && !known) throw this.#registry.unknown(workflow, version)
+    if (!mayWait) await known?.require(workflow, version)
+    return this.#birth(workflow, { ...options, version: version ?? defaultVersion }, options.input, origin)
+  }
+
+  async #validated(workflow: AnyWorkflow, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {
+    const check = origin ? validateSafely : validate
+    const what = `the input of workflow "${workflow.name}"`
+    const input = await check(schema, options.input, { code: "INVALID_INPUT", what, isSensitive: workflow.options.sensitive?.input })
+    return this.#birth(workflow, options, input, origin)
+  }
+
+  #birth(workflow: AnyWorkflow | string, options: StartOptions<unknown>, input: unknown, origin?: Origin): Birth {
+    const { host, settings } = this.#worker
+    const id = options.id ?? randomToken(host)
+    checkId(id, settings.limits.idLengthMax)
+    const { name, version, definition } = this.resolve(workflow, options.version)
+    const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }), definition?.options.sensitive?.input)
+    const now = host.now()
+    const debounce = definition?.options.debounce
+    const startAt = debounce && this.#flow ? this.#flow.debouncedStart(name, debounce, options, now) : startTime(options, now, host.aheadMs())
+    const timeout = options.timeout ?? definition?.options.timeout
+    const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
+    const tags = checkTags(options.tags)
+    const flow = this.#flowOf(definition, input, options.priority)
+    if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
+    const queue = storedQueue(options.taskQueue ?? definition?.options.taskQueue ?? origin?.queue)
+    const events = declaredEvents(definition?.options)
+    const identity = {
+      id,
+      incarnation: origin?.incarnation ?? checkRequestId(options.requestId) ?? randomToken(host),
+      workflow: name,
+      version,
+      createdAt: now,
+      tags,
+      ...queue,
+      ...(events && { events }),
+    }
+    return {
+      definition,
+      within: origin?.within,
+      debounce,
+      instance: flow ? { ...identity, flow } : identity,
+      start: {
+        type: "run.started",
+        run: 1,
+        workflow: name,
+        version,
+        value,
+        ...(startAt === undefined ? undefined : { startAt }),
+        ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+        ...(origin === undefined ? undefined : { parent: origin.parent }),
+        ...(tags.length === 0 ? undefined : { tags }),
+      },
+    }
+  }
+
+  #flowOf(definition: AnyWorkflow | undefined, input: unknown, priority: number | undefined): FlowTraits | undefined {
+    if (priority !== undefined) {
+      if (!this.#flow) throw partMissing("flowControl", "a priority")
+      this.#flow.checkPriority("priority", priority)
+    }
+    if (definition) return this.#flow?.traits(definition, input, priority)
+    return priority ? { priority } : undefined
+  }
+
+  /** A version may be named that only other workers have: then nothing is known of its input. */
+  resolve(workflow: AnyWorkflow | string, version: string | undefined): Resolved {
+    if (typeof workflow !== "string") return { name: workflow.name, version: workflow.version, definition: workflow }
+    checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
+    if (version !== undefined && !this.#registry.find(workflow, version)) return { name: workflow, version, definition: undefined }
+    const definition = this.#registry.resolve(workflow, version)
+    return { name: workflow, version: definition.version, definition }
+  }
+
+  /** In memory where it is to run here, else as a row. */
+  create(birth: Birth): Promise<CommitResult> {
+    const { definition, instance, start, within } = birth
+    return new Promise((resolve) => {
+      // One with limits takes its slots when it is claimed.
+      const mayBegin = start.startAt === undefined && instance.flow?.limits === undefined
+      if (mayBegin && definition && this.#worker.begin(definition, instance, { start, within }, resolve)) return
+      const onResult = (result: CommitResult) => {
+        if (result === "committed") this.#worker.announce(instance.id, start.startAt)
+        resolve(result)
+      }
+      this.#worker.committer.submit(this.birthTurn(birth), { onResult })
+    })
+  }
+
+  /** The turn that creates an instance which nobody owns. */
+  birthTurn({ instance, start, within }: Birth): Turn {
+    const draft = new TurnDraft(1, instance.createdAt, this.#worker.settings.codecs)
+    draft.create = instance
+    draft.within = within
+    draft.add(start)
+    const deadline = deadlineOf(instance.flow, start.timeoutAt)
+    // The worker that claims the instance may be less far ahead of the wall clock than this process. The start is due for that worker, too.
+    const dueAt = start.startAt ?? instance.createdAt - this.#worker.host.aheadMs()
+    const state = { status: "queued", run: 1, runPosition: 1, dueAt, ...deadline } as const
+    return draft.seal(this.#worker.nextTurnId(), instance, 1, state, undefined)
+  }
+}
+
+/** Where a child comes from. */
+interface Origin {
+  readonly parent: ParentLink
+  /** The run that wants it. Another than `parent.run` where it keeps the step of an earlier one. */
+  readonly within: RunReference
+  readonly incarnation: string
+  /** The task queue of the parent. */
+  readonly queue: string | undefined
+}
+
+export function idExists(id: string): PerdureError {
+  return new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
+}
+
+function takesNoEvents(id: string): PerdureError {
+  return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, { details: { instance: id } })
+}
+
+export interface Birth {
+  readonly definition: AnyWorkflow | undefined
+  readonly debounce: Debounce<unknown> | undefined
+  readonly instance: NewInstance
+  readonly start: EntryOf<"run.started">
+  readonly within: RunReference | undefined
+}
+
+export interface Resolved {
+  readonly name: string
+  readonly version: string
+  readonly definition: AnyWorkflow | undefined
+}
+
+/** Undefined: at once. */
+/** In the engine's time, which is `aheadMs` ahead of the wall clock. A caller's `startAt` is a time of the wall clock. */
+function startTime(options: StartOptions<unknown>, now: number, aheadMs: number): number | undefined {
+  if (options.delay !== undefined && options.startAt !== undefined) throw new PerdureError("BAD_OPTION", "give either delay or startAt, not both")
+  const at =
+    options.delay !== undefined
+      ? now + durationMs(options.delay, "delay")
+      : options.startAt === undefined
+        ? undefined
+        : instant(options.startAt, "startAt") + aheadMs
+  return at === undefined || at <= now ? undefined : at
+}

@@ -1,0 +1,100 @@
+import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
+import { isAsk } from "../../core/journal/journal.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { Questions } from "../../core/execution/query-update-handlers.ts"
+import { isTerminal } from "../../core/journal/status.ts"
+import type { Store } from "../../ports/store.ts"
+import type { Answers } from "./update-waiters.ts"
+import { notFound } from "./ending-lookup.ts"
+import { loadRun } from "../runner/run-loader.ts"
+import type { WorkflowRegistry } from "../workflow-registry.ts"
+import { replayRun } from "../diagnostics/journal-replay.ts"
+import { randomToken } from "../random-token.ts"
+import type { Worker } from "../worker/worker.ts"
+
+/** Asks the code of instances: queries, which change nothing, and updates, which are answered once. */
+export class CodeAsker {
+  readonly #store: Store
+  readonly #registry: WorkflowRegistry
+  readonly #worker: Worker
+  readonly #answers: Answers
+
+  constructor(store: Store, registry: WorkflowRegistry, worker: Worker, answers: Answers) {
+    this.#store = store
+    this.#registry = registry
+    this.#worker = worker
+    this.#answers = answers
+  }
+
+  /** From memory where all that the code knows there is committed, else by reading the journal again: in any process that has the code. */
+  async query(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
+    const encoded = this.#encode("query", name, args)
+    const answer = this.#worker.residency.get(id)?.answers?.query(name, encoded) ?? (await this.#queryReplayed(id, name, encoded))
+    return decodeValue(answer)
+  }
+
+  async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
+    const { host, mailroom } = this.#worker
+    const encoded = this.#encode("update", name, args)
+    const payload = this.#worker.settings.codecs?.encode(encoded) ?? encoded
+    await mailroom.enter?.()
+    const row = await this.#store.directory.get(id)
+    if (row === undefined) throw notFound(id)
+    if (isTerminal(row.status)) throw ended(id)
+    const update = randomToken(host)
+    const answer = this.#answers.wait(id, update, row.runPosition)
+    // It may be rejected before somebody looks at it.
+    answer.catch(() => undefined)
+    try {
+      const delivery = await mailroom.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
+      if (delivery === "absent") throw notFound(id)
+      if (delivery === "ended") throw ended(id)
+      this.#answers.sent(update)
+    } catch (error) {
+      this.#answers.giveUp(update, error)
+    }
+    this.#worker.hint([id])
+    return answer
+  }
+
+  #encode(what: string, name: string, args: readonly unknown[]): string {
+    if (typeof name !== "string" || name === "") throw new PerdureError("BAD_NAME", `the name of a ${what} must be a string that is not empty`)
+    return encodeValue(args, { what: `arguments of ${what} "${name}"`, bytesMax: this.#worker.settings.limits.payloadBytesMax })
+  }
+
+  async #queryReplayed(id: string, name: string, args: string): Promise<string> {
+    const row = await this.#store.directory.get(id)
+    if (row === undefined) throw notFound(id)
+    const workflow = this.#registry.find(row.workflow, row.version)
+    if (!workflow) {
+      const known = this.#registry.versions(row.workflow).map((version) => `"${version}"`)
+      throw new PerdureError(
+        "NO_WORKER",
+        `this process has no version "${row.version}" of workflow "${row.workflow}", which instance "${id}" needs to answer; it has ${known.length === 0 ? "none" : known.join(", ")}`,
+        { details: { instance: id, workflow: row.workflow, version: row.version } },
+      )
+    }
+    const { recorded } = await loadRun(this.#store.journal, row)
+    // A restart from a step, or a fork, is queued with what it keeps.
+    if (row.status === "queued" && !recorded.some(({ entry }) => isAsk(entry)))
+      throw new PerdureError("NOT_STARTED", `instance "${id}" has not started, and answers no queries yet`, { details: { instance: id } })
+    const { host, settings } = this.#worker
+    const { execution } = await replayRun(workflow, row, recorded, {
+      quiesce: (then) => host.quiesce(then),
+      enter: (run) => host.runIn({ engine: this.#worker, instance: id }, run),
+      patience: (activity) =>
+        new Promise((resolve) => {
+          const stop = host.setTimer(host.now() + settings.replayGraceMs, () => resolve(false))
+          void activity.then(() => {
+            stop()
+            resolve(true)
+          })
+        }),
+    })
+    return (execution.questions as Questions).query(name, args)
+  }
+}
+
+function ended(id: string): PerdureError {
+  return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no updates; query it, or restart it`, { details: { instance: id } })
+}

@@ -1,0 +1,41 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { StoreWithin } from "../../ports/caller-transactions.ts"
+import type { Turn } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+import type { CallerSupport } from "./caller-transaction-scope.ts"
+import type { CommitResult } from "../worker/group-committer.ts"
+import type { EngineFeatures } from "../feature-set.ts"
+import type { Birth } from "./instance-starter.ts"
+import type { Worker } from "../worker/worker.ts"
+
+/** Where something is started or sent: in transactions of the store's own, or in one of the caller's. */
+export interface StartDesk {
+  readonly store: StoreWithin
+  readonly create: (birth: Birth) => Promise<CommitResult>
+  readonly write: (turn: Turn) => Promise<CommitResult>
+  /** An instance that nobody owns was written. */
+  readonly announce: (id: string, dueAt: number | undefined) => void
+}
+
+/** Whoever is written to is told at once. */
+export function ownDesk(store: Store, worker: Worker, create: StartDesk["create"]): StartDesk {
+  return {
+    store,
+    create,
+    write: (turn) => new Promise((onResult) => worker.committer.submit(turn, { onResult })),
+    announce: (id, dueAt) => worker.announce(id, dueAt),
+  }
+}
+
+/** What writes in transactions of the caller's; throws where nothing can. */
+export function callersOf({ callers }: EngineFeatures): CallerSupport {
+  if (callers) return callers
+  throw noTransactions()
+}
+
+export function noTransactions(): PerdureError {
+  return new PerdureError(
+    "NO_TRANSACTIONS",
+    "this store cannot write in a transaction of yours; use postgres(…), and give a client of pg with a transaction open",
+  )
+}

@@ -1,0 +1,149 @@
+import type { AskRequest } from "../../core/execution/ask.ts"
+import { Payload } from "../../core/values/value-codec.ts"
+import type { Execution } from "../../core/execution/execution.ts"
+import type { Outcome } from "../../core/execution/run-outcome.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Entry, EntryOf, Note, Recorded } from "../../core/journal/journal.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { Attempts } from "../steps/step-attempts.ts"
+import type { CodeAnswers } from "./query-update-responder.ts"
+import { endingEntry } from "./ending-entry.ts"
+import type { RunEndings } from "./run-completion.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** Records what workflow code did since it was last looked at: its end, its asks, and what else it has to say. */
+export class CodeRecorder {
+  readonly #runtime: Runtime
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #attempts: Attempts
+  readonly #driver: CodeDriver
+
+  constructor(runtime: Runtime, state: InstanceState, writer: TurnWriter, attempts: Attempts, driver: CodeDriver) {
+    this.#runtime = runtime
+    this.#state = state
+    this.#writer = writer
+    this.#attempts = attempts
+    this.#driver = driver
+  }
+
+  /** False: there was nothing. */
+  record(execution: Execution): boolean {
+    if (execution.outcome) {
+      // What it still answered and noted came before it ended.
+      for (const note of execution.takeNotes()) if ("update" in note || note.type === "annotated") this.#note(note)
+      this.#end(execution.outcome)
+      return true
+    }
+    this.stopIfUnwinding(execution)
+    if (execution.isQuiet) return this.#judge(execution) || this.#rest(execution)
+    let isNews = execution.notes.length > 0 || execution.hasNewHandlers
+    if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
+    if (execution.hasNewHandlers) {
+      execution.hasNewHandlers = false
+      for (const { entry, position } of this.#state.buffered())
+        if (execution.handlesEvent(entry.event)) this.#driver.record({ type: "event.handled", event: entry.event, from: position })
+    }
+    // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
+    execution.asks.fresh.some(({ request }) => {
+      if (request.kind === "do" && !this.#attempts.mayBegin(request.id)) return false
+      isNews = true
+      return this.ask(request) === "answered"
+    })
+    return isNews
+  }
+
+  /** One condition at a time: what its code does may make another untrue. */
+  #judge(execution: Execution): boolean {
+    const judged = execution.judge()
+    if (judged === undefined) return false
+    const { id } = judged
+    if ("error" in judged) this.#driver.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(judged.error) })
+    else this.#driver.settle({ type: "wait.completed", id })
+    return true
+  }
+
+  /** The journal is to say what the code waits for, where that is nothing that it asked for. */
+  #rest(execution: Execution): boolean {
+    if (this.#state.restsOnHandlers || !execution.isLeftToHandlers) return false
+    this.#driver.record({ type: "rested", on: "handlers" })
+    return true
+  }
+
+  /** The code has ended: what it left under way is told, and nothing but what undoes it is tried again. */
+  stopIfUnwinding(execution: Execution): void {
+    if (!execution.isUnwinding) return
+    this.#state.rollingBack = true
+    this.#attempts.stop(`instance "${this.#driver.id}" is rolled back`)
+  }
+
+  ask(request: AskRequest): "answered" | undefined {
+    const answer = this.#record(request)
+    this.#warnOfGrowth()
+    return answer
+  }
+
+  #record(request: AskRequest): "answered" | undefined {
+    if (request.kind === "do") {
+      this.#attempts.begin(request, 1)
+      return undefined
+    }
+    const { now } = this.#writer
+    if (request.kind === "sleep") {
+      this.#driver.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now), ...(request.until && { until: true }) })
+      return undefined
+    }
+    const { id, event, timeoutMs } = request
+    this.#driver.record({
+      type: "wait.started",
+      id,
+      ...(event === undefined ? undefined : { event }),
+      ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }),
+    })
+    const buffered = event === undefined ? undefined : this.#state.bufferedEvent(event)
+    if (buffered === undefined) return undefined
+    this.#driver.settle({ type: "wait.completed", id, from: buffered })
+    return "answered"
+  }
+
+  #note(note: Note): void {
+    if (note.type === "annotated") this.#writer.annotate(note)
+    if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#driver.record(note)
+    // On replay the handler comes to its end again.
+    if (!this.#state.updates.has(note.update)) return
+    this.#driver.answers?.answer(note)
+  }
+
+  #end(outcome: Outcome): void {
+    const { limits } = this.#runtime.settings
+    const { sensitive } = this.#driver.workflow.options
+    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.endings.continueAsNew(outcome.continues)
+    else this.#driver.endings.end(endingEntry(this.#driver.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
+  }
+
+  /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
+  #warnOfGrowth(): void {
+    const { asked } = this.#state
+    const { stepsMax } = this.#runtime.settings.limits
+    if (asked !== Math.floor(stepsMax * 0.4) && asked !== Math.floor(stepsMax * 0.8)) return
+    const { id } = this.#driver
+    this.#runtime.host.log.warn(
+      `run ${this.#state.run} of instance "${id}" has asked for ${asked} steps of at most ${stepsMax}; end it with ctx.continueAsNew`,
+      {
+        instance: id,
+        steps: asked,
+      },
+    )
+  }
+}
+
+/** The runner of the instance, as its recorder sees it. */
+export interface CodeDriver {
+  readonly id: string
+  readonly workflow: AnyWorkflow
+  record(entry: Entry): Recorded
+  settle(entry: EntryOf<"wait.completed">): void
+  readonly endings: RunEndings
+  readonly answers: CodeAnswers | undefined
+}

@@ -1,0 +1,131 @@
+import { Payload } from "../../core/values/value-codec.ts"
+import { endingError } from "../../core/journal/ending-error.ts"
+import { shownError } from "../../core/values/redaction.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Entry, EntryOf } from "../../core/journal/journal.ts"
+import { mergeRetry, nextRetryMs } from "../../core/workflow/retry-policy.ts"
+import { hookNames, type AnyWorkflow, type Hook, type HookEvent, type Hooks } from "../../core/workflow/workflow.ts"
+import type { NewInstance } from "../../ports/journal-store.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
+
+/** Whether one of them is set. */
+export function hasHooks(hooks: Hooks): boolean {
+  return hookNames.some((name) => hooks[name] !== undefined)
+}
+
+/**
+ * The hooks of one instance, called when its ending (or stall) is durable. That they were called is recorded, so that a crash
+ * before makes them run again: at least once.
+ */
+export class EndingHooks {
+  readonly #runtime: Runtime
+  readonly #workflow: AnyWorkflow
+  readonly #identity: NewInstance
+  readonly #state: InstanceState
+  /** The ending whose hooks are through. */
+  #done: Entry | undefined
+  calling = false
+
+  constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) {
+    this.#runtime = runtime
+    this.#workflow = workflow
+    this.#identity = identity
+    this.#state = state
+  }
+
+  get pending(): boolean {
+    const ending = this.#ending
+    return ending !== undefined && ending !== this.#done && this.#hooks.length > 0
+  }
+
+  /** Nothing is left to call for what the journal ends with. */
+  markDone(): void {
+    this.#done = this.#ending
+  }
+
+  /** Calls them, and has the instance record it; or says when they may be called again. */
+  callIfDue(instance: HookedInstance, writer: TurnWriter): number | undefined {
+    const { retryAt } = this.#state.hook
+    if (retryAt !== undefined && retryAt > this.#runtime.host.now()) return retryAt
+    this.#callAndRecord(instance, writer).catch((error: unknown) => instance.onLost({ error }))
+    return undefined
+  }
+
+  async #callAndRecord(instance: HookedInstance, writer: TurnWriter): Promise<void> {
+    const note = await this.#call()
+    if (instance.isGone) return
+    instance.record(note)
+    writer.seal()
+  }
+
+  /** Says what to record: if one throws, all are called again after a while. */
+  async #call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
+    const { host } = this.#runtime
+    const status = this.#state.status as HookEvent["status"]
+    const hook = names[status]
+    const ending = this.#ending
+    this.calling = true
+    try {
+      const event = this.#event(status, ending)
+      const scope = { engine: this.#runtime.engine, instance: this.#identity.id }
+      for (const call of this.#hooks) await host.runIn(scope, () => call(event))
+      this.#done = ending
+      return { type: "hook.completed", hook }
+    } catch (error) {
+      const attempt = this.#state.hook.failures + 1
+      const { id } = this.#identity
+      const delayMs = this.#nextRetryMs(attempt, error)
+      host.log.error(`the ${hook} hook of instance "${id}" failed${delayMs === undefined ? " and is given up" : ""}`, {
+        instance: id,
+        error: shownError(error),
+      })
+      if (delayMs === undefined) this.#done = ending
+      const retry = delayMs === undefined ? undefined : { retryAt: host.now() + delayMs }
+      return { type: "hook.failed", hook, attempt, value: Payload.ofError(error), ...retry }
+    } finally {
+      this.calling = false
+    }
+  }
+
+  /** A policy that throws is none: the hook is given up. */
+  #nextRetryMs(failures: number, error: unknown): number | undefined {
+    const { host, settings } = this.#runtime
+    const { id } = this.#identity
+    try {
+      return nextRetryMs(mergeRetry(settings.retry), { failures, error, random: () => 0.5 })
+    } catch (bad) {
+      host.log.error(`the engine's retry function failed for a hook of instance "${id}"`, { instance: id, error: bad })
+      return undefined
+    }
+  }
+
+  get #ending(): Entry | undefined {
+    return this.#state.ended?.entry ?? this.#state.stalled
+  }
+
+  /** The workflow's, then the engine's. */
+  get #hooks(): readonly Hook[] {
+    const { status } = this.#state
+    if (status !== "completed" && status !== "failed" && status !== "cancelled" && status !== "stalled") return []
+    const name = names[status]
+    return [this.#workflow.options[name], this.#runtime.settings.hooks[name]].filter((hook) => hook !== undefined)
+  }
+
+  #event(status: HookEvent["status"], ending: Entry | undefined): HookEvent {
+    const { id, workflow, version } = this.#identity
+    const base = { id, workflow, version, run: this.#state.run, status }
+    if (ending?.type === "run.completed") return { ...base, result: ending.value.decode() }
+    return ending === undefined ? base : { ...base, error: endingError(id, ending) }
+  }
+}
+
+/** The runner of the instance, as its hooks see it. */
+export interface HookedInstance {
+  /** It has left memory. */
+  readonly isGone: boolean
+  record(entry: Entry): unknown
+  onLost(result: { readonly error: unknown }): void
+}

@@ -1,0 +1,398 @@
+import type { AskRequest } from "../../core/execution/ask.ts"
+import { type ErrorCode, PerdureError } from "../../core/errors.ts"
+import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
+import { isCodecTrouble } from "../../core/values/encoded-payload.ts"
+import { SmallQueue } from "../../core/collections/small-queue.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { InstanceRow, Message, NewInstance } from "../../ports/journal-store.ts"
+import { Attempts, type AttemptsDriver } from "../steps/step-attempts.ts"
+import type { CommitResult } from "../worker/group-committer.ts"
+import type { Beginning } from "./start-spec.ts"
+import type { CodeAnswers } from "./query-update-responder.ts"
+import { type ClockDriver, InstanceClock } from "./wake-up-timer.ts"
+import { CodeRecorder, type CodeDriver } from "./ask-recorder.ts"
+import { ResidentCode } from "./resident-execution.ts"
+import { DirectEvents, type DirectDriver } from "./direct-event-delivery.ts"
+import type { EndingHooks } from "./ending-hooks.ts"
+import type { Input } from "./runner-input.ts"
+import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
+import type { LoadedInstance } from "../children/child-support-check.ts"
+import { MessageIntake, type Incoming, type IntakeDriver } from "./message-handler.ts"
+import { Opening } from "./inbox-before-start.ts"
+import type { Pulsed } from "./macrotask-queue.ts"
+import { describeDisagreement, ReleasePipeline, type Disagreement, type PipelineDriver } from "./release-queue.ts"
+import { RunEndings } from "./run-completion.ts"
+import { ResidentRow } from "./row-projection.ts"
+import type { Row } from "./row-state.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnDraft } from "./turn-draft.ts"
+import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
+
+/**
+ * Drives one resident instance. `pump` runs after a macrotask, and does in this order: release what is recorded, one entry at
+ * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
+ * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
+ */
+export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver, ClockDriver {
+  readonly id: string
+  readonly identity: NewInstance
+  readonly workflow: AnyWorkflow
+  readonly state = new InstanceState()
+  /** Of its journal, roughly: what it costs to keep it in memory. */
+  textLength = 0
+  activeAt = 0
+  inLine = false
+  /** There may be messages that it has not read. */
+  inboxDirty = false
+
+  readonly endings: RunEndings
+  #answers: CodeAnswers | undefined = undefined
+  #directEvents: DirectEvents | undefined = undefined
+  readonly #runtime: Runtime
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #attempts: Attempts
+  readonly #recorder: CodeRecorder
+  readonly #intake: MessageIntake
+  /** Where there are any to call. */
+  readonly #hooks: EndingHooks | undefined
+  readonly #timers: InstanceTimers
+  readonly #row: ResidentRow
+  readonly #clock: InstanceClock
+  readonly #inputs = new SmallQueue<Input>()
+  /** The loop runs, or it made a release whose macrotask has not passed. */
+  #settling = false
+  #recovering = false
+  /** Of an instance that was loaded. */
+  #opening: Opening | undefined = undefined
+  #gone = false
+  /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
+  #spent = false
+  /** Whoever waits for its end was told. */
+  #told = false
+
+  constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance) {
+    this.#runtime = runtime
+    this.workflow = workflow
+    this.identity = identity
+    this.id = identity.id
+    this.#clock = new InstanceClock(runtime, this)
+    this.#hooks = runtime.features.hooks?.(runtime, workflow, identity, this.state)
+    this.#writer = new TurnWriter(runtime, identity, this.state, this)
+    this.#pipeline = new ReleasePipeline(this.state, this)
+    this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
+    this.endings = new RunEndings(runtime, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
+    this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
+    this.#intake = new MessageIntake(this.state, this.#writer, this.#pipeline, this)
+    this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
+    const own = { pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
+    this.#row = new ResidentRow(runtime, { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks, ...own })
+  }
+
+  /** Made for the first: most instances get none. */
+  get directEvents(): DirectEvents {
+    this.#directEvents ??= new DirectEvents(this.state, this.#writer, this.#intake, this)
+    return this.#directEvents
+  }
+
+  /** Undefined where nobody may ask its code. */
+  get answers(): CodeAnswers | undefined {
+    this.#answers ??= this.#runtime.features.questions?.answers(this.id, this.#runtime, this.#writer, this.#pipeline, this)
+    return this.#answers
+  }
+
+  #inputOf(message: Incoming): Input {
+    return { take: (gated) => this.#intake.take(message, gated && !this.#row.isDelayed) }
+  }
+
+  resume(messages: readonly Incoming[]): void {
+    this.#attempts.goOn()
+    this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
+  }
+
+  request(id: string): AskRequest | undefined {
+    return this.#pipeline.execution?.asks.request(id)
+  }
+
+  onAccepted(): void {
+    this.#clock.endGrace()
+  }
+
+  onMissing(describe: () => Disagreement): void {
+    this.#clock.beginGrace(() => this.onMismatch(describe()))
+  }
+
+  onMismatch(disagreement: Disagreement): void {
+    this.#stall("JOURNAL_MISMATCH", describeDisagreement(disagreement))
+  }
+
+  get isGone(): boolean {
+    return this.#gone
+  }
+
+  onLost(result: Exclude<CommitResult, "committed">): void {
+    if (!this.#gone) this.#runtime.onLost(this, typeof result === "object" ? result.error : undefined)
+  }
+
+  /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
+  begin({ start, within }: Beginning, onCreated: (result: CommitResult) => void): void {
+    this.record(start)
+    const { draft } = this.#writer
+    draft.create = this.identity
+    draft.within = within
+    draft.onResult = onCreated
+    this.#runtime.pulse.join(this)
+  }
+
+  /** An instance from the store: its journal is released again, then it goes on. */
+  load(row: InstanceRow, { recorded, lastTurn, textLength, news }: LoadedInstance, crashed: boolean): void {
+    this.textLength = textLength
+    this.activeAt = this.#runtime.host.now()
+    for (const item of recorded) {
+      this.state.apply(item)
+      this.#pipeline.push(item)
+    }
+    for (const message of news) this.#inputs.push(this.#inputOf(message))
+    this.#writer.restore(row, this.state.position, lastTurn, this.#timers.awaitsWallClock)
+    this.#row.loaded(row)
+    if (row.dueAt === undefined) this.#hooks?.markDone()
+    this.#pipeline.markReplay()
+    this.#recovering = true
+    this.state.dormant = this.state.isHeldBack
+    this.#opening = new Opening()
+    if (this.state.ended || this.state.stalled) return
+    // The grace of a cancel that found no worker begins here.
+    if (!crashed && this.state.cancel && this.state.cancel.graceFrom === undefined) this.record({ type: "rested" })
+    if (!crashed) return
+    this.record({ type: "recovered", worker: this.#runtime.worker })
+    if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
+      this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
+    }
+    this.#opening.recordCrash(this.#writer, () => this.#runtime.pulse.join(this))
+  }
+
+  /** Something came that no turn has taken in yet. */
+  get hasInputs(): boolean {
+    return this.inboxDirty || this.#inputs.size > 0
+  }
+
+  /** The store knows of it, and nothing is being written. */
+  get isSettledInStore(): boolean {
+    return this.#writer.isDurable(1) && this.#writer.idle
+  }
+
+  /** Nothing is under way: it may leave memory. */
+  get idle(): boolean {
+    return this.isAtRest && this.#attempts.count === 0
+  }
+
+  /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
+  get isAtRest(): boolean {
+    if (this.inLine || this.#settling || this.hasInputs || this.#opening?.isClosed || this.#hooks?.calling || !this.#writer.idle) return false
+    return this.#attempts.count === 0 || !this.state.working
+  }
+
+  get attempts(): number {
+    return this.#attempts.count
+  }
+
+  /** Messages from its inbox, in order; those it has are passed over. `isAll`: no more are known to be there. */
+  receive(messages: readonly Message[], isAll = true): void {
+    const waited = this.inboxDirty
+    this.inboxDirty = !isAll
+    const fresh = messages.filter(({ seq }) => seq > this.#intake.seen)
+    this.#intake.seen = fresh.at(-1)?.seq ?? this.#intake.seen
+    const isFirst = this.#opening?.read(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
+    if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
+    // A timeout may have waited for this.
+    if (waited && !this.#gone) this.#runtime.pulse.join(this)
+  }
+
+  get takesDirectly(): boolean {
+    return !this.#gone && this.idle && !this.#gated && this.#pipeline.execution !== undefined && this.#pipeline.isQuiet
+  }
+
+  /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
+  drop(reason?: unknown): void {
+    this.#gone = true
+    this.#clock.stop()
+    this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
+    this.#writer.abandon(reason)
+  }
+
+  pump(): void {
+    if (this.#gone || this.#opening?.isClosed || this.#writer.isHeld || this.#writer.isLeaving) return
+    // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
+    this.#settling = true
+    try {
+      this.#settling = this.#advance()
+      if (this.#runtime.isStarved && this.isAtRest) this.#runtime.onRest()
+    } catch (bug) {
+      if ((isCodecTrouble(bug) || PerdureError.is(bug, "PART_MISSING")) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
+      else this.#runtime.onLost(this, bug)
+    }
+  }
+
+  /** True: a release was made. */
+  #advance(): boolean {
+    let drained = false
+    for (;;) {
+      if (this.#row.hasMore && !this.#writer.makeRoom()) return false
+      const pipeline = this.#gated || this.#opening?.hasControls ? "gated" : this.#pipeline.advance()
+      drained = pipeline === "drained"
+      if (pipeline === "released") {
+        this.#runtime.pulse.join(this)
+        return true
+      }
+      if (pipeline === "blocked") break
+      if (pipeline === "drained" && this.#goOn()) continue
+      const input = this.#inputs.shift()
+      if (input) {
+        if (!this.state.ended && !this.endings.continued) input.take(pipeline === "gated")
+        this.#opening?.took(this.state)
+        if (this.#writer.isHeld) return false
+        continue
+      }
+      if (pipeline === "drained" && this.#timers.fire()) continue
+      if (this.#row.isBare && !this.#runtime.draining && this.#timers.fireDeadline()) continue
+      if (this.state.ended || this.#runtime.draining || this.#attempts.isWithholding || !this.#writer.correctRow()) break
+    }
+    this.#writer.seal()
+    this.#arm(drained)
+    return false
+  }
+
+  /** All that is recorded is released: looks what the code made of it. True: there is something to release. */
+  #goOn(): boolean {
+    const { execution } = this.#pipeline
+    if (!execution) return false
+    if (this.#recovering) {
+      this.#recovering = false
+      this.#recorder.stopIfUnwinding(execution)
+      this.#attempts.recover()
+      return true
+    }
+    return this.#recorder.record(execution)
+  }
+
+  /** Nothing is released to the code now: it is paused, stalled, over, its time has not come, or the engine is closing. */
+  get #gated(): boolean {
+    const { ended, stalled, isHeldBack } = this.state
+    if (ended !== undefined || stalled !== undefined || isHeldBack) return true
+    return this.#spent || this.#row.isBare || this.endings.continued || this.#runtime.draining || this.#row.isDelayed
+  }
+
+  executionSpec(): ExecutionSpec {
+    return new ResidentCode(this.#runtime, this)
+  }
+
+  record(entry: Entry): Recorded {
+    const recorded = this.#writer.record(entry)
+    this.#pipeline.push(recorded)
+    return recorded
+  }
+
+  onTransacted(recorded: Recorded): void {
+    this.#pipeline.push(recorded)
+    this.#attempts.takeTransacted(recorded)
+  }
+
+  recordAsk(request: AskRequest): void {
+    this.#recorder.ask(request)
+  }
+
+  settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
+    this.#attempts.settleNested(this.record(entry))
+  }
+
+  submit(...inputs: Input[]): void {
+    if (this.#gone || inputs.length === 0) return
+    for (const input of inputs) this.#inputs.push(input)
+    // All are there when the first is taken in.
+    this.pumpNow()
+  }
+
+  /** Where the last release is a macrotask ago, it need not wait for another. */
+  pumpNow(): void {
+    if (!this.inLine && !this.#settling) this.pump()
+  }
+
+  retry(id: string): void {
+    this.#attempts.retry(id)
+  }
+
+  get inboxSeen(): number {
+    return this.#intake.seen
+  }
+
+  #stall(code: ErrorCode, message: string): void {
+    this.#spent = true
+    this.record({ type: "stalled", code, message })
+    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onStalled(this) })
+    this.#attempts.abandon(message)
+    this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
+    this.#runtime.pulse.join(this)
+  }
+
+  row(previous?: Row): Row {
+    return this.#row.row(previous)
+  }
+
+  onCommitted(draft: TurnDraft): void {
+    this.textLength += draft.entries.length
+    this.activeAt = draft.at
+    if (this.#gone) return
+    draft.committed()
+    if (this.state.ended && !this.#told && this.#writer.isDurable(this.state.ended.position)) {
+      this.#told = true
+      this.#runtime.onEnded(this)
+    }
+    const { row } = this.#writer
+    if (row && row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
+    else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
+    else if (!this.inLine && !this.#settling && !this.#awaitsSteps) this.#runtime.pulse.join(this)
+  }
+
+  /** Nothing is left to do before a step's function ends, which makes it go on by itself. */
+  get #awaitsSteps(): boolean {
+    if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isSettled || !this.#pipeline.isQuiet) return false
+    return this.state.working && !this.#gated
+  }
+
+  /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
+  #rest(): void {
+    // What woke it may be in the inbox, which a store answers in its own time.
+    if (this.inboxDirty || !this.#writer.idle || this.#hooks?.calling || this.#attempts.count > 0) return
+    const hooks = this.#hooks
+    if (!hooks?.pending) {
+      const row = this.row()
+      // The store still has it as due for hooks that the code has no more.
+      if (this.#writer.row?.dueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
+        this.record({ type: "hook.completed", hook: "none" })
+      this.#writer.seal()
+      if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)
+      return
+    }
+    const dueAt = hooks.callIfDue(this, this.#writer)
+    if (dueAt !== undefined) this.#clock.ringAt(dueAt)
+  }
+
+  /** Keeps the timers of the host in line with what is pending. */
+  #arm(drained: boolean): void {
+    // While replay waits for the code no timer can be acted on.
+    this.#clock.ringAt(drained && !this.#timers.isHeldUp ? this.#timers.lookAt : undefined)
+    if (this.#gated) return this.#rest()
+    if (!drained) return
+    if (!this.#isStuck) return this.#clock.endGrace()
+    this.#clock.beginGrace(() => {
+      if (this.#isStuck) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
+    })
+  }
+
+  /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
+  get #isStuck(): boolean {
+    return this.#pipeline.isAtALoss && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
+  }
+}

@@ -1,0 +1,123 @@
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { EntryOf } from "../../core/journal/journal.ts"
+import type { Timer } from "../../core/journal/open-operations.ts"
+import { isNested } from "../../core/workflow/step-id.ts"
+import { limitAt } from "../../core/journal/run-deadline.ts"
+import type { RunEndings } from "./run-completion.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** How often an instance that awaits the wall clock looks at it: an instance in memory, and one that has left memory. */
+const wallLookMs = 1_000
+const absentLookMs = 60_000
+
+/** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
+export class InstanceTimers {
+  readonly #runtime: Runtime
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #driver: TimersDriver
+
+  constructor(runtime: Runtime, state: InstanceState, writer: TurnWriter, driver: TimersDriver) {
+    this.#runtime = runtime
+    this.#state = state
+    this.#writer = writer
+    this.#driver = driver
+  }
+
+  /** When the next of them is due. */
+  get dueAt(): number | undefined {
+    return this.#dueAt(this.#next)
+  }
+
+  /**
+   * The due time that the row of the instance gets. A `sleepUntil` keeps the instant that the code named, because the worker that loads the instance
+   * later may not be ahead of the wall clock. While an instant awaits the wall clock, the row has the time of the next look instead.
+   */
+  get storedDueAt(): number | undefined {
+    return this.awaitsWallClock ? Math.min(this.dueAt ?? Infinity, this.#runtime.host.now() + absentLookMs) : this.#dueAt(this.#state.nextTimer())
+  }
+
+  /** When the instance in memory looks at its timers again. Ahead of the wall clock it looks more often, because somebody may set the clock right. */
+  get lookAt(): number | undefined {
+    const { dueAt } = this
+    const { host } = this.#runtime
+    if (dueAt === undefined || host.aheadMs() === 0) return dueAt
+    return Math.min(dueAt, Math.max(this.#dueAt(this.#state.nextTimer()) ?? Infinity, host.now() + wallLookMs))
+  }
+
+  /** The engine's time has passed the instant of a `sleepUntil`, but the wall clock, which somebody set back, does not show that instant yet. */
+  get awaitsWallClock(): boolean {
+    const { host } = this.#runtime
+    if (host.aheadMs() === 0) return false
+    const now = host.now()
+    return (this.#state.nextTimer()?.dueAt ?? Infinity) <= now && (this.dueAt ?? 0) > now
+  }
+
+  get #next(): Timer | undefined {
+    return this.#state.nextTimer(this.#runtime.host.aheadMs())
+  }
+
+  #dueAt(timer: Timer | undefined): number | undefined {
+    const dueAt = Math.min(timer?.dueAt ?? Infinity, this.deadlineAt ?? Infinity)
+    return dueAt === Infinity ? undefined : dueAt
+  }
+
+  /** When it ends whatever it does: by its timeout, or at the end of its cancel's grace. */
+  get deadlineAt(): number | undefined {
+    const at = limitAt(this.#state, this.#runtime.settings.cancelGraceMs)
+    return at === Infinity ? undefined : at
+  }
+
+  /** Lets its deadline have its effect, and nothing else: it may not go on. False: it is not due. */
+  fireDeadline(): boolean {
+    const { ended, isHeldBack } = this.#state
+    if (ended || isHeldBack || (this.deadlineAt ?? Infinity) > this.#runtime.host.now()) return false
+    this.#end()
+    return true
+  }
+
+  /**
+   * A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout; or a retry is
+   * due, and no more attempts may begin here.
+   */
+  get isHeldUp(): boolean {
+    if (this.#writer.isBehind(this.dueAt ?? 0)) return true
+    const timer = this.#next
+    if (timer?.kind === "wait") return this.#driver.inboxDirty
+    return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepLine?.isSpent === true
+  }
+
+  /** Lets one that is due have its effect. False: none is. */
+  fire(): boolean {
+    const state = this.#state
+    const { dueAt } = this
+    if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.isHeldUp) return false
+    const timer = this.#next
+    if (timer?.dueAt === dueAt) {
+      if (timer.kind === "retry") this.#driver.retry(timer.id)
+      else if (timer.kind === "sleep") this.#driver.settle({ type: "sleep.completed", id: timer.id })
+      else {
+        this.#writer.draft.inboxSeen = this.#driver.inboxSeen
+        this.#driver.settle({ type: "wait.timedOut", id: timer.id })
+      }
+    } else this.#end()
+    return true
+  }
+
+  #end(): void {
+    if (this.#state.cancel) this.#driver.endings.forceCancel()
+    else this.#driver.endings.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+  }
+}
+
+/** The runner of the instance, as its timers see it. */
+export interface TimersDriver {
+  /** There may be messages that it has not read; and the newest that it has. */
+  readonly inboxDirty: boolean
+  readonly inboxSeen: number
+  /** Begins the next attempt of a step. */
+  retry(id: string): void
+  settle(entry: EntryOf<"sleep.completed" | "wait.timedOut">): void
+  readonly endings: RunEndings
+}

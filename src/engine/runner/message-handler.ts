@@ -1,0 +1,153 @@
+import { Payload } from "../../core/values/value-codec.ts"
+import { isControl } from "../../core/journal/control-message.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { EntryOf, Recorded } from "../../core/journal/journal.ts"
+import { partMissing } from "../../core/execution/part-missing.ts"
+import { isUndoing } from "../../core/journal/run-deadline.ts"
+import type { AnyWorkflow, SensitiveData } from "../../core/workflow/workflow.ts"
+import type { Message, NewMessage } from "../../ports/journal-store.ts"
+import type { CodeAnswers } from "./query-update-responder.ts"
+import { byParent, type ChildEnding } from "../children/ending-messages.ts"
+import type { ReleasePipeline } from "./release-queue.ts"
+import type { RunEndings } from "./run-completion.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** Turns messages from the inbox into entries. Each is consumed by the turn that holds what became of it. */
+export class MessageIntake {
+  /** Of the newest message that was handed over. */
+  seen = 0
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #driver: IntakeDriver
+  /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
+  #held: Incoming[] | undefined = undefined
+
+  constructor(state: InstanceState, writer: TurnWriter, pipeline: ReleasePipeline, driver: IntakeDriver) {
+    this.#pipeline = pipeline
+    this.#state = state
+    this.#writer = writer
+    this.#driver = driver
+  }
+
+  /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
+  take(message: Incoming, closed: boolean): void {
+    if (!isControl(message.kind) && closed) return void (this.#held ??= []).push(message)
+    if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
+    const ignored = ignoreReason(message, this.#state)
+    const reason = message.topic === undefined ? undefined : { reason: message.topic }
+    if (ignored !== undefined) return void this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
+    switch (message.kind) {
+      case "event":
+        return this.takeEvent(message)
+      case "child":
+        return this.#takeChild(message)
+      case "update":
+        return this.#takeUpdate(message)
+      case "pause":
+        return void this.#driver.record({ type: "paused", ...reason })
+      case "terminate":
+        this.#driver.endings.terminate(message.topic, message.payload !== undefined)
+        return this.#resume()
+      case "cancel":
+        if (this.#state.stalled) return this.#driver.endings.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
+        this.#driver.endings.cancel({ type: "cancel.requested", cause: "request", ...reason })
+        return this.#resume()
+      case "resume":
+        this.#driver.record({ type: "resumed" })
+        return this.#resume()
+    }
+  }
+
+  get #sensitive(): SensitiveData {
+    return this.#driver.workflow.options.sensitive ?? {}
+  }
+
+  #resume(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    this.#driver.resume(held)
+  }
+
+  #takeChild({ topic = "", payload = "{}" }: Incoming): void {
+    const { workflow, status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
+    const instance = this.#state.children.get(topic)?.instance ?? ""
+    this.#driver.record({
+      type: "child.ended",
+      id: topic,
+      instance,
+      ...(workflow === undefined ? undefined : { workflow }),
+      status,
+      value: this.#writer.payloadOf(value, sensitive),
+      ...(reason === undefined ? undefined : { reason }),
+    })
+  }
+
+  /** One that the code refuses is answered, and never accepted. */
+  #takeUpdate({ topic = "", payload = "", eventId = "" }: Incoming): void {
+    const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
+    const { answers } = this.#driver
+    if (!answers) throw partMissing("queries", `update "${topic}"`)
+    const refusal = answers.refuseUpdate(topic, value)
+    if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
+    else answers.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
+  }
+
+  /** Also one that comes without a detour through the inbox. */
+  takeEvent({ topic = "", payload = "", eventId }: NewMessage): void {
+    const id = eventId === undefined ? undefined : { eventId }
+    const { position } = this.#driver.record({
+      type: "event.received",
+      event: topic,
+      value: this.#writer.payloadOf(payload, this.#sensitive.events?.includes(topic)),
+      ...id,
+    })
+    const wait = this.#state.openWait(topic)
+    if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
+    else if (this.#pipeline.execution?.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
+  }
+}
+
+/** A message from the inbox; without a `seq`, what the engine found out itself, and finds out again if this is lost. */
+export type Incoming = NewMessage & Partial<Pick<Message, "seq">>
+
+/** The runner of the instance, as its intake sees it. */
+export interface IntakeDriver {
+  readonly workflow: AnyWorkflow
+  record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
+  readonly endings: RunEndings
+  readonly answers: CodeAnswers | undefined
+  settle(entry: EntryOf<"wait.completed">): void
+  /** What was held back may begin; these messages go before all other inputs. */
+  resume(messages: readonly Incoming[]): void
+}
+
+/** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
+function ignoreReason(message: Incoming, state: InstanceState): string | undefined {
+  switch (message.kind) {
+    case "event":
+      return message.eventId !== undefined && state.hasEventId(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
+    case "child":
+      return isAwaited(message, state) ? undefined : "no step of this run waits for that child"
+    case "update":
+      return undefined
+    case "terminate":
+      return message.payload !== undefined && isUndoing(state) ? "it is being rolled back already" : undefined
+    case "pause":
+      if (state.stalled) return "it is stalled"
+      if (isUndoing(state)) return "it is being rolled back"
+      if (state.cancel) return "it is being cancelled"
+      return state.paused ? "it is paused already" : undefined
+    case "resume":
+      return state.paused || state.stalled ? undefined : "it is neither paused nor stalled"
+    case "cancel":
+      if (state.stalled) return message.payload === byParent ? undefined : "it is stalled: terminate it, or resume it first"
+      if (isUndoing(state)) return "it is being rolled back already"
+      return state.cancel ? "it is being cancelled already" : undefined
+  }
+}
+
+function isAwaited({ topic = "", payload = "{}" }: Incoming, state: InstanceState): boolean {
+  const ending = JSON.parse(payload) as ChildEnding
+  return state.children.get(topic)?.run === ending.run
+}

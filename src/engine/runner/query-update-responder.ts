@@ -1,0 +1,49 @@
+import type { Payload } from "../../core/values/value-codec.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { EntryOf } from "../../core/journal/journal.ts"
+import type { ReleasePipeline } from "./release-queue.ts"
+import type { EntryRecorder } from "./run-completion.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** What the code of one instance answers to those who ask it: queries and updates. */
+export class CodeAnswers {
+  readonly #id: string
+  readonly #runtime: Runtime
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #journal: EntryRecorder
+
+  constructor(id: string, runtime: Runtime, writer: TurnWriter, pipeline: ReleasePipeline, journal: EntryRecorder) {
+    this.#id = id
+    this.#runtime = runtime
+    this.#writer = writer
+    this.#pipeline = pipeline
+    this.#journal = journal
+  }
+
+  /** What the code has against an update; undefined: nothing. */
+  refuseUpdate(name: string, args: Payload): { readonly error: unknown } | undefined {
+    const { execution } = this.#pipeline
+    if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
+    try {
+      if (execution.isHalted) throw new PerdureError("INSTANCE_ENDED", `the code of instance "${this.#id}" has ended, and takes no updates`)
+      execution.questions?.validateUpdate(name, args.text)
+      return undefined
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /** Whoever sent the update is told once it is durable. */
+  answer(entry: EntryOf<"update.completed" | "update.failed">): void {
+    this.#journal.record(entry)
+    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onAnswered(entry) })
+  }
+
+  /** Answers from what the code knows, where all of that is committed. */
+  query(name: string, args: string): string | undefined {
+    const { execution, isQuiet } = this.#pipeline
+    return execution && isQuiet && this.#writer.idle ? execution.questions?.query(name, args) : undefined
+  }
+}

@@ -1,0 +1,90 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Annotations, AnnotationSource } from "../../core/execution/annotations.ts"
+import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import type { InstanceInfo, WorkflowLog } from "../../core/workflow/context.ts"
+import type { Family, FamilySource } from "../../core/execution/child-handles.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import { seedOf } from "../../core/journal/run-history.ts"
+import type { Limits } from "../../core/workflow/input-limits.ts"
+import { partMissing } from "../../core/execution/part-missing.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { Questions, QuestionSource } from "../../core/execution/query-update-handlers.ts"
+import type { Scope } from "../../ports/host.ts"
+import type { NewInstance } from "../../ports/journal-store.ts"
+import type { Pulsed } from "./macrotask-queue.ts"
+import type { Runtime } from "./runner-context.ts"
+
+/** How the code of a resident instance is run: in a scope of its own, with the engine's log and limits. */
+export class ResidentCode implements ExecutionSpec, Scope {
+  readonly workflow: AnyWorkflow
+  readonly instance: string
+  readonly info: InstanceInfo
+  readonly seed: string
+  readonly #runtime: Runtime
+  readonly #resident: Resident
+
+  constructor(runtime: Runtime, resident: Resident) {
+    this.#runtime = runtime
+    this.#resident = resident
+    this.workflow = resident.workflow
+    const { id, workflow, version, incarnation } = resident.identity
+    const { run, startedAt, parent, seed, schedule } = resident.state
+    this.instance = id
+    const origin = { ...(parent ? { parentId: parent.instance } : undefined), ...(schedule ? { schedule } : undefined) }
+    this.info = { id, workflow, version, incarnation, run, startedAt, attempt: 1, ...origin }
+    this.seed = seedOf(incarnation, { run, seed })
+  }
+
+  get engine(): object {
+    return this.#runtime.engine
+  }
+
+  get limits(): Limits {
+    return this.#runtime.settings.limits
+  }
+
+  get log(): WorkflowLog {
+    return this.#runtime.host.log
+  }
+
+  enter(run: () => void): void {
+    this.#runtime.host.runIn(this, run)
+  }
+
+  /** A step's function runs outside the order that replay repeats: what it asked for through the workflow's own ctx could not be told apart. */
+  guard(): void {
+    const step = this.#runtime.host.currentScope()?.step
+    if (step === undefined) return
+    throw new PerdureError("CTX_IN_STEP", `step "${step}" uses the workflow's ctx; inside a step ask through its own context: async ({ step }) => step.do(…)`, {
+      details: { step },
+    })
+  }
+
+  newFamily(source: FamilySource): Family {
+    const { outreach } = this.#runtime
+    if (!outreach) throw partMissing("children", "a child")
+    return outreach.familyOf(this.#resident, source, this.limits)
+  }
+
+  newAnnotations(source: AnnotationSource): Annotations {
+    const { annotations } = this.#runtime.features
+    if (!annotations) throw partMissing("annotations", "what a workflow notes in ctx.tags or with ctx.setMemo")
+    return annotations(source, this.limits)
+  }
+
+  get newQuestions(): ((source: QuestionSource) => Questions) | undefined {
+    return this.#runtime.features.questions?.questions
+  }
+
+  onActivity(): void {
+    if (!this.#resident.isGone) this.#runtime.pulse.join(this.#resident)
+  }
+}
+
+/** The instance whose code it is. */
+interface Resident extends Pulsed {
+  readonly workflow: AnyWorkflow
+  readonly identity: NewInstance
+  readonly state: InstanceState
+  readonly isGone: boolean
+}

@@ -1,0 +1,76 @@
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
+import type { Attempts } from "../steps/step-attempts.ts"
+import type { EndingHooks } from "./ending-hooks.ts"
+import type { InstanceTimers } from "./instance-timers.ts"
+import type { ReleasePipeline } from "./release-queue.ts"
+import { rowOf, type Row } from "./row-state.ts"
+import type { RunEndings } from "./run-completion.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** What the store's row of one resident instance should say, and what it says about whether its code may run. */
+export class ResidentRow {
+  readonly #runtime: Runtime
+  readonly #parts: ResidentParts
+  /** It has limits, and was claimed without slots: it takes in controls, and goes back into line. */
+  isBare = false
+
+  constructor(runtime: Runtime, parts: ResidentParts) {
+    this.#runtime = runtime
+    this.#parts = parts
+  }
+
+  loaded({ slots }: InstanceRow): void {
+    this.isBare = slots !== undefined && slots !== "taken"
+  }
+
+  /** Its start is in the future. What has asked for something has begun, also where the clock that said so was ahead of today's. */
+  get isDelayed(): boolean {
+    const { state, pipeline } = this.#parts
+    return pipeline.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#runtime.host.now()
+  }
+
+  /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
+  get hasMore(): boolean {
+    const { state, endings, pipeline, inputs } = this.#parts
+    return !state.ended && !endings.continued && (inputs.size > 0 || !pipeline.isQuiet)
+  }
+
+  /** Given what it says, the same object if that is right. */
+  row(previous?: Row): Row {
+    const { state, identity, endings, timers, hooks, pipeline, attempts, writer, inputs } = this.#parts
+    const { host, worker, settings } = this.#runtime
+    if (endings.continued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
+    // Between two steps, which is most turns, nothing changes but the journal.
+    if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
+    return rowOf(state, {
+      now: host.now(),
+      worker,
+      dueAt: timers.storedDueAt,
+      lookAt: timers.lookAt,
+      residentSleepMsMax: settings.residentSleepMsMax,
+      hookPending: hooks?.pending === true,
+      delayed: this.isDelayed,
+      unreleased: !pipeline.isQuiet || inputs.size > 0,
+      busy: attempts.count > 0,
+      flow: identity.flow,
+      deadlineAt: timers.deadlineAt,
+      bare: this.isBare ? { begun: pipeline.begun, before: writer.row } : undefined,
+    })
+  }
+}
+
+/** What the row is made from. */
+interface ResidentParts {
+  readonly identity: NewInstance
+  readonly state: InstanceState
+  readonly endings: RunEndings
+  readonly timers: InstanceTimers
+  readonly hooks: EndingHooks | undefined
+  readonly pipeline: ReleasePipeline
+  readonly attempts: Attempts
+  readonly writer: TurnWriter
+  /** What came and is not taken in. */
+  readonly inputs: { readonly size: number }
+}

@@ -1,0 +1,122 @@
+import type { Payload } from "../../core/values/value-codec.ts"
+import { CancelledError, TerminatedError } from "../../core/errors.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
+import type { NewInstance } from "../../ports/journal-store.ts"
+import type { Attempts } from "../steps/step-attempts.ts"
+import { cancelledEntry, terminatedEntry, type EndingEntry } from "./ending-entry.ts"
+import { logRunFailure } from "./failure-log.ts"
+import { partingMessages } from "../children/child-support-check.ts"
+import type { ReleasePipeline } from "./release-queue.ts"
+import type { Runtime } from "./runner-context.ts"
+import type { TurnWriter } from "./turn-writer.ts"
+
+/** Where entries go. */
+export interface EntryRecorder {
+  record(entry: Entry): Recorded
+}
+
+/** The ways in which a run of one instance comes to its end: by itself, cancelled, terminated, or continued as new. */
+export class RunEndings {
+  /** Another run has begun, which is to be loaded. */
+  continued = false
+  readonly #runtime: Runtime
+  readonly #identity: NewInstance
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #pipeline: ReleasePipeline
+  readonly #attempts: Attempts
+  readonly #journal: EntryRecorder
+
+  constructor(
+    runtime: Runtime,
+    identity: NewInstance,
+    state: InstanceState,
+    writer: TurnWriter,
+    pipeline: ReleasePipeline,
+    attempts: Attempts,
+    journal: EntryRecorder,
+  ) {
+    this.#runtime = runtime
+    this.#identity = identity
+    this.#state = state
+    this.#writer = writer
+    this.#pipeline = pipeline
+    this.#attempts = attempts
+    this.#journal = journal
+  }
+
+  end(entry: EndingEntry): void {
+    this.#recordLast(entry)
+    this.#writer.draft.discardInbox = true
+    this.#attempts.abandon(`instance "${this.#identity.id}" has ended`)
+    if (entry.type !== "run.failed") return
+    const { run } = this.#state
+    this.#writer.whenDurable({ afterCommit: () => logRunFailure(this.#runtime.host.log, this.#identity, run, entry) })
+  }
+
+  cancel(entry: EntryOf<"cancel.requested">): void {
+    const { id } = this.#identity
+    const { begun } = this.#pipeline
+    this.#journal.record(entry)
+    if (!begun) return this.end(cancelledEntry(id, this.#state))
+    this.#attempts.cancel(new CancelledError(id, entry.reason))
+  }
+
+  /** Its code cannot be told: journal and code disagree, or it kills the process. */
+  cancelStalled(entry: EntryOf<"cancel.requested">): void {
+    if (!this.#state.cancel) this.#journal.record(entry)
+    this.forceCancel()
+  }
+
+  /** The grace of a cancel is over. */
+  forceCancel(): void {
+    const notRolledBack = this.#pipeline.execution?.notRolledBack ?? []
+    this.end({ ...cancelledEntry(this.#identity.id, this.#state), ...(notRolledBack.length === 0 ? undefined : { notRolledBack }) })
+  }
+
+  /** With rollback, what the code completed is undone first; the code itself does nothing more. */
+  terminate(reason: string | undefined, rollback: boolean): void {
+    if (!rollback || !this.#pipeline.begun || this.#state.stalled) return this.end(terminatedEntry(reason))
+    this.#journal.record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
+    this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
+  }
+
+  /** The next run begins with this input. It is loaded from the store, like any other. */
+  continueAsNew(input: Payload): void {
+    const { id, workflow, version } = this.#identity
+    const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
+    const unread = this.#state.buffered()
+    // A codec may fail: then nothing has ended yet.
+    const [value, noted] = [this.#encoded(input), memo && this.#encoded(memo)]
+    this.continued = true
+    this.#recordLast({ type: "run.continued" })
+    this.#journal.record({
+      type: "run.started",
+      run: run + 1,
+      workflow,
+      version,
+      value,
+      ...(timeoutAt === undefined ? undefined : { timeoutAt }),
+      ...(parent === undefined ? undefined : { parent }),
+      ...(schedule === undefined ? undefined : { schedule }),
+      ...(eventIds.length === 0 ? undefined : { eventIds }),
+      ...(tags === undefined || tags.length === 0 ? undefined : { tags }),
+      ...(noted === undefined ? undefined : { memo: noted }),
+    })
+    // Copied, not referred to: however often it goes on, only the last run is ever read.
+    for (const { at, entry } of unread) this.#journal.record({ ...entry, at })
+    this.#attempts.abandon(`run ${run} of instance "${id}" is over`)
+  }
+
+  /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
+  #recordLast(entry: Entry): void {
+    const messages = partingMessages(this.#runtime.features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
+    this.#journal.record(entry)
+    if (messages.length > 0) this.#writer.draft.sends = messages
+  }
+
+  #encoded(payload: Payload): Payload {
+    return this.#writer.payloadOf(this.#writer.draft.stored(payload), payload.isSensitive)
+  }
+}

@@ -1,0 +1,55 @@
+import type { EntryOf } from "../../core/journal/journal.ts"
+import type { Host } from "../../ports/host.ts"
+import type { NewMessage } from "../../ports/journal-store.ts"
+import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
+import type { Commits } from "../worker/group-committer.ts"
+import type { EngineFeatures } from "../feature-set.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
+import type { Outreach } from "../children/child-operations.ts"
+import type { Pulse } from "./macrotask-queue.ts"
+import type { EngineSettings } from "../settings.ts"
+import type { StepLine } from "../steps/step-slots.ts"
+import type { Timers } from "../worker/timers.ts"
+
+/** What all resident instances of an engine share, and how they tell the engine what became of them. */
+export interface Runtime {
+  readonly host: Host
+  /** The engine itself, as an identity for scopes. */
+  readonly engine: object
+  /** Names this engine as an owner of instances. */
+  readonly worker: string
+  readonly settings: EngineSettings
+  readonly features: EngineFeatures
+  readonly pulse: Pulse
+  readonly committer: Commits
+  readonly transactions: Transactions | undefined
+  readonly clientTransactions: ClientTransactions | undefined
+  readonly timers: Timers
+  /** How many instances have code that does something on its own, and time for it. */
+  graces: number
+  /** The engine is closing: attempts may finish, and nothing new begins. */
+  readonly draining: boolean
+  /** Where only so many attempts run at the same time. */
+  readonly stepLine: StepLine | undefined
+  /** What instances do to others, where they may. */
+  readonly outreach: Outreach | undefined
+  /** There is no room in memory for instances that could go on. */
+  readonly isStarved: boolean
+  /** One is at rest, and could make room. */
+  onRest(): void
+  nextTurnId(): string
+  /** Messages to other instances are durable. */
+  onSent(messages: readonly NewMessage[]): void
+  /** The answer to an update is durable. */
+  onAnswered(answer: EntryOf<"update.completed" | "update.failed">): void
+  /** A terminal status is durable. */
+  onEnded(runner: InstanceRunner): void
+  /** That it is stalled is durable. */
+  onStalled(runner: InstanceRunner): void
+  /** Its last turn gave it up: it ended, sleeps for long, or is paused or stalled. */
+  onReleased(runner: InstanceRunner, dueAt: number | undefined): void
+  /** Nothing is left to do for it, and the store still has it as ours. */
+  onIdle(runner: InstanceRunner): void
+  /** Its turn was lost to another writer, or could not be written: what is in memory is worth nothing. */
+  onLost(runner: InstanceRunner, error?: unknown): void
+}

@@ -1,0 +1,310 @@
+import type { Encoded, Payload } from "../../core/values/value-codec.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
+import { storedPayload } from "../../core/values/encoded-payload.ts"
+import type { Sql } from "../../core/workflow/transaction-sql.ts"
+import type { NewInstance } from "../../ports/journal-store.ts"
+import type { ClientTransaction, Transactions, Undone } from "../../ports/transactions.ts"
+import type { CommitListener, CommitResult } from "../worker/group-committer.ts"
+import type { Pulsed } from "./macrotask-queue.ts"
+import { sameRow, type Row } from "./row-state.ts"
+import type { Runtime } from "./runner-context.ts"
+import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
+
+/**
+ * Writes the journal of one resident instance: gathers entries into a turn, commits one turn at a time, and runs what had
+ * to wait for its turn to be durable. What happens while a turn is being written joins the next.
+ */
+export class TurnWriter implements CommitListener {
+  readonly #runtime: Runtime
+  readonly #identity: NewInstance
+  readonly #state: InstanceState
+  readonly #driver: WriterDriver
+  #draft: TurnDraft | undefined
+  #inFlight: TurnDraft | undefined
+  /** How often the one in flight could not be written. */
+  #failures = 0
+  #row: Row | undefined
+  /** What the row says once the one in flight is written. */
+  #nextRow: Row | undefined
+  #durable = 0
+  /** The id of the last turn that is known to be written; undefined before the instance is created. */
+  #lastTurn: string | undefined
+  #held = false
+  /** The row was written before the code saw what was recorded with it: it says less than is known since. */
+  #provisional = false
+
+  constructor(runtime: Runtime, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
+    this.#runtime = runtime
+    this.#identity = identity
+    this.#state = state
+    this.#driver = driver
+  }
+
+  get idle(): boolean {
+    return this.#draft === undefined && this.#inFlight === undefined && !this.#held
+  }
+
+  /** Nothing is left to be written, and the row says all that is known. */
+  get isSettled(): boolean {
+    return this.idle && !this.#provisional
+  }
+
+  /**
+   * What the store says of the instance, and where its journal ends there: the position of the last entry and the id of the last turn. `isDueEarly`: the
+   * row names a time that has come, and for which nothing is to be done yet. It has to be corrected, or the instance is claimed again at once.
+   */
+  restore(row: Row, position: number, lastTurn: string, isDueEarly: boolean): void {
+    this.#row = row
+    this.#durable = position
+    this.#lastTurn = lastTurn
+    this.#provisional = row.status === "running" || isDueEarly
+  }
+
+  /** What the store says of it. */
+  get row(): Row | undefined {
+    return this.#row
+  }
+
+  isDurable(position: number): boolean {
+    return position <= this.#durable
+  }
+
+  /** The turn that the next entries join. */
+  get draft(): TurnDraft {
+    this.#draft ??= this.#newDraft()
+    return this.#draft
+  }
+
+  #newDraft(): TurnDraft {
+    return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()), this.#runtime.settings.codecs)
+  }
+
+  /** From when on what is asked for now counts: not from the time of the turn, which is never before that of the last entry, wherever the clock was set. */
+  get now(): number {
+    return this.#runtime.host.now()
+  }
+
+  /** What is due then cannot join the turn that is gathering: its time is before. */
+  isBehind(dueAt: number): boolean {
+    return this.#draft !== undefined && this.#draft.at < dueAt
+  }
+
+  record(entry: Entry): Recorded {
+    const { draft } = this
+    const run = entry.type === "run.started" ? entry.run : this.#state.run
+    const recorded: Recorded = { position: this.#state.position + 1, run, at: draft.at, entry }
+    draft.add(entry)
+    this.#state.apply(recorded)
+    return recorded
+  }
+
+  /** A value that came from the store, as a message. */
+  payloadOf(stored: Encoded, isSensitive: boolean | undefined): Payload {
+    return storedPayload(stored, this.#runtime.settings.codecs, isSensitive)
+  }
+
+  /** What the code notes is for everybody to see, as soon as the turn is written. */
+  annotate({ tags, value }: EntryOf<"annotated">): void {
+    if (tags) this.draft.tags = tags
+    if (value) this.draft.memo = this.draft.stored(value)
+  }
+
+  /** Runs `then` once all that is recorded so far is durable. */
+  whenDurable(then: AfterCommit): void {
+    const last = this.#draft ?? this.#inFlight
+    if (last) last.whenCommitted(then)
+    else then.afterCommit()
+  }
+
+  /** Hands the turn over, unless there is nothing in it or one is being written. `provisional`: the code has not seen yet what the row tells of. */
+  seal(provisional = false): void {
+    const draft = this.#draft
+    if (draft === undefined || this.#inFlight || this.#held) return
+    this.#draft = undefined
+    this.#inFlight = this.#sealed(draft)
+    this.#failures = 0
+    this.#provisional = provisional
+    this.#runtime.committer.submit(draft, this)
+  }
+
+  /** A turn that has grown long is written before more joins it. False: the one before is being written still, which is to be waited for. */
+  makeRoom(): boolean {
+    if (this.#draft?.isLong !== true) return true
+    this.seal(true)
+    return this.#draft === undefined
+  }
+
+  #sealed(draft: TurnDraft): TurnDraft {
+    const row = this.#driver.row(this.#row)
+    const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
+    this.#nextRow = row
+    draft.by = this.#runtime.worker
+    return draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state, this.#lastTurn)
+  }
+
+  /** A transaction is under way: nothing is to be recorded. */
+  get isHeld(): boolean {
+    return this.#held
+  }
+
+  /** The turn that is being written gives its slots back: what comes meanwhile is for whoever claims it next. */
+  get isLeaving(): boolean {
+    return this.#inFlight !== undefined && this.#nextRow?.owner === undefined && this.#identity.flow?.limits !== undefined
+  }
+
+  /** To be called before `transact`. False: a turn is being written. */
+  hold(): boolean {
+    if (this.#inFlight === undefined) this.#held = true
+    return this.#held
+  }
+
+  /** The same for a transaction whose turn is to have nothing in it but its own entry: what has gathered is written first. */
+  holdEmpty(): boolean {
+    if (this.#draft !== undefined) this.seal(true)
+    return this.hold()
+  }
+
+  /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
+  letGo(): void {
+    this.#held = false
+    if (!this.#driver.isGone) this.#runtime.pulse.join(this.#driver)
+  }
+
+  /** Runs `then` once the turn that is being written is durable. */
+  whenWritten(then: AfterCommit): void {
+    this.#inFlight?.whenCommitted(then)
+  }
+
+  /**
+   * Writes all that has gathered and the entry that `make` gives, in one transaction with what `make` writes. State, draft and pipeline
+   * change only when it is committed. It rejects if nothing was written, and never ends if the instance is lost.
+   */
+  async transact(transactions: Transactions, make: (sql: Sql) => Entry): Promise<void> {
+    let made: { readonly entry: Entry; readonly turn: TurnDraft } | undefined
+    try {
+      const outcome = await this.#runtime.committer.transact(transactions, (sql) => {
+        if (this.#driver.isGone) throw new PerdureError("INSTANCE_ENDED", `instance "${this.#identity.id}" has left memory`)
+        const entry = make(sql)
+        made = { entry, turn: this.#sealed((this.#draft ?? this.#newDraft()).plus(entry)) }
+        return made.turn
+      })
+      if (made !== undefined && outcome === "committed") this.#transacted(made.turn, made.entry)
+      else if (!this.#driver.isGone) this.#driver.onLost("lost")
+    } catch (error) {
+      this.#held = false
+      if (!this.#driver.isGone) {
+        const isAsBefore = made === undefined || PerdureError.is(error, "SQL_FAILED")
+        if (!isAsBefore) this.#driver.onLost({ error })
+        else {
+          // What waited for its end may go on.
+          this.#runtime.pulse.join(this.#driver)
+          throw error
+        }
+      }
+    }
+    if (this.#driver.isGone) await never
+  }
+
+  /** The same of a transaction whose function has done its part. It answers if nothing was written. */
+  async commitWith(transaction: ClientTransaction, entry: Entry): Promise<Undone | undefined> {
+    const turn = this.#sealed(this.#newDraft().plus(entry))
+    try {
+      const outcome = await this.#runtime.committer.alone(() => transaction.commit(turn))
+      if (typeof outcome === "object") {
+        this.letGo()
+        if (!this.#driver.isGone) return outcome
+      } else if (outcome === "committed") this.#transacted(turn, entry)
+      else if (!this.#driver.isGone) this.#driver.onLost("lost")
+    } catch (error) {
+      if (!this.#driver.isGone) this.#driver.onLost({ error })
+    }
+    if (this.#driver.isGone) await never
+    return undefined
+  }
+
+  #transacted(turn: TurnDraft, entry: Entry): void {
+    this.#held = false
+    if (this.#driver.isGone) return
+    this.#draft = undefined
+    this.#provisional = true
+    turn.onResult?.("committed")
+    const recorded: Recorded = { position: turn.end, run: this.#state.run, at: turn.at, entry }
+    this.#state.apply(recorded)
+    this.#driver.onTransacted(recorded)
+    this.#written(turn)
+  }
+
+  /** The code has seen all, and nothing came of it to be recorded. True: an entry of its own makes the row say so. */
+  correctRow(): boolean {
+    if (!this.#provisional || !this.idle) return false
+    this.#provisional = false
+    if (this.#row === undefined || sameRow(this.#row, this.#driver.row(this.#row))) return false
+    this.#driver.record({ type: "rested" })
+    return true
+  }
+
+  /** What has only gathered is never written: whoever waits for it is told. */
+  abandon(reason: unknown): void {
+    const tell = this.#draft?.onResult
+    if (tell === undefined || this.#draft === undefined) return
+    this.#draft.onResult = undefined
+    tell({ error: reason, unsent: true })
+  }
+
+  onResult(result: CommitResult): void {
+    const draft = this.#inFlight
+    if (draft === undefined) return
+    // Somebody who waits for the outcome is told rather than kept waiting.
+    if (typeof result === "object" && draft.onResult === undefined && this.#failures < retriesMax) return this.#submitLater(draft, result.error)
+    this.#inFlight = undefined
+    draft.onResult?.(result)
+    // Whoever waited for it deals with the error; for the instance it is as if the turn had never been.
+    if (result !== "committed") return this.#driver.onLost(draft.onResult ? "lost" : result)
+    this.#written(draft)
+  }
+
+  #written(draft: TurnDraft): void {
+    this.#row = this.#nextRow
+    this.#durable = draft.end
+    this.#lastTurn = draft.turn
+    if (draft.sends) this.#runtime.onSent(draft.sends)
+    try {
+      this.#driver.onCommitted(draft)
+    } catch (bug) {
+      // A flaw of ours must not hold up the other instances of the batch.
+      this.#driver.onLost({ error: bug })
+    }
+  }
+
+  /** A turn may be sent again: it has a name. What was done for it need not be done again because a disk was full for a while. */
+  #submitLater(draft: TurnDraft, error: unknown): void {
+    const { host, timers } = this.#runtime
+    const { id } = this.#identity
+    if (++this.#failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
+    timers.after(Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax), () => {
+      if (this.#driver.isGone) this.#inFlight = undefined
+      else this.#runtime.committer.submit(draft, this)
+    })
+  }
+}
+
+const never = new Promise<never>(() => undefined)
+const retryMs = 100
+const retryMsMax = 5_000
+/** Some minutes. Then what is in memory is given up, and the instance is loaded again. */
+const retriesMax = 40
+
+/** The runner of the instance, as its writer sees it. */
+export interface WriterDriver extends Pulsed {
+  /** It has left memory: nothing more is to be written. */
+  readonly isGone: boolean
+  /** What the row should say once all that is recorded is written; the same object if it is what it says. */
+  row(previous: Row | undefined): Row
+  record(entry: EntryOf<"rested">): void
+  /** An entry that a transaction has written is part of the state now. */
+  onTransacted(recorded: Recorded): void
+  onCommitted(draft: TurnDraft): void
+  onLost(result: Exclude<CommitResult, "committed">): void
+}

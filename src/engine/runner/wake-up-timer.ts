@@ -1,0 +1,50 @@
+import type { Runtime } from "./runner-context.ts"
+import { Alarm, type TimerHandle } from "../worker/timers.ts"
+
+/** What one instance in memory waits for by the clock. Both are rare: most go on by themselves. */
+export class InstanceClock {
+  readonly #runtime: Runtime
+  readonly #driver: ClockDriver
+  #alarm: Alarm | undefined
+  #grace: TimerHandle | undefined
+
+  constructor(runtime: Runtime, driver: ClockDriver) {
+    this.#runtime = runtime
+    this.#driver = driver
+  }
+
+  /** When a timer of it is due; undefined: none is set. */
+  ringAt(at: number | undefined): void {
+    if (at !== undefined) this.#alarm ??= new Alarm(this.#runtime.timers, () => this.#driver.pumpNow())
+    this.#alarm?.setTo(at)
+  }
+
+  /** Patience with workflow code: runs `expired` when it had time to do something on its own, unless it does. One that is running goes on. */
+  beginGrace(expired: () => void): void {
+    const { timers, settings } = this.#runtime
+    if (this.#grace !== undefined) return
+    this.#runtime.graces++
+    this.#grace = timers.after(settings.replayGraceMs, () => {
+      this.endGrace()
+      expired()
+    })
+  }
+
+  endGrace(): void {
+    if (this.#grace === undefined) return
+    this.#runtime.timers.clear(this.#grace)
+    this.#grace = undefined
+    this.#runtime.graces--
+  }
+
+  stop(): void {
+    this.ringAt(undefined)
+    this.endGrace()
+  }
+}
+
+/** The runner of the instance, as its clock sees it. */
+export interface ClockDriver {
+  /** The alarm rings. */
+  pumpNow(): void
+}

@@ -1,0 +1,179 @@
+import { decodeSchedule, instanceIdOf, isScheduledId, type Schedule } from "../../core/time/schedule.ts"
+import { decide } from "../../core/time/schedule-decision.ts"
+import { isTerminal } from "../../core/journal/status.ts"
+import type { Host } from "../../ports/host.ts"
+import type { InstanceRow } from "../../ports/journal-store.ts"
+import type { ScheduleRow } from "../../ports/schedule-store.ts"
+import type { Hint, Store } from "../../ports/store.ts"
+import type { Companion } from "../engine-listener.ts"
+import type { WorkflowRegistry } from "../workflow-registry.ts"
+import type { ScheduleWriter } from "./schedule-writer.ts"
+import { Alarm, type Timers } from "../worker/timers.ts"
+import { wallNow } from "../wall-clock.ts"
+
+const lookMax = 100
+const retryMs = 1_000
+const retryMsMax = 60_000
+
+/**
+ * Fires the schedules of the workflows that this worker has. One alarm is set for the earliest due time of all. It also looks when
+ * an instance of a schedule ends here, when another process may have changed something, and from time to time. Whoever looks, and
+ * however often: a decision counts only if nobody else has made one since the schedule was read.
+ */
+export class Scheduler implements Companion {
+  readonly #store: Store
+  readonly #host: Host
+  readonly #workflows: readonly string[]
+  readonly #writer: ScheduleWriter
+  readonly #alarm: Alarm
+  /** Schedules that could not be fired, and when to try again, by the monotonic clock. */
+  readonly #failed = new Map<string, { readonly at: number; readonly delayMs: number }>()
+  #running = false
+  #wanted = false
+  #looking: Promise<void> | undefined
+
+  constructor(store: Store, host: Host, timers: Timers, registry: WorkflowRegistry, writer: ScheduleWriter) {
+    this.#store = store
+    this.#host = host
+    this.#workflows = registry.names
+    this.#writer = writer
+    this.#alarm = new Alarm(timers, () => this.wake())
+  }
+
+  get idle(): boolean {
+    return !this.#running || this.#looking === undefined
+  }
+
+  start(): void {
+    this.#running = true
+    this.wake()
+  }
+
+  /** Fires nothing more; what is under way is finished. */
+  async stop(): Promise<void> {
+    this.#running = false
+    this.#alarm.clear()
+    await this.#looking
+  }
+
+  /** Something may be due, or have changed. */
+  wake(): void {
+    if (!this.#running || this.#workflows.length === 0) return
+    this.#wanted = true
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+      if (this.#wanted) this.wake()
+    })
+  }
+
+  /** A schedule that waits for an instance is looked at where that one ends. */
+  told({ work }: Hint): void {
+    if (work === true) this.wake()
+  }
+
+  /** Resolves when all that is due now is fired, or has to be tried again. */
+  async settled(): Promise<void> {
+    while (this.#looking) await this.#looking
+  }
+
+  /** An instance is over: a schedule may have waited for it. */
+  ended(id: string): void {
+    if (isScheduledId(id)) this.wake()
+  }
+
+  async #look(): Promise<void> {
+    try {
+      while (this.#wanted && this.#running) {
+        this.#wanted = false
+        while (this.#running && (await this.#pass()));
+      }
+      if (!this.#running) return
+      const now = this.#host.now()
+      const next = await this.#store.schedules.nextDueAt(this.#workflows)
+      // What failed is due all the time, and hides when the others are.
+      if (this.#failed.size > 0) this.#alarm.setAfter(retryMs)
+      else this.#alarm.setTo(next === undefined ? undefined : this.#lookAt(next, now))
+    } catch (error) {
+      if (!this.#running) return
+      this.#host.log.error("the store did not answer which schedules are due; trying again", { error })
+      this.#alarm.setAfter(retryMs)
+    }
+  }
+
+  /** Schedules follow the wall clock. While the engine's time is ahead of it, the scheduler looks every second, because somebody may set the clock right. */
+  #lookAt(dueAt: number, now: number): number {
+    const aheadMs = this.#host.aheadMs()
+    if (aheadMs === 0 || dueAt > now) return Math.max(dueAt, now + 1)
+    return Math.max(Math.min(dueAt + aheadMs, now + retryMs), now + 1)
+  }
+
+  /** One decision for each schedule that wants one. False: none is left. */
+  async #pass(): Promise<boolean> {
+    const now = this.#host.now()
+    const rows = await this.#store.schedules.due(this.#workflows, lookMax + this.#failed.size)
+    for (const id of this.#failed.keys()) if (!rows.some((row) => row.id === id)) this.#failed.delete(id)
+    const wallAt = wallNow(this.#host)
+    // The store compares due times with the engine's time, which may be ahead of the wall clock.
+    const isEarly = ({ dueAt }: ScheduleRow) => dueAt !== undefined && dueAt <= now && dueAt > wallAt
+    const wanting = rows.filter((row) => (this.#failed.get(row.id)?.at ?? -Infinity) <= this.#host.monotonicMs() && !isEarly(row))
+    for (const row of wanting) {
+      if (!this.#running) return false
+      await this.#try(row)
+      // A store may answer at once: what else goes on in this process has its turn between any two.
+      await new Promise<void>((resolve) => this.#host.quiesce(resolve))
+    }
+    return wanting.some(({ id }) => !this.#failed.has(id))
+  }
+
+  /** One that cannot be fired does not keep the others from it. */
+  async #try(row: ScheduleRow): Promise<void> {
+    try {
+      await this.#advance(row)
+      this.#failed.delete(row.id)
+    } catch (error) {
+      if (!this.#running) return
+      const delayMs = Math.min((this.#failed.get(row.id)?.delayMs ?? retryMs / 2) * 2, retryMsMax)
+      this.#failed.set(row.id, { at: this.#host.monotonicMs() + delayMs, delayMs })
+      this.#host.log.error(`schedule "${row.id}" could not be fired; trying again`, { schedule: row.id, error })
+    }
+  }
+
+  async #advance(row: ScheduleRow): Promise<void> {
+    const schedule = decodeSchedule(row.state)
+    const live = await this.#live(schedule)
+    const taken = new Map<number, "exists" | "singleton">()
+    for (;;) {
+      const {
+        start,
+        cancels = [],
+        ...decision
+      } = decide(schedule, {
+        id: row.id,
+        now: wallNow(this.#host),
+        dueAt: row.dueAt,
+        live: live.map(({ id }) => id),
+        taken,
+      })
+      const hindrance = start === undefined ? undefined : await this.#hindrance(row, schedule, start)
+      if (start !== undefined && hindrance !== undefined) {
+        taken.set(start, hindrance)
+        continue
+      }
+      const cancellable = live.filter(({ id, status, phase }) => cancels.includes(id) && status !== "stalled" && phase !== "cancelling")
+      await this.#writer.write(row, { ...decision, starts: start === undefined ? [] : [start], cancels: cancellable.map(({ id }) => id) })
+      return
+    }
+  }
+
+  async #hindrance(row: ScheduleRow, schedule: Schedule, at: number): Promise<"exists" | "singleton" | undefined> {
+    if (await this.#store.directory.get(instanceIdOf(row.id, at))) return "exists"
+    return (await this.#writer.singletonHolder(row, schedule)) === undefined ? undefined : "singleton"
+  }
+
+  /** Of its instances, those that are not over. Where nothing depends on it, nobody asks. */
+  async #live({ overlap, waiting, running }: Schedule): Promise<readonly InstanceRow[]> {
+    if (overlap === "allow" && waiting.length === 0) return []
+    const rows = await Promise.all(running.map((id) => this.#store.directory.get(id)))
+    return rows.filter((row) => row !== undefined && !isTerminal(row.status)) as InstanceRow[]
+  }
+}

@@ -1,0 +1,152 @@
+import type { PerdureError } from "../core/errors.ts"
+import { redacted, shownError } from "../core/values/redaction.ts"
+import type { Hint, StoreRole } from "../ports/store.ts"
+import { ClaimingWorker } from "./worker/claiming-worker.ts"
+import { engineClosed } from "./instances/result-waiters.ts"
+import { type CoreKind, EngineCore, makeCore, type MadeCore } from "./engine-core.ts"
+import type { EngineSpec } from "./engine-components.ts"
+import { recheckOf } from "./worker/fallback-poll.ts"
+import type { EngineOptions } from "./settings.ts"
+import { servingSettings } from "./shared-store-settings.ts"
+import { onStoreClock } from "./store-clock-host.ts"
+import { Lookout } from "./worker/hint-dispatcher.ts"
+import { WatchedEndings } from "./instances/polled-result-waiters.ts"
+
+const kind: CoreKind<ClaimingWorker> = {
+  worker: (spec) => new ClaimingWorker(spec),
+  host: onStoreClock,
+  settings: servingSettings,
+  onStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
+  endings: (parts) => new WatchedEndings(parts, recheckOf(parts)),
+}
+
+const standByMs = 250
+
+/** The core of an engine on a store that others use as well: it looks at what they write, and leaves in good order. */
+export class ServingCore extends EngineCore<ClaimingWorker> {
+  /** The store is gone, and why; undefined: it is not. */
+  gone: PerdureError | undefined
+  readonly #lookout: Lookout
+  readonly #onStoreGone: ((error: PerdureError) => void) | undefined
+  #stopHints: () => void = () => undefined
+  #stopRejections: () => void = () => undefined
+
+  private constructor(made: MadeCore<ClaimingWorker>, { onStoreGone }: EngineOptions) {
+    super(made)
+    this.#onStoreGone = onStoreGone
+    const { worker } = made.parts
+    this.#lookout = new Lookout(worker, made.companions)
+    worker.onSweep = () => void this.look()
+    worker.onTaken = (id) => void this.look({ work: false, ends: [id], answers: true, changed: false })
+  }
+
+  static async open(spec: EngineSpec): Promise<ServingCore> {
+    return new ServingCore(await makeCore(spec, kind), spec.options)
+  }
+
+  /** What every call is refused with; undefined: none is. */
+  get refusal(): PerdureError | undefined {
+    return this.gone ?? (this.closing === undefined ? undefined : engineClosed())
+  }
+
+  override async begin(wanted: StoreRole = "worker"): Promise<void> {
+    const { store, host, settings, worker } = this.parts
+    this.#listen()
+    const stopHints = store.onHint((hint) => void this.look(hint))
+    const stopMail = store.onMail?.((message) => worker.hear(message))
+    const stopGone = store.onGone?.((error) => this.#abort(error))
+    this.#stopHints = () => {
+      stopHints()
+      stopGone?.()
+      stopMail?.()
+    }
+    if (wanted === "client" || settings.execute === "ticks") return
+    if (store.role === "worker") return super.begin()
+    host.log.warn("another process executes the workflows of this store; this one is a client and stands by")
+    this.#standBy()
+  }
+
+  #listen(): void {
+    const { host, worker } = this.parts
+    this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
+      if (scope.engine !== worker) return
+      host.log.error(
+        `a promise of instance "${scope.instance}"${scope.step === undefined ? "" : `, step "${scope.step}",`} was rejected and nobody handled it`,
+        { instance: scope.instance, error: scope.isSensitive === true ? redacted : shownError(reason) },
+      )
+    })
+  }
+
+  #standBy(): void {
+    const { store, host, worker } = this.parts
+    worker.timers.after(standByMs, () => {
+      void (async () => {
+        try {
+          const role = this.closing ? undefined : await store.standBy()
+          // Also if it was closed while the store answered.
+          if (this.closing) return
+          if (role !== "worker") return this.#standBy()
+          host.log.info("this process executes the workflows of this store now")
+          await super.begin()
+        } catch (error) {
+          if (this.closing) return
+          host.log.error("standing by failed; trying again", { error })
+          this.#standBy()
+        }
+      })()
+    })
+  }
+
+  /** Somebody else may have changed something. */
+  async look(hint?: Hint): Promise<void> {
+    if (this.refusal === undefined) await this.#lookout.look(hint)
+  }
+
+  /** Lets running attempts finish, gives everything back in good order, and closes the store. */
+  close(): Promise<void> {
+    this.closing ??= this.#close()
+    return this.closing
+  }
+
+  override kill(): void {
+    this.#stopHints()
+    this.#stopRejections()
+    super.kill()
+  }
+
+  /** The store is gone for good. Nothing is executed or acknowledged any more, and everybody who waits is told why. */
+  #abort(error: PerdureError): void {
+    if (this.refusal) return
+    this.gone = error
+    const { host, worker, starter } = this.parts
+    host.log.error(error.message, { error })
+    this.#stopHints()
+    for (const companion of this.companions) void companion.stop?.()
+    worker.abort(error)
+    starter.close(error)
+    for (const companion of this.companions) companion.close?.(error)
+    try {
+      this.#onStoreGone?.(error)
+    } catch (thrown) {
+      host.log.error("onStoreGone threw", { error: thrown })
+    }
+  }
+
+  async #close(): Promise<void> {
+    const { worker, store, starter } = this.parts
+    if (this.gone) {
+      this.#stopRejections()
+      return store.close()
+    }
+    this.#stopHints()
+    starter.close()
+    try {
+      for (const companion of this.companions) await companion.stop?.()
+      await worker.stop()
+    } finally {
+      for (const companion of this.companions) companion.close?.(engineClosed())
+      this.#stopRejections()
+      await store.close()
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { DoAsk } from "../../core/execution/ask.ts"
+import { durationMs } from "../../core/time/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { TimerHandle, Timers } from "../worker/timers.ts"
+
+/** How long an attempt may take: its own timeout, which stands still during nested sleeps and waits, and the step's deadline, which does not. */
+export class AttemptClock {
+  readonly #timers: Timers
+  readonly #expire: (error: PerdureError) => void
+  readonly #ask: DoAsk
+  #timeout: TimerHandle | undefined
+  #deadline: TimerHandle | undefined
+  #timeLeftMs: number | undefined
+  #suspensions = 0
+  #stopped = false
+
+  constructor(timers: Timers, ask: DoAsk, expire: (error: PerdureError) => void) {
+    this.#timers = timers
+    this.#ask = ask
+    this.#expire = expire
+  }
+
+  /** `firstAt`: when the step's first attempt began. */
+  start(firstAt: number): void {
+    const { id, options } = this.#ask
+    if (options?.timeout !== undefined) {
+      this.#timeLeftMs = durationMs(options.timeout, `the timeout of step "${id}"`)
+      this.#run()
+    }
+    if (options?.deadline === undefined) return
+    const at = firstAt + durationMs(options.deadline, `the deadline of step "${id}"`)
+    const error = () => new PerdureError("DEADLINE_EXCEEDED", `step "${id}" passed its deadline of ${String(options.deadline)}`, { details: { step: id } })
+    this.#deadline = this.#timers.set(at, () => this.#expire(error()))
+  }
+
+  suspend(): void {
+    if (++this.#suspensions > 1 || this.#timeout === undefined) return
+    this.#timeLeftMs = Math.max(0, this.#timers.leftOf(this.#timeout))
+    this.#timers.clear(this.#timeout)
+    this.#timeout = undefined
+  }
+
+  goOn(): void {
+    if (--this.#suspensions === 0 && !this.#stopped) this.#run()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timers.clear(this.#timeout)
+    this.#timers.clear(this.#deadline)
+  }
+
+  #run(): void {
+    if (this.#timeLeftMs === undefined) return
+    const { id, options } = this.#ask
+    const error = () => new PerdureError("STEP_TIMEOUT", `step "${id}" took longer than its timeout of ${String(options?.timeout)}`, { details: { step: id } })
+    this.#timeout = this.#timers.after(this.#timeLeftMs, () => this.#expire(error()))
+  }
+}

@@ -1,0 +1,209 @@
+import type { AskRequest, DoAsk } from "../../core/execution/ask.ts"
+import { CancelledError, PerdureError, tooManySteps } from "../../core/errors.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { Recorded, Release } from "../../core/journal/journal.ts"
+import type { OpenStep } from "../../core/journal/open-operations.ts"
+import { SmallMap } from "../../core/collections/small-map.ts"
+import { PendingAsk, settle, type Settling } from "../../core/execution/ask-settlement.ts"
+import { parentOf } from "../../core/workflow/step-id.ts"
+import type { StepAttempt } from "./step-attempt.ts"
+
+/**
+ * What functions of steps ask for inside their steps. Such an ask is answered by its id, outside the release order: from the
+ * journal if it is recorded, else when its result is durable. An outer attempt that is entered again attaches to what is
+ * still under way.
+ */
+export class NestedSteps {
+  readonly #state: InstanceState
+  readonly #waiters = new SmallMap<Waiter[]>()
+  readonly #driver: NestedDriver
+  /** Steps whose time to retry came before their outer function asked for them again. */
+  readonly #retriesDue = new Set<string>()
+  /** Asks that came while paused. */
+  #held: AskRequest[] = []
+
+  constructor(state: InstanceState, driver: NestedDriver) {
+    this.#state = state
+    this.#driver = driver
+  }
+
+  ask(outer: StepAttempt, request: AskRequest): Promise<unknown> {
+    const stopped = this.#driver.stoppedFor(request)
+    if (stopped) throw stopped
+    if (request.kind !== "do" && request.signal?.aborted) throw request.signal.reason
+    const waiter = new Waiter(request, outer)
+    const recorded = this.#state.nested.get(request.id)
+    if (!recorded && this.isClosed(request)) throw new CancelledError(this.#driver.instance, this.#state.cancel?.reason)
+    if (recorded && this.#driver.isDurable(recorded.position)) {
+      const problem = disagreement(request, recorded.entry.type)
+      if (problem) throw problem
+      settle(waiter, recorded.entry as Settling, this.#received(recorded))
+      return waiter.promise
+    }
+    const others = this.#waiters.get(request.id)
+    if (others) others.push(waiter)
+    else this.#waiters.set(request.id, [waiter])
+    outer.asks()
+    if (request.kind !== "do") {
+      outer.suspend()
+      request.signal?.addEventListener("abort", () => this.#abort(waiter), { once: true })
+    }
+    if (!recorded) this.#driver.submit(request)
+    return waiter.promise
+  }
+
+  /** An ask whose turn has come among the inputs. */
+  take(request: AskRequest): void {
+    const { steps, sleeps, waits, nested } = this.#state
+    // The step that asks is over, and nothing inside it outlives it.
+    if (!steps.has(parentOf(request.id) ?? "")) return
+    // What it asks for came in while it was on its way: it is handed out when that is durable.
+    if (nested.has(request.id)) return
+    // So did a cancel, which rejects it.
+    if (this.isClosed(request)) return
+    const stopped = this.#driver.stoppedFor(request)
+    if (stopped) return this.refuse(request.id, stopped)
+    if (this.#state.isHeldBack) return this.#hold(request)
+    const open = steps.get(request.id)
+    if (open && request.kind === "do") {
+      if (this.#retriesDue.delete(request.id)) this.#driver.begin(request, open.attempt + 1)
+      else if (open.retryAt === undefined && !this.#driver.isLive(request.id)) this.#driver.resume(request, open)
+      return
+    }
+    if (sleeps.has(request.id) || waits.has(request.id)) return
+    const { stepsMax } = this.#driver
+    if (this.#state.asked < stepsMax) this.#driver.recordAsk(request)
+    else this.refuse(request.id, tooManySteps(stepsMax))
+  }
+
+  /** Nothing new begins while paused: the function that asks is at rest. */
+  #hold(request: AskRequest): void {
+    const wasWorking = this.#state.working
+    this.#held.push(request)
+    // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
+    const [outer, inside] = [parentOf(request.id), `${request.id}/`]
+    for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
+    // That all is at rest is worth an entry: the row changes with it.
+    if (wasWorking && !this.#state.working) this.#driver.recordPaused("the steps under way wait for steps inside them")
+  }
+
+  /** What was held begins now. */
+  goOn(): void {
+    for (const request of this.forgetHeld()) this.#driver.submit(request)
+  }
+
+  forgetHeld(): readonly AskRequest[] {
+    const held = this.#held
+    this.#held = []
+    return held
+  }
+
+  retryWhenAsked(id: string): void {
+    this.#retriesDue.add(id)
+  }
+
+  /** The function to run for a nested step, as asked for last. */
+  request(id: string): DoAsk | undefined {
+    const request = this.#waiters.get(id)?.at(-1)?.request
+    return request?.kind === "do" ? request : undefined
+  }
+
+  /** Hands out a durable result. */
+  settle(recorded: Recorded<Release>): void {
+    const entry = recorded.entry as Settling
+    const received = this.#received(recorded)
+    for (const waiter of this.#take(entry.id)) waiter.outer.answer(() => settle(waiter, entry, received))
+  }
+
+  /** Sleeps, waits and retries that a cancel has closed, and what was held. */
+  cancel(error: CancelledError, held: readonly AskRequest[] = []): void {
+    for (const id of this.#waiters.keys()) {
+      const waiters = this.#waiters.get(id) ?? []
+      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
+    }
+    for (const { id } of held) this.refuse(id, error)
+  }
+
+  /** The same where how the outermost steps end is still awaited, but nothing else: sleeps, waits and retries are given up. */
+  stop(error: unknown): void {
+    const { steps, sleeps, waits } = this.#state
+    for (const id of this.#waiters.keys()) {
+      const isOpen = sleeps.has(id) || waits.has(id) || steps.get(id)?.retryAt !== undefined
+      if (!isOpen) continue
+      this.#driver.abort(id)
+      this.refuse(id, error)
+    }
+  }
+
+  /** What it asks for will not be done. */
+  refuse(id: string, error: unknown): void {
+    for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
+  }
+
+  /** By a cancel. Steps go on, but for those that would have been tried again. */
+  isClosed({ kind, id }: AskRequest): boolean {
+    const { cancel } = this.#state
+    return cancel !== undefined && (kind !== "do" || cancel.retrying.some((step) => step.id === id))
+  }
+
+  #abort(waiter: Waiter): void {
+    const { id } = waiter.request
+    const waiters = this.#waiters.get(id)
+    // What it waits for is recorded, and only on its way.
+    if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
+    this.#take(id)
+    this.#driver.abort(id)
+    waiter.outer.answer(() => waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason))
+  }
+
+  #take(id: string): readonly Waiter[] {
+    const waiters = this.#waiters.get(id) ?? []
+    this.#waiters.delete(id)
+    for (const { request, outer } of waiters) if (request.kind !== "do") outer.goOn()
+    return waiters
+  }
+
+  #received(recorded: Recorded<Release>) {
+    const { entry } = recorded
+    return entry.type === "wait.completed" && entry.from !== undefined ? this.#state.received(entry.from) : undefined
+  }
+}
+
+/** The runner of the instance, as nested steps see it. */
+export interface NestedDriver {
+  readonly instance: string
+  /** Records the ask and does it. */
+  submit(request: AskRequest): void
+  /** Records that a nested sleep or wait was given up. */
+  abort(id: string): void
+  isDurable(position: number): boolean
+  readonly stepsMax: number
+  /** Why a function that is to stop gets no more of these. */
+  stoppedFor(request: AskRequest): PerdureError | undefined
+  /** Whether an attempt of the step is under way here. */
+  isLive(id: string): boolean
+  begin(request: DoAsk, attempt: number): void
+  /** Goes on with the attempt that was under way. */
+  resume(request: DoAsk, step: OpenStep): void
+  recordAsk(request: AskRequest): void
+  recordPaused(reason: string): void
+}
+
+class Waiter extends PendingAsk {
+  readonly outer: StepAttempt
+
+  constructor(request: AskRequest, outer: StepAttempt) {
+    super(request)
+    this.outer = outer
+  }
+}
+
+function disagreement(request: AskRequest, type: string): PerdureError | undefined {
+  const kind = type.startsWith("step.") ? "do" : type.startsWith("sleep.") ? "sleep" : "wait"
+  if (kind === request.kind) return undefined
+  return new PerdureError(
+    "JOURNAL_MISMATCH",
+    `nested step "${request.id}" is recorded as ${kind} and is asked for as ${request.kind} now; deploy the code that recorded it`,
+    { details: { step: request.id } },
+  )
+}

@@ -1,0 +1,319 @@
+import type { AskRequest, DoAsk } from "../../core/execution/ask.ts"
+import { encodeValue, Payload } from "../../core/values/value-codec.ts"
+import { CancelledError, PerdureError } from "../../core/errors.ts"
+import { durationMs } from "../../core/time/duration.ts"
+import type { InstanceState } from "../../core/journal/instance-state.ts"
+import type { OpenStep } from "../../core/journal/open-operations.ts"
+import type { EntryOf, Recorded, Release } from "../../core/journal/journal.ts"
+import { partMissing } from "../../core/execution/part-missing.ts"
+import { mergeRetry, nextRetryMs } from "../../core/workflow/retry-policy.ts"
+import { SmallMap } from "../../core/collections/small-map.ts"
+import { isNested, isOfRollback } from "../../core/workflow/step-id.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { NewInstance } from "../../ports/journal-store.ts"
+import type { TransactionRunner } from "../feature-set.ts"
+import { logStepFailure } from "../runner/failure-log.ts"
+import type { NestedDriver, NestedSteps } from "./nested-steps.ts"
+import type { Runtime } from "../runner/runner-context.ts"
+import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
+import type { TurnWriter } from "../runner/turn-writer.ts"
+
+/** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
+export class Attempts implements AttemptOwner, NestedDriver {
+  readonly runtime: Runtime
+  readonly identity: NewInstance
+  readonly #workflow: AnyWorkflow
+  readonly #state: InstanceState
+  readonly #writer: TurnWriter
+  readonly #driver: AttemptsDriver
+  readonly #live = new SmallMap<StepAttempt>()
+  /** Made for the first: most steps have none inside them. */
+  #nested: NestedSteps | undefined
+  #transactions: TransactionRunner | undefined
+  #closed = false
+  /** What functions are told that are to stop. */
+  #stopping: PerdureError | undefined
+
+  constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
+    this.runtime = runtime
+    this.identity = identity
+    this.#workflow = workflow
+    this.#state = state
+    this.#writer = writer
+    this.#driver = driver
+  }
+
+  get duplicateSteps(): "number" | "error" {
+    return this.#workflow.options.duplicateSteps ?? "number"
+  }
+
+  get instance(): string {
+    return this.identity.id
+  }
+
+  get hasGotOn(): boolean {
+    return this.#state.hasGotOn
+  }
+
+  submit(request: AskRequest): void {
+    this.#driver.submit({ take: () => this.#nested?.take(request) })
+  }
+
+  abort(id: string): void {
+    this.#driver.submit({ take: () => void this.#driver.record({ type: "ask.aborted", id }) })
+  }
+
+  isLive(id: string): boolean {
+    return this.#live.has(id)
+  }
+
+  recordAsk(request: AskRequest): void {
+    this.#driver.recordAsk(request)
+  }
+
+  recordPaused(reason: string): void {
+    this.#driver.record({ type: "paused", reason })
+  }
+
+  get stepsMax(): number {
+    return this.runtime.settings.limits.stepsMax
+  }
+
+  isDurable(position: number): boolean {
+    return this.#writer.isDurable(position)
+  }
+
+  get count(): number {
+    return this.#live.size
+  }
+
+  /** A step found no place that may not be recorded as started without one. */
+  isWithholding = false
+
+  /** Whether an attempt of the step may be recorded as started: in a tick, only so many may. */
+  mayBegin(id: string): boolean {
+    if (isNested(id) || this.runtime.stepLine?.reserve() !== false) return true
+    this.isWithholding = true
+    return false
+  }
+
+  /** Records that an attempt begins; its function is called when that is durable. */
+  begin(request: DoAsk, attempt: number): void {
+    const { id, child, transaction } = request
+    const started = { type: "step.started", id, attempt } as const
+    this.#driver.record(child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : started)
+    const step = this.#state.steps.get(request.id)
+    if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
+  }
+
+  /** Begins the next attempt of a step whose time to retry has come. */
+  retry(id: string): void {
+    const step = this.#state.steps.get(id)
+    if (!step) return
+    const request = this.#request(id)
+    if (request && !this.mayBegin(id)) return
+    if (request) return this.begin(request, step.attempt + 1)
+    step.retryAt = undefined
+    this.#inside()?.retryWhenAsked(id)
+  }
+
+  /** Begins again what was under way when the last owner went. */
+  recover(): void {
+    for (const step of this.#state.steps.values()) {
+      if (isNested(step.id) || step.retryAt !== undefined) continue
+      const request = this.#request(step.id)
+      if (!request) continue
+      // The code gets nothing of it: there is no point in doing it again.
+      if (this.#isStopped(step))
+        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
+      else if (this.mayBegin(step.id)) this.resume(request, step)
+    }
+  }
+
+  /** What functions asked for while paused begins now. */
+  goOn(): void {
+    for (const step of this.#state.steps.values()) step.isHeld = false
+    this.#nested?.goOn()
+  }
+
+  /** Running functions are told to stop, what they wait for rejects, and none is tried again; but how they end counts. */
+  stop(reason: string): void {
+    if (this.#stopping) return
+    this.#stopping = new PerdureError("INSTANCE_ENDED", reason)
+    for (const attempt of this.#live.values()) attempt.abort(this.#stopping)
+    this.#nested?.stop(this.#stopping)
+  }
+
+  /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
+  drop(reason: unknown): void {
+    this.abandon(reason)
+    this.#nested?.forgetHeld()
+    this.#closed = false
+  }
+
+  /** A cancel: running functions are told, and what nested steps wait for rejects. */
+  cancel(error: CancelledError): void {
+    for (const attempt of this.#live.values()) attempt.abort(error)
+    const held = this.#nested?.forgetHeld()
+    this.#writer.whenDurable({ afterCommit: () => this.#nested?.cancel(error, held) })
+  }
+
+  /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
+  abandon(reason: unknown): void {
+    this.#closed = true
+    if (this.#live.size === 0) return
+    const error = typeof reason === "string" ? new PerdureError("INSTANCE_ENDED", reason) : reason
+    for (const attempt of this.#live.values()) attempt.abandon(error)
+    this.#live.clear()
+  }
+
+  /** A nested result goes to its asker when it is durable. */
+  settleNested(recorded: Recorded): void {
+    const { entry } = recorded
+    if ("id" in entry && isNested(entry.id)) this.#writer.whenDurable({ afterCommit: () => this.#nested?.settle(recorded as Recorded<Release>) })
+  }
+
+  /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
+  resume(request: DoAsk, step: OpenStep): void {
+    if (step.hasNested) this.#writer.whenDurable(new StepAttempt(this, request, step.attempt, step))
+    else this.begin(request, step.attempt + 1)
+  }
+
+  #request(id: string): DoAsk | undefined {
+    const request = isNested(id) ? this.#nested?.request(id) : this.#driver.request(id)
+    return request?.kind === "do" ? request : undefined
+  }
+
+  #isCancelled(step: OpenStep): boolean {
+    const { cancel } = this.#state
+    return cancel !== undefined && step.position < cancel.position
+  }
+
+  /** Why a function that is to stop gets no more sleeps and waits. */
+  stoppedFor({ kind, id }: AskRequest): PerdureError | undefined {
+    return kind === "do" || isOfRollback(id) ? undefined : this.#stopping
+  }
+
+  /** It may not be tried again. What undoes a step always may. */
+  #isStopped(step: OpenStep): boolean {
+    return this.#isCancelled(step) || (this.#stopping !== undefined && !isOfRollback(step.id))
+  }
+
+  #cancelled(): CancelledError {
+    return new CancelledError(this.identity.id, this.#state.cancel?.reason)
+  }
+
+  onDurable(attempt: StepAttempt): void {
+    const { ask, open } = attempt
+    // Draining lets attempts finish, and so what is inside them begin.
+    if (this.#closed || (this.runtime.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return
+    this.#live.set(ask.id, attempt)
+    // A step asked for after a cancel is clean-up: it is not told to stop.
+    if (this.#isCancelled(open)) attempt.abort(this.#cancelled())
+    attempt.begin()
+  }
+
+  nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
+    const nested = this.#inside()
+    if (!nested) {
+      outer.isFutile = true
+      throw partMissing("nestedSteps", `"${request.id}", which is inside a step,`)
+    }
+    // An attempt that nobody waits for any more gets no answers.
+    return this.#live.get(outer.ask.id) === outer ? nested.ask(outer, request) : new Promise(() => undefined)
+  }
+
+  /** Undefined where steps cannot have any. */
+  #inside(): NestedSteps | undefined {
+    this.#nested ??= this.runtime.features.nestedSteps?.(this.#state, this)
+    return this.#nested
+  }
+
+  transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown> {
+    this.#transactions ??= this.runtime.features.transactions?.(this.runtime, this.#writer, (input) => this.#driver.submit(input))
+    if (this.#transactions) return this.#transactions.run(attempt, fn)
+    attempt.isFutile = true
+    throw partMissing("transactions", `transaction "${attempt.ask.id}"`)
+  }
+
+  /** A transaction has recorded its result itself: what else becomes of the attempt is not looked at. */
+  takeTransacted(recorded: Recorded): void {
+    const { id } = recorded.entry as EntryOf<"step.completed">
+    this.#live.get(id)?.close()
+    this.#live.delete(id)
+    this.settleNested(recorded)
+  }
+
+  onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
+    this.#encode(attempt, ok, outcome)
+    this.#driver.submit(attempt)
+  }
+
+  /** At once, so that nothing that the function does to the value later is seen. */
+  #encode(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
+    if (!ok) return void (attempt.failure = { error: outcome, final: attempt.isFutile })
+    try {
+      attempt.result = Payload.of(encodeValue(outcome, this.runtime.settings.resultEncoding), attempt.isSensitive)
+    } catch (error) {
+      attempt.failure = { error, final: true }
+    }
+  }
+
+  takeEnd(attempt: StepAttempt): void {
+    const { result, failure } = attempt
+    const { id } = attempt.ask
+    if (this.#live.get(id) !== attempt) return
+    this.#live.delete(id)
+    const step = this.#state.steps.get(id)
+    if (!step) return
+    const isStopped = this.#isStopped(step)
+    const recorded = this.#driver.record(failure ? this.#failure(step, failure) : { type: "step.completed", id, value: result ?? Payload.undefined })
+    this.#logFailure(recorded, isStopped)
+    if (this.#state.steps.has(id)) return
+    if (step.hasNested) this.#abandonInside(id)
+    this.settleNested(recorded)
+  }
+
+  #logFailure({ entry, at }: Recorded, isStopped: boolean): void {
+    if (entry.type !== "step.failed") return
+    this.#writer.whenDurable({ afterCommit: () => logStepFailure(this.runtime.host.log, this.identity, entry, { at, isStopped }) })
+  }
+
+  #failure(step: OpenStep, { error: failed, final }: AttemptFailure): EntryOf<"step.failed"> {
+    const { id, attempt, firstAt } = step
+    const options = this.#request(id)?.options
+    const base = { type: "step.failed", id, attempt, value: Payload.ofError(failed, options?.sensitive) } as const
+    if (final || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
+    const { host, settings } = this.runtime
+    let delayMs: number | undefined
+    try {
+      const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)
+      delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failed, random: () => (host.randomBytes(1)[0] ?? 0) / 256 })
+    } catch (error) {
+      return { ...base, value: Payload.ofError(error, options?.sensitive) }
+    }
+    if (delayMs === undefined) return base
+    const retryAt = this.#writer.now + delayMs
+    const deadlineAt = options?.deadline === undefined ? Infinity : firstAt + durationMs(options.deadline)
+    return retryAt > deadlineAt ? base : { ...base, retryAt }
+  }
+
+  #abandonInside(id: string): void {
+    const inside = `${id}/`
+    for (const attempt of this.#live.values()) {
+      if (!attempt.ask.id.startsWith(inside)) continue
+      this.#live.delete(attempt.ask.id)
+      attempt.abandon(new PerdureError("STEP_FAILED", `step "${id}" has ended`))
+    }
+  }
+}
+
+/** The runner of the instance, as its attempts see it. */
+export interface AttemptsDriver {
+  record(entry: EntryOf<"step.started" | "step.completed" | "step.failed" | "ask.aborted" | "paused">): Recorded
+  recordAsk(request: AskRequest): void
+  /** What the code asked for under a top-level id. */
+  request(id: string): AskRequest | undefined
+  /** Takes it in when it is its turn among the inputs. */
+  submit(input: { take(): void }): void
+}

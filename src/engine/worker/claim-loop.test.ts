@@ -1,0 +1,54 @@
+import { expect, it } from "vitest"
+import { PerdureError } from "../../core/errors.ts"
+import { macrotask, SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
+import type { ClaimRequest, JournalStore } from "../../ports/journal-store.ts"
+import { Dispatcher } from "./claim-loop.ts"
+import { Timers } from "./timers.ts"
+
+const moment = () => new Promise<void>((resolve) => macrotask(resolve))
+
+it("claims do not multiply while the store is away, and the first that is answered is for all that was named meanwhile", async () => {
+  const host = new SimulatedHost({ log: { debug() {}, info() {}, warn() {}, error() {} } })
+  const timers = new Timers(host)
+  let isAway = true
+  const claims: (readonly string[] | undefined)[] = []
+  const journal: Pick<JournalStore, "claim" | "nextDueAt" | "renew"> = {
+    claim: ({ ids }: ClaimRequest) => {
+      claims.push(ids)
+      if (!isAway) return Promise.resolve([])
+      return new Promise((_, reject) => host.setTimer(host.now() + 10, () => reject(new PerdureError("STORE_UNREACHABLE", "it is away"))))
+    },
+    nextDueAt: () => Promise.resolve(undefined),
+    renew: () => Promise.resolve(),
+  }
+  const dispatcher: Dispatcher = new Dispatcher({
+    journal: journal as JournalStore,
+    host,
+    timers,
+    worker: "w",
+    offers: [],
+    leaseMs: 3_600_000,
+    sweepMs: 3_600_000,
+    isHeld: () => false,
+    makeRoom: () => 10,
+    onClaimed: () => Promise.resolve(),
+    // As the worker does.
+    onSweep: () => dispatcher.wake(),
+    onLapse: () => Promise.resolve(),
+  })
+  const claimsIn = async (ms: number) => {
+    const before = claims.length
+    await host.advanceTo(host.now() + ms, moment)
+    return claims.length - before
+  }
+  await dispatcher.start()
+  expect(await claimsIn(8_000)).toBeLessThanOrEqual(2 * 8)
+  dispatcher.wake(["a"])
+  isAway = false
+  const begun = claims.length
+  await claimsIn(2_000)
+  expect(claims.slice(begun)).toContain(undefined)
+  expect(await claimsIn(60_000)).toBe(0)
+  await dispatcher.stop()
+  timers.close()
+})

@@ -1,0 +1,247 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { InstanceRow, Message } from "../../ports/journal-store.ts"
+import { Committer } from "./group-committer.ts"
+import { Dispatcher } from "./claim-loop.ts"
+import { drained, written } from "./shutdown-drain.ts"
+import type { InstanceRunner } from "../runner/instance-runner.ts"
+import { KnownWorkflows } from "../instances/known-workflows.ts"
+import { Mailroom } from "./message-batcher.ts"
+import { Residency } from "./resident-instances.ts"
+import { StartLine } from "./start-throttle.ts"
+import { Alarm } from "./timers.ts"
+import { Worker, type WorkerSpec } from "./worker.ts"
+
+const unreadMax = 1_000
+const storeRetryMs = 1_000
+const compareMs = 250
+
+/** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
+export class ClaimingWorker extends Worker {
+  readonly committer: Committer
+  readonly mailroom: Mailroom
+  readonly residency: Residency
+  readonly startLine: StartLine
+  readonly known: KnownWorkflows
+  /** It is time to look whether a hint was lost. */
+  onSweep: () => void = () => undefined
+  /** Another worker has this instance now. */
+  onTaken: (id: string) => void = () => undefined
+  readonly #dispatcher: Dispatcher
+  /** By the monotonic clock. */
+  #comparedAt = -Infinity
+  /** How many new starts may begin before the busy instances are counted again. */
+  #startsLeft = 0
+  /** Ours in the store, but not in memory, when last looked. */
+  #absent: ReadonlySet<string> = new Set()
+  readonly #nextLook: Alarm
+
+  constructor(spec: WorkerSpec) {
+    super(spec)
+    const { store, host, registry, settings } = spec
+    const { journal, batchesMax } = store
+    const arm = () => this.pulse.arm()
+    this.committer = new Committer(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
+    this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
+    this.residency = new Residency(settings, () => this.#dispatcher.claiming + this.loading.size)
+    this.startLine = new StartLine(this.pulse, this.committer)
+    this.known = new KnownWorkflows(store.directory, registry, host)
+    this.#nextLook = new Alarm(this.timers, () => this.onSweep())
+    this.#dispatcher = new Dispatcher({
+      journal,
+      host,
+      timers: this.timers,
+      worker: this.worker,
+      offers: registry.offers,
+      leaseMs: settings.leaseMs,
+      sweepMs: settings.sweepMs,
+      isHeld: (id) => this.holds(id) || this.loading.has(id),
+      makeRoom: () => this.#makeRoom(),
+      onClaimed: (claimed) => this.load(claimed),
+      onSweep: () => this.#sweep(),
+      onLapse: () => this.#findTaken(),
+    })
+  }
+
+  wake(ids?: readonly string[]): void {
+    this.#dispatcher.wake(ids)
+  }
+
+  dueAt(at: number): void {
+    this.#dispatcher.dueAt(at)
+  }
+
+  giveBack(ids: readonly string[]): void {
+    this.#dispatcher.giveBack(ids)
+  }
+
+  get isStarved(): boolean {
+    return this.#dispatcher.isStarved
+  }
+
+  /** Where only so many steps run at a time, no more begin than would be claimed: the others would wait for their steps in front of what wakes up. */
+  protected override mayBegin(): boolean {
+    if (this.isStarved) return false
+    if (this.settings.concurrentStepsMax === Infinity) return true
+    if (this.#startsLeft === 0) this.#startsLeft = this.residency.share
+    if (this.#startsLeft === 0) return false
+    this.#startsLeft--
+    return true
+  }
+
+  onRest(): void {
+    this.#dispatcher.isStarved = false
+    this.#dispatcher.wake()
+  }
+
+  async isRun({ id, owner, status }: InstanceRow): Promise<boolean> {
+    // One that is running and has no owner may be left over from a worker that died: whoever loads it records the crash.
+    if (this.holds(id) || status === "running") return true
+    if (owner === undefined) return false
+    if (owner === this.worker) return true
+    if (this.store.hasWorker?.() === false) return false
+    const now = this.host.now()
+    return (await this.store.directory.workers()).some(({ worker, until }) => worker === owner && until > now)
+  }
+
+  /** Nothing is under way but attempts and timers. */
+  get idle(): boolean {
+    return this.pulse.idle && this.committer.idle && this.mailroom.idle && this.#dispatcher.idle
+  }
+
+  /** The store has not answered a claim, or a release, yet. */
+  get isClaiming(): boolean {
+    return !this.#dispatcher.idle
+  }
+
+  protected async beginClaims(): Promise<void> {
+    await this.#dispatcher.start()
+  }
+
+  /** Drains: attempts may finish, then what is in memory is given back in good order. */
+  async stop(): Promise<void> {
+    this.stopClaims()
+    try {
+      await this.#dispatcher.stop()
+      this.draining = true
+      this.stepLine?.close()
+      const wasActive = this.active
+      if (wasActive) await drained(this)
+      this.active = false
+      this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
+      await written(this)
+      // Not only what was in memory: also what waits to be given back.
+      if (wasActive) await this.#dispatcher.leave()
+    } finally {
+      this.timers.close()
+    }
+  }
+
+  override kill(): void {
+    void this.#dispatcher.stop()
+    super.kill()
+  }
+
+  /** The store is gone: begins nothing more. What still goes to the store is refused there, so that whoever waits for it is told. */
+  abort(reason: PerdureError): void {
+    void this.#dispatcher.stop()
+    this.stopClaims()
+    this.active = false
+    this.dropAll(reason)
+    this.timers.close()
+  }
+
+  /** The store heard a message with the hint of it. True: it is taken in here. */
+  hear(message: Message): boolean {
+    const runner = this.residency.get(message.instance)
+    return runner !== undefined && this.mailroom.hear(runner, message)
+  }
+
+  /** Another process may have written something: looks at all that it can have changed here. */
+  async look(): Promise<void> {
+    if (!this.active) return
+    this.#dispatcher.wake()
+    try {
+      for (const id of await this.store.journal.unread(this.worker, unreadMax)) {
+        const runner = this.residency.get(id)
+        if (runner) this.mailroom.read(runner)
+      }
+      await this.#compareOwned()
+    } catch (error) {
+      this.host.log.error("messages could not be looked up; trying again", { error })
+      this.#nextLook.setAfter(storeRetryMs)
+    }
+  }
+
+  override onLost(runner: InstanceRunner, error?: unknown): void {
+    super.onLost(runner, error)
+    if (error === undefined) this.onTaken(runner.id)
+  }
+
+  protected override discard(runner: InstanceRunner, reason?: unknown): boolean {
+    const wasFull = this.residency.room === 0
+    const wasHere = super.discard(runner, reason)
+    if (wasHere && (wasFull || this.isStarved)) this.#dispatcher.wake()
+    return wasHere
+  }
+
+  /** In case a hint was lost; and whoever has been idle for long leaves. */
+  #sweep(): void {
+    this.onSweep()
+    for (const runner of this.residency.surplus(this.host.now(), 0)) this.onIdle(runner)
+  }
+
+  #makeRoom(): number {
+    const { share } = this.residency
+    if (share > 0 && this.residency.room === 0)
+      for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
+    return Math.min(share, this.residency.room)
+  }
+
+  /**
+   * The lease may have been over for a while. Instances that other workers have claimed meanwhile leave memory, which aborts the signals of their
+   * steps. Then callers who wait for results in this process look again. An instance whose turn is being written is compared after the write.
+   */
+  async #findTaken(): Promise<void> {
+    if (this.residency.size > 0) {
+      const held = this.#settled()
+      const owned = await this.#owned()
+      this.#discardMissing(held, owned, new PerdureError("ENGINE_CLOSED", "another worker has the instance: this one stood still for longer than its lease"))
+      this.#nextLook.setAfter(compareMs)
+    }
+    this.onSweep()
+  }
+
+  /**
+   * Brings memory in line with what the store has as ours. What it does not have somebody else wrote: it was terminated or
+   * restarted from another process. What is not in memory was claimed or started by a call that was never answered.
+   */
+  async #compareOwned(): Promise<void> {
+    const now = this.host.monotonicMs()
+    const leftMs = this.#comparedAt + compareMs - now
+    if (leftMs > 0) return this.#nextLook.setAfter(leftMs)
+    this.#comparedAt = now
+    const held = this.#settled()
+    const owned = await this.#owned()
+    this.#discardMissing(held, owned, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
+    const absent = [...owned].filter((id) => !this.residency.get(id))
+    // What is only being loaded is there at the next look.
+    const orphans = absent.filter((id) => this.#absent.has(id))
+    this.#absent = new Set(absent)
+    if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
+    if (absent.length > orphans.length) this.#nextLook.setAfter(compareMs)
+  }
+
+  /** The instances in memory of which no turn is being written. */
+  #settled(): readonly InstanceRunner[] {
+    return [...this.residency.values()].filter((runner) => runner.isSettledInStore)
+  }
+
+  async #owned(): Promise<ReadonlySet<string>> {
+    return new Set(await this.store.journal.owned(this.worker))
+  }
+
+  /** `held`: the instances that were settled before the store was asked which instances this worker owns. The worker may have got others since. */
+  #discardMissing(held: readonly InstanceRunner[], owned: ReadonlySet<string>, reason: PerdureError): void {
+    for (const runner of held) if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, reason)
+  }
+}

@@ -1,0 +1,115 @@
+import { expect, it } from "vitest"
+import { PerdureError } from "../../core/errors.ts"
+import { SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
+import type { Message, NewMessage } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+import type { InstanceRunner } from "../runner/instance-runner.ts"
+import { Mailroom } from "./message-batcher.ts"
+import { Timers } from "./timers.ts"
+
+it("two runners of one instance, of which one is being dropped, get each message once", async () => {
+  const message = { instance: "i", kind: "event", topic: "go", at: 0, seq: 1 } as const
+  // As SQL may: who asks for an id twice gets its rows twice.
+  const journal = { readInbox: async (ids: readonly string[]) => ids.map(() => message) }
+  const received: (readonly Message[])[] = []
+  const runner = () => ({ id: "i", inboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages) }) as unknown as InstanceRunner
+  const host = new SimulatedHost()
+  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
+    throw error
+  })
+  mailroom.read(runner())
+  mailroom.read(runner())
+  await mailroom.whenIdle()
+  expect(received).toEqual([[message], [message]])
+})
+
+/** An inbox with two messages, of which the store has heard the first, and which cannot be read so often at first. */
+function heardScene(failures = 0) {
+  const message = (instance: string, seq: number) => ({ instance, kind: "event", topic: "go", at: 0, seq }) as const
+  const received: number[][] = []
+  let failed = 0
+  const journal = {
+    readInbox: async (ids: readonly string[]) => {
+      if (failed++ < failures) throw new Error("not now")
+      return ids.flatMap((id) => [message(id, 1), message(id, 2)])
+    },
+  }
+  const runner = (id: string) => {
+    const made = {
+      id,
+      inboxDirty: false,
+      inboxSeen: 0,
+      receive(messages: readonly Message[]) {
+        made.inboxDirty = false
+        received.push(messages.map(({ seq }) => seq))
+      },
+    }
+    return made as unknown as InstanceRunner
+  }
+  const host = new SimulatedHost()
+  const unreadable: unknown[] = []
+  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => unreadable.push(error))
+  return { mailroom, received, unreadable, message, one: runner("i"), other: runner("j") }
+}
+
+it("what the store has heard is taken in at once, where nobody has another reason to read", async () => {
+  const { mailroom, received, message, one } = heardScene()
+  expect(mailroom.hear(one, message("i", 1))).toBe(true)
+  expect(received).toEqual([[1]])
+  mailroom.read(one)
+  expect(mailroom.hear(one, message("i", 1))).toBe(false)
+  await mailroom.whenIdle()
+  expect(received).toEqual([[1], [1, 2]])
+  expect(mailroom.hear(one, message("i", 3))).toBe(true)
+  expect(received).toEqual([[1], [1, 2], [3]])
+})
+
+it("nor where it has that message already", () => {
+  const { mailroom, received, message, one } = heardScene()
+  Object.assign(one, { inboxSeen: 1 })
+  expect(mailroom.hear(one, message("i", 1))).toBe(false)
+  expect(received).toEqual([])
+})
+
+it("a flaw in what becomes of a message that was heard is that instance's alone", () => {
+  const { mailroom, unreadable, message, one } = heardScene()
+  const bug = new Error("a flaw")
+  Object.assign(one, {
+    receive: () => {
+      throw bug
+    },
+  })
+  expect(mailroom.hear(one, message("i", 1))).toBe(true)
+  expect(unreadable).toEqual([bug])
+})
+
+it("a reason to read is not forgotten where the inboxes of several cannot be read at once", async () => {
+  const { mailroom, received, message, one, other } = heardScene(1)
+  mailroom.read(one)
+  mailroom.read(other)
+  expect(mailroom.hear(other, message("j", 1))).toBe(false)
+  await mailroom.whenIdle()
+  expect(received).toEqual([
+    [1, 2],
+    [1, 2],
+  ])
+})
+
+it.each([
+  ["of which nothing is done are sent one by one", false, 3],
+  ["of which nobody knows whether they are delivered are not sent again", true, 1],
+])("messages %s", async (_, isUnknown, calls) => {
+  let called = 0
+  const directory = {
+    deliver: async (messages: readonly NewMessage[]) => {
+      if (called++ === 0) throw new PerdureError("STORE_UNREACHABLE", "it is away", { details: { isUnknown } })
+      return messages.map(() => "delivered")
+    },
+  }
+  const host = new SimulatedHost()
+  const mailroom = new Mailroom({ journal: {}, directory } as unknown as Store, host, new Timers(host), () => undefined)
+  const send = (topic: string) => mailroom.deliver({ instance: "i", kind: "event", topic, at: 0 })
+  const outcomes = await Promise.allSettled([send("a"), send("b")])
+  expect(outcomes.map(({ status }) => status)).toEqual(isUnknown ? ["rejected", "rejected"] : ["fulfilled", "fulfilled"])
+  expect(called).toBe(calls)
+})

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest"
+import { PacedLine } from "./paced-queue.ts"
+
+/** A line whose macrotasks pass when the test says so. */
+function scene() {
+  let due: (() => void)[] = []
+  const line = new PacedLine({ quiesce: (then) => void due.push(then) })
+  const gone: number[] = []
+  const enter = async (number: number) => {
+    await line.enter()
+    gone.push(number)
+  }
+  const pass = async () => {
+    const now = due
+    due = []
+    for (const then of now) then()
+    for (let hop = 0; hop < 5; hop++) await Promise.resolve()
+  }
+  return { enter, pass, gone, pending: () => due.length }
+}
+
+const numbers = (length: number) => Array.from({ length }, (_, index) => index)
+
+it("a crowd goes on some hundreds at a time, in the order in which it came", async () => {
+  const { enter, pass, gone } = scene()
+  const all = numbers(600).map((number) => enter(number))
+  for (let hop = 0; hop < 5; hop++) await Promise.resolve()
+  expect(gone).toEqual(numbers(256))
+  await pass()
+  expect(gone).toEqual(numbers(512))
+  all.push(enter(600))
+  await pass()
+  await Promise.all(all)
+  expect(gone).toEqual(numbers(601))
+})
+
+it("those who come one by one do not wait, and nothing is left to be done once they are gone", async () => {
+  const { enter, pass, gone, pending } = scene()
+  for (const number of numbers(3)) {
+    await enter(number)
+    await pass()
+  }
+  expect(gone).toEqual(numbers(3))
+  expect(pending()).toBe(0)
+})

@@ -1,0 +1,70 @@
+import type { Delivery, Directory } from "../../ports/directory.ts"
+import type { Host } from "../../ports/host.ts"
+import type { JournalStore, NewMessage } from "../../ports/journal-store.ts"
+import { inboxPartMax } from "../runner/inbox-part.ts"
+import type { InstanceRunner } from "../runner/instance-runner.ts"
+import type { Mail } from "./message-batcher.ts"
+
+/** The mailroom of a worker that has one instance. Its store is at hand: what it cannot read now, it cannot read a moment later. */
+export class SoleMailroom implements Mail {
+  readonly #directory: Directory
+  readonly #journal: JournalStore
+  readonly #host: Host
+  readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
+  /** Whose inbox is to be read. */
+  #reader: InstanceRunner | undefined
+  #isReading = false
+  #delivering = 0
+
+  constructor({ directory, journal }: SoleStore, host: Host, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
+    this.#directory = directory
+    this.#journal = journal
+    this.#host = host
+    this.#onUnreadable = onUnreadable
+  }
+
+  get idle(): boolean {
+    return this.#delivering === 0 && !this.#isReading
+  }
+
+  async deliver(message: NewMessage): Promise<Delivery> {
+    this.#delivering++
+    try {
+      const [delivery = "absent"] = await this.#directory.deliver([message])
+      return delivery
+    } finally {
+      this.#delivering--
+    }
+  }
+
+  read(runner: InstanceRunner): void {
+    runner.inboxDirty = true
+    this.#reader = runner
+    if (!this.#isReading) void this.#readAll()
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true
+    // What comes in the same moment is read together.
+    await Promise.resolve()
+    for (let runner = this.#reader; runner !== undefined; runner = this.#reader) {
+      this.#reader = undefined
+      try {
+        const messages = await this.#journal.readInbox([runner.id], { after: [runner.inboxSeen], limit: inboxPartMax })
+        const isAll = messages.length < inboxPartMax
+        runner.receive(messages, isAll)
+        if (!isAll && !runner.isGone) this.#reader = runner
+      } catch (error) {
+        this.#onUnreadable(runner, error)
+      }
+      // Whoever else is there goes on before it is read again.
+      if (this.#reader) await new Promise<void>((resolve) => this.#host.quiesce(resolve))
+    }
+    this.#isReading = false
+  }
+}
+
+interface SoleStore {
+  readonly directory: Directory
+  readonly journal: JournalStore
+}

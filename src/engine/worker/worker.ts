@@ -1,0 +1,313 @@
+import { PerdureError } from "../../core/errors.ts"
+import type { Entry, EntryOf } from "../../core/journal/journal.ts"
+import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { Host } from "../../ports/host.ts"
+import type { ClaimedInstance, InstanceRow, NewInstance, NewMessage } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
+import type { Beginning } from "../runner/start-spec.ts"
+import type { CommitResult, Commits } from "./group-committer.ts"
+import type { EngineFeatures, LimitRules } from "../feature-set.ts"
+import { loadInstance } from "../children/child-support-check.ts"
+import { InstanceRunner } from "../runner/instance-runner.ts"
+import type { KnownWorkflows } from "../instances/known-workflows.ts"
+import type { Mail } from "./message-batcher.ts"
+import type { Outreach } from "../children/child-operations.ts"
+import { Pulse } from "../runner/macrotask-queue.ts"
+import { randomToken } from "../random-token.ts"
+import type { WorkflowRegistry } from "../workflow-registry.ts"
+import type { Residents } from "./resident-set.ts"
+import type { Runtime } from "../runner/runner-context.ts"
+import type { EngineSettings } from "../settings.ts"
+import type { StartLine } from "./start-throttle.ts"
+import type { StepLine } from "../steps/step-slots.ts"
+import { Timers } from "./timers.ts"
+
+const storeRetryMs = 1_000
+
+/**
+ * The part of an engine that executes: keeps instances in memory, and lets them go. Where they come from is another matter: a worker among
+ * others claims what it can (`ClaimingWorker`), one in a Durable Object has the only instance there is (`SoleWorker`).
+ */
+export abstract class Worker implements Runtime {
+  readonly worker: string
+  readonly host: Host
+  readonly settings: EngineSettings
+  readonly features: EngineFeatures
+  readonly pulse: Pulse
+  readonly transactions: Transactions | undefined
+  readonly clientTransactions: ClientTransactions | undefined
+  readonly timers: Timers
+  readonly stepLine: StepLine | undefined
+  /** Given later: whoever starts instances needs the worker first. */
+  outreach: Outreach | undefined
+  readonly onAnswered: WorkerListener["onAnswered"]
+  readonly onRunOver: WorkerListener["onRunOver"]
+  /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
+  tick: Worker | undefined = undefined
+  /** It executes; else it only writes for clients. */
+  active = false
+  draining = false
+  graces = 0
+  abstract readonly committer: Commits
+  abstract readonly mailroom: Mail
+  /** Who is in memory here. */
+  abstract readonly residency: Residents
+  /** Where starts may come in crowds. */
+  abstract readonly startLine: StartLine | undefined
+  /** Where others may have code that is not here. */
+  abstract readonly known: KnownWorkflows | undefined
+  /** Others wait for room. */
+  abstract readonly isStarved: boolean
+  protected readonly store: Store
+  protected readonly registry: WorkflowRegistry
+  protected readonly limits: LimitRules | undefined
+  protected isStopped = false
+  /** Claimed, and on their way into memory. */
+  protected readonly loading = new Set<string>()
+  readonly #onEnd: WorkerListener["onEnd"]
+  readonly #onStall: WorkerListener["onStall"]
+  /** Claimed while something of their name was in memory: when that leaves, they are given back, and loaded. */
+  readonly #passedOver = new Set<string>()
+  #turns = 0
+  #stopNews: () => void = () => undefined
+
+  constructor({ store, host, registry, settings, features, listener }: WorkerSpec) {
+    this.store = store
+    this.host = host
+    this.settings = settings
+    this.features = features
+    this.registry = registry
+    this.#onEnd = listener.onEnd
+    this.#onStall = listener.onStall
+    this.onAnswered = listener.onAnswered
+    this.onRunOver = listener.onRunOver
+    // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
+    this.worker = randomToken(host, 10)
+    this.timers = new Timers(host)
+    this.limits = features.flow?.desk(store.flow, registry, host, this.timers)
+    this.pulse = new Pulse(host, () => this.committer.flush())
+    this.transactions = store.transactions
+    this.clientTransactions = store.clientTransactions
+    const { concurrentStepsMax, budget } = settings
+    if (concurrentStepsMax < Infinity || budget) this.stepLine = features.flow?.stepLine(concurrentStepsMax, budget?.stepsMax)
+  }
+
+  /** These instances, or any, may be there to be claimed. */
+  abstract wake(ids?: readonly string[]): void
+  /** Something that nobody owns is due then. */
+  abstract dueAt(at: number): void
+  /** Gives instances back, so that whoever can goes on with them. */
+  abstract giveBack(ids: readonly string[]): void
+  /** One is at rest, and could make room. */
+  abstract onRest(): void
+  /** Whether a worker runs the instance, here or elsewhere; or it was in the middle of something when its worker died, and whoever loads it has to record that first. */
+  abstract isRun(row: InstanceRow): boolean | Promise<boolean>
+  /** The store may be asked for instances from now on. */
+  protected abstract beginClaims(): Promise<void>
+
+  get engine(): object {
+    return this
+  }
+
+  onSent(messages: readonly NewMessage[]): void {
+    this.hint(messages.map(({ instance }) => instance))
+  }
+
+  /** It is in memory here. */
+  holds(id: string): boolean {
+    return this.residency.get(id) !== undefined
+  }
+
+  async start(): Promise<void> {
+    if (this.isStopped) return
+    this.active = true
+    this.#stopNews = this.store.flow.onAdmitted((ids) => this.wake(ids))
+    await this.limits?.declare()
+    if (!this.isStopped) await this.beginClaims()
+  }
+
+  /** Nothing more is begun. */
+  protected stopClaims(): void {
+    this.isStopped = true
+    this.#stopNews()
+  }
+
+  /** Drops all live state without a word to the store, as the death of the process would. */
+  kill(): void {
+    this.stopClaims()
+    this.committer.abandon()
+    this.active = false
+    this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine died"))
+    this.timers.close()
+  }
+
+  protected dropAll(reason: PerdureError): void {
+    for (const runner of [...this.residency.values()]) {
+      this.residency.remove(runner)
+      runner.drop(reason)
+    }
+  }
+
+  /** Whether a new start may begin at once, and need not wait until it is claimed: nothing that goes before it waits for room. */
+  protected mayBegin(): boolean {
+    return true
+  }
+
+  /** Starts a new instance in memory, if it is to be executed here and there is room. */
+  begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
+    if (!this.active || this.residency.room === 0 || this.residency.get(instance.id) || this.isElsewhere(instance.id)) return false
+    if (!this.registry.executes(workflow, instance.queue)) return false
+    // A child belongs to an instance that is under way.
+    if (beginning.within === undefined && !this.mayBegin()) return false
+    const runner = new InstanceRunner(this, workflow, instance)
+    runner.begin(beginning, (result) => {
+      // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
+      if (result !== "committed") {
+        this.discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
+        this.giveBack([instance.id])
+      }
+      onCreated(result)
+    })
+    // Only now: where its input cannot be encoded, nothing has begun.
+    this.residency.add(runner)
+    return true
+  }
+
+  protected isElsewhere(id: string): boolean {
+    return this.store.isElsewhere?.(id) === true
+  }
+
+  /** Something was written for these instances, here or elsewhere. */
+  hint(ids: readonly string[]): void {
+    this.tick?.hint(ids)
+    const others = ids.filter((id) => {
+      const runner = this.residency.get(id)
+      if (runner) this.mailroom.read(runner)
+      return !runner
+    })
+    if (others.length > 0) this.wake(others)
+  }
+
+  /** Takes an instance out of memory because somebody else is to write its next turn. */
+  evict(id: string, reason: unknown): boolean {
+    this.tick?.evict(id, reason)
+    const runner = this.residency.get(id)
+    if (!runner) return false
+    this.discard(runner, reason)
+    return true
+  }
+
+  /** An instance that nobody owns was written: it is there to be claimed, now or when it is due. */
+  announce(id: string, dueAt: number | undefined): void {
+    if (dueAt === undefined) this.hint([id])
+    else this.dueAt(dueAt)
+  }
+
+  /** An instance was ended by a turn that is not its runner's. */
+  ended(id: string, entry: Entry): void {
+    this.#onEnd(id, entry)
+  }
+
+  nextTurnId(): string {
+    return `${this.worker}.${++this.#turns}`
+  }
+
+  onEnded(runner: InstanceRunner): void {
+    const ended = runner.state.ended
+    if (ended) this.#onEnd(runner.id, ended.entry)
+  }
+
+  onStalled(runner: InstanceRunner): void {
+    const { stalled } = runner.state
+    if (stalled) this.#onStall(runner.id, stalled)
+  }
+
+  onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
+    const { hasInputs, endings, id } = runner
+    this.discard(runner)
+    if (endings.continued) this.onRunOver(id)
+    const isDue = dueAt !== undefined && dueAt <= this.host.now()
+    if (hasInputs || isDue) this.wake([id])
+    else if (dueAt !== undefined) this.dueAt(dueAt)
+  }
+
+  onIdle(runner: InstanceRunner): void {
+    this.discard(runner)
+    this.giveBack([runner.id])
+  }
+
+  onLost(runner: InstanceRunner, error?: unknown): void {
+    this.discard(runner, error ?? new PerdureError("ENGINE_CLOSED", "another worker has the instance"))
+    if (error === undefined) return this.giveBack([runner.id])
+    this.host.log.error(`a turn of instance "${runner.id}" failed; loading it again`, { instance: runner.id, error })
+    this.timers.after(storeRetryMs, () => this.giveBack([runner.id]))
+  }
+
+  /** True: it was here. */
+  protected discard(runner: InstanceRunner, reason?: unknown): boolean {
+    const wasHere = this.residency.remove(runner)
+    // Also one whose place another has taken: nothing that it still does may have an effect.
+    runner.drop(reason)
+    if (wasHere && this.#passedOver.delete(runner.id)) this.giveBack([runner.id])
+    return wasHere
+  }
+
+  protected async load(claimed: readonly ClaimedInstance[]): Promise<void> {
+    const now = this.host.now()
+    const assigned: string[] = []
+    await Promise.all(
+      claimed.map(async ({ instance, crashed }) => {
+        const workflow = this.registry.find(instance.workflow, instance.version)
+        if (!workflow) return
+        const resident = this.residency.get(instance.id)
+        // A start that is about to lose against it, or a turn under way, which may win.
+        if (resident && !resident.isSettledInStore) return void this.#passedOver.add(instance.id)
+        // It was taken away from us, and is ours again.
+        if (resident) this.discard(resident)
+        const runner = new InstanceRunner(this, workflow, instance)
+        this.loading.add(instance.id)
+        try {
+          const loaded = await loadInstance(this.features, this.store, instance)
+          if (!this.active) return
+          const lacksLimits = this.limits?.lacksLimits(instance, workflow) === true
+          if (lacksLimits && (await this.limits?.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
+          // A start came meanwhile, which is about to lose.
+          if (this.residency.get(instance.id)) return void this.#passedOver.add(instance.id)
+          this.residency.add(runner)
+          // What nobody was working on when the worker died was not its victim.
+          const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
+          // What was pausing is paused now, and that is to be written.
+          const cutOff = wasHit || instance.phase === "pausing"
+          runner.load(instance, loaded, cutOff)
+          this.mailroom.read(runner)
+        } catch (error) {
+          this.onLost(runner, error)
+        } finally {
+          this.loading.delete(instance.id)
+        }
+      }),
+    )
+    if (assigned.length > 0) this.giveBack(assigned)
+  }
+}
+
+/** What a worker is made with. */
+export interface WorkerSpec {
+  readonly store: Store
+  readonly host: Host
+  readonly registry: WorkflowRegistry
+  readonly settings: EngineSettings
+  readonly features: EngineFeatures
+  readonly listener: WorkerListener
+}
+
+export interface WorkerListener {
+  /** An instance has ended. */
+  readonly onEnd: (id: string, entry: Entry) => void
+  readonly onStall: (id: string, entry: EntryOf<"stalled">) => void
+  /** A run is over, and another has begun. */
+  readonly onRunOver: (id: string) => void
+  /** An update is answered. */
+  readonly onAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
+}

@@ -1,0 +1,103 @@
+import { PerdureError } from "../core/errors.ts"
+import { checkEventType, checkWorkflowName, type Limits } from "../core/workflow/input-limits.ts"
+import { defaultQueue } from "../core/workflow/task-queue.ts"
+import type { AnyWorkflow } from "../core/workflow/workflow.ts"
+import { definitionOf, type WorkflowSource } from "../core/workflow/workflow-source.ts"
+import type { Offer } from "../ports/journal-store.ts"
+import type { WorkflowInfo } from "./client-api.ts"
+
+/** The workflows that an engine has the code of, by name and version. */
+export class WorkflowRegistry {
+  readonly #byName = new Map<string, Map<string, AnyWorkflow>>()
+  /** Types of events that some workflow has a schema for. */
+  readonly #checkedEvents = new Set<string>()
+  readonly #queues: readonly string[] | undefined
+  #offers: readonly Offer[] | undefined
+
+  /** `queues`: the task queues that are served; undefined: all. */
+  constructor(workflows: readonly WorkflowSource[], limits: Limits, queues?: readonly string[]) {
+    this.#queues = queues
+    for (const workflow of workflows.map(definitionOf)) {
+      checkWorkflowName(workflow.name, limits.workflowNameLengthMax)
+      for (const type of Object.keys(workflow.options.events ?? {})) {
+        checkEventType(type, limits.eventTypeLengthMax)
+        this.#checkedEvents.add(type)
+      }
+      const versions = this.#byName.get(workflow.name) ?? new Map<string, AnyWorkflow>()
+      if (versions.has(workflow.version)) {
+        throw new PerdureError(
+          "BAD_OPTION",
+          `workflow "${workflow.name}" is registered twice with version "${workflow.version}"; give one of them another version`,
+        )
+      }
+      versions.set(workflow.version, workflow)
+      this.#byName.set(workflow.name, versions)
+    }
+  }
+
+  get offers(): readonly Offer[] {
+    this.#offers ??= [...this.#byName].flatMap(([workflow, versions]) =>
+      [...versions.keys()].map((version) => ({ workflow, version, ...(this.#queues && { queues: this.#queues }) })),
+    )
+    return this.#offers
+  }
+
+  /** Instances of this very definition, in that task queue, are executed here. */
+  executes(workflow: AnyWorkflow, queue: string = defaultQueue): boolean {
+    return this.find(workflow.name, workflow.version) === workflow && this.#queues?.includes(queue) !== false
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()]
+  }
+
+  get infos(): readonly WorkflowInfo[] {
+    return [...this.#byName].map(([name, workflows]) => {
+      const versions = [...workflows.keys()]
+      return { name, version: versions.at(-1) ?? "", versions }
+    })
+  }
+
+  versions(name: string): readonly string[] {
+    return [...(this.#byName.get(name)?.keys() ?? [])]
+  }
+
+  find(name: string, version: string): AnyWorkflow | undefined {
+    return this.#byName.get(name)?.get(version)
+  }
+
+  /** By name: any version, or the one asked for. */
+  has(name: string, version: string | undefined): boolean {
+    return version === undefined ? this.#byName.has(name) : this.find(name, version) !== undefined
+  }
+
+  /** What such an event may bring depends on the workflow that it is sent to. */
+  checksEvent(type: string): boolean {
+    return this.#checkedEvents.has(type)
+  }
+
+  /** Which version is meant; another than those here may be named. Undefined: that is not known here. */
+  identify(name: string, version: string | undefined): { readonly name: string; readonly version: string } | undefined {
+    if (version !== undefined) return { name, version }
+    return this.has(name, undefined) ? this.resolve(name, undefined) : undefined
+  }
+
+  /** By name: the last registered, or the version asked for. */
+  resolve(name: string, version: string | undefined): AnyWorkflow {
+    const versions = this.#byName.get(name)
+    const found = version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
+    if (found) return found
+    throw this.unknown(name, version)
+  }
+
+  unknown(name: string, version: string | undefined): PerdureError {
+    const versions = this.#byName.get(name)
+    const known = versions
+      ? `; it has version ${[...versions.keys()].map((v) => `"${v}"`).join(", ")}`
+      : `; it knows ${this.names.length === 0 ? "none" : this.names.map((n) => `"${n}"`).join(", ")}`
+    const which = version === undefined ? `workflow "${name}"` : `version "${version}" of workflow "${name}"`
+    return new PerdureError("UNKNOWN_WORKFLOW", `this engine has no ${which}${known}. Pass it to Perdure.open({ workflows: […] })`, {
+      details: { workflow: name, version },
+    })
+  }
+}

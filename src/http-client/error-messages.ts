@@ -1,0 +1,61 @@
+import { PerdureError } from "../core/errors.ts"
+import type { AnyWorkflow } from "../core/workflow/workflow.ts"
+import type { ControlResult, InstanceDescription, InstanceSummary, ListFilter, StartOptions } from "../engine/client-api.ts"
+import type { ScheduleDescription, ScheduleSummary } from "../engine/schedules/schedule-client.ts"
+import type { Query } from "./transport.ts"
+
+/** What things are called over HTTP: a workflow is a `type` there, an input a `payload`, and a time a number or a text. */
+
+export function nameOf(workflow: AnyWorkflow | string): string {
+  return typeof workflow === "string" ? workflow : workflow.name
+}
+
+export function instantOf(time: Date | number | string | null | undefined): number | string | null | undefined {
+  return time instanceof Date ? time.getTime() : time
+}
+
+/** Options that are absent and those that are undefined are the same. */
+export function given<T extends object>(options: T): Partial<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
+}
+
+export function startBody(workflow: AnyWorkflow | string, { input, startAt, version, transaction, ...options }: StartOptions<unknown>): object {
+  refuseTransaction(transaction)
+  const isNamed = typeof workflow === "string"
+  // Who has a definition knows the workflow, whatever the server has.
+  const own = isNamed ? { version } : { version: workflow.version, allowUnknown: true }
+  return given({ type: nameOf(workflow), ...own, payload: input, startAt: instantOf(startAt), ...options })
+}
+
+/** It belongs to a connection of the caller's, which nobody else can write on. */
+export function refuseTransaction(transaction: unknown): void {
+  if (transaction === undefined) return
+  throw new PerdureError("NO_TRANSACTIONS", "a transaction of yours does not reach over HTTP; open an engine with postgres(…), which may be a client only")
+}
+
+export function filterQuery({ status, since, until, ...filter }: ListFilter): Query {
+  const wanted = typeof status === "string" ? [status] : status
+  return { ...filter, status: wanted, since: instantOf(since) ?? undefined, until: instantOf(until) ?? undefined }
+}
+
+type Typed<T> = Omit<T, "workflow"> & { readonly type: string }
+
+export function summaryFrom({ type, ...rest }: Typed<InstanceSummary>): InstanceSummary {
+  return { ...rest, workflow: type }
+}
+
+export function descriptionFrom({ type, payload, ...rest }: Typed<InstanceDescription> & { readonly payload?: unknown }): InstanceDescription {
+  return { ...rest, workflow: type, input: payload }
+}
+
+export function scheduleSummaryFrom({ type, ...rest }: Typed<ScheduleSummary>): ScheduleSummary {
+  return { ...rest, workflow: type }
+}
+
+export function scheduleFrom({ type, payload, ...rest }: Typed<ScheduleDescription> & { readonly payload?: unknown }): ScheduleDescription {
+  return { ...rest, workflow: type, input: payload }
+}
+
+export function controlFrom(body: Omit<ControlResult, "accepted"> & { readonly accepted?: boolean }): ControlResult {
+  return { ...body, accepted: body.accepted ?? true }
+}

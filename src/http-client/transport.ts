@@ -1,0 +1,245 @@
+import { durationMs, type Duration } from "../core/time/duration.ts"
+import { PerdureError } from "../core/errors.ts"
+import { encodeRich, richType } from "../http/wire-format.ts"
+import { type Answer, readAnswer, TransientError } from "./response.ts"
+import { type Pace, sleep } from "./retry-pacing.ts"
+
+/** Options of `connect`; everything has a default. */
+export interface ConnectOptions {
+  /** Sent as `Authorization: Bearer …`. Default: none. */
+  readonly token?: string
+  /** Used in place of the platform's `fetch`. */
+  readonly fetch?: typeof globalThis.fetch
+  /** Sent with every request. Default: none beside those of the protocol. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** How long to try again while the server cannot be reached, before a call throws `UNREACHABLE`. Default 30 seconds. */
+  readonly retryFor?: Duration
+}
+
+export interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  /** Its parts, which are escaped. */
+  readonly path: readonly string[]
+  readonly query?: Query
+  /** Absent: no body. */
+  readonly body?: unknown
+  /** Sending it twice does no harm. Else it is sent again only if nobody has seen it. */
+  readonly isRepeatable: boolean
+  /** How long the answer may take. */
+  readonly patienceMs?: number
+  /** In place of the client's, where it is shorter. */
+  readonly retryMs?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>
+
+const patienceMsDefault = 30_000
+const firstPauseMs = 100
+const pauseMsMax = 5_000
+/** What the platform says where nobody listens: the request was never sent. */
+const unsentCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"])
+
+/** Sends requests to one server, again where that is safe and may help. */
+export class Transport {
+  readonly pace: Pace
+  readonly retryMs: number
+  readonly #url: string
+  readonly #fetch: typeof globalThis.fetch
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #closing = new AbortController()
+
+  constructor(url: string, options: ConnectOptions, pace: Pace) {
+    this.#url = baseOf(url)
+    this.#fetch = options.fetch ?? globalThis.fetch
+    this.#headers = { ...options.headers, ...(options.token === undefined ? undefined : { authorization: `Bearer ${options.token}` }) }
+    this.retryMs = durationMs(options.retryFor ?? "30s", "retryFor")
+    this.pace = pace
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  close(): void {
+    this.#closing.abort(new PerdureError("ENGINE_CLOSED", "this client is closed; connect another"))
+  }
+
+  async exchange(call: Call): Promise<Answer> {
+    let isRepeat = false
+    const tries = new Tries(this, call)
+    for (;;) {
+      const attempt = new Attempt(this.pace, call.patienceMs ?? patienceMsDefault, [this.#closing.signal, call.signal])
+      try {
+        attempt.throwIfCalledOff()
+        const answer = await readAnswer(await this.send(call, attempt.signal))
+        return { ...answer, isRepeat }
+      } catch (error) {
+        attempt.throwIfCalledOff()
+        if (!(error instanceof TransientError)) throw PerdureError.is(error, "UNREACHABLE") ? this.unreachable(error.message, error.details) : error
+        if (!error.isUntouched) isRepeat = true
+        await tries.pause(error, call.isRepeatable || error.isUntouched)
+      } finally {
+        attempt.over()
+      }
+    }
+  }
+
+  /** One sending. Throws a TransientError where nobody answered. */
+  async send(call: Call, signal: AbortSignal): Promise<Response> {
+    const { method, path, query = {} } = call
+    checkPath(path)
+    const hasBody = "body" in call
+    const init = {
+      method,
+      headers: { accept: richType, ...(hasBody ? { "content-type": richType } : undefined), ...this.#headers, ...call.headers },
+      ...(hasBody ? { body: encodeRich(call.body) } : undefined),
+      signal,
+    }
+    try {
+      // Browsers want it called without an object before it.
+      const { fetch } = { fetch: this.#fetch }
+      return await fetch(`${this.#url}/${path.map(encodeURIComponent).join("/")}${queryText(query)}`, init)
+    } catch (cause) {
+      throw new TransientError(signal.aborted ? "it did not answer in time" : messageOf(cause), { cause, isUntouched: unsentCodes.has(codeOf(cause)) })
+    }
+  }
+
+  /** Follows the client's end. */
+  get signal(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** What was asked for is accepted; what came of it nobody said in time. */
+  noAnswer(message: string): PerdureError {
+    return new PerdureError("UNREACHABLE", message, { details: { isUnknown: true, url: this.#url } })
+  }
+
+  unreachable(why: string, details: Readonly<Record<string, unknown>> = {}, cause?: unknown): PerdureError {
+    return new PerdureError("UNREACHABLE", `${this.#url} cannot be reached: ${why}`, { details: { ...details, url: this.#url }, cause })
+  }
+}
+
+/** How often something was tried, and whether to go on. */
+export class Tries {
+  readonly #transport: Transport
+  readonly #signal: AbortSignal | undefined
+  readonly #retryMs: number
+  /** The first failure since it last went well. */
+  #since: number | undefined
+  #count = 0
+
+  constructor(transport: Transport, { retryMs, signal }: Pick<Call, "retryMs" | "signal">) {
+    this.#transport = transport
+    this.#signal = signal
+    this.#retryMs = Math.min(retryMs ?? Infinity, transport.retryMs)
+  }
+
+  /** It went well: whatever fails next fails for the first time. */
+  restart(): void {
+    this.#count = 0
+    this.#since = undefined
+  }
+
+  /** Waits before the next one; throws where there is none. */
+  async pause(error: TransientError, mayRepeat: boolean): Promise<void> {
+    const { pace, signal } = this.#transport
+    const spread = 0.5 + Math.random() / 2
+    const pauseMs = Math.max(spread * Math.min(firstPauseMs * 2 ** this.#count, pauseMsMax), error.retryAfterMs ?? 0)
+    this.#count++
+    this.#since ??= pace.now()
+    if (!mayRepeat)
+      throw this.#transport.unreachable(
+        `${error.message}; whether it did what was asked for is not known, and doing it twice might be wrong`,
+        { isUnknown: true },
+        error,
+      )
+    if (pace.now() + pauseMs - this.#since > this.#retryMs) throw this.#transport.unreachable(`${error.message}, ${this.#count} times`, {}, error)
+    await sleep(pace, pauseMs, this.#signal ? AbortSignal.any([signal, this.#signal]) : signal)
+  }
+}
+
+/** One sending with its end in time. */
+export class Attempt {
+  readonly #controller = new AbortController()
+  readonly #signals: readonly (AbortSignal | undefined)[]
+  readonly #stop = () => this.#controller.abort()
+  readonly #pace: Pace
+  readonly #patienceMs: number
+  #callOff: () => void
+
+  constructor(pace: Pace, patienceMs: number, signals: readonly (AbortSignal | undefined)[]) {
+    this.#pace = pace
+    this.#patienceMs = patienceMs
+    this.#signals = signals
+    this.#callOff = pace.after(patienceMs, this.#stop)
+    for (const signal of signals) {
+      if (signal?.aborted) this.#stop()
+      signal?.addEventListener("abort", this.#stop, { once: true })
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** There is life: the time begins anew. */
+  renew(): void {
+    this.#callOff()
+    this.#callOff = this.#pace.after(this.#patienceMs, this.#stop)
+  }
+
+  /** Nobody is watched while nobody asks. */
+  rest(): void {
+    this.#callOff()
+  }
+
+  throwIfCalledOff(): void {
+    for (const signal of this.#signals) signal?.throwIfAborted()
+  }
+
+  over(): void {
+    this.#callOff()
+    for (const signal of this.#signals) signal?.removeEventListener("abort", this.#stop)
+  }
+
+  abort(): void {
+    this.#stop()
+    this.over()
+  }
+}
+
+function baseOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== "" || parsed.search !== "" || parsed.hash !== "")
+    throw new PerdureError("BAD_OPTION", `${JSON.stringify(url)} is not the address of a server, such as http://127.0.0.1:8787`, { details: { option: "url" } })
+  return parsed.href.replace(/\/+$/, "")
+}
+
+/** A URL resolves the parts . and .. however they are escaped: the request would be about something else. Half of a character has no escape. */
+function checkPath(path: readonly string[]): void {
+  for (const part of path)
+    if (/^\.{0,2}$|\p{Surrogate}/u.test(part))
+      throw new PerdureError("BAD_NAME", `${JSON.stringify(part)} cannot stand in the address of a request; use another name`, { details: { name: part } })
+}
+
+function queryText(query: Query): string {
+  const texts = new URLSearchParams()
+  for (const [key, value] of Object.entries(query))
+    for (const one of Array.isArray(value) ? (value as readonly string[]) : [value]) if (one !== undefined) texts.append(key, String(one))
+  const text = texts.toString()
+  return text === "" ? "" : `?${text}`
+}
+
+function codeOf(error: unknown): string {
+  const cause: unknown = error instanceof Error ? error.cause : undefined
+  return typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : ""
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  const detail = cause instanceof Error ? cause.message || codeOf(error) : ""
+  return detail === "" ? error.message : `${error.message} (${detail})`
+}

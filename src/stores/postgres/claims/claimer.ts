@@ -1,0 +1,172 @@
+import type { ClaimedInstance, ClaimRequest } from "../../../ports/journal-store.ts"
+import { slotsOf, wantsSlots } from "../../shared/slot-admission.ts"
+import { inClaimOrder } from "../../shared/claim-order.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { isLive, renewal } from "../schema/claim-functions.ts"
+import { integer, list } from "../reads/columns.ts"
+import type { Database, PgRow, Queries } from "../connection/database.ts"
+import { DueSearch, lotColumns } from "./locked-due-search.ts"
+import type { StoredFlowRecord } from "../../shared/flow-rows.ts"
+import { type FlowSession, limitedWorkflows } from "../flow-control/flow-session.ts"
+import { instanceColumns, toInstanceRow } from "../reads/instance-row.ts"
+import type { PostgresFlow } from "../flow-control/flow-transactions.ts"
+
+type Slots = "taken" | "parked" | "none"
+
+/** Claims. Mostly one round trip that finds nothing, or only instances without limits; else a transaction under the locks of flow control. */
+export class Claimer {
+  readonly #database: Database
+  readonly #flow: PostgresFlow
+  readonly #search: DueSearch
+
+  constructor(database: Database, flow: PostgresFlow) {
+    this.#database = database
+    this.#flow = flow
+    this.#search = new DueSearch(database.schema)
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    const { worker, offers, limit, startsMin = 0, leaseMs, ids } = request
+    const s = this.#database.schema
+    const rows = await this.#database.all(
+      "claim",
+      `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${s}.claim_in_order($1, $2, $3, $4, $5, $6, $7, $8) c`,
+      toText(worker),
+      ...lotColumns(offers),
+      limit,
+      startsMin,
+      leaseMs,
+      ids === undefined ? null : ids.map(toText),
+    )
+    if (rows[0]?.["undone"] === true) return this.#claimUnderLocks(request)
+    const ordered = inClaimOrder(
+      rows.map((row) => ({
+        row,
+        key: integer(row, "key"),
+        at: integer(row, "at"),
+        priority: integer(row, "priority"),
+        isStart: row["status"] === "queued",
+        offer: "",
+        lane: undefined,
+      })),
+      startsMin,
+    )
+    return ordered.map(({ row }) => ({ instance: { ...toInstanceRow(row), owner: worker }, crashed: row["has_crashed"] === true }))
+  }
+
+  async #claimUnderLocks({ worker, offers, limit, startsMin = 0, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
+    const s = this.#database.schema
+    const deadNow = async (queries: Queries) =>
+      list<string>(await queries.get("dead", `SELECT ${s}.dead_owners($1, ${s}.now_ms()) AS dead`, toText(worker)), "dead")
+    const concerned = async (queries: Queries) => {
+      const dead = await deadNow(queries)
+      const ofDead = dead.length === 0 ? [] : await limitedWorkflows(queries, s, dead, null)
+      return [...new Set([...ofDead, ...offers.map(({ workflow }) => workflow)])]
+    }
+    return this.#flow.transaction(concerned, async (session, queries, locked) => {
+      // While we waited for the locks, one of them may have renewed its lease.
+      const dead = await deadNow(queries)
+      if (dead.length > 0) await this.abandon(session, queries, dead, locked)
+      const claimed: ClaimedInstance[] = []
+      // One that is passed over is parked; it comes no second time, whatever the rows say.
+      const seen = new Set<number>()
+      for (;;) {
+        const room = limit - claimed.length
+        const letIn = session.letIn.length
+        const starts = claimed.filter(({ instance }) => instance.status === "queued").length
+        const wanted = { limit: room, startsMin: Math.max(0, startsMin - starts) }
+        const rows = await this.#search.find(queries, offers, ids, wanted, session.now)
+        const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
+        for (const row of fresh) seen.add(integer(row, "key"))
+        if (fresh.length > 0) claimed.push(...(await this.#take(session, queries, fresh, worker)))
+        const mayBeMore = rows.length === room || session.letIn.length > letIn
+        if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
+      }
+      if (claimed.length > 0) await queries.all("lease", renewal(s, "VALUES ($1, $2, $3)"), toText(worker), session.now + leaseMs, session.now)
+      return claimed
+    })
+  }
+
+  /** Instances of workers that are gone: what sleeps or waits gives its slots back. */
+  async abandon(session: FlowSession, queries: Queries, dead: readonly string[], locked: ReadonlySet<string>): Promise<void> {
+    await this.disown(session, queries, dead, true, null, locked)
+    const s = this.#database.schema
+    await queries.all("end-leases", `DELETE FROM ${s}.lease l WHERE l.worker = ANY ($1::text[]) AND NOT ${isLive("$2::bigint")}`, dead.map(toText), session.now)
+  }
+
+  async disown(
+    session: FlowSession,
+    queries: Queries,
+    owners: readonly string[],
+    crashed: boolean,
+    ids: readonly string[] | null,
+    locked: ReadonlySet<string>,
+  ) {
+    const row = await queries.get(
+      "disown",
+      `SELECT ${this.#database.schema}.disown($1, $2, $3, $4, $5) AS resting`,
+      owners.map(toText),
+      crashed,
+      ids === null ? null : ids.map(toText),
+      [...locked].map(toText),
+      session.now,
+    )
+    const records = await session.records(list<number>(row, "resting"))
+    if (records.length > 0) await session.run(records, (admission, own) => records.forEach((record) => admission.rest(own(record))))
+  }
+
+  async #take(session: FlowSession, queries: Queries, rows: readonly PgRow[], worker: string): Promise<ClaimedInstance[]> {
+    const s = this.#database.schema
+    const limited = await session.records(rows.filter((row) => row["limits"] !== null).map((row) => integer(row, "key")))
+    const eventful = await this.#withEvents(queries, limited)
+    const ofKey = new Map(limited.map((record) => [record.key, record]))
+    const slots = await session.run(limited, (admission, own) => {
+      const outcomes = new Map<number, Slots>()
+      for (const row of rows) {
+        const record = ofKey.get(integer(row, "key"))
+        if (record === undefined) continue
+        const mine = own(record)
+        const before = slotsOf(mine)
+        const wants = () => wantsSlots(record.status, record.dueAt, () => eventful.has(record.key), session.now)
+        const isIn = before === "taken" || (before === "none" && !wants()) || admission.admit(mine)
+        const isWoken = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= session.now
+        if (isIn || isWoken) outcomes.set(record.key, slotsOf(mine))
+      }
+      return outcomes
+    })
+    const wanted = rows.filter((row) => row["limits"] === null || slots.has(integer(row, "key")))
+    // Of those without limits another worker may have been faster.
+    const taken = await queries.all(
+      "take",
+      `WITH free AS MATERIALIZED (
+        SELECT i.key, i.uniques, i.due_at FROM ${s}.instance i WHERE i.key = ANY ($1::bigint[]) AND i.owner IS NULL ORDER BY i.id FOR NO KEY UPDATE
+      ), begun AS (
+        SELECT ${s}.free_debounce(f.uniques, f.key) FROM free f WHERE f.uniques IS NOT NULL AND f.due_at <= $3 AND f.key = ANY ($4::bigint[])
+      )
+      UPDATE ${s}.instance i SET owner = $2, crashed = false FROM free f WHERE i.key = f.key AND (SELECT count(*) FROM begun) >= 0 RETURNING i.key`,
+      wanted.map((row) => integer(row, "key")),
+      toText(worker),
+      session.now,
+      wanted.filter((row) => row["limits"] === null || slots.get(integer(row, "key")) === "taken").map((row) => integer(row, "key")),
+    )
+    const keys = new Set(taken.map((row) => integer(row, "key")))
+    return wanted
+      .filter((row) => keys.has(integer(row, "key")))
+      .map((row) => {
+        const has = slots.get(integer(row, "key"))
+        return { instance: { ...toInstanceRow(row), owner: worker, ...(has === undefined ? undefined : { slots: has }) }, crashed: row["crashed"] === true }
+      })
+  }
+
+  async #withEvents(queries: Queries, records: readonly StoredFlowRecord[]): Promise<ReadonlySet<number>> {
+    const atRest = records.filter(({ status }) => status === "sleeping" || status === "waiting").map(({ key }) => key)
+    if (atRest.length === 0) return new Set()
+    const rows = await queries.all(
+      "with-events",
+      `SELECT DISTINCT m.instance FROM ${this.#database.schema}.inbox m
+      WHERE m.instance = ANY ($1::bigint[]) AND m.kind NOT IN ('pause', 'resume', 'cancel', 'terminate')`,
+      atRest,
+    )
+    return new Set(rows.map((row) => integer(row, "instance")))
+  }
+}

@@ -1,0 +1,247 @@
+import { setTimeout as delay } from "node:timers/promises"
+import { closedStore } from "../../shared/closed-store.ts"
+import type { PgModule, PostgresClient, PostgresPool, PostgresResult } from "./pg.ts"
+import { isCollision, isMisprepared, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
+import { commitStatement } from "./statement-purpose.ts"
+
+const int8 = 20
+const collisionsMax = 10
+const outageMs = 60_000
+/** Lists and counts may look at much. */
+const searchMs = 600_000
+/** A process that is frozen or without power inside a transaction would keep its locks until the server misses it, hours later. */
+export const boundedIdleness = "SET LOCAL idle_in_transaction_session_timeout = 10000"
+
+export type PgRow = Record<string, unknown>
+
+/** What a statement may be sent to: the pool, or one connection with a transaction on it. */
+export interface Queries {
+  all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]>
+  get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined>
+}
+
+/** What was sent last over a connection. */
+interface Sent {
+  statement: string | undefined
+}
+
+/** A connection that somebody has to themselves. */
+export interface Connection {
+  readonly client: PostgresClient
+  readonly queries: Queries
+  /** Why it is of no more use. */
+  readonly brokenBy: Error | undefined
+  /** With an error: it is not used again. */
+  release(error?: Error): void
+}
+
+/** The connections of one open store. Each statement has a name, under which a connection prepares it once. */
+export class Database implements Queries {
+  /** The schema, quoted. */
+  readonly schema: string
+  readonly #pool: PostgresPool
+  readonly #types: PgModule["types"]
+  readonly #server: string
+  #prepares: boolean
+  readonly #closing = new AbortController()
+  readonly #open = new Set<Promise<unknown>>()
+
+  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string, server = "", prepares = true) {
+    this.#pool = pool
+    this.schema = schema
+    this.#server = server
+    this.#prepares = prepares
+    // All our numbers are below 2^53.
+    this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
+  }
+
+  /** Statements are prepared by name. */
+  get prepares(): boolean {
+    return this.#prepares
+  }
+
+  get closed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  /** A single statement: a transaction of its own. */
+  all(name: string, text: string, ...values: unknown[]): Promise<PgRow[]> {
+    return this.#alone(name, text, values)
+  }
+
+  async get(name: string, text: string, ...values: unknown[]): Promise<PgRow | undefined> {
+    return (await this.#alone(name, text, values))[0]
+  }
+
+  async #alone(name: string, text: string, values: unknown[]): Promise<PgRow[]> {
+    try {
+      return await this.#use(async (client, sent) => (await this.#send(client, sent, name, text, values)).rows)
+    } finally {
+      // What was sent can be reached for a while after it was answered, from what is older; and the texts of a batch are long.
+      values.length = 0
+    }
+  }
+
+  /** A statement that is put together for the occasion. */
+  async unnamed(text: string, ...values: unknown[]): Promise<PgRow[]> {
+    return this.#use(async (client, sent) => {
+      sent.statement = "list"
+      return (await client.query({ text, values, types: this.#types, query_timeout: searchMs })).rows
+    })
+  }
+
+  /** For what may be done again although it may have been done: it waits for a server that is away. */
+  async persistently<T>(fn: () => Promise<T>): Promise<T> {
+    const until = performance.now() + outageMs
+    for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+      try {
+        return await fn()
+      } catch (error) {
+        if (!isUnreachable(error) || performance.now() > until) throw error
+        await this.#pause(pauseMs)
+      }
+    }
+  }
+
+  /** All of it or nothing. A collision with others rolls back, and `fn` is called again. */
+  async transaction<T>(fn: (queries: Queries, client: PostgresClient) => Promise<T>): Promise<T> {
+    return this.#use(async (client, sent) => {
+      const queries = this.#on(client, sent)
+      await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED; ${boundedIdleness}`)
+      try {
+        const result = await fn(queries, client)
+        sent.statement = commitStatement
+        await client.query("COMMIT")
+        return result
+      } catch (error) {
+        if (!isUnreachable(error)) await client.query("ROLLBACK")
+        throw error
+      }
+    })
+  }
+
+  /** Until it is given back, the store is not closed. */
+  async connect(): Promise<Connection> {
+    if (this.closed) throw closedStore()
+    let isBack: () => void = () => undefined
+    const promise = new Promise<void>((resolve) => (isBack = resolve))
+    this.#open.add(promise)
+    const end = () => {
+      this.#open.delete(promise)
+      isBack()
+    }
+    try {
+      return new PoolConnection(await this.#pool.connect(), (client) => this.#on(client, { statement: undefined }), end)
+    } catch (error) {
+      end()
+      throw this.failure(error, undefined)
+    }
+  }
+
+  /** What went wrong when that statement was sent, in our words. */
+  failure(error: unknown, statement: string | undefined, isSeveral = false): unknown {
+    return postgresFailure(error, { server: this.#server, statement, isSeveral })
+  }
+
+  #on(client: PostgresClient, sent: Sent): Queries {
+    return {
+      all: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows,
+      get: async (name, text, ...values) => (await this.#send(client, sent, name, text, values)).rows[0],
+    }
+  }
+
+  /** Nothing more is begun; what is under way is finished. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.allSettled(this.#open)
+  }
+
+  async #use<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
+    if (this.closed) throw closedStore()
+    const work = this.#attempt(fn)
+    this.#open.add(work)
+    try {
+      return await work
+    } finally {
+      this.#open.delete(work)
+    }
+  }
+
+  async #attempt<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const sent: Sent = { statement: undefined }
+      try {
+        const client = await this.#pool.connect()
+        let broken: Error | undefined
+        // A connection that breaks between two statements tells so by an event, and one that nobody hears ends the process.
+        const onError = (error: Error) => {
+          broken = error
+        }
+        client.on("error", onError)
+        try {
+          return await fn(client, sent)
+        } catch (error) {
+          if (isUnreachable(error)) broken = error instanceof Error ? error : new Error(String(error))
+          throw error
+        } finally {
+          // What is broken may say so more than once.
+          if (broken === undefined) client.off("error", onError)
+          client.release(broken)
+        }
+      } catch (error) {
+        // A pooler has lent another connection than the one that knows the statement, or one that knows it already.
+        if (this.#prepares && isMisprepared(error)) this.#prepares = false
+        // Rolled back, or never begun.
+        else if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
+        else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)
+        else throw this.failure(error, sent.statement)
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.closed) throw closedStore()
+    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => {
+      throw closedStore()
+    })
+  }
+
+  #send(client: PostgresClient, sent: Sent, name: string, text: string, values: unknown[]): Promise<PostgresResult> {
+    sent.statement = name
+    if (!this.#prepares) return client.query({ text, values, types: this.#types })
+    // Prepared statements outlive a schema's name in the pool of a user that has several of ours.
+    return client.query({ name: `${this.schema}.${name}`, text, values, types: this.#types })
+  }
+}
+
+class PoolConnection implements Connection {
+  readonly client: PostgresClient
+  readonly queries: Queries
+  readonly #end: () => void
+  #brokenBy: Error | undefined
+  #isReleased = false
+
+  constructor(client: PostgresClient, queriesOn: (client: PostgresClient) => Queries, end: () => void) {
+    this.client = client
+    this.queries = queriesOn(client)
+    this.#end = end
+    client.on("error", this.#onError)
+  }
+
+  get brokenBy(): Error | undefined {
+    return this.#brokenBy
+  }
+
+  release(error = this.#brokenBy): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    // What is broken may say so more than once.
+    if (error === undefined) this.client.off("error", this.#onError)
+    this.client.release(error)
+    this.#end()
+  }
+
+  readonly #onError = (error: Error): void => {
+    this.#brokenBy = error
+  }
+}

@@ -1,0 +1,101 @@
+import { PerdureError } from "../../../core/errors.ts"
+import { purposeOf } from "./statement-purpose.ts"
+
+/** PostgreSQL's own codes (https://www.postgresql.org/docs/current/errcodes-appendix.html), those of its classes that have an answer of their own. */
+const serverGone = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "53300", "08000", "08003", "08006", "08001", "08004", "08P01", "25006"])
+const again = new Set(["40P01", "40001", "55P03"])
+const networkGone = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH", "EAI_AGAIN"])
+const driverSays = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout/
+
+/** The server is not there, or not reachable, for now: nothing is wrong with what was asked. */
+export function isUnreachable(error: unknown): boolean {
+  if (PerdureError.is(error)) return error.code === "STORE_UNREACHABLE"
+  const code = codeOf(error)
+  if (code !== undefined && (serverGone.has(code) || networkGone.has(code))) return true
+  return error instanceof Error && driverSays.test(error.message)
+}
+
+/** Rolled back because of what others did at the same time: the same once more may succeed. */
+export function isCollision(error: unknown): boolean {
+  const code = codeOf(error)
+  return code !== undefined && again.has(code)
+}
+
+/** The connection does not know a statement that was prepared on it, or knows it though it was not. Nothing was done. */
+export function isMisprepared(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === "26000" || code === "42P05"
+}
+
+/** Somebody else has written a row with the same key: rolled back. */
+export function isTaken(error: unknown): boolean {
+  return codeOf(error) === "23505" || (PerdureError.is(error, "STORE_FAILED") && error.details?.["postgresCode"] === "23505")
+}
+
+/** Nothing was sent: no connection came about. */
+export function isUnsent(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "57P03" || code === "53300"
+}
+
+/** What the server itself answered. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !networkGone.has(code) ? code : undefined
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined
+  return typeof error.code === "string" ? error.code : undefined
+}
+
+/** Where something was tried, and what it was. */
+export interface Attempted {
+  /** Such as `127.0.0.1:5432, database "app"`. */
+  readonly server: string
+  /** The last one that was sent; none: no connection came about. */
+  readonly statement: string | undefined
+  /** It was several transactions: whatever the server answers, some of it may be done. */
+  readonly isSeveral?: boolean
+}
+
+/** What went wrong, in our words, with where it was tried and what to do. What says nothing of a server stays what it is. */
+export function postgresFailure(cause: unknown, { server, statement, isSeveral = false }: Attempted): unknown {
+  if (PerdureError.is(cause)) return cause
+  const code = codeOf(cause)
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const doing = purposeOf(statement)
+  const place = `PostgreSQL (${server})`
+  const why = code === undefined || message.includes(code) ? message : `${code}: ${message}`
+  const unknown = "it is not known whether that was done: ask again with the same id"
+  if (isUnreachable(cause)) {
+    const isUnknown = statement !== undefined
+    const next = isUnknown ? unknown : "nothing was done, and it may be tried again"
+    return new PerdureError("STORE_UNREACHABLE", `${place} did not answer while ${doing} (${why}); see that the server runs and can be reached; ${next}`, {
+      details: { server, doing, reason: code ?? message, isUnknown },
+      cause,
+    })
+  }
+  if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return cause
+  const fail = (kind: PerdureError["code"], text: string) =>
+    new PerdureError(kind, isSeveral ? `${text}; ${unknown}` : text, {
+      details: { postgresCode: code, server, doing, reason: code, isUnknown: isSeveral },
+      cause,
+    })
+  if (code === "53100")
+    return fail(
+      "DISK_FULL",
+      `${place} has no room left to write, while ${doing} (${why}); free some disk space${isSeveral ? "" : ", nothing was half written"}`,
+    )
+  if (code === "28P01" || code === "28000")
+    return fail("DATABASE_UNREADABLE", `${place} refused the user or password, while ${doing} (${why}); see the connection string`)
+  if (code === "3D000") return fail("DATABASE_UNREADABLE", `${place}: ${message}; create the database, or give another in the connection string`)
+  if (code === "42501")
+    return fail(
+      "READ_ONLY",
+      `${place} refused for want of rights, while ${doing} (${why}); the role needs CREATE on the database, or all rights on perdure's schema`,
+    )
+  if (isCollision(cause))
+    return fail("STORE_FAILED", `${place} rolled back again and again because of what others did at the same time, while ${doing} (${why}); try again`)
+  return fail("STORE_FAILED", `${place} failed while ${doing} (${why})`)
+}

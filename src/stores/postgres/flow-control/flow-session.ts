@@ -1,0 +1,194 @@
+import type { LimitUse } from "../../../ports/flow-control.ts"
+import { Admission } from "../../shared/slot-admission.ts"
+import type { LimitNumbers } from "../../shared/flow-rows.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { integer, list, optionalInteger, text } from "../reads/columns.ts"
+import type { PgRow, Queries } from "../connection/database.ts"
+import { FlowDraft, type FlowReading, type ReadKey, Unread, type Want } from "./flow-read-cache.ts"
+import { type StoredFlowRecord, recordColumns, toRecord } from "../../shared/flow-rows.ts"
+
+/**
+ * Flow control within one transaction, under a lock on each workflow that it is about: nobody else changes slots, lines, or the status
+ * and owner of an instance with limits of these meanwhile. The locks are taken before any row's, in one order.
+ */
+export class FlowSession {
+  readonly now: number
+  /** Let in, or given a time, by the transaction. */
+  readonly letIn: string[] = []
+  readonly #queries: Queries
+  readonly #schema: string
+  readonly #reading: FlowReading
+
+  private constructor(queries: Queries, schema: string, now: number, numbers: Map<string, LimitNumbers>) {
+    this.#queries = queries
+    this.#schema = schema
+    this.now = now
+    this.#reading = { now, keys: new Map(), numbers, seq: undefined }
+  }
+
+  static async begin(queries: Queries, schema: string, workflows: readonly string[]): Promise<FlowSession> {
+    const rows = await queries.all("flow-lock", `SELECT * FROM ${schema}.lock_flow($1, $2) l`, [...new Set(workflows)].map(toText), schema)
+    const numbers = new Map<string, LimitNumbers>()
+    for (const row of rows) if (row["name"] !== null) numbers.set(`${text(row, "workflow")}/${text(row, "name")}`, setNumbers(row) ?? declaredNumbers(row))
+    return new FlowSession(queries, schema, integer(rows[0] ?? {}, "now"), numbers)
+  }
+
+  /** In force: as set, else as declared, else as of the instance's start. */
+  numbers(use: LimitUse): LimitNumbers {
+    return this.#reading.numbers.get(`${use.workflow}/${use.name}`) ?? use
+  }
+
+  async records(keys: readonly number[]): Promise<StoredFlowRecord[]> {
+    if (keys.length === 0) return []
+    const rows = await this.#queries.all(
+      "flow-records",
+      `SELECT ${recordColumns} FROM ${this.#schema}.instance i WHERE i.key = ANY ($1::bigint[]) AND i.limits IS NOT NULL`,
+      keys,
+    )
+    return rows.map(toRecord)
+  }
+
+  /** Of these instances, those that have limits. */
+  async recordsOf(ids: readonly string[]): Promise<StoredFlowRecord[]> {
+    if (ids.length === 0) return []
+    const rows = await this.#queries.all(
+      "flow-records-of",
+      `SELECT ${recordColumns} FROM ${this.#schema}.instance i WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL`,
+      ids.map(toText),
+    )
+    return rows.map(toRecord)
+  }
+
+  /** Runs the algorithm and writes what came of it. `fn` may be called several times; only what the last call did counts. */
+  async run<T>(
+    concerned: readonly StoredFlowRecord[],
+    fn: (admission: Admission<StoredFlowRecord>, own: (record: StoredFlowRecord) => StoredFlowRecord) => T,
+  ): Promise<T> {
+    await this.#read(new Set(concerned.flatMap(({ uses }) => uses.map(({ key }) => key)).filter((key) => !this.#reading.keys.has(key))), 8)
+    for (;;) {
+      const draft = new FlowDraft(this.#reading)
+      try {
+        const result = fn(new Admission(draft), (record) => draft.own(record))
+        await this.#write(draft)
+        return result
+      } catch (error) {
+        if (!(error instanceof Unread)) throw error
+        await this.#fetch(error.want)
+      }
+    }
+  }
+
+  async #fetch(want: Want): Promise<void> {
+    if ("limitKey" in want) return this.#read(new Set([want.limitKey]), want.places)
+    const row = await this.#queries.get("flow-seq", `SELECT nextval('${this.#schema}.line_seq') AS seq`)
+    this.#reading.seq = integer(row ?? {}, "seq")
+  }
+
+  async #read(limitKeys: ReadonlySet<string>, places: number): Promise<void> {
+    if (limitKeys.size === 0) return
+    const s = this.#schema
+    const keys = [...limitKeys].map(toText)
+    const states = await this.#queries.all(
+      "flow-keys",
+      `SELECT k.key AS limit_key, u.used, r.tat, (SELECT row_to_json(h) FROM (SELECT ${recordColumns} FROM ${s}.instance i WHERE i.key = u.holder) h) AS holder, (
+        SELECT json_agg(l ORDER BY l.parked_priority DESC, l.parked_seq) FROM (
+          SELECT ${recordColumns} FROM ${s}.instance i WHERE i.parked_on = k.key ORDER BY i.parked_priority DESC, i.parked_seq LIMIT $2
+        ) l
+      ) AS line
+      FROM unnest($1::text[]) AS k (key)
+      CROSS JOIN LATERAL (SELECT count(*) AS used, min(s.instance) AS holder FROM ${s}.slot s WHERE s.limit_key = k.key) u
+      LEFT JOIN ${s}.rate r ON r.limit_key = k.key`,
+      keys,
+      places,
+    )
+    for (const row of states) {
+      const line = ((row["line"] ?? []) as PgRow[]).map(toRecord)
+      const read: ReadKey = {
+        used: integer(row, "used"),
+        holder: row["holder"] === null ? undefined : toRecord(row["holder"] as PgRow),
+        tat: optionalInteger(row, "tat"),
+        line,
+        isWholeLine: line.length < places,
+      }
+      this.#reading.keys.set(text(row, "limit_key"), read)
+    }
+  }
+
+  async #write(draft: FlowDraft): Promise<void> {
+    const s = this.#schema
+    this.letIn.push(...draft.letIn)
+    this.#reading.seq = undefined
+    this.#reading.keys.clear()
+    if (draft.tats.size > 0) {
+      // One that is over says nothing more. Some go with each that is written: they become fewer.
+      await this.#queries.all(
+        "flow-rates",
+        `WITH gone AS (
+          DELETE FROM ${s}.rate r WHERE r.limit_key IN (SELECT o.limit_key FROM ${s}.rate o WHERE o.tat <= $3 AND o.limit_key <> ALL ($1) LIMIT 4 FOR UPDATE SKIP LOCKED)
+        )
+        INSERT INTO ${s}.rate (limit_key, tat) SELECT * FROM unnest($1::text[], $2::float8[]) ON CONFLICT (limit_key) DO UPDATE SET tat = excluded.tat`,
+        [...draft.tats.keys()].map(toText),
+        [...draft.tats.values()],
+        this.now,
+      )
+    }
+    await this.#save(draft)
+  }
+
+  async #save({ saved, dueNow, given, taken }: FlowDraft): Promise<void> {
+    const records = [...new Set([...saved, ...dueNow])]
+    const [freed, held] = [slotColumns(given), slotColumns(taken)]
+    if (records.length === 0 && freed[0].length === 0 && held[0].length === 0) return
+    const parked = <T>(pick: (record: StoredFlowRecord) => T) => records.map((record) => (record.parkedOn === undefined ? null : (pick(record) ?? null)))
+    await this.#queries.all(
+      "flow-save",
+      `WITH given AS (
+        SELECT * FROM unnest($1::bigint[], $2::int[], $3::boolean[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::boolean[])
+          AS g (key, held, paid, parked_on, parked_priority, parked_seq, parked_until, is_due)
+      ), locked AS MATERIALIZED (
+        SELECT i.key FROM ${this.#schema}.instance i WHERE i.key = ANY ($1::bigint[]) ORDER BY i.id FOR NO KEY UPDATE
+      ), free AS (
+        DELETE FROM ${this.#schema}.slot s USING unnest($10::text[], $11::bigint[]) AS f (limit_key, instance)
+        WHERE s.limit_key = f.limit_key AND s.instance = f.instance
+      ), held AS (
+        INSERT INTO ${this.#schema}.slot (limit_key, instance) SELECT * FROM unnest($12::text[], $13::bigint[]) ON CONFLICT DO NOTHING
+      )
+      UPDATE ${this.#schema}.instance i SET held = g.held, paid = g.paid, parked_on = g.parked_on, parked_priority = g.parked_priority,
+        parked_seq = g.parked_seq, parked_until = g.parked_until, due_at = CASE WHEN g.is_due THEN $9 ELSE i.due_at END
+      FROM given g JOIN locked l ON l.key = g.key WHERE i.key = g.key`,
+      records.map(({ key }) => key),
+      records.map(({ held }) => held),
+      records.map(({ isPaid }) => isPaid),
+      parked(({ parkedOn }) => parkedOn && toText(parkedOn)),
+      parked(({ parkedPriority }) => parkedPriority),
+      parked(({ parkedSeq }) => parkedSeq),
+      parked(({ parkedUntil }) => parkedUntil),
+      records.map((record) => dueNow.has(record)),
+      this.now,
+      ...freed,
+      ...held,
+    )
+  }
+}
+
+function slotColumns(slots: ReadonlyMap<string, ReadonlySet<number>>): readonly [string[], number[]] {
+  const pairs = [...slots].flatMap(([limitKey, keys]) => Array.from(keys, (key) => [toText(limitKey), key] as const))
+  return [pairs.map(([limitKey]) => limitKey), pairs.map(([, key]) => key)]
+}
+
+export function declaredNumbers(row: PgRow): LimitNumbers {
+  const perMs = optionalInteger(row, "per_ms")
+  return { max: integer(row, "max"), ...(perMs === undefined ? {} : { perMs }) }
+}
+
+export function setNumbers(row: PgRow): LimitNumbers | undefined {
+  const max = optionalInteger(row, "set_max")
+  const perMs = optionalInteger(row, "set_per_ms")
+  return max === undefined ? undefined : { max, ...(perMs === undefined ? {} : { perMs }) }
+}
+
+/** Which workflows' instances with limits these owners have. */
+export async function limitedWorkflows(queries: Queries, schema: string, owners: readonly string[], ids: readonly string[] | null): Promise<readonly string[]> {
+  const row = await queries.get("limited", `SELECT ${schema}.limited_workflows($1, $2) AS workflows`, owners.map(toText), ids === null ? null : ids.map(toText))
+  return list<string>(row, "workflows")
+}

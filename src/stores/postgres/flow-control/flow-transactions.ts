@@ -1,0 +1,44 @@
+import { AdmissionNews } from "../../shared/flow-rows.ts"
+import type { Database, Queries } from "../connection/database.ts"
+import { FlowSession } from "./flow-session.ts"
+import type { Hints } from "../notifications/notifier.ts"
+
+/** Transactions that flow control has a say in; whoever listens is told afterwards who was let in. */
+export class PostgresFlow {
+  readonly news = new AdmissionNews()
+  readonly #database: Database
+  readonly #hints: Hints
+
+  constructor(database: Database, hints: Hints) {
+    this.#database = database
+    this.#hints = hints
+    hints.onLetIn = (ids) => this.news.tell(ids)
+  }
+
+  /** They were let in: to whoever is here, and to others. */
+  tell(letIn: readonly string[]): void {
+    this.#hints.letIn(letIn)
+    this.news.tell(letIn)
+  }
+
+  /** `workflows` says, before anything is locked, which workflows' instances with limits it is about. */
+  async transaction<T>(
+    workflows: (queries: Queries) => Promise<readonly string[]>,
+    fn: (session: FlowSession, queries: Queries, locked: ReadonlySet<string>) => Promise<T>,
+  ): Promise<T> {
+    let letIn: readonly string[] = []
+    try {
+      return await this.#database.transaction(async (queries) => {
+        letIn = []
+        const locked = await workflows(queries)
+        const session = await FlowSession.begin(queries, this.#database.schema, locked)
+        const answer = await fn(session, queries, new Set(locked))
+        letIn = session.letIn
+        return answer
+      })
+    } finally {
+      // Also where the answer to the commit was lost: they may be let in.
+      this.tell(letIn)
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { Database } from "../connection/database.ts"
+import type { Ear } from "./listen-connection.ts"
+import { isCollision, isMisprepared } from "../connection/postgres-failure.ts"
+
+/** The connection that listens hears nothing while a statement is under way on it. One that waits for a lock gives up after this, and goes another way. */
+const lockMs = 50
+
+/**
+ * Calls of functions that go alone, are short, and answer a text. They go over the connection that listens, where nothing else is under way there: no other
+ * process of the server has to be woken for what was just heard, or for what we tell ourselves, and there is no line of a pool to go through.
+ */
+export class LoneCalls {
+  readonly #database: Database
+  readonly #ear: () => Ear | undefined
+  /** Of each function, what is sent to the one connection and to the others. */
+  readonly #texts = new Map<string, { readonly name: string; readonly overEar: string; readonly overPool: string }>()
+
+  constructor(database: Database, ear: () => Ear | undefined) {
+    this.#database = database
+    this.#ear = ear
+  }
+
+  /** `name`: of the statement, in errors. `early`: a procedure that does the same in transactions of its own, over the connection that listens. */
+  call(name: string, fn: string, values: readonly (string | number | boolean | null)[], early?: string): Promise<string | null> {
+    const ear = this.#ear()
+    const texts = this.#textsOf(name, fn, values.length, early)
+    if (ear === undefined || !ear.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
+    return new Promise((resolve, reject) => {
+      ear.ask(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
+        if (!error) resolve(answer)
+        // Nothing was done.
+        else if (isCollision(error) || isMisprepared(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)
+        else reject(this.#database.failure(error, name, early !== undefined))
+      })
+    })
+  }
+
+  async #overPool(name: string, text: string, values: readonly unknown[]): Promise<string | null> {
+    return ((await this.#database.get(name, text, ...values))?.["answer"] ?? null) as string | null
+  }
+
+  #textsOf(name: string, fn: string, count: number, early: string | undefined) {
+    const key = early ?? name
+    const known = this.#texts.get(key)
+    if (known) return known
+    const { schema } = this.#database
+    const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
+    const call = `${schema}.${functionName(fn)}(${given})::text AS answer`
+    const calledEarly = early && `CALL ${schema}.${functionName(early)}(${given}, '${lockMs}', NULL)`
+    const overEar = calledEarly ?? `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
+    const texts = { name: `${schema}.ear.${key}`, overEar, overPool: `SELECT ${call}` }
+    this.#texts.set(key, texts)
+    return texts
+  }
+}
+
+/** The name of one of our functions in the database, as it stands in a statement. */
+function functionName(name: string): string {
+  if (/^[a-z_]+$/.test(name)) return name
+  throw new Error(`"${name}" is not the name of a function of ours`)
+}
+
+function toParameter(value: string | number | boolean | null): string | null {
+  return typeof value === "string" || value === null ? value : String(value)
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest"
+import { fromPayload, hasMail, mailPayloads, toHint, toPayload } from "./notification-payload.ts"
+
+const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flags)))
+
+describe("what a notification says", () => {
+  it("comes out as it went in: letters, those who ended, who were let in, and who have messages", () => {
+    for (const flags of [["w"], ["w", "c"], ["ea", "eb:c"], ["w", "e1", "l2"], ["la", "lb"], ["e", "la"], ["m1"], ["ma", "eb", "lc", "w"]]) {
+      const told = through(...flags)
+      expect(told.sender).toBe("me")
+      expect(told.flags.toSorted()).toEqual(flags.toSorted())
+    }
+  })
+
+  it("is about anything where there are too many ids: whoever was let in is then found by looking for all", () => {
+    const many = Array.from({ length: 1_000 }, (_, n) => `l${n}-of-many`)
+    expect(through(...many).flags).toEqual(["w"])
+    expect(through("e1", ...many).flags.toSorted()).toEqual(["e", "w"])
+  })
+
+  it("with too many ids of messages it is about all work, and the other way round the ids say whose messages are all that is new", () => {
+    expect(through(...Array.from({ length: 1_000 }, (_, n) => `m${n}-of-many`)).flags).toEqual(["w"])
+    expect(toHint(new Set(["ma", "mb"]))).toMatchObject({ work: ["a", "b"], changed: false })
+    expect(toHint(new Set(["ma", "w"]))).toMatchObject({ work: true })
+  })
+
+  it("of one message says whose it is, and whether it goes along; versions that know of no such thing read the same", () => {
+    for (const id of ["a", `with ":" and "quotes"`, `,"mail":1}`]) {
+      const { payload, payloadWithMail } = mailPayloads("me", id)
+      expect(payload).toBe(toPayload("me", new Set([`m${id}`])))
+      expect([hasMail(payload), hasMail(payloadWithMail)]).toEqual([false, true])
+      for (const told of [payload, payloadWithMail]) expect(fromPayload(told)).toEqual({ sender: "me", flags: [`m${id}`] })
+    }
+    expect(fromPayload(mailPayloads("me", "x".repeat(2_000)).payloadWithMail)).toEqual({ sender: "me", flags: ["w"] })
+  })
+
+  it("to those who wait it says nothing of who was let in", () => {
+    expect(toHint(new Set(["la"]))).toEqual({ work: false, ends: false, answers: false, changed: false })
+    expect(toHint(new Set(["la", "eb"]))).toMatchObject({ work: false, ends: ["b"] })
+  })
+})

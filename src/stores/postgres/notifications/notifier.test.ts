@@ -1,0 +1,19 @@
+import { expect, it } from "vitest"
+import { fromPayload } from "./notification-payload.ts"
+import { Hints } from "./notifier.ts"
+import type { PostgresPool } from "../connection/pg.ts"
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const pool = { connect: () => Promise.reject(new Error("nobody is told afterwards")), end: () => Promise.resolve(), on() {} } as unknown as PostgresPool
+
+const eventFor = (instance: string) => ({ instance, kind: "event", at: 1 }) as const
+
+it("who has messages is named within the transaction where it is quiet, and afterwards where many are delivered one after another", async () => {
+  const hints = new Hints(pool, undefined, "some", silent)
+  expect(fromPayload(hints.mailWithin([eventFor("a"), eventFor("b")])?.payload ?? "").flags).toEqual(["ma", "mb"])
+  expect(hints.mailWithin([eventFor("a")])).toBeUndefined()
+  expect(hints.mailWithin([eventFor("a")])).toBeUndefined()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(hints.mailWithin([eventFor("a")])).toBeDefined()
+  await hints.close()
+})

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest"
+import type { Message, NewMessage } from "../../../ports/journal-store.ts"
+import { turn } from "../../../testing/store-conformance/sample.ts"
+import { HeardMail, mailFrom, mailOf } from "./pushed-messages.ts"
+
+const message: NewMessage = { instance: "i", kind: "event", at: 5, topic: "go", payload: `"\u0000 \ud800 ü"` }
+
+describe("messages that come with the notification of them", () => {
+  it("come out as they went in", () => {
+    expect(mailFrom(`${mailOf("me", message)}7}`)).toEqual({ sender: "me", message: { ...message, seq: 7 } })
+  })
+
+  it("stay out of it where they are long, in bytes", () => {
+    expect(mailOf("me", { ...message, payload: "x".repeat(7_000) })).toBeDefined()
+    expect(mailOf("me", { ...message, payload: "x".repeat(7_600) })).toBeUndefined()
+    expect(mailOf("me", { ...message, payload: "ü".repeat(4_000) })).toBeUndefined()
+  })
+
+  it("are offered until somebody takes them", () => {
+    const mail = new HeardMail()
+    const offered: string[] = []
+    const taker = (name: string, takes: boolean) => (_: Message) => offered.push(name) > 0 && takes
+    expect(mail.offer({ ...message, seq: 7 }, [taker("one", false), taker("other", true), taker("late", true)])).toBe(true)
+    expect(offered).toEqual(["one", "other"])
+    expect(mail.offer({ ...message, seq: 8 }, [taker("one", false)])).toBe(false)
+  })
+
+  it("are unsure from when they are taken until a turn with them is settled", () => {
+    const mail = new HeardMail()
+    const taking = turn("i", 3, { consumed: [7] })
+    const seen: boolean[] = []
+    mail.offer({ ...message, seq: 7 }, [() => false])
+    expect(mail.isUnsure(taking)).toBe(false)
+    // Also for whoever is so quick as to write it at once.
+    mail.offer({ ...message, seq: 7 }, [() => seen.push(mail.isUnsure(taking)) > 0])
+    expect(seen).toEqual([true])
+    expect(mail.isUnsure(taking)).toBe(true)
+    expect(mail.isUnsure(turn("i", 3))).toBe(false)
+    mail.settle([taking])
+    expect(mail.isUnsure(taking)).toBe(false)
+  })
+
+  it("are doubtful where they were taken before a connection broke, and those that come later are not", () => {
+    const mail = new HeardMail()
+    mail.offer({ ...message, seq: 7 }, [() => true])
+    mail.doubt()
+    mail.offer({ ...message, seq: 8 }, [() => true])
+    expect([7, 8].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([true, false])
+    mail.settle([turn("i", 3, { consumed: [7] })])
+    expect(mail.isDoubtful(turn("i", 3, { consumed: [7] }))).toBe(false)
+  })
+
+  it("are doubtful so where they were read: they may not have been on disk", () => {
+    const mail = new HeardMail()
+    const taking = turn("i", 3, { consumed: [7] })
+    mail.read([{ ...message, seq: 7 }])
+    expect(mail.isUnsure(taking)).toBe(false)
+    mail.doubt()
+    expect([mail.isDoubtful(taking), mail.isUnsure(taking)]).toEqual([true, true])
+    mail.settle([taking])
+    mail.doubt()
+    expect(mail.isUnsure(taking)).toBe(false)
+  })
+
+  it("that nobody takes in are forgotten, the oldest first", () => {
+    const mail = new HeardMail()
+    for (let seq = 1; seq <= 100_001; seq++) mail.read([{ ...message, seq }])
+    mail.doubt()
+    expect([1, 2, 100_001].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([false, true, true])
+  })
+
+  it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
+    "are nothing where it says something else: %s",
+    (payload) => {
+      expect(mailFrom(payload)).toBeUndefined()
+    },
+  )
+
+  it("of very many whose turns were never written, no more are taken: inboxes are read", () => {
+    const mail = new HeardMail()
+    const offer = (seq: number) => mail.offer({ ...message, seq }, [() => true])
+    for (let seq = 1; seq <= 10_000; seq++) expect(offer(seq)).toBe(true)
+    expect(offer(10_001)).toBe(false)
+    mail.settle([turn("i", 3, { consumed: [1] })])
+    expect(offer(10_001)).toBe(true)
+  })
+})

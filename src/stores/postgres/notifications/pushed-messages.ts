@@ -1,0 +1,117 @@
+import type { Message, NewMessage, Turn } from "../../../ports/journal-store.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { numberArray } from "../turns/array-literal.ts"
+import { integer } from "../reads/columns.ts"
+import type { Queries } from "../connection/database.ts"
+
+/** A notification is less than 8,000 bytes long. */
+const bytesMax = 7_500
+const unsureMax = 10_000
+const readMax = 100_000
+
+/**
+ * Messages that came with the notification of them: who runs the instance need not ask for its inbox. Each was the only one there when it was
+ * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `take_lone`).
+ *
+ * Whoever hears or reads a message may do so before it is on disk (`deliver_early`). If the server dies then, it never was, and another may get its
+ * number. So where a connection breaks, all that was told before is doubtful: turns with it count as lost unless they were written.
+ */
+export class HeardMail {
+  /** Numbers of those that somebody has heard and takes in, until it is known what became of a turn with them. */
+  readonly #unsure = new Set<number>()
+  /** The same of those that were read. What nobody takes in, because it is there for another, is forgotten some day. */
+  readonly #read = new Set<number>()
+  readonly #doubtful = new Set<number>()
+
+  /** Offers a message. True: it is taken in. */
+  offer(message: Message, takers: Iterable<(message: Message) => boolean>): boolean {
+    if (this.#unsure.size >= unsureMax) return false
+    // Before: whoever takes it may be quick.
+    this.#unsure.add(message.seq)
+    for (const take of takers) if (take(message)) return true
+    this.#unsure.delete(message.seq)
+    return false
+  }
+
+  read(messages: readonly Message[]): void {
+    for (const { seq } of messages) this.#read.add(seq)
+    forgetOldest(this.#read)
+  }
+
+  /** Whether its messages are there has to be looked at. */
+  isUnsure(turn: Turn): boolean {
+    return turn.consumed?.some((seq) => this.#unsure.has(seq)) === true || this.isDoubtful(turn)
+  }
+
+  /** A connection broke. */
+  doubt(): void {
+    for (const told of [this.#unsure, this.#read]) for (const seq of told) this.#doubtful.add(seq)
+    this.#read.clear()
+    forgetOldest(this.#doubtful)
+  }
+
+  isDoubtful({ consumed }: Turn): boolean {
+    return this.#doubtful.size > 0 && consumed?.some((seq) => this.#doubtful.has(seq)) === true
+  }
+
+  /** It is known what became of these turns. */
+  settle(turns: readonly Turn[]): void {
+    for (const { consumed } of turns)
+      for (const seq of consumed ?? []) {
+        this.#unsure.delete(seq)
+        this.#read.delete(seq)
+        this.#doubtful.delete(seq)
+      }
+  }
+
+  /**
+   * Of these turns, those whose messages are still there, or that were written before. Nobody but a turn of the instance takes a message away, and
+   * then ours comes too late; so what is there now need not be looked at again when the turn is written.
+   */
+  async confirmed(queries: Queries, schema: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
+    const rows = await queries.all(
+      "confirm.inbox",
+      `SELECT t.n, w.is_recorded FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
+      CROSS JOIN LATERAL (SELECT ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) AS is_recorded) w
+      WHERE w.is_recorded OR cardinality(t.consumed::bigint[]) = (
+        SELECT count(*) FROM ${schema}.instance i JOIN ${schema}.inbox m ON m.instance = i.key
+        WHERE i.id = t.id AND i.incarnation = t.incarnation AND m.seq = ANY (t.consumed::bigint[])
+      )`,
+      turns.map(({ instance }) => toText(instance)),
+      turns.map(({ incarnation }) => toText(incarnation)),
+      turns.map(({ position }) => position),
+      turns.map(({ turn }) => toText(turn)),
+      turns.map(({ consumed = [] }) => numberArray(consumed)),
+    )
+    const places = new Set(rows.map((row) => integer(row, "n")))
+    const recorded = new Set(rows.filter((row) => row["is_recorded"] === true).map((row) => integer(row, "n")))
+    // Their messages were there, whatever broke since.
+    this.settle(turns.filter((_, at) => recorded.has(at + 1)))
+    return turns.filter((turn, at) => places.has(at + 1) && !this.isDoubtful(turn))
+  }
+}
+
+function forgetOldest(numbers: Set<number>): void {
+  for (const oldest of numbers) {
+    if (numbers.size <= readMax) return
+    numbers.delete(oldest)
+  }
+}
+
+/** As it goes along with a notification: JSON to which `deliver_told` adds the number, and its end. Undefined: it is too long for that. */
+export function mailOf(sender: string, { instance, kind, at, topic, payload, eventId }: NewMessage): string | undefined {
+  // What is not there is left out.
+  const json = JSON.stringify({ sender, instance, kind, at, topic, payload, eventId })
+  const isTooLong = json.length * 3 > bytesMax && new TextEncoder().encode(json).length > bytesMax
+  return isTooLong ? undefined : `${json.slice(0, -1)},"seq":`
+}
+
+/** Undefined: this one told of something else. */
+export function mailFrom(payload: string): { readonly sender: string; readonly message: Message } | undefined {
+  try {
+    const { sender, ...message } = JSON.parse(payload) as Message & { readonly sender: string }
+    return typeof sender === "string" && typeof message.instance === "string" && typeof message.seq === "number" ? { sender, message } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+import { type Duration, durationMs } from "../../core/time/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import { FailoverPool, requireWritable } from "./connection/failover-pool.ts"
+import type { PgModule, PostgresPool } from "./connection/pg.ts"
+import { openPostgresStore } from "./postgres-store.ts"
+import { checkSchemaName } from "./connection/schema-name.ts"
+import { type ServerAddress, serverOfPool, serversOf } from "./connection/server-address.ts"
+
+/** Options of `postgres`: a connection string or a pool; everything else has a default. */
+export interface PostgresOptions {
+  /**
+   * Such as "postgresql://user:password@host/database". Several servers, of which one at a time can be written to, are separated by
+   * commas: "postgresql://user:password@db1:5432,db2:5432/database?target_session_attrs=read-write".
+   */
+  readonly connectionString?: string
+  /** In place of a connection string: a pool of `pg`, of at least three connections. It stays open when the engine closes. */
+  readonly pool?: PostgresPool
+  /** The schema that holds the tables; it is created if it is not there. Default "perdure". */
+  readonly schema?: string
+  /**
+   * In how many partitions, by a hash of the instance, the tables of a new schema are made: for databases of hundreds of millions of rows.
+   * Default none. It is the same for all who open the schema, or left out.
+   */
+  readonly partitions?: number
+  /** Connections at most, where there is no pool. One of them listens. Default 10. */
+  readonly maxConnections?: number
+  /**
+   * Where the one connection leads that listens for notifications. Default: as the others. Behind PgBouncer in transaction mode it needs a
+   * way of its own to the server. `false`: nobody listens, and the engine asks again and again.
+   */
+  readonly listen?: { readonly connectionString: string } | false
+  /** `false`: statements are not prepared by name. PgBouncer in transaction mode needs that before its version 1.21. Default true. */
+  readonly prepare?: boolean
+  /** Where there is no pool: how long a server may be silent until the connection counts as lost. Default "30s". */
+  readonly answerTimeout?: Duration
+}
+
+/**
+ * A store in a PostgreSQL database (14 or later), for any number of processes. All of them may execute. It needs the package `pg`. Throws `BAD_OPTION` for
+ * options that are wrong; whether the server is there is known when the engine opens (`STORE_UNREACHABLE`, `DATABASE_UNREADABLE`).
+ *
+ * @example
+ * const engine = await Perdure.open({
+ *   store: postgres({ connectionString: "postgresql://user:password@localhost/app" }),
+ *   workflows: [order],
+ * })
+ */
+export function postgres(options: PostgresOptions): StoreProvider {
+  const { connectionString, pool, schema = "perdure", partitions, maxConnections = 10, answerTimeout = "30s", listen, prepare = true } = options
+  if ((typeof connectionString === "string") === (pool !== undefined) || connectionString === "")
+    throw new PerdureError("BAD_OPTION", `postgres() needs a connectionString, such as "postgresql://user:password@host/database", or a pool of pg`)
+  checkSchemaName(schema)
+  if (!Number.isSafeInteger(maxConnections) || maxConnections < 3)
+    throw new PerdureError("BAD_OPTION", `maxConnections is a whole number of at least 3, not ${String(maxConnections)}`)
+  const ofPool = pool?.options?.max
+  if (ofPool !== undefined && ofPool < 3)
+    throw new PerdureError("BAD_OPTION", `a pool for perdure has at least 3 connections; the max of this one is ${ofPool}`)
+  checkListen(listen)
+  if (typeof prepare !== "boolean") throw new PerdureError("BAD_OPTION", `prepare is true or false, not ${String(prepare)}`)
+  if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions >= 2 && partitions <= 256))
+    throw new PerdureError("BAD_OPTION", `partitions is a whole number from 2 to 256, not ${String(partitions)}`)
+  const answerMs = durationMs(answerTimeout, "answerTimeout")
+  const servers = connectionString === undefined ? [] : serversOf(connectionString)
+  return {
+    name: "postgres",
+    open: async (context) => {
+      const pg = await loadPg()
+      const limits = { query_timeout: answerMs, connectionTimeoutMillis: Math.min(10_000, answerMs) }
+      const used = pool ?? ownPool(pg, servers, { max: maxConnections, ...limits })
+      const ears = listen ? ownPool(pg, serversOf(listen.connectionString), { max: 1, ...limits }) : listen === false ? undefined : used
+      const server = pool ? serverOfPool(pool) : servers.map(({ name }) => name).join(" or ")
+      return openPostgresStore({ pool: used, isGiven: pool !== undefined, ears, prepares: prepare, types: pg.types, schema, partitions, server, context })
+    },
+  }
+}
+
+function checkListen(listen: PostgresOptions["listen"]): void {
+  if (listen === undefined || listen === false) return
+  const { connectionString } = (listen ?? {}) as { readonly connectionString?: unknown }
+  if (typeof connectionString === "string" && connectionString !== "") return
+  throw new PerdureError("BAD_OPTION", `listen is { connectionString: "postgresql://…" }, which leads to the server itself, or false`)
+}
+
+export function ownPool(pg: PgModule, servers: readonly ServerAddress[], limits: Record<string, unknown>): PostgresPool {
+  // A server that vanished without a word is noticed on connections that only wait, too.
+  const options = { ...limits, application_name: "perdure", keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
+  const [first, ...others] = servers.map(({ connectionString }) => connectionString)
+  if (others.length === 0) return new pg.Pool({ ...options, connectionString: first })
+  return new FailoverPool([first, ...others].map((server) => new pg.Pool({ ...options, connectionString: server, onConnect: requireWritable })))
+}
+
+export async function loadPg(): Promise<PgModule> {
+  try {
+    const { default: pg } = (await import("pg")) as unknown as { readonly default: PgModule }
+    return pg
+  } catch (cause) {
+    throw new PerdureError("BAD_OPTION", `the PostgreSQL store needs the package pg; install it with "npm install pg"`, { cause })
+  }
+}

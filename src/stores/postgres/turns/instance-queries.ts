@@ -1,0 +1,85 @@
+import { isControl } from "../../../core/journal/control-message.ts"
+import type { Delivery } from "../../../ports/directory.ts"
+import type { UniqueUse } from "../../../ports/flow-control.ts"
+import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../../ports/journal-store.ts"
+import { refusedOr, takesFirst } from "../../shared/first-event.ts"
+import { textOrNull, toText } from "../../shared/unsafe-text.ts"
+import { integer, list, text } from "../reads/columns.ts"
+import type { Queries } from "../connection/database.ts"
+import { instanceColumns, toInstanceRow } from "../reads/instance-row.ts"
+import { journalColumns, toJournalRow } from "../reads/journal-row.ts"
+import type { LoneCalls } from "../notifications/listen-connection-calls.ts"
+import { messageJson, writeTurns } from "./turn-batch-writer.ts"
+
+/** What is asked about one instance, or sent to it: also in a transaction of a caller's. */
+
+export async function readInstance(queries: Queries, s: string, id: string): Promise<InstanceRow | undefined> {
+  const row = await queries.get("get", `SELECT ${instanceColumns} FROM ${s}.instance i WHERE i.id = $1`, toText(id))
+  return row === undefined ? undefined : toInstanceRow(row)
+}
+
+export async function readJournal(queries: Queries, s: string, id: string, from: number): Promise<readonly JournalRow[]> {
+  const rows = await queries.all("journal", `SELECT ${journalColumns} FROM ${s}.read_journal($1, $2) j`, toText(id), from)
+  const [first] = rows
+  const journal = rows.map(toJournalRow)
+  return first !== undefined && integer(first, "position") + integer(first, "count") - 1 < from ? journal.slice(1) : journal
+}
+
+export async function uniqueHolder(queries: Queries, s: string, { kind, key }: UniqueUse): Promise<string | undefined> {
+  const row = await queries.get(
+    "unique-holder",
+    `SELECT i.id FROM ${s}.unique_key u JOIN ${s}.instance i ON i.key = u.instance WHERE u.kind = $1 AND u.key = $2`,
+    kind,
+    toText(key),
+  )
+  return row === undefined ? undefined : text(row, "id")
+}
+
+/** `told`: a notification that is sent with the commit. */
+export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[], told?: Notification): Promise<readonly Delivery[]> {
+  const json = JSON.stringify(messages.map(messageJson))
+  const deliveries = `${schema}.deliver($1::jsonb) AS deliveries`
+  const row =
+    told === undefined
+      ? await queries.get("deliver", `SELECT ${deliveries}`, json)
+      : await queries.get("told.deliver", `SELECT ${deliveries}, pg_notify($2, $3)`, json, told.channel, told.payload)
+  return list<Delivery>(row, "deliveries")
+}
+
+export interface Notification {
+  readonly channel: string
+  readonly payload: string
+}
+
+/**
+ * Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. `isEarly`:
+ * who listens may hear of it before it is on disk. Not of controls: to stop what runs does not wait for a turn.
+ */
+export async function deliverTold(calls: LoneCalls, message: NewMessage, told: NotificationWithMail, isEarly: boolean): Promise<Delivery> {
+  const { instance, incarnation, kind, at, topic, eventId, payload } = message
+  const { channel, mailChannel, payloadWithMail, mail } = told
+  const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
+  const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
+  const [name, fn] = message.isChecked ? (["checked.deliver", "deliver_checked"] as const) : (["mail.deliver", "deliver_told"] as const)
+  const early = message.isChecked ? "deliver_checked_early" : "deliver_early"
+  return (await calls.call(name, fn, values, isEarly && !isControl(kind) ? early : undefined)) as Delivery
+}
+
+export interface NotificationWithMail extends Notification {
+  readonly mailChannel: string
+  readonly payloadWithMail: string
+  readonly mail: string
+}
+
+/** In one transaction. */
+export async function deliverOrCreate(queries: Queries, schema: string, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+  if (!takesFirst(create, message)) {
+    const [delivery = "absent"] = await deliver(queries, schema, [message])
+    return refusedOr(delivery)
+  }
+  const [written] = await writeTurns(queries, schema, [create], "plain")
+  // Sent again after an unknown outcome: the message went in together with the creation.
+  if (written === "recorded") return "created"
+  const [delivered = "absent"] = await deliver(queries, schema, [message])
+  return written === "written" ? "created" : delivered
+}

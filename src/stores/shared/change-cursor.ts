@@ -1,0 +1,49 @@
+import { PerdureError } from "../../core/errors.ts"
+
+/** A place in the stream of changes: the number of a row, and a mark of the row that has it, so that another database's is recognised. */
+export interface ChangePlace {
+  readonly seq: number
+  readonly mark: string
+}
+
+/** Before the first row. */
+export const firstPlace: ChangePlace = { seq: 0, mark: "" }
+
+/** Where a row of this number is, which is this turn. */
+export function changePlace(seq: number, turn: string): ChangePlace {
+  return { seq, mark: markOf(turn) }
+}
+
+export function toChangeCursor({ seq, mark }: ChangePlace): string {
+  return `${seq.toString(36)}.${mark}`
+}
+
+export function fromChangeCursor(cursor: string): ChangePlace {
+  const match = /^([0-9a-z]{1,10})\.([0-9a-z]{0,7})$/.exec(cursor)
+  const seq = Number.parseInt(match?.[1] ?? "", 36)
+  if (match === null || !Number.isSafeInteger(seq)) throw foreignCursor()
+  return { seq, mark: match[2] ?? "" }
+}
+
+/**
+ * Throws where the place cannot be of this database: it is behind the last row, or another turn has its number. Of a row that is removed
+ * by now only the first can be told.
+ */
+export function checkPlace(place: ChangePlace, latest: ChangePlace, turnAt: string | undefined): void {
+  if (place.seq > latest.seq || (turnAt !== undefined && markOf(turnAt) !== place.mark)) throw foreignCursor()
+}
+
+export function foreignCursor(): PerdureError {
+  return new PerdureError(
+    "BAD_OPTION",
+    "that cursor is not of this store's changes, or the store was put back to an earlier state; leave it out to begin at the start",
+    { details: { option: "cursor" } },
+  )
+}
+
+/** FNV-1a: one of four thousand million. */
+export function markOf(turn: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < turn.length; at++) hash = Math.imul(hash ^ turn.charCodeAt(at), 0x01000193)
+  return (hash >>> 0).toString(36)
+}

@@ -1,0 +1,77 @@
+import { defaultQueue } from "../../core/workflow/task-queue.ts"
+import type { NewInstance, Offer } from "../../ports/journal-store.ts"
+import { integer, optionalText, text, type UntypedRow } from "./columns.ts"
+
+/** What wants to be claimed, as far as the order goes. */
+export interface Claimable {
+  readonly priority: number
+  readonly at: number
+  readonly key: number
+  /** It has not begun yet; any other goes on with what it began. */
+  readonly isStart: boolean
+  /** Of the same workflow and version. */
+  readonly offer: string
+  /** The key of its narrowest limit, if it has one. */
+  readonly lane: string | undefined
+}
+
+/** Of a row that has `key`, `claimable_at`, `priority`, `status`, `workflow`, `version` and `lane`. */
+export function toClaimable<R extends UntypedRow>(row: R): Claimable & { readonly row: R } {
+  return {
+    row,
+    key: integer(row, "key"),
+    at: integer(row, "claimable_at"),
+    priority: integer(row, "priority"),
+    isStart: text(row, "status") === "queued",
+    offer: `${text(row, "workflow")}/${text(row, "version")}`,
+    lane: optionalText(row, "lane"),
+  }
+}
+
+/**
+ * The order in which instances are claimed: highest priority first; of one priority, those that have begun before new starts; then oldest
+ * due. `startsMin` new starts of each priority go before those that have begun, so that new starts get a share of the places.
+ * Where instances of one workflow have lanes, the lanes take turns in the places that the workflow has: a burst in one does not hold
+ * up the others.
+ */
+export function inClaimOrder<T extends Claimable>(items: readonly T[], startsMin = 0): T[] {
+  const sorted = items.toSorted((a, b) => b.priority - a.priority || Number(a.isStart) - Number(b.isStart) || a.at - b.at || a.key - b.key)
+  const groups = new Map<string, number[]>()
+  sorted.forEach(({ lane, offer, priority, isStart }, place) => {
+    if (lane === undefined) return
+    const group = `${priority}/${isStart}/${offer}`
+    const places = groups.get(group)
+    if (places) places.push(place)
+    else groups.set(group, [place])
+  })
+  const ordered = [...sorted]
+  for (const places of groups.values()) takeTurns(places.map((place) => sorted[place]!)).forEach((item, index) => (ordered[places[index]!] = item))
+  return startsMin === 0 ? ordered : withStartsFirst(ordered, startsMin)
+}
+
+/** The first new starts of each priority go before all else of that priority. */
+function withStartsFirst<T extends Claimable>(ordered: readonly T[], startsMin: number): T[] {
+  const starts = new Map<number, number>()
+  const ranked = ordered.map((item) => {
+    const before = starts.get(item.priority) ?? 0
+    if (item.isStart) starts.set(item.priority, before + 1)
+    return { item, rank: item.isStart && before < startsMin ? 0 : 1 }
+  })
+  return ranked.toSorted((a, b) => b.item.priority - a.item.priority || a.rank - b.rank).map(({ item }) => item)
+}
+
+/** The first of each lane, then the second of each. */
+function takeTurns<T extends Claimable>(items: readonly T[]): T[] {
+  const ranks = new Map<string, number>()
+  const ranked = items.map((item) => {
+    const rank = ranks.get(item.lane ?? "") ?? 0
+    ranks.set(item.lane ?? "", rank + 1)
+    return { item, rank }
+  })
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item)
+}
+
+/** Whoever makes the offer may have the instance. */
+export function isOffered({ workflow, version, queue = defaultQueue }: Pick<NewInstance, "workflow" | "version" | "queue">, offer: Offer): boolean {
+  return offer.workflow === workflow && offer.version === version && (offer.queues === undefined || offer.queues.includes(queue))
+}

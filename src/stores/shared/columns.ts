@@ -1,0 +1,24 @@
+import { fromText } from "./unsafe-text.ts"
+
+/** Columns come back untyped. A column of another type than the schema says is our own bug, or damage. */
+export type UntypedRow = Readonly<Record<string, unknown>>
+
+export function integer(row: UntypedRow, column: string): number {
+  const value = row[column]
+  if (typeof value !== "number") throw new Error(`column ${column} holds no number`)
+  return value
+}
+
+export function text(row: UntypedRow, column: string): string {
+  const value = row[column]
+  if (typeof value !== "string") throw new Error(`column ${column} holds no text`)
+  return fromText(value)
+}
+
+export function optionalInteger(row: UntypedRow, column: string): number | undefined {
+  return row[column] === null ? undefined : integer(row, column)
+}
+
+export function optionalText(row: UntypedRow, column: string): string | undefined {
+  return row[column] === null ? undefined : text(row, column)
+}

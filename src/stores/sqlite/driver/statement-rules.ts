@@ -1,0 +1,56 @@
+import { PerdureError } from "../../../core/errors.ts"
+
+/**
+ * What the function of a transaction may not say to the database: anything that ends or leaves the transaction, changes how the file is
+ * written, or touches the store's own tables. It guards against mistakes, by the words of a statement; it is no wall against malice.
+ */
+export function checkStatement(sql: string): void {
+  if (typeof sql !== "string") throw refused(String(sql), "is not text")
+  const tokens = tokensOf(sql)
+  const words = tokens.slice(0, 3).map((token) => token.toUpperCase())
+  const [first = ""] = words
+  const isTrigger = first === "CREATE" && words.includes("TRIGGER")
+  if (first === "") throw refused(sql, "is empty")
+  if (!allowed.has(first)) throw refused(sql, `begins with ${first}, which is not for a transaction; ${wayOut(first)}`)
+  if (first === "ROLLBACK" && !words.slice(1).includes("TO")) throw refused(sql, "rolls the whole transaction back; throw an error instead")
+  const end = tokens.indexOf(";")
+  if (end >= 0 && end < tokens.length - 1 && !isTrigger) throw refused(sql, "has several statements; make a call for each")
+  const ours = tokens.find((token) => /^["'`[]?perdure_\w+["'`\]]?$/i.test(token))
+  if (ours !== undefined) throw refused(sql, `names ${ours}: what begins with perdure_ is the store's own; ask the engine, and bind such text as a value`)
+}
+
+/** The same in the database of an object, which is broken by what rolls it back. */
+export function checkObjectStatement(sql: string): void {
+  checkStatement(sql)
+  if (/\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql)) throw refused(sql, "would roll back and break the storage; use ABORT, and throw an error")
+}
+
+/** Of other values drivers make what they like: of a Date, parameters with names. */
+export function checkValues(sql: string, values: readonly unknown[]): void {
+  const wrong = values.findIndex((value) => !isBindable(value))
+  if (wrong < 0) return
+  const kind = Object.prototype.toString.call(values[wrong]).slice("[object ".length, -1)
+  throw refused(sql, `has ${kind} as its value ${wrong + 1}; bind text, a number, a bigint, bytes or null, each for a ? of its own`)
+}
+
+function isBindable(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "bigint" || value === null || value instanceof Uint8Array
+}
+
+const allowed = new Set("SELECT INSERT UPDATE DELETE REPLACE WITH VALUES CREATE ALTER DROP REINDEX ANALYZE EXPLAIN SAVEPOINT RELEASE ROLLBACK".split(" "))
+
+function wayOut(first: string): string {
+  if (first === "BEGIN" || first === "COMMIT" || first === "END") return "it begins and ends by itself"
+  if (first === "PRAGMA") return "ask for pragma_table_info(…) and the like in a SELECT"
+  return "do it on a connection of your own"
+}
+
+/** Words, quoted names, texts and semicolons, without comments; what else there is does not matter here. */
+function tokensOf(sql: string): string[] {
+  const pattern = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[\p{L}_][\p{L}\p{N}_$]*|;/gu
+  return Array.from(sql.matchAll(pattern), ([token]) => token).filter((token) => !token.startsWith("--") && !token.startsWith("/*"))
+}
+
+function refused(sql: string, why: string): PerdureError {
+  return new PerdureError("SQL_REFUSED", `the statement ${JSON.stringify(sql.length > 80 ? `${sql.slice(0, 80)}…` : sql)} ${why}`, { details: { sql } })
+}

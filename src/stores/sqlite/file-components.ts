@@ -1,0 +1,12 @@
+import type { SqlDriver } from "../../ports/sql-driver.ts"
+import { DueTable } from "./tables/due-table.ts"
+import { OfferTable } from "./tables/offer-table.ts"
+import { SqliteFlow } from "./tables/flow-transaction.ts"
+import { type FlowTables, sqliteTables } from "./sqlite-components.ts"
+import { TurnGroup } from "./tables/turn-batch.ts"
+
+/** The tables of a file, which may hold any number of instances. */
+export function fileTables(driver: SqlDriver, now: () => number): FlowTables {
+  const flow = new SqliteFlow(driver, now)
+  return { ...sqliteTables(driver, now, { group: new TurnGroup(driver), flow, due: new DueTable(driver) }), flow, offers: new OfferTable(driver) }
+}

@@ -1,0 +1,80 @@
+import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
+import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { recalled } from "./object-read-cache.ts"
+import { integer, optionalText, text } from "../driver/sql-columns.ts"
+
+/** What an object notes about itself: how far the index has heard of its instance, and what else it is to hear. */
+export interface ObjectNotes {
+  readonly known: number
+  readonly shard: string | undefined
+  readonly removed: readonly IndexRemoval[]
+}
+
+const table = "perdure_object"
+const columns = ["index_known", "index_shard", "removed_id", "removed_incarnation"]
+/** One statement for the first note and all others: an object has to parse each that it runs. */
+const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
+const nothing: ObjectNotes = { known: 0, shard: undefined, removed: [] }
+
+/** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
+export class ObjectRecord {
+  static readonly parts: Readonly<Record<string, readonly string[]>> = {
+    [table]: [
+      `CREATE TABLE ${table} (
+        id INTEGER PRIMARY KEY, life TEXT NOT NULL, index_known INTEGER NOT NULL, index_shard TEXT, removed_id TEXT, removed_incarnation TEXT
+      ) STRICT`,
+    ],
+  }
+
+  readonly #driver: SqlDriver
+
+  constructor(driver: SqlDriver) {
+    this.#driver = driver
+  }
+
+  /** Drawn with the first note: after all was deleted it is another one. */
+  life(): string {
+    if (this.#found() === undefined) this.write({})
+    return recalled(this.#driver, "life", table, () => text(this.#one("life") ?? {}, "life"))
+  }
+
+  read(): ObjectNotes {
+    return this.#found() ?? nothing
+  }
+
+  write(change: Partial<ObjectNotes>): void {
+    const notes = { ...this.read(), ...change }
+    const { known, shard = null, removed } = notes
+    const id = removed[0]?.id
+    this.#driver.prepare(note).run(known, shard, id === undefined ? null : toText(id), id === undefined ? null : toIncarnations(removed))
+    recalled(this.#driver, "notes", table, () => notes)
+  }
+
+  #found(): ObjectNotes | undefined {
+    return recalled(this.#driver, "notes", table, () => toNotes(this.#one(columns.join(", "))))
+  }
+
+  #one(wanted: string): SqlRow | undefined {
+    return this.#driver.prepare(`SELECT ${wanted} FROM ${table}`).get()
+  }
+}
+
+/** One incarnation as it is; several as a JSON array. No incarnation begins with a bracket. All have one id, as the object has the name of its instance. */
+function toIncarnations(removed: readonly IndexRemoval[]): string {
+  const incarnations = removed.map(({ incarnation }) => incarnation)
+  return incarnations.length === 1 ? toText(incarnations[0] ?? "") : JSON.stringify(incarnations)
+}
+
+function toNotes(row: SqlRow | undefined): ObjectNotes | undefined {
+  if (row === undefined) return undefined
+  const id = optionalText(row, "removed_id")
+  const incarnation = optionalText(row, "removed_incarnation")
+  const incarnations = incarnation?.startsWith("[") ? (JSON.parse(incarnation) as readonly string[]) : [incarnation ?? ""]
+  return {
+    known: integer(row, "index_known"),
+    shard: optionalText(row, "index_shard"),
+    removed: id === undefined ? [] : incarnations.map((one) => ({ id, incarnation: one })),
+  }
+}

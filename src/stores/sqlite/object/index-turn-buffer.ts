@@ -1,0 +1,54 @@
+import type { JournalRow, Turn } from "../../../ports/journal-store.ts"
+
+/** What tells of an instance and not of its steps; a value that looks like it does no harm. */
+const tells = /\{"type":"(?:run\.|paused|resumed|stalled)/
+
+/**
+ * The turns that the index is yet to hear of, as this object has written them: who has them need not read a long journal for the few of its
+ * entries that tell what became of the instance.
+ */
+export class TurnsForIndex {
+  /** All from here on passed by; undefined: not all did. */
+  #from: number | undefined
+  #end = 0
+  #turns: JournalRow[] = []
+  /** What the index shows, as of the last turn. */
+  #shown: string | undefined
+  /** The end of the last turn that changed what the index shows; undefined: it is not known, and every turn may have. */
+  wanted: number | undefined
+
+  wrote(turn: Turn): void {
+    if (turn.create !== undefined) {
+      this.#from = turn.position
+      this.#turns = []
+    }
+    this.#end = turn.position + turn.count - 1
+    if (this.#isNews(turn)) this.wanted = this.#end
+    if (this.#from !== undefined && tells.test(turn.entries)) this.#turns.push(turn)
+  }
+
+  /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
+  #isNews({ create, state, tags, memo }: Turn): boolean {
+    const before = this.#shown
+    if (state) this.#shown = `${state.status}/${state.phase ?? ""}/${state.run}`
+    return this.#shown !== before || create !== undefined || tags !== undefined || memo !== undefined
+  }
+
+  /** The journal was read to its end: what is written from here on passes by. */
+  readTo(revision: number): void {
+    this.#from ??= revision + 1
+  }
+
+  /** The index has all up to there. */
+  indexed(revision: number): void {
+    // One that passed by before its end was read is not among them.
+    if (this.#from !== undefined) this.#from = Math.max(this.#from, revision + 1)
+    this.#turns = this.#turns.filter(({ position, count }) => position + count - 1 > revision)
+  }
+
+  /** Undefined: they have to be read. */
+  since(from: number): { readonly rows: readonly JournalRow[]; readonly revision: number } | undefined {
+    if (this.#from === undefined || this.#from > from || this.#end < from) return undefined
+    return { rows: this.#turns.filter(({ position, count }) => position + count - 1 >= from), revision: this.#end }
+  }
+}

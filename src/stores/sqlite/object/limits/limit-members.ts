@@ -1,0 +1,208 @@
+import type { LimitUse } from "../../../../ports/flow-control.ts"
+import type { SlotAsk, SlotMember } from "../../../../ports/cloudflare/limit-key.ts"
+import type { SqlDriver, SqlRow, SqlStatement } from "../../../../ports/sql-driver.ts"
+import type { FlowRecord, FlowRows } from "../../../shared/slot-admission.ts"
+import { holdersNamedMax, type LimitNumbers } from "../../../shared/flow-rows.ts"
+import { toText } from "../../../shared/unsafe-text.ts"
+import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
+
+/** One who has a slot, or stands in line. */
+export interface MemberRecord extends FlowRecord {
+  readonly id: string
+  readonly incarnation: string
+}
+
+/** In force for the key, where something other than what a member says is. */
+export type NumbersOf = (use: LimitUse) => LimitNumbers | undefined
+
+const columns = "key, id, incarnation, use, priority, cancelling, held, paid, parked_priority, parked_seq, parked_until"
+
+/** The rows of one key, for the algorithm. All of them are about that key, whatever key is asked for. Everything within a transaction of its caller. */
+export class LimitMembers implements FlowRows<MemberRecord> {
+  readonly now: () => number
+  readonly #numbersOf: NumbersOf
+  readonly #find: SqlStatement
+  readonly #join: SqlStatement
+  readonly #leave: SqlStatement
+  readonly #used: SqlStatement
+  readonly #holder: SqlStatement
+  readonly #holders: SqlStatement
+  readonly #setSlot: SqlStatement
+  readonly #next: SqlStatement
+  readonly #seq: SqlStatement
+  readonly #ahead: SqlStatement
+  readonly #tat: SqlStatement
+  readonly #setTat: SqlStatement
+  readonly #save: SqlStatement
+  readonly #setTell: SqlStatement
+  readonly #untold: SqlStatement
+  readonly #due: SqlStatement
+  readonly #nextDue: SqlStatement
+  readonly #quiet: SqlStatement
+  readonly #see: SqlStatement
+  readonly #any: SqlStatement
+
+  constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf) {
+    this.now = now
+    this.#numbersOf = numbersOf
+    const select = (rest: string) => driver.prepare(`SELECT ${columns} FROM perdure_limit_member WHERE ${rest}`)
+    const inLine = `parked_seq IS NOT NULL ORDER BY parked_priority DESC, parked_seq LIMIT 1`
+    this.#find = select(`id = ? AND incarnation = ?`)
+    this.#join = driver.prepare(
+      `INSERT INTO perdure_limit_member (id, incarnation, use, priority, cancelling, seen_at) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id, incarnation) DO UPDATE SET use = excluded.use, cancelling = excluded.cancelling, seen_at = excluded.seen_at, tell = 0`,
+    )
+    this.#leave = driver.prepare(`DELETE FROM perdure_limit_member WHERE key = ?`)
+    this.#used = driver.prepare(`SELECT count(*) AS count FROM perdure_limit_member WHERE slot = 1`)
+    this.#holder = select(`slot = 1 LIMIT 1`)
+    this.#holders = driver.prepare(`SELECT id FROM perdure_limit_member WHERE slot = 1 ORDER BY key LIMIT ${holdersNamedMax}`)
+    this.#setSlot = driver.prepare(`UPDATE perdure_limit_member SET slot = ? WHERE key = ?`)
+    this.#next = select(inLine)
+    this.#seq = driver.prepare(`SELECT ifnull(max(parked_seq), 0) + 1 AS seq FROM perdure_limit_member WHERE parked_seq IS NOT NULL`)
+    this.#ahead = driver.prepare(
+      `SELECT count(*) AS count FROM perdure_limit_member
+      WHERE parked_seq IS NOT NULL AND (parked_priority > ? OR (parked_priority = ? AND parked_seq < ?))`,
+    )
+    this.#tat = driver.prepare(`SELECT tat FROM perdure_limit_rate WHERE id = 1`)
+    this.#setTat = driver.prepare(`INSERT INTO perdure_limit_rate (id, tat) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET tat = excluded.tat`)
+    this.#save = driver.prepare(`UPDATE perdure_limit_member SET held = ?, paid = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`)
+    this.#setTell = driver.prepare(`UPDATE perdure_limit_member SET tell = ? WHERE key = ?`)
+    this.#untold = select(`tell = 1 ORDER BY key LIMIT ?`)
+    this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
+    this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
+    this.#see = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
+    this.#any = driver.prepare(`SELECT 1 AS found FROM perdure_limit_member LIMIT 1`)
+    this.#quiet = select(`slot = 1 AND seen_at <= ? ORDER BY seen_at LIMIT ?`)
+  }
+
+  find({ id, incarnation }: SlotMember): MemberRecord | undefined {
+    return record(this.#find.get(toText(id), toText(incarnation)))
+  }
+
+  /** It is heard of, for the first time or once more. */
+  join({ id, incarnation, use, priority, isCancelling = false }: SlotAsk): MemberRecord {
+    this.#join.run(toText(id), toText(incarnation), JSON.stringify(use), priority, isCancelling ? 1 : 0, this.now())
+    const joined = this.find({ id, incarnation })
+    if (joined === undefined) throw new Error("a member that has joined is there")
+    return joined
+  }
+
+  leave({ key }: MemberRecord): void {
+    this.#leave.run(key)
+  }
+
+  numbers(use: LimitUse): LimitNumbers {
+    return this.#numbersOf(use) ?? use
+  }
+
+  used(): number {
+    return count(this.#used.get())
+  }
+
+  holder(): MemberRecord | undefined {
+    return record(this.#holder.get())
+  }
+
+  holders(): readonly string[] {
+    return this.#holders.all().map((row) => text(row, "id"))
+  }
+
+  take(_limitKey: string, { key }: MemberRecord): void {
+    this.#setSlot.run(1, key)
+  }
+
+  give(_limitKey: string, { key }: MemberRecord): void {
+    this.#setSlot.run(0, key)
+  }
+
+  next(): MemberRecord | undefined {
+    return record(this.#next.get())
+  }
+
+  nextSeq(): number {
+    const row = this.#seq.get()
+    return row === undefined ? 1 : integer(row, "seq")
+  }
+
+  ahead({ parkedPriority, parkedSeq }: MemberRecord): number {
+    return count(this.#ahead.get(parkedPriority, parkedPriority, parkedSeq))
+  }
+
+  tat(): number | undefined {
+    const row = this.#tat.get()
+    return row === undefined ? undefined : integer(row, "tat")
+  }
+
+  setTat(_limitKey: string, tat: number): void {
+    this.#setTat.run(tat)
+  }
+
+  save({ held, isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil, key }: MemberRecord): void {
+    const line = parkedOn === undefined ? [null, null, null] : [parkedPriority, parkedSeq, parkedUntil ?? null]
+    this.#save.run(held, isPaid ? 1 : 0, ...line, key)
+  }
+
+  admitted({ key }: MemberRecord): void {
+    this.#setTell.run(1, key)
+  }
+
+  /** The key wakes at that time by itself. */
+  scheduled(): void {}
+
+  untold(limit: number): readonly SlotMember[] {
+    return this.#untold.all(limit).map(toMember)
+  }
+
+  told(member: MemberRecord): void {
+    this.#setTell.run(0, member.key)
+  }
+
+  due(): MemberRecord | undefined {
+    return record(this.#due.get(this.now()))
+  }
+
+  nextDueAt(): number | undefined {
+    const row = this.#nextDue.get()
+    return row && optionalInteger(row, "at")
+  }
+
+  isEmpty(): boolean {
+    return this.#any.get() === undefined
+  }
+
+  seen({ id, incarnation }: SlotMember): void {
+    this.#see.run(this.now(), toText(id), toText(incarnation))
+  }
+
+  /** Those that have a slot and were not heard of since a time. */
+  quietSince(at: number, limit: number): readonly SlotMember[] {
+    return this.#quiet.all(at, limit).map(toMember)
+  }
+}
+
+function count(row: SqlRow | undefined): number {
+  return row === undefined ? 0 : integer(row, "count")
+}
+
+function toMember(row: SqlRow): SlotMember {
+  return { id: text(row, "id"), incarnation: text(row, "incarnation") }
+}
+
+function record(row: SqlRow | undefined): MemberRecord | undefined {
+  if (row === undefined) return undefined
+  const use = JSON.parse(text(row, "use")) as LimitUse
+  const parkedSeq = optionalInteger(row, "parked_seq")
+  return {
+    key: integer(row, "key"),
+    ...toMember(row),
+    uses: [use],
+    priority: integer(row, "priority"),
+    isCancelling: row["cancelling"] === 1,
+    held: integer(row, "held"),
+    isPaid: row["paid"] === 1,
+    parkedOn: parkedSeq === undefined ? undefined : use.key,
+    parkedPriority: optionalInteger(row, "parked_priority") ?? 0,
+    parkedSeq: parkedSeq ?? 0,
+    parkedUntil: optionalInteger(row, "parked_until"),
+  }
+}

@@ -1,0 +1,66 @@
+import type { KeyNumbers, Membership, SetNumbers } from "../../../../ports/cloudflare/limit-settings.ts"
+import type { SqlDriver, SqlRow } from "../../../../ports/sql-driver.ts"
+import { toText } from "../../../shared/unsafe-text.ts"
+import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
+
+/** Nothing was heard by this token yet. */
+const unheard = -1
+
+export class SqliteKeyNumbers implements KeyNumbers {
+  readonly #driver: SqlDriver
+
+  constructor(driver: SqlDriver) {
+    this.#driver = driver
+  }
+
+  get inForce(): SetNumbers["to"] {
+    const row = this.#row()
+    const max = row && optionalInteger(row, "max")
+    const perMs = row && optionalInteger(row, "per_ms")
+    return max === undefined ? undefined : { max, ...(perMs === undefined ? undefined : { perMs }) }
+  }
+
+  get isJoined(): boolean {
+    return this.#row()?.["joined"] === 1
+  }
+
+  join({ workflow, name, key }: Omit<Membership, "token">): Membership {
+    const known = this.#membership()
+    if (known !== undefined) return known
+    const token = crypto.randomUUID()
+    // What it knew before counts until it has heard.
+    this.#driver
+      .prepare(
+        `INSERT INTO perdure_limit_number (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${unheard})
+        ON CONFLICT (id) DO UPDATE SET token = excluded.token, joined = 0, revision = ${unheard}`,
+      )
+      .run(...[workflow, name, key, token].map(toText))
+    return { workflow, name, key, token }
+  }
+
+  hear(token: string, { revision, to }: SetNumbers): boolean {
+    const row = this.#row()
+    if (row === undefined || this.#membership()?.token !== token) return false
+    if (revision > integer(row, "revision"))
+      this.#driver
+        .prepare(`UPDATE perdure_limit_number SET joined = 1, revision = ?, max = ?, per_ms = ? WHERE id = 1`)
+        .run(revision, to?.max ?? null, to?.perMs ?? null)
+    return true
+  }
+
+  leave(): Membership | undefined {
+    const ended = this.#membership()
+    if (ended) this.#driver.prepare(`UPDATE perdure_limit_number SET token = '', joined = 0 WHERE id = 1`).run()
+    return ended
+  }
+
+  #membership(): Membership | undefined {
+    const row = this.#row()
+    if (row === undefined || row["token"] === "") return undefined
+    return { workflow: text(row, "workflow"), name: text(row, "name"), key: text(row, "key"), token: text(row, "token") }
+  }
+
+  #row(): SqlRow | undefined {
+    return this.#driver.prepare(`SELECT workflow, name, key, token, joined, revision, max, per_ms FROM perdure_limit_number WHERE id = 1`).get()
+  }
+}

@@ -1,0 +1,130 @@
+import type { LimitTables, SlotAnswer, SlotAsk, SlotMember } from "../../../../ports/cloudflare/limit-key.ts"
+import type { SqlDriver } from "../../../../ports/sql-driver.ts"
+import { Admission, slotsOf } from "../../../shared/slot-admission.ts"
+import { migrate, versionOf } from "../../schema/migrate.ts"
+import { LimitMembers, type MemberRecord, type NumbersOf } from "./limit-members.ts"
+import { limitMigrations } from "./limit-schema.ts"
+import { SqliteKeyNumbers } from "./sqlite-key-settings.ts"
+
+/** What gives everything back. */
+const over = { status: "completed", run: 1, runPosition: 1 } as const
+
+const limitVersions = "perdure_limit_meta"
+
+/** Whether the database is that of a key; to open it would make it one. */
+export function isLimitKey(driver: SqlDriver): boolean {
+  return versionOf(driver, limitVersions).version > 0
+}
+
+/** One key of a limit in a SQLite database of its own. */
+export class SqliteLimitKey implements LimitTables {
+  readonly set: SqliteKeyNumbers
+  readonly #driver: SqlDriver
+  readonly #members: LimitMembers
+  readonly #admission: Admission<MemberRecord>
+
+  constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf = () => undefined) {
+    migrate(driver, limitMigrations, limitVersions)
+    this.#driver = driver
+    this.set = new SqliteKeyNumbers(driver)
+    this.#members = new LimitMembers(driver, now, (use) => this.set.inForce ?? numbersOf(use))
+    this.#admission = new Admission(this.#members)
+  }
+
+  async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
+    return this.#transaction(() => {
+      const member = this.#members.join(ask)
+      if (slotsOf(member) === "none") this.#admission.admit(member)
+      else if (ask.isCancelling === true) this.#admission.settle(member, 1, { status: "running", phase: "cancelling", run: 1, runPosition: 1 })
+      return this.#answer(ask)
+    })
+  }
+
+  async slotGive(holder: SlotMember): Promise<void> {
+    this.#transaction(() => {
+      const member = this.#members.find(holder)
+      if (member === undefined) return
+      this.#admission.settle(member, 1, over)
+      this.#members.leave(member)
+    })
+  }
+
+  async slotHolder(): Promise<string | undefined> {
+    return this.#members.holders()[0]
+  }
+
+  numbersChanged(): void {
+    const first = this.#members.next()
+    if (first) this.#transaction(() => this.#admission.changed([first.uses[0]!.key]))
+  }
+
+  wake(): void {
+    for (let next = this.#members.due(); next !== undefined; next = this.#members.due()) {
+      const member = next
+      const isIn = this.#transaction(() => {
+        const admitted = this.#admission.admit(member)
+        if (admitted) this.#members.admitted(member)
+        return admitted
+      })
+      // It was put off, or another goes first, who is due then.
+      if (!isIn && this.#members.due()?.key === member.key) return
+    }
+  }
+
+  untold(limit: number): readonly SlotMember[] {
+    return this.#members.untold(limit)
+  }
+
+  /** It knows: should it have been gone, it is found out by asking it. */
+  told(holder: SlotMember): void {
+    this.#transaction(() => {
+      const member = this.#members.find(holder)
+      if (member) this.#members.told(member)
+    })
+  }
+
+  seen(holder: SlotMember): void {
+    this.#members.seen(holder)
+  }
+
+  suspects(since: number, limit: number): readonly SlotMember[] {
+    return this.#members.quietSince(since, limit)
+  }
+
+  isWaitedFor(): boolean {
+    return this.#members.next() !== undefined
+  }
+
+  nextDueAt(): number | undefined {
+    return this.#members.nextDueAt()
+  }
+
+  emptyAt(): number | undefined {
+    return this.#members.isEmpty() ? (this.#members.tat() ?? 0) : undefined
+  }
+
+  #answer(ask: SlotAsk): SlotAnswer {
+    const member = this.#members.find(ask)
+    if (member === undefined) throw new Error("a member that has asked is there")
+    if (slotsOf(member) === "taken") return { state: "taken" }
+    const { max, perMs } = this.#members.numbers(ask.use)
+    return {
+      state: "waiting",
+      max,
+      ...(perMs === undefined ? undefined : { perMs }),
+      holders: this.#members.holders(),
+      held: this.#members.used(),
+      ahead: this.#members.ahead(member),
+      ...(member.parkedUntil === undefined ? undefined : { until: member.parkedUntil }),
+    }
+  }
+
+  #transaction<T>(fn: () => T): T {
+    try {
+      return this.#driver.transaction(fn)
+    } catch (error) {
+      this.#admission.forget()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { beforeEach, describe, expect, it } from "vitest"
+import { slots } from "../../../../testing/store-conformance/sample.ts"
+import { NodeSqlDriver } from "../../driver/node-sql-driver.ts"
+import { isLimitKey, SqliteLimitKey } from "./sqlite-limit-key.ts"
+import { SqliteLimitNumbers } from "./sqlite-limit-settings.ts"
+
+const keyOf = (key: string, token = "t1", name = "concurrency") => ({ key, name, token })
+
+describe("what was set for the limits of a workflow", () => {
+  let numbers: SqliteLimitNumbers
+  beforeEach(() => {
+    numbers = new SqliteLimitNumbers(new NodeSqlDriver(":memory:", ""))
+  })
+
+  it("leaves nothing behind where nothing is written", () => {
+    expect([numbers.isThere(), numbers.isEmpty(), numbers.untold(10), [...numbers.overrides()]]).toEqual([false, true, [], []])
+    numbers.leave(keyOf("a"))
+    expect(numbers.isThere()).toBe(false)
+  })
+
+  it("is told to each key of the limit once, and to those that come later when they join", () => {
+    expect(numbers.join(keyOf("a"))).toEqual({ revision: 0 })
+    numbers.join(keyOf("b"))
+    numbers.join(keyOf("r", "t1", "rate"))
+    numbers.set([{ name: "concurrency", to: { max: 7 } }])
+    expect(numbers.untold(10)).toEqual([
+      { ...keyOf("a"), news: { revision: 1, to: { max: 7 } } },
+      { ...keyOf("b"), news: { revision: 1, to: { max: 7 } } },
+    ])
+    expect(numbers.untold(10, "a").map(({ key }) => key)).toEqual(["b"])
+    numbers.told(keyOf("a"), 1)
+    expect(numbers.untold(10).map(({ key }) => key)).toEqual(["b"])
+    expect(numbers.join(keyOf("c"))).toEqual({ revision: 1, to: { max: 7 } })
+    numbers.set([
+      { name: "concurrency", to: undefined },
+      { name: "rate", to: { max: 2, perMs: 5 } },
+    ])
+    expect(numbers.untold(10).map(({ key, news }) => [key, news])).toEqual([
+      ["a", { revision: 2 }],
+      ["b", { revision: 2 }],
+      ["c", { revision: 2 }],
+      ["r", { revision: 1, to: { max: 2, perMs: 5 } }],
+    ])
+    expect([...numbers.overrides()]).toEqual([["rate", { max: 2, perMs: 5 }]])
+  })
+
+  it("knows a key that left and joined again from the one before", () => {
+    numbers.join(keyOf("a", "t1"))
+    numbers.join(keyOf("a", "t2"))
+    numbers.leave(keyOf("a", "t1"))
+    numbers.set([{ name: "concurrency", to: { max: 1 } }])
+    numbers.told(keyOf("a", "t1"), 1)
+    expect(numbers.untold(10).map(({ token }) => token)).toEqual(["t2"])
+    expect(numbers.isEmpty()).toBe(false)
+    numbers.leave(keyOf("a", "t2"))
+    expect(numbers.isEmpty()).toBe(false)
+    numbers.set([{ name: "concurrency", to: undefined }])
+    expect(numbers.isEmpty()).toBe(true)
+  })
+})
+
+describe("a key of a limit that hears what was set", () => {
+  const two = slots(2, "k")
+  const member = (id: string) => ({ id, incarnation: `${id}~1` })
+  let key: SqliteLimitKey
+  beforeEach(() => {
+    key = new SqliteLimitKey(new NodeSqlDriver(":memory:", ""), () => 1_000)
+  })
+  const ask = async (id: string) => (await key.slotAsk({ ...member(id), use: two, priority: 0 })).state
+  const joined = () => key.set.join({ workflow: "order", name: two.name, key: two.key })
+
+  it("goes by it, and by the code again when it is taken back", async () => {
+    const { token } = joined()
+    expect(joined().token).toBe(token)
+    expect(key.set.isJoined).toBe(false)
+    expect(key.set.hear(token, { revision: 3, to: { max: 1 } })).toBe(true)
+    expect(key.set.isJoined).toBe(true)
+    expect([await ask("a"), await ask("b")]).toEqual(["taken", "waiting"])
+    // Overtaken.
+    expect(key.set.hear(token, { revision: 2, to: { max: 9 } })).toBe(true)
+    key.numbersChanged()
+    expect(key.untold(10)).toEqual([])
+    key.set.hear(token, { revision: 4 })
+    key.numbersChanged()
+    expect(key.untold(10).map(({ id }) => id)).toEqual(["b"])
+  })
+
+  it("takes nothing from a life that is over, and asks anew", async () => {
+    const first = joined()
+    key.set.hear(first.token, { revision: 5, to: { max: 1 } })
+    expect(key.set.leave()).toEqual(first)
+    expect(key.set.leave()).toBeUndefined()
+    expect(key.set.isJoined).toBe(false)
+    expect(key.set.hear(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
+    const second = joined()
+    expect(second.token).not.toBe(first.token)
+    expect(key.set.hear(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
+    // A lower revision: that of numbers which were emptied meanwhile.
+    expect(key.set.hear(second.token, { revision: 0 })).toBe(true)
+    expect(key.set.inForce).toBeUndefined()
+  })
+
+  it("is one from when it is opened on", () => {
+    const driver = new NodeSqlDriver(":memory:", "")
+    expect(isLimitKey(driver)).toBe(false)
+    void new SqliteLimitKey(driver, () => 1_000)
+    expect(isLimitKey(driver)).toBe(true)
+  })
+
+  it("is empty when nobody has it or waits for it", async () => {
+    expect(key.emptyAt()).toBe(0)
+    await ask("a")
+    expect(key.emptyAt()).toBeUndefined()
+    await key.slotGive(member("a"))
+    expect(key.emptyAt()).toBe(0)
+  })
+})

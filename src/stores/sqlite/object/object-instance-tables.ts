@@ -1,0 +1,266 @@
+import { isControl } from "../../../core/journal/control-message.ts"
+import { scheduleIdOf } from "../../../core/time/schedule.ts"
+import { partMissing } from "../../../core/execution/part-missing.ts"
+import { isTerminal, type Status } from "../../../core/journal/status.ts"
+import type { Delivery } from "../../../ports/directory.ts"
+import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
+import type { NewMessage, Turn } from "../../../ports/journal-store.ts"
+import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, Standing } from "../../../ports/cloudflare/object-tables.ts"
+import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
+import type { TurnOutlet } from "../../../ports/cloudflare/turn-observer.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { claimableAtOf } from "./claimable-row.ts"
+import { InboxTable } from "../tables/inbox-table.ts"
+import { JournalTable } from "../tables/journal-table.ts"
+import { migrate, versionOf } from "../schema/migrate.ts"
+import { laterTables, objectMigrations } from "./object-schema.ts"
+import { recalled } from "./object-read-cache.ts"
+import { ObjectRecord } from "./index-progress.ts"
+import { onlyInstance, onlyInstanceRow } from "./object-instance-row.ts"
+import type { OutboxTable } from "./outbox-table.ts"
+import { integer, optionalInteger, text } from "../driver/sql-columns.ts"
+import { TurnsForIndex } from "./index-turn-buffer.ts"
+import { WrittenRow } from "./row-after-turn.ts"
+
+/**
+ *   object    one row, from when the index is first told: which shard has heard, how far, and of what deletion it is to hear
+ *   outbox    messages to other objects
+ *   received  how far this object has heard each other one
+ *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
+ */
+const parts: Readonly<Record<string, readonly string[]>> = {
+  ...ObjectRecord.parts,
+  perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
+  perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
+}
+
+/** What makes a table of an object that is not there yet: most objects never need most of them. `more`: those that not every runner has. */
+export function objectTableParts(more: Readonly<Record<string, readonly string[]>>): (name: string) => readonly string[] {
+  return (name) => parts[name] ?? more[name] ?? laterTables[name] ?? []
+}
+
+/** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
+export const instanceMigrations = objectMigrations.map((step, index) =>
+  index === 0 ? { ...step, statements: [...step.statements, ...Object.values(ObjectRecord.parts).flat()] } : step,
+)
+
+const refusedForMs = 24 * 60 * 60 * 1_000
+
+export class SqliteObjectTables implements ObjectTables {
+  readonly #driver: SqlDriver
+  readonly #now: () => number
+  readonly #record: ObjectRecord
+  #isThere: boolean | undefined
+  #isPrepared = false
+  /** Undefined: to be looked up. Without tables there is none. */
+  #hasOutgoing: boolean | undefined = false
+  /** Null: to be looked up. */
+  #keptUntil: number | undefined | null
+  #inboxTable: InboxTable | undefined
+  #outboxTable: OutboxTable | undefined
+  readonly #newOutbox: ((driver: SqlDriver) => OutboxTable) | undefined
+
+  readonly outlet: TurnOutlet = {
+    send: (message) => {
+      this.#hasOutgoing = true
+      this.#outbox.add(message)
+    },
+    wrote: (turn) => {
+      this.#turns.wrote(turn)
+      const standing = standingAfter(turn)
+      if (standing) recalled(this.#driver, "standing", "perdure_instance", () => standing)
+      const row = this.#writtenRow.after(turn)
+      if (row) onlyInstanceRow(this.#driver, row)
+    },
+  }
+
+  /** `newOutbox`: where instances may tell others something. */
+  constructor(driver: SqlDriver, now: () => number, newOutbox?: (driver: SqlDriver) => OutboxTable) {
+    this.#newOutbox = newOutbox
+    this.#driver = driver
+    this.#now = now
+    this.#record = new ObjectRecord(driver)
+  }
+
+  isThere(): boolean {
+    this.#isThere ??= versionOf(this.#driver).version > 0
+    return this.#isThere
+  }
+
+  prepare(): void {
+    if (this.#isPrepared) return
+    migrate(this.#driver, instanceMigrations)
+    const has = (name: string) => this.#driver.hasTable?.(name) !== false
+    if (has("perdure_outbox") && this.#newOutbox) this.#hasOutgoing = undefined
+    if (has("perdure_refused")) this.#keptUntil = null
+    this.#isThere = true
+    this.#isPrepared = true
+  }
+
+  /** All was deleted. */
+  forget(): void {
+    this.#isThere = false
+    this.#isPrepared = false
+    this.#hasOutgoing = false
+    this.#keptUntil = undefined
+  }
+
+  get #outbox(): OutboxTable {
+    this.#outboxTable ??= this.#newOutbox?.(this.#driver)
+    if (this.#outboxTable === undefined) throw partMissing("children", "a message to another instance")
+    return this.#outboxTable
+  }
+
+  get #inbox(): InboxTable {
+    this.#inboxTable ??= new InboxTable(this.#driver)
+    return this.#inboxTable
+  }
+
+  standing(): Standing | undefined {
+    return recalled(this.#driver, "standing", "perdure_instance", () => this.#readStanding())
+  }
+
+  #readStanding(): Standing | undefined {
+    const row = onlyInstance(this.#driver)
+    if (row === undefined) return undefined
+    const claimableAt = claimableAtOf(row)
+    return {
+      id: text(row, "id"),
+      incarnation: text(row, "incarnation"),
+      status: text(row, "status") as Status,
+      isOwned: row["owner"] !== null,
+      hasMail: row["mail_at"] !== null,
+      dueAt: optionalInteger(row, "due_at"),
+      claimableAt: claimableAt < Infinity ? claimableAt : undefined,
+    }
+  }
+
+  outgoing(limit: number, except: readonly string[] = []): readonly OutgoingMessage[] {
+    // Asked after every turn: most have nothing to send.
+    if (this.#hasOutgoing === false) return []
+    const outgoing = this.#outbox.read(limit, except)
+    if (outgoing.length > 0 || except.length === 0) this.#hasOutgoing = outgoing.length > 0
+    return outgoing
+  }
+
+  sent(seqs: readonly number[]): void {
+    this.#driver.transaction(() => {
+      for (const seq of seqs) this.#outbox.remove(seq)
+    })
+  }
+
+  sender(): string {
+    return this.#record.life()
+  }
+
+  take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
+    return this.#driver.transaction(() => {
+      const heard = this.#seq(`SELECT seq FROM perdure_received WHERE sender = ?`, from)
+      const deliveries = messages.map(({ seq, message }) => (seq <= heard ? "duplicate" : this.#deliver(message)))
+      const last = messages.at(-1)?.seq ?? 0
+      if (last > heard) {
+        const note = `INSERT INTO perdure_received (sender, seq) VALUES (?, ?) ON CONFLICT (sender) DO UPDATE SET seq = excluded.seq`
+        this.#driver.prepare(note).run(from, last)
+      }
+      return deliveries
+    })
+  }
+
+  #deliver(message: NewMessage): Delivery {
+    const now = this.#now()
+    const delivery = this.#inbox.deliver(message, now)
+    if (delivery === "absent" && message.incarnation !== undefined && isControl(message.kind)) this.#refuse(message.incarnation, now)
+    return delivery
+  }
+
+  isRefused(incarnation: string): boolean {
+    return this.keptUntil() !== undefined && this.#one(`SELECT 1 AS found FROM perdure_refused WHERE incarnation = ?`, toText(incarnation)) !== undefined
+  }
+
+  #refuse(incarnation: string, now: number): void {
+    this.#keptUntil = null
+    this.#driver.prepare(`INSERT OR IGNORE INTO perdure_refused (incarnation, at) VALUES (?, ?)`).run(toText(incarnation), now)
+  }
+
+  keptUntil(): number | undefined {
+    if (this.#keptUntil === null) {
+      const at = optionalInteger(this.#one(`SELECT max(at) AS at FROM perdure_refused`) ?? { at: null }, "at")
+      this.#keptUntil = at === undefined ? undefined : at + refusedForMs
+    }
+    return this.#keptUntil
+  }
+
+  dropOld(): void {
+    if (this.keptUntil() === undefined) return
+    this.#keptUntil = null
+    this.#driver.prepare(`DELETE FROM perdure_refused WHERE at <= ?`).run(this.#now() - refusedForMs)
+  }
+
+  indexNews(): IndexNews {
+    const { known, shard, removed } = this.#record.read()
+    const turns = this.#turns
+    const wanted = (turns.wanted ??= this.#lastPosition())
+    return { known, wanted: wanted > known ? wanted : undefined, shard, removed }
+  }
+
+  /** What the index has not heard of may be only steps, and to tell it once too often does no harm. */
+  #lastPosition(): number {
+    return this.#seq(`SELECT position + count - 1 AS seq FROM perdure_journal ORDER BY instance DESC, position DESC LIMIT 1`)
+  }
+
+  indexCopy(from: number): IndexCopy | undefined {
+    const row = onlyInstanceRow(this.#driver)
+    if (row === undefined) return undefined
+    const written = this.#turns.since(from)
+    if (written) return { row, ...written }
+    const rows = new JournalTable(this.#driver).read(row.id, from)
+    const last = rows.at(-1)
+    const revision = last === undefined ? 0 : last.position + last.count - 1
+    this.#turns.readTo(revision)
+    return { row, rows, revision }
+  }
+
+  indexed(revision: number, shard: string): void {
+    this.#record.write({ known: Math.max(this.#record.read().known, revision), shard })
+    this.#turns.indexed(revision)
+  }
+
+  unindexed(removed: readonly IndexRemoval[]): void {
+    const heard = new Set(removed.map(({ incarnation }) => incarnation))
+    this.#record.write({ removed: this.#record.read().removed.filter(({ incarnation }) => !heard.has(incarnation)) })
+  }
+
+  removed({ id, incarnation }: IndexRemoval): void {
+    // The order of a schedule may come once more, and must not begin it anew.
+    if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
+    this.#turns.wanted = undefined
+    this.#record.write({ known: 0, removed: [...this.#record.read().removed, { id, incarnation }] })
+  }
+
+  /** Where a transaction failed, they are not what was written. */
+  get #turns(): TurnsForIndex {
+    return recalled(this.#driver, "turns", "", () => new TurnsForIndex())
+  }
+
+  get #writtenRow(): WrittenRow {
+    return recalled(this.#driver, "written", "", () => new WrittenRow())
+  }
+
+  #seq(sql: string, ...values: string[]): number {
+    return integer(this.#one(sql, ...values) ?? { seq: 0 }, "seq")
+  }
+
+  #one(sql: string, ...values: (string | number)[]): SqlRow | undefined {
+    return this.#driver.prepare(sql).get(...values)
+  }
+}
+
+/** As it is after a turn that tells all that counts; undefined: it is to be read. */
+function standingAfter({ instance: id, incarnation, create, state }: Turn): Standing | undefined {
+  if (state === undefined || create?.flow !== undefined) return undefined
+  const { status, owner, dueAt } = state
+  const isOwned = owner !== undefined
+  // Of others, mail that came before counts too.
+  if (create === undefined && !isTerminal(status) && !(isOwned && status === "running")) return undefined
+  return { id, incarnation, status, isOwned, hasMail: false, dueAt, claimableAt: isOwned ? undefined : dueAt }
+}

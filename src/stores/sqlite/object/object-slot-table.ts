@@ -1,0 +1,183 @@
+import type { LimitUse, UniqueUse } from "../../../ports/flow-control.ts"
+import type { SlotMember } from "../../../ports/cloudflare/limit-key.ts"
+import type { ObjectPermits, PermitAsk, PermitWork } from "../../../ports/cloudflare/object-permits.ts"
+import type { SqlDriver, SqlRow, SqlValue } from "../../../ports/sql-driver.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { uniquePermit } from "../../shared/unique-permit.ts"
+import { toUniques, toUses } from "../../shared/instance-rows.ts"
+import { limitsOf, recalled } from "./object-read-cache.ts"
+import { onlyInstance } from "./object-instance-row.ts"
+import { integer, optionalText, text } from "../driver/sql-columns.ts"
+
+/** What makes the table, which only instances with limits or keys of their own have. */
+export const permitParts: Readonly<Record<string, readonly string[]>> = {
+  perdure_permit: [
+    `CREATE TABLE perdure_permit (
+      key TEXT PRIMARY KEY,
+      state TEXT NOT NULL,
+      id TEXT NOT NULL,
+      incarnation TEXT NOT NULL,
+      use TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+  ],
+}
+
+type State = "asked" | "held" | "returning"
+
+export class SqliteObjectPermits implements ObjectPermits {
+  readonly #driver: SqlDriver
+  /** Keys of an instance that is about to be, and its incarnation. */
+  readonly #reserved = new Map<string, string>()
+  /** Lets the instance in that waits for this key; set by the store. */
+  admit: (keys: readonly string[]) => void = () => undefined
+
+  constructor(driver: SqlDriver) {
+    this.#driver = driver
+  }
+
+  /** In the store's transaction. */
+  readonly isPermitted = ({ key }: LimitUse): boolean =>
+    this.#one(`SELECT 1 AS found FROM perdure_permit WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
+
+  work(): PermitWork {
+    const instance = this.#instance()
+    const rows = this.#isMade() ? this.#all(`SELECT key, state, id, incarnation, use FROM perdure_permit`) : []
+    if (rows.length === 0 && (instance === undefined || instance.parkedOn === undefined)) return nothing
+    const wanted = this.#wanted(instance)
+    const asks: PermitAsk[] = []
+    const gives: { key: string; member: SlotMember }[] = []
+    for (const row of rows) {
+      const key = text(row, "key")
+      const member = { id: text(row, "id"), incarnation: text(row, "incarnation") }
+      const isWanted = this.#reserved.get(key) === member.incarnation || (wanted.has(key) && member.incarnation === instance?.incarnation)
+      if (!isWanted && row["state"] !== "returning") this.#setState(key, "returning")
+      if (!isWanted || row["state"] === "returning") gives.push({ key, member })
+    }
+    const use = instance?.limits.find(({ key }) => key === instance.parkedOn)
+    if (instance && use && !gives.some(({ key }) => key === use.key)) {
+      const known = rows.find((row) => text(row, "key") === use.key)
+      if (known === undefined) this.#add(instance, use)
+      if (known?.["state"] !== "held") asks.push({ key: use.key, ask: askOf(instance, use) })
+    }
+    return { asks, gives }
+  }
+
+  granted(key: string): void {
+    this.#setState(key, "held")
+    this.admit([key])
+  }
+
+  /** Whoever went between a slot and what follows from it. */
+  admitHeld(): void {
+    const parkedOn = this.#instance()?.parkedOn
+    if (parkedOn !== undefined && this.#isMade()) this.admit([parkedOn])
+  }
+
+  returned(key: string): void {
+    this.#driver.prepare(`DELETE FROM perdure_permit WHERE key = ? AND state = 'returning'`).run(toText(key))
+  }
+
+  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[] | undefined {
+    return this.#driver.transaction(() => {
+      if (this.#hasOther(member)) return undefined
+      return uses.map(uniquePermit).map((use) => {
+        this.#reserved.set(use.key, member.incarnation)
+        this.#add(member, use)
+        return { key: use.key, ask: { ...member, use, priority: 0 } }
+      })
+    })
+  }
+
+  settled({ incarnation }: SlotMember, uses: readonly UniqueUse[]): void {
+    for (const { key } of uses.map(uniquePermit)) if (this.#reserved.get(key) === incarnation) this.#reserved.delete(key)
+  }
+
+  /** Whose keys would be written over, and so never given back. */
+  #hasOther({ incarnation }: SlotMember): boolean {
+    const others = ["perdure_instance", "perdure_permit"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
+    return others.some((sql) => this.#one(sql, toText(incarnation)) !== undefined)
+  }
+
+  holds({ id, incarnation }: SlotMember, key: string): boolean {
+    if (!this.#isMade()) return false
+    const sql = `SELECT 1 AS found FROM perdure_permit WHERE key = ? AND id = ? AND incarnation = ? AND state <> 'returning'`
+    return this.#one(sql, toText(key), toText(id), toText(incarnation)) !== undefined
+  }
+
+  isEmpty(): boolean {
+    return !this.#isMade() || this.#one(`SELECT 1 AS found FROM perdure_permit LIMIT 1`) === undefined
+  }
+
+  #wanted(instance: Instance | undefined): ReadonlySet<string> {
+    if (instance === undefined) return new Set()
+    const slots = instance.limits.length === 0 ? [] : this.#all(`SELECT limit_key FROM perdure_slot`).map((row) => text(row, "limit_key"))
+    const unique = instance.hasUnique ? this.#all(`SELECT kind, key FROM perdure_unique`).map((row) => uniquePermit(toUnique(row)).key) : []
+    return new Set([...slots, ...unique, ...(instance.parkedOn === undefined ? [] : [instance.parkedOn])])
+  }
+
+  #instance(): Instance | undefined {
+    const isLimited = recalled(this.#driver, "limited", limitsOf, () => this.#readInstance() !== undefined)
+    return isLimited ? this.#readInstance() : undefined
+  }
+
+  #readInstance(): Instance | undefined {
+    const found = onlyInstance(this.#driver)
+    if (found === undefined || (found["limits"] === null && found["uniques"] === null)) return undefined
+    const limits = optionalText(found, "limits")
+    return {
+      id: text(found, "id"),
+      incarnation: text(found, "incarnation"),
+      priority: integer(found, "priority"),
+      isCancelling: found["phase"] === "cancelling",
+      limits: limits === undefined ? [] : toUses(limits),
+      hasUnique: toUniques(optionalText(found, "uniques")).length > 0,
+      parkedOn: optionalText(found, "parked_on"),
+    }
+  }
+
+  #add({ id, incarnation }: SlotMember, use: LimitUse): void {
+    this.#driver
+      .prepare(
+        `INSERT INTO perdure_permit (key, state, id, incarnation, use) VALUES (?, 'asked', ?, ?, ?)
+        ON CONFLICT (key) DO UPDATE SET id = excluded.id, incarnation = excluded.incarnation, use = excluded.use,
+          state = CASE WHEN state = 'held' AND incarnation = excluded.incarnation THEN 'held' ELSE 'asked' END`,
+      )
+      .run(toText(use.key), toText(id), toText(incarnation), JSON.stringify(use))
+  }
+
+  #setState(key: string, state: State): void {
+    this.#driver.prepare(`UPDATE perdure_permit SET state = ? WHERE key = ?`).run(state, toText(key))
+  }
+
+  /** To ask for the table would make it. */
+  #isMade(): boolean {
+    if (this.#driver.hasTable) return this.#driver.hasTable("perdure_permit")
+    return this.#one(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_permit'`) !== undefined
+  }
+
+  #one(sql: string, ...values: SqlValue[]): SqlRow | undefined {
+    return this.#driver.prepare(sql).get(...values)
+  }
+
+  #all(sql: string): SqlRow[] {
+    return this.#driver.prepare(sql).all()
+  }
+}
+
+const nothing: PermitWork = { asks: [], gives: [] }
+
+interface Instance extends SlotMember {
+  readonly priority: number
+  readonly isCancelling: boolean
+  readonly limits: readonly LimitUse[]
+  readonly hasUnique: boolean
+  readonly parkedOn: string | undefined
+}
+
+function askOf({ id, incarnation, priority, isCancelling }: Instance, use: LimitUse): PermitAsk["ask"] {
+  return { id, incarnation, use, priority, ...(isCancelling ? { isCancelling } : undefined) }
+}
+
+function toUnique(row: SqlRow): UniqueUse {
+  return { kind: text(row, "kind") as UniqueUse["kind"], key: text(row, "key") }
+}

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest"
+import type { Turn } from "../../../ports/journal-store.ts"
+import { completed, creation, slots, turn } from "../../../testing/store-conformance/sample.ts"
+import { sqlite } from "../sqlite-provider.ts"
+import { WrittenRow } from "./row-after-turn.ts"
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** What is known after each turn, beside what the store has then. */
+async function followed(turns: readonly Turn[]): Promise<readonly (readonly [known: unknown, stored: unknown])[]> {
+  const store = await sqlite(":memory:").open({ now: () => 1_000_000, log: silent, role: "worker" })
+  const written = new WrittenRow()
+  const pairs: [unknown, unknown][] = []
+  for (const one of turns) {
+    expect(await store.journal.commit([one])).toEqual(["committed"])
+    pairs.push([written.after(one), await store.directory.get(one.instance)])
+  }
+  await store.close()
+  return pairs
+}
+
+it("knows the row after each turn that says its state, as the store has it", async () => {
+  const pairs = await followed([
+    creation("i", { tags: ["a"], queue: "reports", state: { status: "running", owner: "w" } }),
+    turn("i", 3, { state: { status: "sleeping", run: 1, runPosition: 1, dueAt: 2_000_000, owner: "w" }, at: 1_000_600 }),
+    turn("i", 4, { state: { status: "running", phase: "cancelling", run: 1, runPosition: 1, owner: "w" }, tags: ["b"], memo: `"m"` }),
+    turn("i", 5, { state: { ...completed, endPosition: 5 } }),
+  ])
+  for (const [known, stored] of pairs) expect(known).toEqual(stored)
+})
+
+it("keeps what turns without a state say of tags and memo", async () => {
+  const pairs = await followed([creation("i"), turn("i", 3, { tags: ["b"], memo: `"m"` }), turn("i", 4, { state: completed })])
+  expect(pairs[1]?.[0]).toBeUndefined()
+  expect(pairs[2]?.[0]).toEqual(pairs[2]?.[1])
+})
+
+it("knows nothing of one with limits, nor of one whose beginning it has not seen", async () => {
+  const written = new WrittenRow()
+  expect(written.after(creation("i", { flow: { limits: [slots(1)] } }))).toBeUndefined()
+  expect(written.after(turn("i", 3, { state: completed }))).toBeUndefined()
+  expect(new WrittenRow().after(turn("i", 3, { state: completed }))).toBeUndefined()
+})
+
+it("begins anew with another incarnation", () => {
+  const written = new WrittenRow()
+  written.after(creation("i", { tags: ["a"] }))
+  expect(written.after(turn("i", 3, { incarnation: "i~2", state: completed }))).toBeUndefined()
+  expect(written.after(creation("i", { incarnation: "i~2", state: completed }))).toMatchObject({ incarnation: "i~2", tags: [], status: "completed" })
+})

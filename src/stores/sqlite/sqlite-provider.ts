@@ -1,0 +1,72 @@
+import { type Duration, durationMs } from "../../core/time/duration.ts"
+import { PerdureError } from "../../core/errors.ts"
+import type { StoreProvider } from "../../ports/store.ts"
+import { databasePath } from "./file/database-path.ts"
+import { openSqliteStore } from "./sqlite-store.ts"
+
+/** SQLite would wait for locks inside a statement, and block the process: `LockQueue` waits instead. */
+const neverBlock = "PRAGMA busy_timeout = 0"
+const busyTimeoutMsDefault = 5_000
+/** A log that a long reader made longer than this is cut to this length once it has been checkpointed. */
+const logBytesMax = 16 * 1024 * 1024
+
+/** Options of `sqlite`; everything has a default. */
+export interface SqliteOptions {
+  /**
+   * What a committed turn survives. `disk` (the default): also a power failure. `process`: the death of the process, but a
+   * power failure may take the last moments. Faster where commits are small.
+   */
+  readonly durability?: "disk" | "process"
+  /** How often to look for what other processes have written. Default 20 ms. */
+  readonly pollInterval?: Duration
+  /**
+   * How long a write, or the opening of the file, waits while another process holds the write lock of the file. Then it fails with
+   * `DATABASE_BUSY`, and nothing of it is written. The process is not blocked meanwhile. Default 5 s.
+   */
+  readonly busyTimeout?: Duration
+  /** The file may have at most so many pages of 4 KiB: what a full disk does can be tried out with it. Default: no limit. */
+  readonly maxPageCount?: number
+}
+
+/**
+ * A store in a SQLite file. One process at a time executes; others that open the file can start, send, list and wait, and
+ * stand by to take over. The file is a path, a `file:` URL, or the text of one. ":memory:" is a store that ends with the engine.
+ * Throws `BAD_OPTION` for options that are wrong; the file itself is opened with the engine (`DATABASE_UNREADABLE`, `DATABASE_CORRUPT`).
+ *
+ * @example
+ * const engine = await Perdure.open({ store: sqlite("app.db"), workflows: [order] })
+ */
+export function sqlite(file: string | URL, options: SqliteOptions = {}): StoreProvider {
+  const path = databasePath(file)
+  const { durability = "disk", pollInterval = 20, busyTimeout = busyTimeoutMsDefault, maxPageCount } = options
+  if (durability !== "disk" && durability !== "process")
+    throw new PerdureError("BAD_OPTION", `durability is "disk" or "process", not ${JSON.stringify(durability)}`)
+  if (maxPageCount !== undefined && !(Number.isSafeInteger(maxPageCount) && maxPageCount > 0)) {
+    throw new PerdureError("BAD_OPTION", `maxPageCount is a whole number of at least 1, not ${String(maxPageCount)}`)
+  }
+  const pollIntervalMs = Math.max(1, durationMs(pollInterval, "pollInterval"))
+  const busyTimeoutMs = durationMs(busyTimeout, "busyTimeout")
+  const settings = [
+    neverBlock,
+    `PRAGMA journal_mode = WAL`,
+    `PRAGMA synchronous = ${durability === "disk" ? "FULL" : "NORMAL"}`,
+    `PRAGMA cache_size = -16000`,
+    `PRAGMA journal_size_limit = ${logBytesMax}`,
+    ...(maxPageCount === undefined ? [] : [`PRAGMA max_page_count = ${maxPageCount}`]),
+  ]
+  return {
+    name: "sqlite",
+    isVolatile: path === ":memory:",
+    open: async (context) => openSqliteStore({ path, settings: settings.join("; "), pollIntervalMs, busyTimeoutMs, context }),
+  }
+}
+
+/** A store that only reads, and leaves the file as it is. Its schema must be the one that this code knows. */
+export function sqliteReader(path: string): StoreProvider {
+  const settings = `${neverBlock}; PRAGMA cache_size = -16000`
+  return {
+    name: "sqlite",
+    open: async (context) =>
+      openSqliteStore({ path, settings, pollIntervalMs: 1_000, busyTimeoutMs: busyTimeoutMsDefault, context: { ...context, role: "client" }, readOnly: true }),
+  }
+}

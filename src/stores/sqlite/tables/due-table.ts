@@ -1,0 +1,185 @@
+import { defaultQueue } from "../../../core/workflow/task-queue.ts"
+import type { Offer } from "../../../ports/journal-store.ts"
+import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
+import { inClaimOrder, isOffered, toClaimable } from "../../shared/claim-order.ts"
+import { instanceColumns, toQueue } from "./instance-row.ts"
+import { toText } from "../../shared/unsafe-text.ts"
+import { isStartExpression } from "../schema/table-statements.ts"
+import { integer, text } from "../driver/sql-columns.ts"
+
+/** Finds what wants to be claimed. */
+export interface DueSearch {
+  /** At least the first `limit` of them, in no order. */
+  of(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[]
+  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
+  nextAt(offers: readonly Offer[]): number | undefined
+  /** These rows in the order in which they are claimed, each once. */
+  inOrder(rows: readonly SqlRow[], startsMin: number): readonly SqlRow[]
+}
+
+/** How many rows a claim takes, and how many new starts go first among those of one priority. */
+export interface Wanted {
+  readonly limit: number
+  readonly startsMin: number
+}
+
+export function rowsInClaimOrder(found: readonly SqlRow[], startsMin: number): readonly SqlRow[] {
+  const rows = new Map(found.map((row) => [integer(row, "key"), row]))
+  return inClaimOrder([...rows.values()].map(toClaimable), startsMin).map(({ row }) => row)
+}
+
+const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
+const offered = `i.workflow = ? AND i.version = ? AND i.queue = ?`
+/** Most instances have no priority: theirs is an index of its own, and any other priority is rare. */
+const plain = `i.priority = 0`
+const prioritised = `i.priority <> 0`
+/** As in the indexes: 0 for an instance that has begun, 1 for a new start. */
+const isStart = isStartExpression("i.")
+const kinds = [0, 1] as const
+const highest = Number.MAX_SAFE_INTEGER
+
+/** What is looked for at a time: workflow, version and task queue. */
+type Lot = readonly [workflow: string, version: string, queue: string]
+type Kind = (typeof kinds)[number]
+
+/** Each look goes by an index, whatever the number of instances. */
+export class DueTable implements DueSearch {
+  readonly #plain: SqlStatement
+  readonly #prioritised: SqlStatement
+  readonly #byId: SqlStatement
+  readonly #nextPriority: SqlStatement
+  readonly #nextPlainAt: SqlStatement
+  readonly #nextPrioritisedAt: SqlStatement
+  readonly #nextLane: SqlStatement
+  readonly #ofLane: SqlStatement
+  readonly #nextQueues: readonly SqlStatement[]
+  /** Where the last look at the lanes of a lot ended. */
+  readonly #lastLanes = new Map<string, string>()
+
+  constructor(driver: SqlDriver) {
+    const due = (where: string) => `SELECT ${dueColumns} FROM perdure_instance i WHERE ${where}`
+    const inOrder = `ORDER BY i.claimable_at, i.key LIMIT ?`
+    this.#plain = driver.prepare(due(`${offered} AND ${plain} AND ${isStart} = ? AND i.claimable_at <= ? ${inOrder}`))
+    this.#prioritised = driver.prepare(due(`${offered} AND i.priority = ? AND ${prioritised} AND ${isStart} = ? AND i.claimable_at <= ? ${inOrder}`))
+    this.#byId = driver.prepare(due(`i.id = ? AND i.claimable_at <= ?`))
+    this.#nextPriority = driver.prepare(
+      `SELECT i.priority FROM perdure_instance i
+      WHERE ${offered} AND i.priority < ? AND ${prioritised} AND i.claimable_at IS NOT NULL ORDER BY i.priority DESC LIMIT 1`,
+    )
+    const nextAt = (where: string) =>
+      driver.prepare(
+        `SELECT i.claimable_at FROM perdure_instance i WHERE ${offered} AND ${where} AND ${isStart} = ? AND i.claimable_at IS NOT NULL ORDER BY i.claimable_at LIMIT 1`,
+      )
+    this.#nextPlainAt = nextAt(plain)
+    this.#nextPrioritisedAt = nextAt(`i.priority = ? AND ${prioritised}`)
+    const laned = `${offered} AND i.priority = ? AND ${isStart} = ? AND i.lane`
+    this.#nextLane = driver.prepare(`SELECT i.lane FROM perdure_instance i WHERE ${laned} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`)
+    this.#ofLane = driver.prepare(due(`${laned} = ? AND i.claimable_at <= ? ${inOrder}`))
+    this.#nextQueues = [plain, prioritised].map((which) =>
+      driver.prepare(
+        `SELECT i.queue FROM perdure_instance i
+        WHERE i.workflow = ? AND i.version = ? AND i.queue > ? AND ${which} AND i.claimable_at IS NOT NULL ORDER BY i.queue LIMIT 1`,
+      ),
+    )
+  }
+
+  of(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[] {
+    return this.#lots(offers).flatMap((lot) => this.#ofLot(lot, wanted, now))
+  }
+
+  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
+    const rows = ids.flatMap((id) => this.#byId.all(toText(id), now))
+    return rows.filter((row) => isRowOffered(row, offers))
+  }
+
+  nextAt(offers: readonly Offer[]): number | undefined {
+    let next = Infinity
+    for (const lot of this.#lots(offers)) {
+      const priorities = this.#priorities(lot)
+      const rows = kinds.flatMap((kind) => [
+        this.#nextPlainAt.get(...lot, kind),
+        ...priorities.map((priority) => this.#nextPrioritisedAt.get(...lot, priority, kind)),
+      ])
+      for (const row of rows) if (row !== undefined) next = Math.min(next, integer(row, "claimable_at"))
+    }
+    return next === Infinity ? undefined : next
+  }
+
+  inOrder(rows: readonly SqlRow[], startsMin: number): readonly SqlRow[] {
+    return rowsInClaimOrder(rows, startsMin)
+  }
+
+  /** Who serves all queues looks at those in which something waits. */
+  #lots(offers: readonly Offer[]): Lot[] {
+    return offers.flatMap(({ workflow, version, queues }) => {
+      const offer = [toText(workflow), toText(version)] as const
+      return (queues?.map((queue) => toQueue(queue)) ?? this.#queues(offer)).map((queue): Lot => [...offer, queue])
+    })
+  }
+
+  #queues(offer: readonly [string, string]): string[] {
+    const queues = new Set([""])
+    for (const next of this.#nextQueues) {
+      for (let row = next.get(...offer, ""); row !== undefined;) {
+        const queue = toQueue(text(row, "queue"))
+        queues.add(queue)
+        row = next.get(...offer, queue)
+      }
+    }
+    return [...queues]
+  }
+
+  #ofLot(lot: Lot, { limit, startsMin }: Wanted, now: number): SqlRow[] {
+    const rows: SqlRow[] = []
+    const priorities = this.#priorities(lot)
+    for (const priority of [...priorities.filter((one) => one > 0), 0, ...priorities.filter((one) => one < 0)]) {
+      const room = limit - rows.length
+      if (room <= 0) break
+      const begun = this.#ofKind(lot, priority, 0, room, now)
+      const starts = this.#ofKind(lot, priority, 1, Math.min(room, Math.max(room - begun.length, startsMin)), now)
+      rows.push(...begun, ...starts)
+    }
+    return rows
+  }
+
+  #ofKind(lot: Lot, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
+    if (room === 0) return []
+    const found = priority === 0 ? this.#plain.all(...lot, kind, now, room) : this.#prioritised.all(...lot, priority, kind, now, room)
+    // There may be more than room: then those of other lanes are to be among the first, too.
+    if (found.length === room && found.some((row) => row["lane"] !== null)) found.push(...this.#ofLanes(lot, priority, kind, room, now))
+    return found
+  }
+
+  #priorities(lot: Lot): number[] {
+    const priorities: number[] = []
+    for (let row = this.#nextPriority.get(...lot, highest); row !== undefined;) {
+      const priority = integer(row, "priority")
+      priorities.push(priority)
+      row = this.#nextPriority.get(...lot, priority)
+    }
+    return priorities
+  }
+
+  /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
+  #ofLanes(lot: Lot, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
+    const name = `${lot.join("/")} ${priority} ${kind}`
+    const start = this.#lastLanes.get(name) ?? ""
+    const lanes: string[] = []
+    for (let after = start, isRound = false; lanes.length < room;) {
+      const row = this.#nextLane.get(...lot, priority, kind, after)
+      if (row === undefined && isRound) break
+      if (row === undefined) isRound = true
+      after = row === undefined ? "" : text(row, "lane")
+      if (row !== undefined && isRound && after > start) break
+      if (row !== undefined) lanes.push(after)
+    }
+    this.#lastLanes.set(name, lanes.at(-1) ?? "")
+    const share = Math.ceil(room / Math.max(1, lanes.length))
+    return lanes.flatMap((lane) => this.#ofLane.all(...lot, priority, kind, toText(lane), now, share))
+  }
+}
+
+export function isRowOffered(row: SqlRow, offers: readonly Offer[]): boolean {
+  const instance = { workflow: text(row, "workflow"), version: text(row, "version"), queue: text(row, "queue") || defaultQueue }
+  return offers.some((offer) => isOffered(instance, offer))
+}

@@ -1,0 +1,76 @@
+import type { UniqueUse } from "../../../ports/flow-control.ts"
+import type { InstanceState } from "../../../ports/journal-store.ts"
+import type { SqlDriver } from "../../../ports/sql-driver.ts"
+
+/** What claims and commits do to flow control, within their transactions. */
+export interface TurnFlow {
+  /** A write transaction; whoever listens is told afterwards who was let in. */
+  transaction<T>(fn: () => T): T
+  /** How many the transaction that is under way has let in. */
+  readonly letInCount: number
+  /** Before it is claimed. Undefined: it is parked, and nothing wakes it. */
+  admit(key: number, now: number): "taken" | "parked" | "none" | undefined
+  /** It is claimed and goes on: nobody replaces its input any more. */
+  begin(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void
+  isQueued(key: number): boolean
+  isOwnedBy(key: number, worker: string): boolean
+  /** A turn gives the instance another state. False: another instance has a key that a restart needs. */
+  keepUnique(key: number, state: InstanceState): boolean
+  /** Sets one with limits to another state by `write`, and its slots with it. */
+  settle(key: number, state: InstanceState, write: () => void): void
+  /** Those of a worker that sleep or wait; before they lose their owner. */
+  restingOf(worker: string, id?: string): number[]
+  rest(keys: readonly number[]): void
+  /** Whether nobody has one of these. */
+  areFree(uses: readonly UniqueUse[]): boolean
+  take(uses: readonly UniqueUse[], key: number): void
+}
+
+/** That of a database whose workflows have neither limits nor keys. Should an instance have some, from when its workflow had, they do not count. */
+export class NoFlow implements TurnFlow {
+  readonly letInCount = 0
+  readonly #driver: SqlDriver
+
+  constructor(driver: SqlDriver) {
+    this.#driver = driver
+  }
+
+  transaction<T>(fn: () => T): T {
+    return this.#driver.transaction(fn)
+  }
+
+  admit(): "taken" {
+    return "taken"
+  }
+
+  begin(): void {}
+
+  /** Whoever asks would replace the input of one that is debounced. */
+  isQueued(): boolean {
+    return false
+  }
+
+  isOwnedBy(): boolean {
+    return true
+  }
+
+  keepUnique(): boolean {
+    return true
+  }
+
+  settle(_key: number, _state: InstanceState, write: () => void): void {
+    write()
+  }
+
+  restingOf(): number[] {
+    return []
+  }
+
+  rest(): void {}
+
+  areFree(): boolean {
+    return true
+  }
+
+  take(): void {}
+}

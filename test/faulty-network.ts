@@ -2,7 +2,7 @@
 
 import { type Client } from "perdure"
 import { createHttpApp } from "perdure/http"
-import type { Pace } from "../src/http-client/retry-pacing.ts"
+import type { RetryPacing } from "../src/http-client/retry-pacing.ts"
 
 /**
  *   refused     nobody listens                      reset     it is carried out, and the answer is lost
@@ -63,7 +63,7 @@ function cutOff(body: ReadableStream<Uint8Array>, bytes: number): ReadableStream
 }
 
 /** Time that passes as soon as nothing else is to be done, but for what a caller has patience with. */
-export class TestPace implements Pace {
+export class TestPace implements RetryPacing {
   #now = 0
   readonly #patient = new Set<() => void>()
 

@@ -1,21 +1,21 @@
 import { Annotations } from "../core/execution/annotations.ts"
 import { checkPriority } from "../core/workflow/flow-options.ts"
-import { Questions } from "../core/execution/query-update-handlers.ts"
+import { QueryUpdateHandlers } from "../core/execution/query-update-handlers.ts"
 import { callerSupport } from "./instances/caller-transaction-scope.ts"
-import { CodeAnswers } from "./runner/query-update-responder.ts"
+import { QueryUpdateResponder } from "./runner/query-update-responder.ts"
 import { debouncedStart, Debouncer, refuseDebounce } from "./flow-control/debouncer.ts"
 import { codedStore, payloadCodecs } from "./payload-codec-store.ts"
 import type { ChildSupport, CodecSupport, EngineFeatures, FlowRules, HookMaker, QuestionSupport, TransactionMaker } from "./feature-set.ts"
 import { flowTraits, forkTraits } from "./flow-control/flow-keys.ts"
 import { EndingHooks, hasHooks } from "./runner/ending-hooks.ts"
-import { newsOfKept } from "./children/kept-child-results.ts"
-import { LimitDesk } from "./flow-control/limit-declarations.ts"
+import { keptChildResults } from "./children/kept-child-results.ts"
+import { LimitDeclarations } from "./flow-control/limit-declarations.ts"
 import { NestedSteps } from "./steps/nested-steps.ts"
-import { Outreach } from "./children/child-operations.ts"
-import { partingMessages } from "./children/ending-messages.ts"
+import { ChildOperations } from "./children/child-operations.ts"
+import { endingMessages } from "./children/ending-messages.ts"
 import { holderOf, singletonExists } from "./flow-control/singletons.ts"
 import { StepClientTransactions } from "./steps/step-client-transactions.ts"
-import { StepLine } from "./steps/step-slots.ts"
+import { StepSlots } from "./steps/step-slots.ts"
 import { StepTransactions } from "./steps/step-transactions.ts"
 
 export const codecSupport: CodecSupport = { of: payloadCodecs, store: codedStore }
@@ -23,27 +23,27 @@ export const codecSupport: CodecSupport = { of: payloadCodecs, store: codedStore
 export const flowRules: FlowRules = {
   traits: flowTraits,
   forkTraits,
-  desk: (flow, registry, host, timers) => new LimitDesk(flow, registry, host, timers),
+  desk: (flow, registry, host, timers) => new LimitDeclarations(flow, registry, host, timers),
   debouncer: (worker) => new Debouncer(worker),
   debouncedStart,
   refuseDebounce,
   checkPriority,
   holderOf,
   singletonExists,
-  stepLine: (places, total) => new StepLine(places, total),
+  stepLine: (places, total) => new StepSlots(places, total),
 }
 
 export const childSupport: ChildSupport = {
-  outreach: (store, starter, controls) => new Outreach(store, starter, controls),
-  partingMessages,
-  newsOfKept,
+  outreach: (store, starter, controls) => new ChildOperations(store, starter, controls),
+  endingMessages: endingMessages,
+  keptChildResults: keptChildResults,
 }
 
 export const nestedSteps: NonNullable<EngineFeatures["nestedSteps"]> = (state, driver) => new NestedSteps(state, driver)
 
 export const questionSupport: QuestionSupport = {
-  questions: (source) => new Questions(source),
-  answers: (...made) => new CodeAnswers(...made),
+  questions: (source) => new QueryUpdateHandlers(source),
+  answers: (...made) => new QueryUpdateResponder(...made),
 }
 
 export const annotations: NonNullable<EngineFeatures["annotations"]> = (source, limits) => new Annotations(source, limits)

@@ -1,20 +1,20 @@
 import type { WorkflowSource } from "../core/workflow/workflow-source.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreProvider, StoreRole } from "../ports/store.ts"
-import type { Answers } from "./instances/update-waiters.ts"
+import type { UpdateWaiters } from "./instances/update-waiters.ts"
 import type { ChangeFeed } from "./changes/change-feed.ts"
 import type { ClaimingWorker } from "./worker/claiming-worker.ts"
-import type { CodeAsker } from "./instances/query-update-client.ts"
-import type { Controls } from "./instances/instance-controls.ts"
-import type { Endings } from "./instances/result-waiters.ts"
+import type { QueryUpdateClient } from "./instances/query-update-client.ts"
+import type { InstanceControls } from "./instances/instance-controls.ts"
+import type { ResultWaiters } from "./instances/result-waiters.ts"
 import type { EngineFeatures } from "./feature-set.ts"
-import type { Reader } from "./instances/instance-reader.ts"
+import type { InstanceReader } from "./instances/instance-reader.ts"
 import type { Restarts } from "./instances/restarts.ts"
 import type { WorkflowRegistry } from "./workflow-registry.ts"
 import type { ScheduleWriter } from "./schedules/schedule-writer.ts"
 import type { Scheduler } from "./schedules/scheduler.ts"
 import type { EngineOptions, EngineSettings, WorkBudget } from "./settings.ts"
-import type { Starter } from "./instances/instance-starter.ts"
+import type { InstanceStarter } from "./instances/instance-starter.ts"
 import type { Worker } from "./worker/worker.ts"
 
 /** What an engine is opened with. */
@@ -43,9 +43,9 @@ export interface BareParts<W extends Worker = Worker> {
 
 /** What every engine is made of. */
 export interface CoreParts<W extends Worker = Worker> extends BareParts<W> {
-  readonly endings: Endings
-  readonly starter: Starter
-  readonly controls: Controls
+  readonly endings: ResultWaiters
+  readonly starter: InstanceStarter
+  readonly controls: InstanceControls
 }
 
 /** What one that has schedules is made of. */
@@ -56,9 +56,9 @@ export interface ScheduleParts<W extends Worker = Worker> extends CoreParts<W> {
 
 /** What one with the API of a client is made of. */
 export interface EngineParts extends ScheduleParts<ClaimingWorker> {
-  readonly reader: Reader
+  readonly reader: InstanceReader
   readonly restarts: Restarts
-  readonly answers: Answers
-  readonly asker: CodeAsker
+  readonly answers: UpdateWaiters
+  readonly asker: QueryUpdateClient
   readonly changes: ChangeFeed
 }

@@ -2,21 +2,21 @@ import { partMissing } from "../core/execution/part-missing.ts"
 import type { PayloadCodecs } from "../core/values/payload-codecs.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreRole } from "../ports/store.ts"
-import type { Companion } from "./engine-listener.ts"
-import { Controls } from "./instances/instance-controls.ts"
-import { type Endings, engineClosed } from "./instances/result-waiters.ts"
+import type { EngineListener } from "./engine-listener.ts"
+import { InstanceControls } from "./instances/instance-controls.ts"
+import { type ResultWaiters, engineClosed } from "./instances/result-waiters.ts"
 import type { EngineFeatures } from "./feature-set.ts"
 import type { BareParts, CoreParts, EngineSpec } from "./engine-components.ts"
 import { WorkflowRegistry } from "./workflow-registry.ts"
 import { type EngineOptions, type EngineSettings, engineSettings } from "./settings.ts"
-import { Starter } from "./instances/instance-starter.ts"
+import { InstanceStarter } from "./instances/instance-starter.ts"
 import { wallNow } from "./wall-clock.ts"
 import type { Worker, WorkerSpec } from "./worker/worker.ts"
 
 /** What a core is made of. */
 export interface MadeCore<W extends Worker> {
   readonly parts: CoreParts<W>
-  readonly companions: Companion[]
+  readonly companions: EngineListener[]
 }
 
 /** What depends on whether others use the store as well. */
@@ -27,7 +27,7 @@ export interface CoreKind<W extends Worker> {
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
   /** As the store would have them. */
   onStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
-  endings(parts: BareParts<W>): Endings
+  endings(parts: BareParts<W>): ResultWaiters
 }
 
 /** Opens the store, and puts together what works on it. */
@@ -46,30 +46,30 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
   const host = kind.host(spec.host, opened)
   const settings = kind.onStore(asked, spec.options, opened)
   const store = settings.codecs && features.codecs ? features.codecs.store(opened, settings.codecs) : opened
-  const companions: Companion[] = []
+  const companions: EngineListener[] = []
   const listener: WorkerSpec["listener"] = {
     onEnd: (id, entry) => {
-      for (const companion of companions) companion.ended?.(id, entry)
+      for (const companion of companions) companion.onInstanceEnded?.(id, entry)
     },
     onStall: (id, entry) => {
       for (const companion of companions) companion.stalled?.(id, entry)
     },
     onRunOver: (id) => {
-      for (const companion of companions) companion.runOver?.(id)
+      for (const companion of companions) companion.onRunEnded?.(id)
     },
     onAnswered: (answer) => {
-      for (const companion of companions) companion.answered?.(answer)
+      for (const companion of companions) companion.onUpdateAnswered?.(answer)
     },
   }
   const worker = kind.worker({ store, host, registry, settings, features, listener })
   worker.committer.onWritten = () => {
-    for (const companion of companions) companion.written?.()
+    for (const companion of companions) companion.onCommit?.()
   }
   const bare = { host, store, settings, registry, worker }
   const endings = kind.endings(bare)
   companions.push(endings)
-  const starter = new Starter(store, registry, worker)
-  const controls = new Controls(store, registry, worker)
+  const starter = new InstanceStarter(store, registry, worker)
+  const controls = new InstanceControls(store, registry, worker)
   worker.outreach = features.children?.outreach(store, starter, controls)
   return { parts: { ...bare, endings, starter, controls }, companions }
 }
@@ -80,7 +80,7 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
  */
 export class EngineCore<W extends Worker = Worker> {
   readonly parts: CoreParts<W>
-  protected readonly companions: Companion[]
+  protected readonly companions: EngineListener[]
   protected closing: Promise<void> | undefined
 
   constructor({ parts, companions }: MadeCore<W>) {
@@ -88,7 +88,7 @@ export class EngineCore<W extends Worker = Worker> {
     this.companions = companions
   }
 
-  attach<C extends Companion>(companion: C): C {
+  attach<C extends EngineListener>(companion: C): C {
     this.companions.push(companion)
     return companion
   }

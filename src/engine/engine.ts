@@ -32,30 +32,30 @@ import type {
   Why,
 } from "./client-api.ts"
 import { allFeatures } from "./all-features.ts"
-import { Answers } from "./instances/update-waiters.ts"
+import { UpdateWaiters } from "./instances/update-waiters.ts"
 import { batchStarterOf, notStarted, startWithin } from "./instances/batch-start.ts"
 import { ChangeFeed } from "./changes/change-feed.ts"
 import { ChangeSequence } from "./changes/change-sequence.ts"
-import { CodeAsker } from "./instances/query-update-client.ts"
+import { QueryUpdateClient } from "./instances/query-update-client.ts"
 import type { EngineParts, EngineSpec } from "./engine-components.ts"
 import { InstanceHandle } from "./instances/instance-handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instances/instance-calls.ts"
 import { countInstances, listInstances, listWorkflows } from "./instances/instance-list.ts"
 import { StoredLimits, type LimitControl } from "./flow-control/limit-control.ts"
-import { Reader } from "./instances/instance-reader.ts"
-import { recheckOf } from "./worker/fallback-poll.ts"
+import { InstanceReader } from "./instances/instance-reader.ts"
+import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 import { Restarts } from "./instances/restarts.ts"
 import { ScheduledStarts } from "./schedules/scheduled-starts.ts"
 import { Scheduler } from "./schedules/scheduler.ts"
 import { Schedules } from "./schedules/schedules.ts"
 import { ScheduleWriter } from "./schedules/schedule-writer.ts"
-import { ServingCore } from "./shared-store-core.ts"
+import { SharedStoreCore } from "./shared-store-core.ts"
 import { Ticks, type TickOptions, type TickResult } from "./ticks.ts"
 import { readWhy } from "./diagnostics/why-reader.ts"
 
 /** An engine on a store: a client of it, and a worker where the store lets it be one. */
 export class Engine implements Client, AsyncDisposable {
-  readonly core: ServingCore
+  readonly core: SharedStoreCore
   /** What the engine is made of, for its own handles and for tests. */
   readonly parts: EngineParts
   readonly schedules: Schedules = new Schedules(
@@ -69,24 +69,24 @@ export class Engine implements Client, AsyncDisposable {
     checkArguments(this.prototype, { ...clientArguments, ...engineArguments }, otherClientArguments)
   }
 
-  private constructor(core: ServingCore, spec: EngineSpec) {
+  private constructor(core: SharedStoreCore, spec: EngineSpec) {
     const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
     this.#ticks = core.attach(new Ticks(spec, store, worker, (forTick) => Engine.open(forTick)))
-    const recheck = recheckOf(core.parts)
-    const answers = core.attach(new Answers(store, host, recheck))
+    const recheck = fallbackPollOptions(core.parts)
+    const answers = core.attach(new UpdateWaiters(store, host, recheck))
     const changes = core.attach(new ChangeFeed(store.directory, host, recheck))
     const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(store, host, worker.timers, registry, scheduleWriter))
-    const asker = new CodeAsker(store, registry, worker, answers)
-    const reader = new Reader(store, settings.codecs)
+    const asker = new QueryUpdateClient(store, registry, worker, answers)
+    const reader = new InstanceReader(store, settings.codecs)
     const restarts = new Restarts(store, registry, worker)
     this.parts = { ...core.parts, reader, restarts, answers, asker, changes, scheduleWriter, scheduler }
     this.limits = new StoredLimits(store.flow, () => this.#check())
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    const engine = new Engine(await ServingCore.open({ ...spec, features: allFeatures }), spec)
+    const engine = new Engine(await SharedStoreCore.open({ ...spec, features: allFeatures }), spec)
     await engine.core.begin(spec.role)
     return engine
   }

@@ -5,7 +5,7 @@ import type { checkPriority, Debounce } from "../core/workflow/flow-options.ts"
 import type { Annotations, AnnotationSource } from "../core/execution/annotations.ts"
 import type { InstanceState } from "../core/journal/instance-state.ts"
 import type { Limits } from "../core/workflow/input-limits.ts"
-import type { Questions, QuestionSource } from "../core/execution/query-update-handlers.ts"
+import type { QueryUpdateHandlers, QueryUpdateHost } from "../core/execution/query-update-handlers.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 import type { FlowControl, FlowTraits } from "../ports/flow-control.ts"
 import type { Host } from "../ports/host.ts"
@@ -15,21 +15,21 @@ import type { debouncedStart, refuseDebounce } from "./flow-control/debouncer.ts
 import type { EndingHooks } from "./runner/ending-hooks.ts"
 import type { EngineOptions } from "./settings.ts"
 import type { CallerSupport } from "./instances/caller-transaction-scope.ts"
-import type { CodeAnswers } from "./runner/query-update-responder.ts"
-import type { Controls } from "./instances/instance-controls.ts"
-import type { newsOfKept } from "./children/kept-child-results.ts"
+import type { QueryUpdateResponder } from "./runner/query-update-responder.ts"
+import type { InstanceControls } from "./instances/instance-controls.ts"
+import type { keptChildResults } from "./children/kept-child-results.ts"
 import type { NestedDriver, NestedSteps } from "./steps/nested-steps.ts"
-import type { Outreach } from "./children/child-operations.ts"
-import type { partingMessages } from "./children/ending-messages.ts"
+import type { ChildOperations } from "./children/child-operations.ts"
+import type { endingMessages } from "./children/ending-messages.ts"
 import type { WorkflowRegistry } from "./workflow-registry.ts"
-import type { Runtime } from "./runner/runner-context.ts"
+import type { RunnerContext } from "./runner/runner-context.ts"
 import type { holderOf, singletonExists } from "./flow-control/singletons.ts"
-import type { StartDesk } from "./instances/write-scope.ts"
-import type { Birth, Starter } from "./instances/instance-starter.ts"
+import type { WriteScope } from "./instances/write-scope.ts"
+import type { StartRequest, InstanceStarter } from "./instances/instance-starter.ts"
 import type { StepAttempt } from "./steps/step-attempt.ts"
 import type { Timers } from "./worker/timers.ts"
 import type { TurnWriter } from "./runner/turn-writer.ts"
-import type { StepLine } from "./steps/step-slots.ts"
+import type { StepSlots } from "./steps/step-slots.ts"
 import type { Worker } from "./worker/worker.ts"
 
 /**
@@ -58,18 +58,18 @@ export interface EngineFeatures {
 }
 
 export interface QuestionSupport {
-  readonly questions: (source: QuestionSource) => Questions
-  readonly answers: (...made: ConstructorParameters<typeof CodeAnswers>) => CodeAnswers
+  readonly questions: (source: QueryUpdateHost) => QueryUpdateHandlers
+  readonly answers: (...made: ConstructorParameters<typeof QueryUpdateResponder>) => QueryUpdateResponder
 }
 
 export interface ChildSupport {
-  outreach(store: Store, starter: Starter, controls: Controls): Outreach
-  readonly partingMessages: typeof partingMessages
-  readonly newsOfKept: typeof newsOfKept
+  outreach(store: Store, starter: InstanceStarter, controls: InstanceControls): ChildOperations
+  readonly endingMessages: typeof endingMessages
+  readonly keptChildResults: typeof keptChildResults
 }
 
 /** Makes what calls the hooks of one instance; undefined where it has none. */
-export type HookMaker = (runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) => EndingHooks | undefined
+export type HookMaker = (runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) => EndingHooks | undefined
 
 export interface FlowRules {
   /** What is to be known of an instance with this input. Undefined: nothing. */
@@ -84,7 +84,7 @@ export interface FlowRules {
   readonly holderOf: typeof holderOf
   readonly singletonExists: typeof singletonExists
   /** For workers that run only so many attempts at the same time, or in all. */
-  stepLine(places: number, total: number | undefined): StepLine
+  stepLine(places: number, total: number | undefined): StepSlots
 }
 
 /** What a worker tells the store about the limits of its workflows. */
@@ -96,7 +96,7 @@ export interface LimitRules {
 
 /** Gives an instance that waits for quiet another input. */
 export interface Replacer {
-  replace(desk: StartDesk, birth: Birth, debounce: Debounce<unknown>): Promise<string | undefined>
+  replace(desk: WriteScope, birth: StartRequest, debounce: Debounce<unknown>): Promise<string | undefined>
 }
 
 export interface CodecSupport {
@@ -107,7 +107,7 @@ export interface CodecSupport {
 }
 
 /** Makes what runs the transactions of one instance. */
-export type TransactionMaker = (runtime: Runtime, writer: TurnWriter, submit: (input: { take(): void }) => void) => TransactionRunner
+export type TransactionMaker = (runtime: RunnerContext, writer: TurnWriter, submit: (input: { take(): void }) => void) => TransactionRunner
 
 export interface TransactionRunner {
   run(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown>

@@ -5,28 +5,28 @@ import { ClaimingWorker } from "./worker/claiming-worker.ts"
 import { engineClosed } from "./instances/result-waiters.ts"
 import { type CoreKind, EngineCore, makeCore, type MadeCore } from "./engine-core.ts"
 import type { EngineSpec } from "./engine-components.ts"
-import { recheckOf } from "./worker/fallback-poll.ts"
+import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 import type { EngineOptions } from "./settings.ts"
-import { servingSettings } from "./shared-store-settings.ts"
+import { sharedStoreSettings } from "./shared-store-settings.ts"
 import { onStoreClock } from "./store-clock-host.ts"
-import { Lookout } from "./worker/hint-dispatcher.ts"
-import { WatchedEndings } from "./instances/polled-result-waiters.ts"
+import { HintDispatcher } from "./worker/hint-dispatcher.ts"
+import { PolledResultWaiters } from "./instances/polled-result-waiters.ts"
 
 const kind: CoreKind<ClaimingWorker> = {
   worker: (spec) => new ClaimingWorker(spec),
   host: onStoreClock,
-  settings: servingSettings,
+  settings: sharedStoreSettings,
   onStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
-  endings: (parts) => new WatchedEndings(parts, recheckOf(parts)),
+  endings: (parts) => new PolledResultWaiters(parts, fallbackPollOptions(parts)),
 }
 
 const standByMs = 250
 
 /** The core of an engine on a store that others use as well: it looks at what they write, and leaves in good order. */
-export class ServingCore extends EngineCore<ClaimingWorker> {
+export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   /** The store is gone, and why; undefined: it is not. */
   gone: PerdureError | undefined
-  readonly #lookout: Lookout
+  readonly #lookout: HintDispatcher
   readonly #onStoreGone: ((error: PerdureError) => void) | undefined
   #stopHints: () => void = () => undefined
   #stopRejections: () => void = () => undefined
@@ -35,13 +35,13 @@ export class ServingCore extends EngineCore<ClaimingWorker> {
     super(made)
     this.#onStoreGone = onStoreGone
     const { worker } = made.parts
-    this.#lookout = new Lookout(worker, made.companions)
+    this.#lookout = new HintDispatcher(worker, made.companions)
     worker.onSweep = () => void this.look()
     worker.onTaken = (id) => void this.look({ work: false, ends: [id], answers: true, changed: false })
   }
 
-  static async open(spec: EngineSpec): Promise<ServingCore> {
-    return new ServingCore(await makeCore(spec, kind), spec.options)
+  static async open(spec: EngineSpec): Promise<SharedStoreCore> {
+    return new SharedStoreCore(await makeCore(spec, kind), spec.options)
   }
 
   /** What every call is refused with; undefined: none is. */

@@ -3,7 +3,7 @@ import { checkQueue } from "../core/workflow/input-limits.ts"
 import { checkCount, durationOr, type EngineOptions, type EngineSettings } from "./settings.ts"
 
 /** With what only an engine needs that others share a store with. */
-export function servingSettings(settings: EngineSettings, options: EngineOptions): EngineSettings {
+export function sharedStoreSettings(settings: EngineSettings, options: EngineOptions): EngineSettings {
   const { execute = settings.execute } = options
   if (execute !== "always" && execute !== "ticks") throw new PerdureError("BAD_OPTION", `execute is ${String(execute)}; give "always" or "ticks"`)
   checkCount("maxResidentInstances", options.maxResidentInstances, 1)

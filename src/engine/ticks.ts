@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import { InTurn } from "../core/collections/serial-queue.ts"
+import { SerialQueue } from "../core/collections/serial-queue.ts"
 import type { Store } from "../ports/store.ts"
 import type { EngineParts, EngineSpec } from "./engine-components.ts"
 import { overriding } from "./method-overrides.ts"
@@ -40,7 +40,7 @@ export class Ticks {
   /** Of the engine that callers have: what they write is told to the worker of the tick. */
   readonly #worker: Worker
   readonly #open: (spec: EngineSpec) => Promise<TickEngine>
-  readonly #ticks = new InTurn()
+  readonly #ticks = new SerialQueue()
   #current: TickEngine | undefined
   #isStopped = false
   /** Ends a wait for attempts. */

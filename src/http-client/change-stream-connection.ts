@@ -1,10 +1,10 @@
 import type { Change } from "../core/journal/change.ts"
 import { Deferred } from "../core/execution/deferred.ts"
-import { InTurn } from "../core/collections/serial-queue.ts"
+import { SerialQueue } from "../core/collections/serial-queue.ts"
 import type { ChangeIterator, Changes } from "../engine/client-api.ts"
 import { decodeRich, richType } from "../http/wire-format.ts"
 import { readAnswer, streamError, TransientError, valueIn } from "./response.ts"
-import { EventParser, type StreamEvent } from "./sse-parser.ts"
+import { SseParser, type StreamEvent } from "./sse-parser.ts"
 import { Attempt, type Transport, Tries } from "./transport.ts"
 
 /** Without a sign of life for so long, a connection is dead; servers send one every 15 seconds. */
@@ -13,7 +13,7 @@ const silenceMsMax = 45_000
 const goodMs = 1_000
 
 /** The changes that a server streams. Every iteration begins at the cursor anew. */
-export class RemoteChanges implements Changes {
+export class ChangeStreamConnection implements Changes {
   readonly #transport: Transport
   readonly #path: readonly string[]
   readonly #cursor: string | undefined
@@ -43,7 +43,7 @@ class RemoteChangeIterator implements ChangeIterator {
   #isPlaced: boolean
   readonly #placed = new Deferred()
   #kept: string | undefined
-  readonly #calls = new InTurn()
+  readonly #calls = new SerialQueue()
 
   constructor(transport: Transport, path: readonly string[], cursor: string | undefined) {
     this.#transport = transport
@@ -129,7 +129,7 @@ class Connection {
   readonly #transport: Transport
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #decoder = new TextDecoder()
-  readonly #parser = new EventParser()
+  readonly #parser = new SseParser()
   readonly #since: number
   #events: StreamEvent[] = []
 

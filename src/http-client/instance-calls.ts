@@ -13,7 +13,7 @@ import type {
   TerminateOptions,
   Why,
 } from "../engine/client-api.ts"
-import { type Answer, valueIn } from "./response.ts"
+import { type HttpAnswer, valueIn } from "./response.ts"
 import { sleep } from "./retry-pacing.ts"
 import { randomId } from "./request-id.ts"
 import type { Call, Transport } from "./transport.ts"
@@ -69,7 +69,7 @@ export class InstanceCalls {
     }
   }
 
-  #ask(id: string, wait: number, rejectWhenStalled: boolean, signal: AbortSignal | undefined): Promise<Answer> {
+  #ask(id: string, wait: number, rejectWhenStalled: boolean, signal: AbortSignal | undefined): Promise<HttpAnswer> {
     return this.#transport.exchange({
       method: "GET",
       path: ["workflows", id, "result"],
@@ -92,7 +92,7 @@ export class InstanceCalls {
   }
 
   /** The event may have been received before the instance was over, and only its acknowledgement been lost: its journal knows. */
-  async settleSent(id: string, eventId: string, answer: Answer): Promise<void> {
+  async settleSent(id: string, eventId: string, answer: HttpAnswer): Promise<void> {
     if (answer.isRepeat && answer.error?.code === "INSTANCE_ENDED" && (await this.#hasReceived(id, eventId))) return
     valueIn(answer)
   }

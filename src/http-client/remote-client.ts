@@ -31,9 +31,9 @@ import type {
   WorkflowInfo,
 } from "../engine/client-api.ts"
 import { errorOf, valueIn } from "./response.ts"
-import { RemoteChanges } from "./change-stream-connection.ts"
+import { ChangeStreamConnection } from "./change-stream-connection.ts"
 import { InstanceCalls } from "./instance-calls.ts"
-import type { Pace } from "./retry-pacing.ts"
+import type { RetryPacing } from "./retry-pacing.ts"
 import { RemoteHandle } from "./remote-handle.ts"
 import { RemoteLimits } from "./remote-limits.ts"
 import { RemoteSchedules } from "./remote-schedules.ts"
@@ -54,7 +54,7 @@ export class RemoteClient implements Client, AsyncDisposable {
     checkArguments(this.prototype, clientArguments, otherClientArguments)
   }
 
-  constructor(url: string, options: ConnectOptions, pace: Pace) {
+  constructor(url: string, options: ConnectOptions, pace: RetryPacing) {
     this.#transport = new Transport(url, options, pace)
     this.#calls = new InstanceCalls(this.#transport)
     this.limits = new RemoteLimits(this.#transport)
@@ -166,7 +166,7 @@ export class RemoteClient implements Client, AsyncDisposable {
   }
 
   changes(cursor?: string): Changes {
-    return new RemoteChanges(this.#transport, ["stream"], cursor)
+    return new ChangeStreamConnection(this.#transport, ["stream"], cursor)
   }
 
   /** Ends what is under way: calls reject with ENGINE_CLOSED, and streams end. */

@@ -17,7 +17,7 @@ import type {
   TerminateOptions,
   Why,
 } from "../engine/client-api.ts"
-import { RemoteChanges } from "./change-stream-connection.ts"
+import { ChangeStreamConnection } from "./change-stream-connection.ts"
 import type { InstanceCalls } from "./instance-calls.ts"
 import type { Transport } from "./transport.ts"
 import { refuseTransaction } from "./error-messages.ts"
@@ -108,6 +108,6 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
   }
 
   changes(cursor?: string): Changes {
-    return new RemoteChanges(this.#transport, ["workflows", this.id, "stream"], cursor)
+    return new ChangeStreamConnection(this.#transport, ["workflows", this.id, "stream"], cursor)
   }
 }

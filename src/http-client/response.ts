@@ -4,7 +4,7 @@ import { passingTroubles } from "../core/values/transient-error.ts"
 import { decodeRich, isRichType, parseJson } from "../http/wire-format.ts"
 
 /** What a server said to a request. */
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly value: unknown
   /** What went wrong, as the server's engine told it. */
@@ -32,7 +32,7 @@ const passingStatuses = new Set([429, 502, 503, 504])
 const passingCodes = new Set<ErrorCode>(["ENGINE_CLOSED", ...passingTroubles])
 
 /** Throws a TransientError where asking again may help. */
-export async function readAnswer(response: Response): Promise<Omit<Answer, "isRepeat">> {
+export async function readAnswer(response: Response): Promise<Omit<HttpAnswer, "isRepeat">> {
   const { status } = response
   const text = await textOf(response)
   if (status === 204) return { status, value: undefined }
@@ -46,7 +46,7 @@ export async function readAnswer(response: Response): Promise<Omit<Answer, "isRe
 }
 
 /** Throws what the answer says went wrong: the workflow's own error, or the engine's. */
-export function valueIn({ value, error }: Answer): unknown {
+export function valueIn({ value, error }: HttpAnswer): unknown {
   if (!error) return value
   if (failureCodes.has(error.code) && typeof value === "object" && value !== null && "failure" in value) throw markCodeError(value.failure)
   throw error

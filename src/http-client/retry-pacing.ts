@@ -1,11 +1,11 @@
 /** Time as the client sees it: tests have one of their own. */
-export interface Pace {
+export interface RetryPacing {
   now(): number
   /** Returns the way to call it off. */
   after(ms: number, fire: () => void): () => void
 }
 
-export const realPace: Pace = {
+export const realPace: RetryPacing = {
   now: () => Date.now(),
   after: (ms, fire) => {
     const timer = setTimeout(fire, ms)
@@ -14,7 +14,7 @@ export const realPace: Pace = {
 }
 
 /** Rejects with the reason if the signal is aborted before. */
-export function sleep(pace: Pace, ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(pace: RetryPacing, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error)
     const stop = () => {

@@ -6,7 +6,7 @@ export interface StreamEvent {
 }
 
 /** Cuts the text of a stream into events, however it comes. What is not ended by an empty line is none. */
-export class EventParser {
+export class SseParser {
   #rest = ""
   #type = ""
   #data: string[] = []

@@ -1,8 +1,8 @@
 import { durationMs, type Duration } from "../core/time/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import { encodeRich, richType } from "../http/wire-format.ts"
-import { type Answer, readAnswer, TransientError } from "./response.ts"
-import { type Pace, sleep } from "./retry-pacing.ts"
+import { type HttpAnswer, readAnswer, TransientError } from "./response.ts"
+import { type RetryPacing, sleep } from "./retry-pacing.ts"
 
 /** Options of `connect`; everything has a default. */
 export interface ConnectOptions {
@@ -43,14 +43,14 @@ const unsentCodes = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_
 
 /** Sends requests to one server, again where that is safe and may help. */
 export class Transport {
-  readonly pace: Pace
+  readonly pace: RetryPacing
   readonly retryMs: number
   readonly #url: string
   readonly #fetch: typeof globalThis.fetch
   readonly #headers: Readonly<Record<string, string>>
   readonly #closing = new AbortController()
 
-  constructor(url: string, options: ConnectOptions, pace: Pace) {
+  constructor(url: string, options: ConnectOptions, pace: RetryPacing) {
     this.#url = baseOf(url)
     this.#fetch = options.fetch ?? globalThis.fetch
     this.#headers = { ...options.headers, ...(options.token === undefined ? undefined : { authorization: `Bearer ${options.token}` }) }
@@ -66,7 +66,7 @@ export class Transport {
     this.#closing.abort(new PerdureError("ENGINE_CLOSED", "this client is closed; connect another"))
   }
 
-  async exchange(call: Call): Promise<Answer> {
+  async exchange(call: Call): Promise<HttpAnswer> {
     let isRepeat = false
     const tries = new Tries(this, call)
     for (;;) {
@@ -165,11 +165,11 @@ export class Attempt {
   readonly #controller = new AbortController()
   readonly #signals: readonly (AbortSignal | undefined)[]
   readonly #stop = () => this.#controller.abort()
-  readonly #pace: Pace
+  readonly #pace: RetryPacing
   readonly #patienceMs: number
   #callOff: () => void
 
-  constructor(pace: Pace, patienceMs: number, signals: readonly (AbortSignal | undefined)[]) {
+  constructor(pace: RetryPacing, patienceMs: number, signals: readonly (AbortSignal | undefined)[]) {
     this.#pace = pace
     this.#patienceMs = patienceMs
     this.#signals = signals

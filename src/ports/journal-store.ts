@@ -62,7 +62,7 @@ export interface ClaimedInstance {
 }
 
 /** What the row of an instance says; it changes only with a turn that says so. */
-export interface InstanceState {
+export interface RowState {
   readonly status: Status
   readonly phase?: Phase
   /** When it wants to be claimed if nobody owns it. */
@@ -92,7 +92,7 @@ export interface NewInstance {
   readonly events?: readonly string[]
 }
 
-export interface InstanceRow extends NewInstance, InstanceState {
+export interface InstanceRow extends NewInstance, RowState {
   /** The time of the turn that last changed this row. */
   readonly updatedAt: number
   /** What its code noted about it, encoded. */
@@ -130,7 +130,7 @@ export interface Turn extends JournalRow {
   /** Of a turn that creates: it is lost unless that run is under way. So no child begins whose parent is over. */
   readonly within?: RunReference | undefined
   /** What the instance's row becomes; without it the row stays as it is. */
-  readonly state?: InstanceState | undefined
+  readonly state?: RowState | undefined
   /** All the tags of the instance from now on, and what its memo is, encoded; without them both stay as they are. */
   readonly tags?: readonly string[] | undefined
   readonly memo?: string | undefined

@@ -35,7 +35,7 @@ export interface Store {
   /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
   now?(): number
   /** Of a store that holds one instance only: whether this one is held by another, which writes its turns for us. */
-  isElsewhere?(id: string): boolean
+  isRemote?(id: string): boolean
   /** Of a store that has one worker process at a time: whether there is one now. A dead one's leases may last longer. */
   hasWorker?(): boolean
   /** How often an engine looks for what no hint told of, where the user has not said. Undefined: as the engine likes. */

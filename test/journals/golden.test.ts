@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { entryTypes } from "../../src/core/journal/journal.ts"
 import { decodeRow, encodeEntries } from "../../src/core/journal/turn-codec.ts"
-import type { InstanceState } from "../../src/ports/journal-store.ts"
+import type { RowState } from "../../src/ports/journal-store.ts"
 import { createTestEngine, expectReplay, memory } from "../../src/testing.ts"
 import { type GoldenJournal, outcomeOf } from "./golden-journal.ts"
 import { goldenCodec, goldenWorkflows } from "./workflows.ts"
@@ -57,7 +57,7 @@ it("values in a row, as devalue's text and in blobs are in golden journals", () 
 })
 
 /** An engine on a store that holds the instance of a golden journal, a second later. */
-async function reopened(name: string, state: Pick<InstanceState, "status" | "dueAt">) {
+async function reopened(name: string, state: Pick<RowState, "status" | "dueAt">) {
   const { golden } = goldens.find(({ path }) => path.endsWith(`0.1.0/${name}.json`))!
   const { instance, rows } = golden.journal
   const store = memory()

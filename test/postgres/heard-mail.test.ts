@@ -4,11 +4,11 @@ import { setTimeout as delay } from "node:timers/promises"
 import { type Context, workflow } from "perdure"
 import { afterAll, afterEach, expect, it, vi } from "vitest"
 import type { Engine } from "../../src/engine/engine.ts"
-import type { InstanceState, Message, Turn } from "../../src/ports/journal-store.ts"
+import type { RowState, Message, Turn } from "../../src/ports/journal-store.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/connection/database.ts"
-import { HeardMail } from "../../src/stores/postgres/notifications/pushed-messages.ts"
-import { LoneCalls } from "../../src/stores/postgres/notifications/listen-connection-calls.ts"
+import { PushedMessages } from "../../src/stores/postgres/notifications/pushed-messages.ts"
+import { ListenConnectionCalls } from "../../src/stores/postgres/notifications/listen-connection-calls.ts"
 import { creation, event, found, idle, turn } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 import { ClusterBed } from "./cluster-bed.ts"
@@ -29,15 +29,15 @@ const collector = workflow("collector", async (ctx: Context, count: number) => {
 
 /** The names of statements from now on: those that go alone, and all others. */
 function statements() {
-  const calls = vi.spyOn(LoneCalls.prototype, "call").mockClear()
+  const calls = vi.spyOn(ListenConnectionCalls.prototype, "call").mockClear()
   const sent = vi.spyOn(Database.prototype, "all").mockClear()
   return { alone: () => calls.mock.calls.map(([name]) => name), all: () => sent.mock.calls.map(([name]) => name) }
 }
 
 /** What makes whoever hears a message from now on doubt it, as where its connection breaks. */
 function doubtfully(): () => void {
-  const offered = vi.spyOn(HeardMail.prototype, "offer")
-  return () => (offered.mock.contexts[0] as HeardMail).doubt()
+  const offered = vi.spyOn(PushedMessages.prototype, "offer")
+  return () => (offered.mock.contexts[0] as PushedMessages).doubt()
 }
 
 /** Longer than after another notification that was part of its transaction. */
@@ -98,7 +98,7 @@ async function heardMessage() {
   return { one, other, schema, heard }
 }
 
-const taking = (seq: number, position: number, state?: InstanceState): Turn => turn("i", position, { consumed: [seq], ...(state && { state }) })
+const taking = (seq: number, position: number, state?: RowState): Turn => turn("i", position, { consumed: [seq], ...(state && { state }) })
 
 it.each([
   ["alone", (taker: Turn) => [taker]],
@@ -128,7 +128,7 @@ it.each([
   const { seq } = found(heard[0])
   expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
   const batch = batchOf(taking(seq, 4, idle))
-  vi.spyOn(HeardMail.prototype, "confirmed").mockRejectedValueOnce(new Error("the disk is full"))
+  vi.spyOn(PushedMessages.prototype, "confirmed").mockRejectedValueOnce(new Error("the disk is full"))
   await expect(other.journal.commit(batch)).rejects.toThrow("the disk is full")
   expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
   expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
@@ -193,16 +193,16 @@ it.each([
 ])("nor where the connection breaks that its turn is sent over, and no other: %s", async (_, batchOf) => {
   const { one, other, schema, heard } = await heardMessage()
   const { seq } = found(heard[0])
-  const confirmed = Reflect.get(HeardMail.prototype, "confirmed")
+  const confirmed = Reflect.get(PushedMessages.prototype, "confirmed")
   const batch = batchOf(taking(seq, 3, idle))
   // Between the look and the write, or within the write where that looks by itself.
   const breaks = async (): Promise<never> => {
     await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [seq])
     throw Object.assign(new Error("the connection broke"), { code: "ECONNRESET" })
   }
-  if (batch.length === 1) vi.spyOn(LoneCalls.prototype, "call").mockImplementationOnce(breaks)
+  if (batch.length === 1) vi.spyOn(ListenConnectionCalls.prototype, "call").mockImplementationOnce(breaks)
   else
-    vi.spyOn(HeardMail.prototype, "confirmed").mockImplementationOnce(async function (this: HeardMail, ...given) {
+    vi.spyOn(PushedMessages.prototype, "confirmed").mockImplementationOnce(async function (this: PushedMessages, ...given) {
       const turns = await Reflect.apply(confirmed, this, given)
       vi.spyOn(Database.prototype, batch[0]?.instance === "j" ? "get" : "transaction").mockImplementationOnce(breaks)
       return turns
@@ -229,8 +229,8 @@ it("one whose turn was written, and the answer lost, counts as taken in", async 
     const lose = (name: string, answer: unknown) => {
       if (name.endsWith("write") && answer !== "false" && losses++ === 0) throw Object.assign(new Error("the answer is lost"), { code: "ECONNRESET" })
     }
-    const call = Reflect.get(LoneCalls.prototype, "call")
-    vi.spyOn(LoneCalls.prototype, "call").mockImplementation(async function (this: LoneCalls, name, ...rest) {
+    const call = Reflect.get(ListenConnectionCalls.prototype, "call")
+    vi.spyOn(ListenConnectionCalls.prototype, "call").mockImplementation(async function (this: ListenConnectionCalls, name, ...rest) {
       const answer = await Reflect.apply(call, this, [name, ...rest])
       lose(name, answer)
       return answer

@@ -1,7 +1,7 @@
 /** Faults of the engine, planted on purpose, each against one law. They change the engine's own classes, and give the way back. */
 import type { Engine } from "../../src/engine/engine.ts"
 import { TurnWriter } from "../../src/engine/runner/turn-writer.ts"
-import { Rollbacks } from "../../src/core/execution/rollback-stack.ts"
+import { RollbackStack } from "../../src/core/execution/rollback-stack.ts"
 import type { Entry } from "../../src/core/journal/journal.ts"
 
 export type PlantedBug = (engines: () => readonly Engine[]) => () => void
@@ -22,7 +22,7 @@ export const answeredFirst: PlantedBug = (engines) =>
     "record",
     (own) =>
       function (this: TurnWriter, entry: Entry) {
-        if (entry.type === "update.completed" || entry.type === "update.failed") for (const { parts } of engines()) parts.answers.answered(entry)
+        if (entry.type === "update.completed" || entry.type === "update.failed") for (const { parts } of engines()) parts.answers.onUpdateAnswered(entry)
         return own.call(this, entry)
       },
   )
@@ -30,10 +30,10 @@ export const answeredFirst: PlantedBug = (engines) =>
 /** What undoes a step is done twice. */
 export const undoneTwice: PlantedBug = () =>
   replaced(
-    Rollbacks.prototype,
+    RollbackStack.prototype,
     "add",
     (own) =>
-      function (this: Rollbacks, ...args) {
+      function (this: RollbackStack, ...args) {
         own.apply(this, args)
         own.apply(this, args)
       },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { emptiedStorage } from "../../src/stores/sqlite/object/storage-with-reset.ts"
+import { storageWithReset } from "../../src/stores/sqlite/object/storage-with-reset.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"
 
@@ -126,7 +126,7 @@ it("knows what somebody else has made before it was needed", async () => {
 
 it("what was known of a database is forgotten when all is deleted", async () => {
   await inBareObject(async (state) => {
-    const storage = emptiedStorage(state.storage)
+    const storage = storageWithReset(state.storage)
     const driver = new ObjectSqlDriver(storage, slots)
     driver.prepare("INSERT INTO perdure_slot (text) VALUES (?)").run("a")
     const count = () => driver.recall("count", "perdure_slot", () => driver.prepare("SELECT text FROM perdure_slot").all().length)

@@ -6,7 +6,7 @@ import { type RunnerStub, StubNetwork } from "../../src/cloudflare/objects/objec
 import type { Directory } from "../../src/ports/directory.ts"
 import type { InboxPart, JournalStore, Message, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
-import { EdgeStore } from "../../src/cloudflare/store/object-store.ts"
+import { ObjectStore } from "../../src/cloudflare/store/object-store.ts"
 import { limitName, numbersName } from "../../src/cloudflare/store/object-name.ts"
 import { ShardedIndex } from "../../src/cloudflare/store/sharded-index.ts"
 import { ShardLayout } from "../../src/cloudflare/store/shard-layout.ts"
@@ -15,7 +15,7 @@ import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-drive
 import type { ObjectStorage } from "../../src/stores/sqlite/object/object-storage.ts"
 import { OutboxTable } from "../../src/stores/sqlite/object/outbox-table.ts"
 import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object/object-instance-tables.ts"
-import { SqliteFlow } from "../../src/stores/sqlite/tables/flow-transaction.ts"
+import { SqliteFlowTransaction } from "../../src/stores/sqlite/tables/flow-transaction.ts"
 import { flowTables } from "../../src/stores/sqlite/schema/table-statements.ts"
 import { until } from "./eventually.ts"
 
@@ -32,7 +32,7 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
       const network = new StubNetwork(() => binding, { limit: limitName, numbers: numbersName })
       const overview = new ShardedIndex(new ShardLayout({ indexShards }), (name) => network.shard(name))
       const none = new Proxy({} as Store, { get: () => undefined })
-      const edge = new EdgeStore({ database: none, directory: none.directory, own: () => undefined, network, onWritten: () => undefined })
+      const edge = new ObjectStore({ database: none, directory: none.directory, own: () => undefined, network, onWritten: () => undefined })
       const instances = new Instances(binding, context.now)
       const journal: Pick<JournalStore, "commit" | "readJournal" | "readInbox"> = {
         commit: async (turns) => {
@@ -99,7 +99,7 @@ class Instances {
 
   #database(storage: ObjectStorage): ObjectDatabase {
     const driver = new ObjectSqlDriver(storage, makeTable)
-    return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlow(driver, this.#now), this.#tables(storage).outlet)
+    return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlowTransaction(driver, this.#now), this.#tables(storage).outlet)
   }
 
   #tables(storage: ObjectStorage): SqliteObjectTables {

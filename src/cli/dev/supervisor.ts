@@ -11,7 +11,7 @@ const stopMs = 8_000
 const livelyMs = 1_000
 
 export interface SupervisorListener {
-  onReady(report: DevReport & { readonly type: "ready" }, isAgain: boolean): void
+  onReady(report: DevReport & { readonly type: "ready" }, isRetriedStart: boolean): void
   onFailed(message: string): void
   /** Its database is gone. It is not started again. */
   onGone(message: string): void
@@ -28,7 +28,7 @@ export class Supervisor {
   readonly #listener: SupervisorListener
   #child: ChildProcess | undefined
   #isStopped = false
-  #isAgain = false
+  #isRetriedStart = false
   /** What is under way: of several changes meanwhile, the last counts. */
   #replacing: Promise<void> | undefined
   #wantsReplacing = false
@@ -54,13 +54,13 @@ export class Supervisor {
     child.on("message", (report: DevReport) => {
       if (report.type === "ready") {
         isReady = true
-        this.#listener.onReady(report, this.#isAgain)
+        this.#listener.onReady(report, this.#isRetriedStart)
       } else {
         hasFailed = true
         if (report.type === "gone") this.#listener.onGone(report.message)
         else this.#listener.onFailed(report.message)
       }
-      this.#isAgain = true
+      this.#isRetriedStart = true
     })
     child.on("exit", (code, signal) => {
       if (this.#child !== child) return

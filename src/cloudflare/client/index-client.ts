@@ -24,7 +24,7 @@ interface ReadChanges {
 }
 
 /** What a client asks of all instances together. */
-export class IndexOverview {
+export class IndexClient {
   readonly #index: () => Promise<InstanceIndex>
   #found: Promise<InstanceIndex> | undefined
 

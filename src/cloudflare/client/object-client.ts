@@ -57,7 +57,7 @@ export interface EdgeClient extends Client {
 }
 
 /** What is asked of all instances together, and of what is no instance. */
-export interface Overviews {
+export interface IndexApi {
   list(filter: ListFilter): Promise<ListPage>
   count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>>
   changes(cursor: string | undefined): Changes
@@ -68,7 +68,7 @@ export interface Overviews {
 /** A client of the objects behind a binding. It keeps nothing for long: one may be made for each request. */
 export class ObjectClient implements Client, ObjectCalls {
   readonly #namespace: ObjectNamespace
-  readonly #overviews: Overviews
+  readonly #overviews: IndexApi
   readonly #idLengthMax: number | undefined
   /** The instance that was just started. */
   #started: Started | undefined
@@ -77,7 +77,7 @@ export class ObjectClient implements Client, ObjectCalls {
     checkArguments(this.prototype, clientArguments, otherClientArguments)
   }
 
-  constructor(namespace: ObjectNamespace, overviews: Overviews, idLengthMax?: number) {
+  constructor(namespace: ObjectNamespace, overviews: IndexApi, idLengthMax?: number) {
     this.#namespace = namespace
     this.#overviews = overviews
     this.#idLengthMax = idLengthMax

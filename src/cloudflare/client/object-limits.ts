@@ -1,11 +1,11 @@
 import { PerdureError } from "../../core/errors.ts"
 import { missingElsewhere } from "../../core/execution/part-missing.ts"
 import type { FlowControl } from "../../ports/flow-control.ts"
-import type { LimitNumbersOf } from "../../ports/cloudflare/limit-settings.ts"
+import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
 
 /** What was set for the limits behind a binding, each workflow's in an object of its own. */
-export function objectLimits(numbers: (workflow: string) => LimitNumbersOf): Pick<FlowControl, "limitsOf" | "override"> {
-  const ask = async <T>(workflow: string, call: (of: LimitNumbersOf) => Promise<T>): Promise<T> => {
+export function objectLimits(numbers: (workflow: string) => WorkflowLimitSettings): Pick<FlowControl, "limitsOf" | "override"> {
+  const ask = async <T>(workflow: string, call: (of: WorkflowLimitSettings) => Promise<T>): Promise<T> => {
     try {
       return await call(numbers(workflow))
     } catch (cause) {

@@ -26,7 +26,7 @@ export interface ScheduleCalls {
 }
 
 /** The schedules behind a binding, each in an object of its own. */
-export class ObjectSchedules implements ScheduleClient {
+export class ObjectScheduleClient implements ScheduleClient {
   readonly #calls: ScheduleCalls
 
   static {

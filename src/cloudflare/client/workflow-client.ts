@@ -1,8 +1,8 @@
 import { StoredLimits } from "../../engine/flow-control/limit-control.ts"
 import { type EdgeClient, ObjectClient } from "./object-client.ts"
 import { objectLimits } from "./object-limits.ts"
-import { ObjectSchedules } from "./object-schedules.ts"
-import { IndexOverview } from "./index-client.ts"
+import { ObjectScheduleClient } from "./object-schedules.ts"
+import { IndexClient } from "./index-client.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
 import { objectNames, scheduleName } from "../store/object-name.ts"
@@ -23,7 +23,7 @@ const changesMax = 100
  */
 export function workflowClient(binding: ObjectNamespace): EdgeClient {
   const network = new StubNetwork(() => binding, objectNames)
-  const overview = new IndexOverview(async () => {
+  const overview = new IndexClient(async () => {
     const layout = new ShardLayout(await client.layout())
     const index = new ShardedIndex(layout, (name) => network.shard(name))
     const changes = new ShardedChanges(layout, (name) => network.shard(name))
@@ -39,7 +39,7 @@ export function workflowClient(binding: ObjectNamespace): EdgeClient {
     list: (filter) => overview.list(filter),
     count: (filter, by) => overview.count(filter, by),
     changes: (cursor) => overview.changes(cursor),
-    schedules: new ObjectSchedules({
+    schedules: new ObjectScheduleClient({
       callSchedule: (id, method, args) => client.callSchedule(scheduleName(id), id, method, args),
       listSchedules: (filter) => overview.listSchedules(filter),
       get: (id) => client.get(id),

@@ -16,7 +16,7 @@ export function currentCaller(): Caller | undefined {
 }
 
 /** Calls as the code of the instance would have called without a binding in between, if it is that code: so the engine knows who asks. */
-export function calledBy<T>(caller: Caller | undefined, { host, engine, instance }: { host: Host; engine: object; instance: string }, call: () => T): T {
+export function runAsCaller<T>(caller: Caller | undefined, { host, engine, instance }: { host: Host; engine: object; instance: string }, call: () => T): T {
   if (caller === undefined || names.get(engine) !== caller.engine) return call()
   const scope: Scope = { engine, instance, ...(caller.step === undefined ? undefined : { step: caller.step }) }
   return host.runIn(scope, call)

@@ -14,15 +14,15 @@ import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../
 import type { Logger } from "../../ports/host.ts"
 import type { SlotMember } from "../../ports/cloudflare/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
-import type { ObjectPermits } from "../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests } from "../../ports/cloudflare/object-permits.ts"
 import type { ObjectTables, OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
 import type { StoreProvider } from "../../ports/store.ts"
-import { AlarmClock } from "./object-alarm.ts"
+import { ObjectAlarm } from "./object-alarm.ts"
 import { earliest } from "./alarm-time.ts"
-import { answerOf, type InstanceAnswers, type InstanceMethod, partOfMethod } from "./instance-rpc-methods.ts"
+import { answerOf, type RpcMethods, type InstanceMethod, partOfMethod } from "./instance-rpc-methods.ts"
 import { openObjectCore } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
-import { calledBy, type Caller } from "./caller-scope.ts"
+import { runAsCaller, type Caller } from "./caller-scope.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
 const answerLengthMax = 4 * 1024 * 1024
@@ -34,25 +34,25 @@ export interface ObjectSpec {
   readonly tables: ObjectTables
   readonly network: ObjectNetwork
   /** What tells other objects, where its instance may have to do with others. */
-  readonly outbox?: Teller | undefined
+  readonly outbox?: BackgroundSender | undefined
   /** What tells the index of the object's instance. */
-  readonly index: Teller & { tellDeletion(onDone: () => void): Promise<boolean> }
+  readonly index: BackgroundSender & { tellDeletion(onDone: () => void): Promise<boolean> }
   /** Where workflows may have limits. */
   readonly slots?: Slots | undefined
   /** What the engine in the object can do, and what it answers. */
   readonly features: EngineFeatures
-  answersOf(core: EngineCore): InstanceAnswers
+  answersOf(core: EngineCore): RpcMethods
   /** For clients, who have nothing but the binding. */
   readonly layout: unknown
   readonly workflows: WorkflowRegistry
   readonly options: EngineOptions
   readonly log: Logger
   readonly now?: () => number
-  openStore(site: StoreSite): StoreProvider
+  openStore(site: StoreHooks): StoreProvider
 }
 
 /** What the store of an object has to know of it. */
-export interface StoreSite {
+export interface StoreHooks {
   /** The id of the object's instance. */
   own(): string | undefined
   /** Before anything is written of an instance that may be the first. */
@@ -62,26 +62,26 @@ export interface StoreSite {
 
 /** What asks for the slots of the object's instance, and what it has of them. */
 export interface Slots {
-  readonly teller: Teller
-  readonly permits: Pick<ObjectPermits, "holds" | "isEmpty">
+  readonly teller: BackgroundSender
+  readonly permits: Pick<SlotRequests, "holds" | "isEmpty">
 }
 
 /** Tells others what is written here, until they have heard of it. */
-export interface Teller {
-  readonly nextTryAt: number | undefined
+export interface BackgroundSender {
+  readonly retryAt: number | undefined
   send(onDone: () => void, isRetry?: boolean): void
 }
 
 interface ObjectEngine {
   readonly core: EngineCore
-  readonly answers: InstanceAnswers
+  readonly answers: RpcMethods
 }
 
 /** One instance in one Durable Object: an engine that executes nothing else. */
 export class InstanceObject {
   readonly #spec: ObjectSpec
   readonly #host: ObjectHost
-  readonly #clock: AlarmClock
+  readonly #clock: ObjectAlarm
   #opening: Promise<ObjectEngine> | undefined
   #id: string | undefined
   /** Calls under way that may give the object an instance. */
@@ -91,7 +91,7 @@ export class InstanceObject {
     const { storage, tables, log, now } = spec
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
-    this.#clock = new AlarmClock(storage, tables, this.#host, () => earliest(spec.outbox?.nextTryAt, spec.index.nextTryAt, spec.slots?.teller.nextTryAt))
+    this.#clock = new ObjectAlarm(storage, tables, this.#host, () => earliest(spec.outbox?.retryAt, spec.index.retryAt, spec.slots?.teller.retryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -120,7 +120,7 @@ export class InstanceObject {
       const answer = answers[method] as ((id: string, ...args: unknown[]) => unknown) | undefined
       if (answer === undefined) throw noAnswer(method)
       const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
-      const value = await calledBy(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
+      const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
       return incarnation === undefined ? value : await this.#forgetInIndex({ id, incarnation })
     } finally {
       if (isBirth) this.#births--
@@ -222,14 +222,14 @@ export class InstanceObject {
       const standing = this.#tables.standing()
       if (standing) {
         const { worker } = (await this.#open()).core.parts
-        this.#host.fireFar()
+        this.#host.fireAlarmTimers()
         worker.hint([standing.id])
       }
       this.#spec.outbox?.send(() => this.#onSent(), true)
       this.#spec.index.send(() => this.#onSent(), true)
       this.#spec.slots?.teller.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
-      this.#clock.rearm()
+      this.#clock.update()
     } catch (error) {
       this.#host.log.error("an alarm failed; it is set again", { error })
       this.#clock.rearmSoon()
@@ -285,11 +285,11 @@ export class InstanceObject {
     this.#spec.outbox?.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
     this.#spec.slots?.teller.send(() => this.#onSent())
-    this.#clock.rearm(this.#births > 0)
+    this.#clock.update(this.#births > 0)
   }
 
   #onSent(): void {
-    this.#clock.rearm()
+    this.#clock.update()
     void this.#leaveIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
   }
 
@@ -306,7 +306,7 @@ export class InstanceObject {
     this.#id = undefined
     tables.forget()
     const emptied = this.#spec.storage.deleteAll()
-    this.#clock.rearm()
+    this.#clock.update()
     const engine = await opening
     engine?.core.kill()
     await engine?.core.parts.store.close()

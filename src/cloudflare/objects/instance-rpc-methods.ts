@@ -5,7 +5,7 @@ import { storableError } from "../../core/values/storable-error.ts"
 import type { SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client-api.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import { existingRow } from "../../engine/instances/existing-row.ts"
-import { lookForEnding } from "../../engine/instances/ending-lookup.ts"
+import { readEndingEntry } from "../../engine/instances/ending-lookup.ts"
 import { resultOf } from "../../engine/instances/result-waiters.ts"
 import { result, sendOrStart } from "../../engine/instances/instance-calls.ts"
 import type { EventMap } from "../../core/workflow/workflow.ts"
@@ -24,13 +24,13 @@ export const partOfMethod = {
   update: "queries",
 } as const
 
-export type InstanceMethod = keyof ReturnType<typeof instanceAnswers> | keyof typeof partOfMethod
+export type InstanceMethod = keyof ReturnType<typeof coreRpcMethods> | keyof typeof partOfMethod
 
 /** What the engine in an instance's object answers, by the methods of a client; the first argument is the id. */
-export type InstanceAnswers = Readonly<Partial<Record<string, (id: string, ...args: never[]) => unknown>>>
+export type RpcMethods = Readonly<Partial<Record<string, (id: string, ...args: never[]) => unknown>>>
 
 /** What every object answers. */
-export function instanceAnswers(core: EngineCore) {
+export function coreRpcMethods(core: EngineCore) {
   const { store, starter, controls } = core.parts
   const nextTurn = quickEndings(core)
   return {
@@ -43,7 +43,7 @@ export function instanceAnswers(core: EngineCore) {
       const status = (await store.directory.get(id))?.status
       await next
       // As it is now: it may have been restarted since, or deleted. What is wrong with it is told to whoever asks for its result.
-      const ending = await lookForEnding(store, id).catch(() => undefined)
+      const ending = await readEndingEntry(store, id).catch(() => undefined)
       return { id, status, answer: ending && (await answerOf(() => resultOf(id, ending))) }
     },
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
@@ -58,7 +58,7 @@ export function instanceAnswers(core: EngineCore) {
     terminate: (id: string, options: string | TerminateOptions = {}) => controls.terminate(id, typeof options === "object" ? options : { reason: options }),
     result: (id: string, timeoutMs: number, rejectWhenStalled = false) => result(core, id, { timeout: timeoutMs, rejectWhenStalled }),
     delete: (id: string) => controls.delete(id),
-  } satisfies InstanceAnswers
+  } satisfies RpcMethods
 }
 
 /** A new instance. */

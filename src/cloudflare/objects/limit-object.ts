@@ -1,7 +1,7 @@
 import type { LimitUse } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
-import type { LimitKey, LimitTables, SlotAnswer, SlotAsk, SlotMember, ToldKey } from "../../ports/cloudflare/limit-key.ts"
-import type { LimitNumbersOf, Membership, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
+import type { LimitKey, LimitTables, SlotAnswer, SlotAsk, SlotMember, LimitKeyListener } from "../../ports/cloudflare/limit-key.ts"
+import type { WorkflowLimitSettings, Membership, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
 import { setAlarm } from "./alarm-time.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
@@ -15,7 +15,7 @@ const idleMs = 60_000
 /** How members are reached, and who knows what was set for the limit. */
 export interface MemberNetwork {
   member(id: string): MemberPeer
-  numbers(workflow: string): Pick<LimitNumbersOf, "limitsJoin" | "limitsLeave">
+  numbers(workflow: string): Pick<WorkflowLimitSettings, "limitsJoin" | "limitsLeave">
 }
 
 interface MemberPeer {
@@ -37,7 +37,7 @@ export interface LimitSpec {
 }
 
 /** One key of a limit in one Durable Object. */
-export class LimitObject implements LimitKey, ToldKey {
+export class LimitObject implements LimitKey, LimitKeyListener {
   readonly #spec: LimitSpec
   #opened: LimitTables | undefined
   /** Calls under way that may give the key a member. */

@@ -1,7 +1,7 @@
 import type { LimitOverride, LimitState, WorkflowLimits } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
-import type { LimitKeyEntry, LimitNumbersOf, NumbersTables, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
-import type { ToldKey } from "../../ports/cloudflare/limit-key.ts"
+import type { LimitKeyEntry, WorkflowLimitSettings, LimitSettingsTables, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
+import type { LimitKeyListener } from "../../ports/cloudflare/limit-key.ts"
 import { setAlarm } from "./alarm-time.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
@@ -13,12 +13,12 @@ const idleMs = 10 * 60_000
 
 /** How keys are reached. */
 export interface KeyNetwork {
-  limitKey(key: string): ToldKey
+  limitKey(key: string): LimitKeyListener
 }
 
 /** What was set for the limits of one workflow, in one Durable Object. It tells the keys of these limits what changes, until they have heard. */
-export class NumbersObject implements LimitNumbersOf {
-  readonly #tables: NumbersTables
+export class LimitSettingsObject implements WorkflowLimitSettings {
+  readonly #tables: LimitSettingsTables
   readonly #declared: (workflow: string) => WorkflowLimits["limits"]
   readonly #storage: ObjectStorage
   readonly #network: KeyNetwork
@@ -28,7 +28,7 @@ export class NumbersObject implements LimitNumbersOf {
   #failures = 0
 
   constructor(
-    tables: NumbersTables,
+    tables: LimitSettingsTables,
     declared: (workflow: string) => WorkflowLimits["limits"],
     storage: ObjectStorage,
     network: KeyNetwork,

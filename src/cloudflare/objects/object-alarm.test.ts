@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
-import type { ObjectTables, Standing } from "../../ports/cloudflare/object-tables.ts"
-import { AlarmClock } from "./object-alarm.ts"
+import type { ObjectTables, ObjectInstanceSummary } from "../../ports/cloudflare/object-tables.ts"
+import { ObjectAlarm } from "./object-alarm.ts"
 import { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
@@ -15,24 +15,24 @@ function open() {
     deleteAlarm: async () => undefined,
     sync: async () => undefined,
   }
-  const tables: Partial<ObjectTables> = { isThere: () => true, standing: () => asleep as unknown as Standing, keptUntil: () => undefined }
+  const tables: Partial<ObjectTables> = { isThere: () => true, standing: () => asleep as unknown as ObjectInstanceSummary, keptUntil: () => undefined }
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
   const host = new ObjectHost(storage as ObjectStorage, silent, () => platform.now)
-  const clock = new AlarmClock(storage as ObjectStorage, tables as ObjectTables, host, () => undefined)
+  const clock = new ObjectAlarm(storage as ObjectStorage, tables as ObjectTables, host, () => undefined)
   return { platform, asleep, host, clock }
 }
 
 it("the alarm is set by the clock of the platform, also after that was set back", () => {
   const { platform, asleep, host, clock } = open()
-  clock.rearm()
+  clock.update()
   expect(platform.alarms).toEqual([asleep.claimableAt])
-  clock.rearm()
+  clock.update()
   expect(platform.alarms).toHaveLength(1)
   platform.now -= 60_000
   expect(host.aheadMs()).toBe(60_000)
-  clock.rearm()
+  clock.update()
   expect(platform.alarms.slice(1)).toEqual([asleep.claimableAt - 60_000])
-  clock.rearm()
+  clock.update()
   expect(platform.alarms).toHaveLength(2)
 })
 

@@ -1,5 +1,5 @@
 import { isTerminal } from "../../core/journal/status.ts"
-import type { ObjectTables, Standing } from "../../ports/cloudflare/object-tables.ts"
+import type { ObjectTables, ObjectInstanceSummary } from "../../ports/cloudflare/object-tables.ts"
 import { earliest, lookAgainAt, setAlarm, withinReach } from "./alarm-time.ts"
 import type { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
@@ -15,21 +15,21 @@ const spareMs = 500
  * Sets the object's one alarm to the first of all times at which it has to be awake, as the tables tell it: so nothing that was set
  * before can be forgotten. What is set already costs no write.
  */
-export class AlarmClock {
+export class ObjectAlarm {
   readonly #storage: ObjectStorage
   readonly #tables: ObjectTables
   readonly #host: ObjectHost
   /** When what this object has to tell others is to be tried again. */
-  readonly #nextTryAt: () => number | undefined
+  readonly #retryAt: () => number | undefined
   /** By the wall clock, as the platform's alarm is. Undefined: none, or not known. */
   #armedAt: number | undefined
   #isKnown = false
 
-  constructor(storage: ObjectStorage, tables: ObjectTables, host: ObjectHost, nextTryAt: () => number | undefined) {
+  constructor(storage: ObjectStorage, tables: ObjectTables, host: ObjectHost, retryAt: () => number | undefined) {
     this.#storage = storage
     this.#tables = tables
     this.#host = host
-    this.#nextTryAt = nextTryAt
+    this.#retryAt = retryAt
     // Where nothing is, no alarm is either.
     this.#isKnown = !tables.isThere()
   }
@@ -41,9 +41,9 @@ export class AlarmClock {
   }
 
   /** To be called in the same breath as each write: both become durable together. `isBusy`: what is set stays, as something is about to be written. */
-  rearm(isBusy = false): void {
+  update(isBusy = false): void {
     const now = this.#host.now()
-    const { at, isExact } = this.#wanted(now)
+    const { at, isExact } = this.#nextAlarm(now)
     if (at === undefined && isBusy) return
     if (at === undefined) {
       if (this.#armedAt === undefined && this.#isKnown) return
@@ -71,12 +71,12 @@ export class AlarmClock {
   }
 
   /** Not exact: an earlier one does no harm, and to move it would cost a write. */
-  #wanted(now: number): { readonly at?: number; readonly isExact: boolean } {
+  #nextAlarm(now: number): { readonly at?: number; readonly isExact: boolean } {
     if (!this.#tables.isThere()) return { isExact: true }
     const standing = this.#tables.standing()
     const work = standing && this.#workAt(standing, now)
-    const kept = earliest(this.#tables.keptUntil(), this.#host.nextFarAt)
-    const tryAt = this.#nextTryAt()
+    const kept = earliest(this.#tables.keptUntil(), this.#host.nextAlarmTimerAt)
+    const tryAt = this.#retryAt()
     const at = earliest(work?.at, kept, tryAt)
     if (at === undefined) return { isExact: true }
     const near = withinReach(at, now)
@@ -84,7 +84,7 @@ export class AlarmClock {
     return { at: Math.max(near, now), isExact }
   }
 
-  #workAt(standing: Standing, now: number): { readonly at: number; readonly isExact: boolean } | undefined {
+  #workAt(standing: ObjectInstanceSummary, now: number): { readonly at: number; readonly isExact: boolean } | undefined {
     const { status, isOwned, hasMail, dueAt, claimableAt } = standing
     const isAtWork = isOwned && !isTerminal(status) && (status === "running" || status === "queued" || hasMail)
     if (isAtWork) return { at: now + watchdogMs, isExact: false }

@@ -1,14 +1,14 @@
-import { Endings } from "../../engine/instances/result-waiters.ts"
+import { ResultWaiters } from "../../engine/instances/result-waiters.ts"
 import { type CoreKind, EngineCore, makeCore } from "../../engine/engine-core.ts"
 import type { EngineSpec } from "../../engine/engine-components.ts"
-import { SoleWorker } from "../../engine/worker/single-instance-worker.ts"
+import { SingleInstanceWorker } from "../../engine/worker/single-instance-worker.ts"
 
-const kind: CoreKind<SoleWorker> = {
-  worker: (spec) => new SoleWorker(spec),
+const kind: CoreKind<SingleInstanceWorker> = {
+  worker: (spec) => new SingleInstanceWorker(spec),
   host: (own) => own,
   settings: (common) => common,
   onStore: (settings) => settings,
-  endings: ({ store, host, worker }) => new Endings(store, host, worker.timers),
+  endings: ({ store, host, worker }) => new ResultWaiters(store, host, worker.timers),
 }
 
 /** The core of the engine in an object; it does not begin before it is told to. */

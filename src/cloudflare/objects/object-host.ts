@@ -16,7 +16,7 @@ export class ObjectHost implements Host {
   readonly #storage: Pick<ObjectStorage, "sync">
   /** The only clock of the platform is the wall clock. */
   readonly #clock: SteadyClock
-  readonly #far = new Set<FarTimer>()
+  readonly #alarmTimers = new Set<FarTimer>()
   /** A frame of the platform's async context that is entered again and again: to make one for each step takes some microseconds. */
   #enter: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
   readonly #held: { scope: Scope | undefined } = { scope: undefined }
@@ -71,23 +71,23 @@ export class ObjectHost implements Host {
     }
     if (inMs > neverMs) return () => undefined
     const timer = { at, fire }
-    this.#far.add(timer)
-    return () => this.#far.delete(timer)
+    this.#alarmTimers.add(timer)
+    return () => this.#alarmTimers.delete(timer)
   }
 
   /** When the alarm is to wake what no timer does. */
-  get nextFarAt(): number | undefined {
+  get nextAlarmTimerAt(): number | undefined {
     let next: number | undefined
-    for (const { at } of this.#far) if (next === undefined || at < next) next = at
+    for (const { at } of this.#alarmTimers) if (next === undefined || at < next) next = at
     return next
   }
 
   /** The alarm went off. */
-  fireFar(): void {
+  fireAlarmTimers(): void {
     const now = this.now()
-    for (const timer of [...this.#far]) {
+    for (const timer of [...this.#alarmTimers]) {
       if (timer.at > now) continue
-      this.#far.delete(timer)
+      this.#alarmTimers.delete(timer)
       this.#inContext(timer.fire)
     }
   }

@@ -1,15 +1,15 @@
 import type { Delivery } from "../../ports/directory.ts"
 import type { IndexShard, ScheduleIndex } from "../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { LimitKey, SlotMember, ToldKey } from "../../ports/cloudflare/limit-key.ts"
-import type { LimitNumbersOf } from "../../ports/cloudflare/limit-settings.ts"
+import type { LimitKey, SlotMember, LimitKeyListener } from "../../ports/cloudflare/limit-key.ts"
+import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/cloudflare/object-network.ts"
 import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
 import type { Caller } from "./caller-scope.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 
 /** The calls that objects of the class answer, as their stubs have them. */
-export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, ToldKey, LimitNumbersOf {
+export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, LimitKeyListener, WorkflowLimitSettings {
   /** A method of the client of a schedule. */
   askSchedule(id: string, method: string, args: string): Promise<string>
   /** To the object of a schedule: an instance of it may be over. */
@@ -66,11 +66,11 @@ export class StubNetwork implements ObjectNetwork {
     return this.limitKey(key)
   }
 
-  limitKey(key: string): LimitKey & ToldKey {
+  limitKey(key: string): LimitKey & LimitKeyListener {
     return stubOf(this.#namespace(), this.#names.limit(key))
   }
 
-  numbers(workflow: string): LimitNumbersOf {
+  numbers(workflow: string): WorkflowLimitSettings {
     return stubOf(this.#namespace(), this.#names.numbers(workflow))
   }
 

@@ -75,14 +75,14 @@ it("a target that did not answer is told again when its time has come, and gets 
   const waits = []
   for (let tries = 0; tries < 3; tries++) {
     await desk.send(true)
-    waits.push((desk.sender.nextTryAt ?? 0) - desk.now)
-    desk.now = desk.sender.nextTryAt ?? 0
+    waits.push((desk.sender.retryAt ?? 0) - desk.now)
+    desk.now = desk.sender.retryAt ?? 0
   }
   expect(waits).toEqual([1_000, 2_000, 4_000])
   desk.dead.clear()
   await desk.send()
   expect(desk.taken).toEqual(Array.from({ length: 150 }, (_, at) => `a ${at + 1}`))
-  expect(desk.sender.nextTryAt).toBeUndefined()
+  expect(desk.sender.retryAt).toBeUndefined()
 })
 
 it("is awake again in half a minute for a target that is being told", async () => {
@@ -90,7 +90,7 @@ it("is awake again in half a minute for a target that is being told", async () =
   desk.silent.add("a")
   desk.add("a")
   await desk.send()
-  expect(desk.sender.nextTryAt).toBe(desk.now + 30_000)
+  expect(desk.sender.retryAt).toBe(desk.now + 30_000)
 })
 
 it("tells at most a hundred targets at a time, and all in the end", async () => {

@@ -28,7 +28,7 @@ export class OutboxSender {
   }
 
   /** When the object has to be awake for it; undefined: all is sent. */
-  get nextTryAt(): number | undefined {
+  get retryAt(): number | undefined {
     let next = Infinity
     for (const since of this.#busy.values()) next = Math.min(next, since + netMs)
     for (const [target, { at }] of this.#failed) if (!this.#busy.has(target)) next = Math.min(next, at)

@@ -14,7 +14,7 @@ import type { StoreProvider } from "../../ports/store.ts"
 import type { EngineFeatures } from "../../engine/feature-set.ts"
 import type { EngineSpec } from "../../engine/engine-components.ts"
 import { lookAgainAt, setAlarm } from "./alarm-time.ts"
-import type { Teller } from "./instance-object.ts"
+import type { BackgroundSender } from "./instance-object.ts"
 import { openObjectCore } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
@@ -41,7 +41,7 @@ export type ScheduleMethod = keyof typeof answers
 export interface ScheduleSpec {
   readonly storage: ObjectStorage
   readonly tables: ObjectSchedule
-  readonly orders: Teller & { settled(): Promise<void> }
+  readonly orders: BackgroundSender & { settled(): Promise<void> }
   readonly workflows: EngineSpec["workflows"]
   readonly options: EngineOptions
   readonly features: EngineFeatures
@@ -155,7 +155,7 @@ export class ScheduleObject {
     if (!tables.isThere()) return
     const row = tables.row()
     const dueAt = row?.dueAt === undefined ? undefined : row.dueAt > now() ? row.dueAt : lookAgainAt(row.dueAt, now())
-    const times = [dueAt, orders.nextTryAt, row?.awaits === undefined ? undefined : now() + awaitMs]
+    const times = [dueAt, orders.retryAt, row?.awaits === undefined ? undefined : now() + awaitMs]
     const at = Math.min(...times.map((time) => time ?? Infinity))
     if (at === Infinity) void storage.deleteAlarm()
     else setAlarm(storage, at, now(), this.#host.log)

@@ -14,7 +14,7 @@ export function quickEndings(core: EngineCore): () => Promise<void> {
   }
   pulse.onBeat = goOnIfIdle
   // Whether that was the end is known right after.
-  core.attach({ written: () => void Promise.resolve().then(goOn) })
+  core.attach({ onCommit: () => void Promise.resolve().then(goOn) })
   return () =>
     new Promise((resolve) => {
       waiting.push(resolve)

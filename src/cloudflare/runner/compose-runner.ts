@@ -6,11 +6,11 @@ import { codecsOf } from "../../engine/engine-core.ts"
 import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import { type EngineOptions, engineSettings } from "../../engine/settings.ts"
 import { InstanceObject } from "../objects/instance-object.ts"
-import { instanceAnswers } from "../objects/instance-rpc-methods.ts"
+import { coreRpcMethods } from "../objects/instance-rpc-methods.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
 import { workflowRunnerClass, type WorkflowRunnerClass } from "./runner-class.ts"
 import type { Logger } from "../../ports/host.ts"
-import { IndexSender } from "../store/index-publisher.ts"
+import { IndexPublisher } from "../store/index-publisher.ts"
 import { objectNames, partOf, roleOf } from "../store/object-name.ts"
 import { ShardLayout, type ShardOptions } from "../store/shard-layout.ts"
 import { writtenKind } from "../../stores/sqlite/object/object-kind.ts"
@@ -18,8 +18,8 @@ import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts
 import { objectTableParts } from "../../stores/sqlite/object/object-instance-tables.ts"
 import { SqliteIndexShard } from "../../stores/sqlite/object/shards/sqlite-index-shard.ts"
 import { namespaceOf } from "./namespace.ts"
-import { ObjectSite, type RunnerSetting } from "./object-environment.ts"
-import { openOwnStore } from "./open-object-store.ts"
+import { ObjectEnvironment, type RunnerConfig } from "./object-environment.ts"
+import { openObjectStore } from "./open-object-store.ts"
 import { composed, type RunnerPart } from "./runner-feature.ts"
 
 /** Options of `createWorkflowRunner`: the workflows, and what an engine elsewhere takes, without what makes no sense for one instance in one object. */
@@ -59,7 +59,7 @@ export function composeWorkflowRunner({
   const { features = {}, tables = {}, flow, outbox, schedules, transactions, changes, answers } = composed(parts)
   // What is wrong with them is said when the Worker is loaded, and not by each object.
   const registry = new WorkflowRegistry(workflows, engineSettings(options, { codecs: codecsOf(options, features) }).limits)
-  const setting: RunnerSetting = { registry, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables), outbox }
+  const setting: RunnerConfig = { registry, options, features, layout: new ShardLayout(shards), log, makeTable: objectTableParts(tables), outbox }
   if (!flow && options.maxConcurrentSteps !== undefined) throw partMissing("flowControl", "maxConcurrentSteps")
   if (!features.hooks) requireNoHooks("the runner", options)
   for (const workflow of workflows.map(definitionOf)) {
@@ -68,7 +68,7 @@ export function composeWorkflowRunner({
     if (!features.hooks) requireNoHooks(`workflow "${workflow.name}"`, workflow.options)
   }
   return workflowRunnerClass((state, env) => {
-    const site = new ObjectSite(setting, state, new StubNetwork(() => namespaceOf(env, binding), objectNames))
+    const site = new ObjectEnvironment(setting, state, new StubNetwork(() => namespaceOf(env, binding), objectNames))
     const { name, storage, driver, network, shardOf, now } = site
     const slots = flow?.slots(site)
     const onEnded = async (id: string) => schedules?.ended(site, id)
@@ -78,19 +78,20 @@ export function composeWorkflowRunner({
         storage,
         tables: site.tables,
         network,
-        index: new IndexSender({ tables: site.tables, layout: setting.layout, shardOf, now, log, onEnded, later, changesOf: changes?.told ?? untold }),
+        index: new IndexPublisher({ tables: site.tables, layout: setting.layout, shardOf, now, log, onEnded, later, changesOf: changes?.told ?? untold }),
         outbox: outbox?.sender(site),
         slots: slots?.slots,
         layout: shards,
         workflows: registry,
         options,
         features,
-        answersOf: (core) => ({ ...instanceAnswers(core), ...answers?.(core) }),
+        answersOf: (core) => ({ ...coreRpcMethods(core), ...answers?.(core) }),
         log,
         now,
         openStore: (edge) => ({
           name: "edge",
-          open: async (context) => openOwnStore(site, context, slots, edge, (local) => ({ transactions: transactions?.(local), changes: changes?.own(local) })),
+          open: async (context) =>
+            openObjectStore(site, context, slots, edge, (local) => ({ transactions: transactions?.(local), changes: changes?.own(local) })),
         }),
       })
     const shardDriver = () => new ObjectSqlDriver(storage)

@@ -4,37 +4,37 @@ import { flowRules } from "../../engine/all-features.ts"
 import { declaredLimits, declaredNumbers } from "../../engine/flow-control/flow-keys.ts"
 import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import { LimitObject } from "../objects/limit-object.ts"
-import { NumbersObject } from "../objects/limit-settings-object.ts"
-import { EdgeFlow } from "../store/object-flow-control.ts"
-import { KeyedTurns } from "../store/unique-key-commits.ts"
+import { LimitSettingsObject } from "../objects/limit-settings-object.ts"
+import { ObjectFlowControl } from "../store/object-flow-control.ts"
+import { UniqueKeyCommits } from "../store/unique-key-commits.ts"
 import { limitKeyOf } from "../store/object-name.ts"
-import { PermitSender } from "../store/slot-requester.ts"
+import { SlotRequester } from "../store/slot-requester.ts"
 import { isLimitKey, SqliteLimitKey } from "../../stores/sqlite/object/limits/sqlite-limit-key.ts"
-import { SqliteLimitNumbers } from "../../stores/sqlite/object/limits/sqlite-limit-settings.ts"
+import { SqliteLimitSettings } from "../../stores/sqlite/object/limits/sqlite-limit-settings.ts"
 import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts"
-import { SqliteFlow } from "../../stores/sqlite/tables/flow-transaction.ts"
+import { SqliteFlowTransaction } from "../../stores/sqlite/tables/flow-transaction.ts"
 import { SqliteFlowControl } from "../../stores/sqlite/sqlite-flow-control.ts"
-import { permitParts, SqliteObjectPermits } from "../../stores/sqlite/object/object-slot-table.ts"
+import { permitParts, ObjectSlotTable } from "../../stores/sqlite/object/object-slot-table.ts"
 import { flowTables } from "../../stores/sqlite/schema/table-statements.ts"
 import type { FlowPart, RunnerPart } from "./runner-feature.ts"
 
 const flow: FlowPart = {
   check: ({ name, options }) => checkFlowOptions(name, options),
   slots: ({ driver: own, network, now, setting }) => {
-    const permits = new SqliteObjectPermits(own)
-    const keys = new PermitSender(permits, (key) => network.limit(key), now, setting.log)
+    const permits = new ObjectSlotTable(own)
+    const keys = new SlotRequester(permits, (key) => network.limit(key), now, setting.log)
     return {
       slots: { teller: keys, permits },
       keys,
-      keyed: (directory, onWritten) => new KeyedTurns(keys, directory, onWritten),
+      keyed: (directory, onWritten) => new UniqueKeyCommits(keys, directory, onWritten),
       open: (driver) => {
-        const inTurns = new SqliteFlow(driver, now, permits.isPermitted)
+        const inTurns = new SqliteFlowTransaction(driver, now, permits.isPermitted)
         return {
           flow: inTurns,
           control: (tables, edge) => {
             permits.admit = (admitted) => inTurns.transaction(() => inTurns.admission.changed(admitted))
             permits.admitHeld()
-            return new EdgeFlow({ ...edge, local: new SqliteFlowControl({ ...tables, flow: inTurns }), network, permits: keys })
+            return new ObjectFlowControl({ ...edge, local: new SqliteFlowControl({ ...tables, flow: inTurns }), network, permits: keys })
           },
         }
       },
@@ -48,7 +48,7 @@ const flow: FlowPart = {
   numbers: ({ storage, network, now, setting }, workflows) => {
     const registry = new WorkflowRegistry(workflows, defaultLimits)
     const declared = (name: string) => declaredLimits(registry).find(({ workflow }) => workflow === name)?.limits ?? []
-    return new NumbersObject(new SqliteLimitNumbers(new ObjectSqlDriver(storage)), declared, storage, network, now, setting.log)
+    return new LimitSettingsObject(new SqliteLimitSettings(new ObjectSqlDriver(storage)), declared, storage, network, now, setting.log)
   },
 }
 

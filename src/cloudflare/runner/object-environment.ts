@@ -1,4 +1,4 @@
-import { emptiedStorage } from "../../stores/sqlite/object/storage-with-reset.ts"
+import { storageWithReset } from "../../stores/sqlite/object/storage-with-reset.ts"
 import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts"
 import type { ObjectStorage } from "../../stores/sqlite/object/object-storage.ts"
 import { SqliteObjectTables } from "../../stores/sqlite/object/object-instance-tables.ts"
@@ -12,7 +12,7 @@ import type { OutboxPart } from "./runner-feature.ts"
 import type { ShardLayout } from "../store/shard-layout.ts"
 
 /** What all objects of a runner have in common. */
-export interface RunnerSetting {
+export interface RunnerConfig {
   readonly registry: WorkflowRegistry
   readonly options: EngineOptions
   readonly features: EngineFeatures
@@ -25,8 +25,8 @@ export interface RunnerSetting {
 }
 
 /** One object, as whatever it turns out to be finds it: its storage, its own tables, and the way to others. */
-export class ObjectSite {
-  readonly setting: RunnerSetting
+export class ObjectEnvironment {
+  readonly setting: RunnerConfig
   readonly name: string | undefined
   readonly storage: ObjectState["storage"] & ObjectStorage
   readonly network: StubNetwork
@@ -34,10 +34,10 @@ export class ObjectSite {
   readonly tables: SqliteObjectTables
   readonly now = (): number => Date.now()
 
-  constructor(setting: RunnerSetting, { id, storage }: ObjectState, network: StubNetwork) {
+  constructor(setting: RunnerConfig, { id, storage }: ObjectState, network: StubNetwork) {
     this.setting = setting
     this.name = id.name
-    this.storage = emptiedStorage(storage as typeof storage & ObjectStorage)
+    this.storage = storageWithReset(storage as typeof storage & ObjectStorage)
     this.network = network
     this.driver = new ObjectSqlDriver(this.storage, setting.makeTable)
     this.tables = new SqliteObjectTables(this.driver, this.now, setting.outbox?.table)

@@ -1,8 +1,8 @@
 import { questionSupport } from "../../engine/all-features.ts"
-import { Answers } from "../../engine/instances/update-waiters.ts"
-import { CodeAsker } from "../../engine/instances/query-update-client.ts"
+import { UpdateWaiters } from "../../engine/instances/update-waiters.ts"
+import { QueryUpdateClient } from "../../engine/instances/query-update-client.ts"
 import { refuseSelf } from "../../engine/instances/instance-calls.ts"
-import { recheckOf } from "../../engine/worker/fallback-poll.ts"
+import { fallbackPollOptions } from "../../engine/worker/fallback-poll.ts"
 import type { RunnerPart } from "./runner-feature.ts"
 
 /** For queries and updates: what callers ask the code of instances. */
@@ -10,7 +10,7 @@ export const queries: RunnerPart = {
   features: { questions: questionSupport },
   answers: (core) => {
     const { store, host, registry, worker } = core.parts
-    const asker = new CodeAsker(store, registry, worker, core.attach(new Answers(store, host, recheckOf(core.parts))))
+    const asker = new QueryUpdateClient(store, registry, worker, core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.parts))))
     return {
       query: (id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
       update: async (id: string, name: string, args: readonly unknown[]) => {

@@ -23,7 +23,7 @@ import type { InstanceObject } from "../objects/instance-object.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { ScheduleObject } from "../objects/schedule-object.ts"
 import type { LimitObject } from "../objects/limit-object.ts"
-import type { NumbersObject } from "../objects/limit-settings-object.ts"
+import type { LimitSettingsObject } from "../objects/limit-settings-object.ts"
 import type { Caller } from "../objects/caller-scope.ts"
 import { answerOf } from "../objects/instance-rpc-methods.ts"
 import type { ObjectState } from "../platform/platform.ts"
@@ -89,7 +89,7 @@ export interface RunnerParts {
   /** What a shard knows of schedules. */
   shardSchedules(): ScheduleIndex
   limit(): LimitObject
-  numbers(): NumbersObject
+  numbers(): LimitSettingsObject
   schedule(): ScheduleObject
   /** What its alarm is for. */
   kind(): "instance" | "limit" | "numbers" | "schedule" | "shard"

@@ -2,23 +2,23 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { WorkflowSource } from "../../core/workflow/workflow-source.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import type { EngineFeatures } from "../../engine/feature-set.ts"
-import type { InstanceAnswers } from "../objects/instance-rpc-methods.ts"
+import type { RpcMethods } from "../objects/instance-rpc-methods.ts"
 import type { LimitObject } from "../objects/limit-object.ts"
-import type { NumbersObject } from "../objects/limit-settings-object.ts"
-import type { Slots, Teller } from "../objects/instance-object.ts"
+import type { LimitSettingsObject } from "../objects/limit-settings-object.ts"
+import type { Slots, BackgroundSender } from "../objects/instance-object.ts"
 import type { ScheduleObject } from "../objects/schedule-object.ts"
 import type { FlowControl } from "../../ports/flow-control.ts"
 import type { ScheduleIndex } from "../../ports/cloudflare/index-shard.ts"
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { Transactions } from "../../ports/transactions.ts"
-import type { EdgeParts } from "../store/object-store.ts"
+import type { ObjectStoreOptions } from "../store/object-store.ts"
 import type { IndexNewsOf } from "../store/index-publisher.ts"
 import type { ShardChanges } from "../../stores/sqlite/object/shards/shard-changes.ts"
 import type { OutboxTable } from "../../stores/sqlite/object/outbox-table.ts"
-import type { KeyedTurns } from "../store/unique-key-commits.ts"
+import type { UniqueKeyCommits } from "../store/unique-key-commits.ts"
 import type { SqliteTables } from "../../stores/sqlite/sqlite-components.ts"
 import type { TurnFlow } from "../../stores/sqlite/tables/turn-flow-port.ts"
-import type { ObjectSite } from "./object-environment.ts"
+import type { ObjectEnvironment } from "./object-environment.ts"
 
 /**
  * What a runner can do besides running instances. Each part is a module of its own that nothing else imports: a Worker that does not name it does
@@ -28,7 +28,7 @@ export interface RunnerPart {
   /** What the engines in its objects can do. */
   readonly features?: EngineFeatures
   /** What the objects of instances answer besides. */
-  readonly answers?: (core: EngineCore) => InstanceAnswers
+  readonly answers?: (core: EngineCore) => RpcMethods
   /** What makes the tables that it has in objects. */
   readonly tables?: Readonly<Record<string, readonly string[]>>
   /** Limits, singletons and debounced starts; the part `flowControl` has it. */
@@ -45,7 +45,7 @@ export interface RunnerPart {
 
 export interface ChangePart {
   /** Those of the object's own instance. */
-  own(tables: SqliteTables): NonNullable<EdgeParts["changes"]>
+  own(tables: SqliteTables): NonNullable<ObjectStoreOptions["changes"]>
   /** What an instance tells the index of. */
   readonly told: IndexNewsOf
   /** What a shard has heard. */
@@ -55,36 +55,36 @@ export interface ChangePart {
 /** What an instance's object tells others until they have heard it. */
 export interface OutboxPart {
   readonly table: (driver: SqlDriver) => OutboxTable
-  sender(site: ObjectSite): Teller
+  sender(site: ObjectEnvironment): BackgroundSender
 }
 
 export interface FlowPart {
   /** Throws where a workflow says something wrong about flow control. */
   check(workflow: AnyWorkflow): void
   /** The slots of an object's instance. */
-  slots(site: ObjectSite): InstanceFlow
+  slots(site: ObjectEnvironment): InstanceFlow
   /** The object of one key. */
-  limit(site: ObjectSite, workflows: readonly WorkflowSource[]): LimitObject
+  limit(site: ObjectEnvironment, workflows: readonly WorkflowSource[]): LimitObject
   /** The object of what was set for a workflow. */
-  numbers(site: ObjectSite, workflows: readonly WorkflowSource[]): NumbersObject
+  numbers(site: ObjectEnvironment, workflows: readonly WorkflowSource[]): LimitSettingsObject
 }
 
 export interface InstanceFlow {
   readonly slots: Slots
   /** How keys are had before an instance begins. */
-  readonly keys: EdgeParts["keys"]
-  keyed(directory: EdgeParts["directory"], onWritten: () => void): KeyedTurns
+  readonly keys: ObjectStoreOptions["keys"]
+  keyed(directory: ObjectStoreOptions["directory"], onWritten: () => void): UniqueKeyCommits
   /** What it does within turns, and what the engine asks of it. */
-  open(driver: SqlDriver): { readonly flow: TurnFlow; control(tables: SqliteTables, edge: Pick<EdgeParts, "own" | "onWritten">): FlowControl }
+  open(driver: SqlDriver): { readonly flow: TurnFlow; control(tables: SqliteTables, edge: Pick<ObjectStoreOptions, "own" | "onWritten">): FlowControl }
 }
 
 export interface SchedulePart {
   /** The object of one schedule. `flow`: as that of an instance's object. */
-  schedule(site: ObjectSite, flow: InstanceFlow | undefined): ScheduleObject
+  schedule(site: ObjectEnvironment, flow: InstanceFlow | undefined): ScheduleObject
   /** What a shard knows of schedules. */
   index(driver: SqlDriver): ScheduleIndex
   /** An instance is over: a schedule may have waited for it. */
-  ended(site: ObjectSite, id: string): Promise<void>
+  ended(site: ObjectEnvironment, id: string): Promise<void>
 }
 
 /** All that the given parts bring. */
@@ -94,6 +94,6 @@ export function composed(parts: readonly RunnerPart[]): RunnerPart {
     ...(Object.assign({}, ...parts) as RunnerPart),
     features: merged("features"),
     tables: merged("tables"),
-    answers: (core) => Object.assign({}, ...parts.map((part) => part.answers?.(core))) as InstanceAnswers,
+    answers: (core) => Object.assign({}, ...parts.map((part) => part.answers?.(core))) as RpcMethods,
   }
 }

@@ -1,13 +1,13 @@
 import { scheduleIdOf } from "../../core/time/schedule.ts"
 import { ScheduleObject } from "../objects/schedule-object.ts"
-import { EdgeSchedules } from "../store/object-schedules.ts"
+import { ObjectScheduleClient } from "../store/object-schedules.ts"
 import { scheduleName } from "../store/object-name.ts"
-import { OrderSender } from "../store/schedule-order-sender.ts"
+import { ScheduleOrderSender } from "../store/schedule-order-sender.ts"
 import { SqliteShardSchedules } from "../../stores/sqlite/object/shards/shard-schedules.ts"
 import { scheduleParts, SqliteObjectSchedule } from "../../stores/sqlite/object/object-schedule-table.ts"
 import { SqliteScheduleStore } from "../../stores/sqlite/sqlite-schedule-store.ts"
 import { scheduleTables } from "../../stores/sqlite/schema/table-statements.ts"
-import { openOwnStore } from "./open-object-store.ts"
+import { openObjectStore } from "./open-object-store.ts"
 import type { RunnerPart, SchedulePart } from "./runner-feature.ts"
 
 const part: SchedulePart = {
@@ -23,14 +23,14 @@ const part: SchedulePart = {
       log,
       now,
       tables: rows,
-      orders: new OrderSender(rows, network, layout, shardOf, now, log),
+      orders: new ScheduleOrderSender(rows, network, layout, shardOf, now, log),
       openStore: (onWritten) => ({
         name: "schedule",
         open: async (context) => {
           // One that is ordered and not known to have begun is as good as there: the schedule must not decide on it again.
           const get = async (id: string) => rows.ordered(id) ?? network.peer(id).get()
-          const store = openOwnStore(site, context, flow, { own: () => undefined, onWritten }, (local) => ({
-            schedules: new EdgeSchedules({ local: new SqliteScheduleStore(local), tables: rows, get, now, onWritten }),
+          const store = openObjectStore(site, context, flow, { own: () => undefined, onWritten }, (local) => ({
+            schedules: new ObjectScheduleClient({ local: new SqliteScheduleStore(local), tables: rows, get, now, onWritten }),
           }))
           store.directory.get = get
           return store

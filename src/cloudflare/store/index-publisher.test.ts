@@ -4,7 +4,7 @@ import type { Status } from "../../core/journal/status.ts"
 import type { IndexRemoval, IndexUpdate } from "../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
-import { IndexSender } from "./index-publisher.ts"
+import { IndexPublisher } from "./index-publisher.ts"
 import { ShardLayout } from "./shard-layout.ts"
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -49,7 +49,7 @@ function scene() {
     await answer()
     removals.push(...gone.map(({ incarnation }) => `${incarnation} from ${name}`))
   }
-  const sender = new IndexSender({
+  const sender = new IndexPublisher({
     tables: tables as ObjectTables,
     layout,
     shardOf: (name) => ({ indexWrite, indexRemove: (gone) => indexRemove(name, gone) }),
@@ -96,9 +96,9 @@ it("an end is told when those who wait for it have had a moment, and until then 
   const { comesTo, pass, told, delays, sender } = scene()
   comesTo("completed")
   await macrotask()
-  expect([told, delays(), sender.nextTryAt]).toEqual([[], [3], 11_000])
+  expect([told, delays(), sender.retryAt]).toEqual([[], [3], 11_000])
   await pass()
-  expect([told, delays(), sender.nextTryAt]).toEqual([["completed"], [], undefined])
+  expect([told, delays(), sender.retryAt]).toEqual([["completed"], [], undefined])
 })
 
 it("one that ends at once is told of once, and takes one timer", async () => {
@@ -107,7 +107,7 @@ it("one that ends at once is told of once, and takes one timer", async () => {
   comesTo("completed")
   expect(delays()).toEqual([3])
   await pass()
-  expect([told, delays(), sender.nextTryAt]).toEqual([["completed"], [], undefined])
+  expect([told, delays(), sender.retryAt]).toEqual([["completed"], [], undefined])
 })
 
 it("what runs is told of later, and an end does not wait as long: it is told once", async () => {
@@ -124,7 +124,7 @@ it("what runs is told of later, and an end does not wait as long: it is told onc
   await pass()
   expect(told).toEqual(["completed"])
   await pass()
-  expect([told, delays(), sender.nextTryAt]).toEqual([["completed"], [], undefined])
+  expect([told, delays(), sender.retryAt]).toEqual([["completed"], [], undefined])
 })
 
 it("what runs on for long is told of meanwhile", async () => {
@@ -141,7 +141,7 @@ it("what runs on for long is told of meanwhile", async () => {
 it("a deletion is told at once, and no timer is left", async () => {
   const { isDeleted, removals, delays, sender } = scene()
   expect(await isDeleted("x")).toBe(true)
-  expect([removals, delays(), sender.nextTryAt]).toEqual([[`x from ${layout.shardOf("i")}`], [], undefined])
+  expect([removals, delays(), sender.retryAt]).toEqual([[`x from ${layout.shardOf("i")}`], [], undefined])
 })
 
 it("a deletion waits for a call that is under way, so that the index hears of it last", async () => {
@@ -163,11 +163,11 @@ it("a deletion that a shard refuses is answered, and left to the alarm", async (
   const { isDeleted, answersWith, removals, delays, sender } = scene()
   answersWith(() => Promise.reject(new Error("out of order")))
   expect(await isDeleted("x")).toBe(false)
-  expect([removals, delays(), sender.nextTryAt]).toEqual([[], [], 1_400])
+  expect([removals, delays(), sender.retryAt]).toEqual([[], [], 1_400])
   answersWith(async () => {})
   sender.send(() => {}, true)
   await macrotask()
-  expect([removals, sender.nextTryAt]).toEqual([[`x from ${layout.shardOf("i")}`], undefined])
+  expect([removals, sender.retryAt]).toEqual([[`x from ${layout.shardOf("i")}`], undefined])
 })
 
 it("a deletion is answered after five seconds if a shard never answers", async () => {
@@ -176,7 +176,7 @@ it("a deletion is answered after five seconds if a shard never answers", async (
   const deletion = isDeleted("x")
   expect(delays()).toEqual([5_000])
   await pass()
-  expect([await deletion, sender.nextTryAt]).toEqual([false, 11_000])
+  expect([await deletion, sender.retryAt]).toEqual([false, 11_000])
 })
 
 it("a deletion takes an instance out of the shard that has it and out of the one that it was being moved to", async () => {

@@ -3,7 +3,7 @@ import type { Logger } from "../../ports/host.ts"
 import type { IndexChange, IndexShard } from "../../ports/cloudflare/index-shard.ts"
 import type { JournalRow } from "../../ports/journal-store.ts"
 import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
-import { Errand } from "./retrying-task.ts"
+import { RetryingTask } from "./retrying-task.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 200
@@ -22,7 +22,7 @@ export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after:
 
 export type ShardWriter = (name: string) => Pick<IndexShard, "indexWrite" | "indexRemove">
 
-export interface IndexSenderSpec {
+export interface IndexPublisherOptions {
   readonly tables: ObjectTables
   readonly layout: ShardLayout
   readonly shardOf: ShardWriter
@@ -40,32 +40,32 @@ export interface IndexSenderSpec {
  * acknowledged is told again, at the latest by the alarm. What comes while a call is under way, or soon after an instance began to run,
  * is told together: the index hears of the last state, and of each change.
  */
-export class IndexSender {
-  readonly #spec: IndexSenderSpec
-  readonly #errand: Errand
+export class IndexPublisher {
+  readonly #spec: IndexPublisherOptions
+  readonly #errand: RetryingTask
   /** How long the timer takes that is waited for; 0: there is none. */
   #timerMs = 0
 
-  constructor(spec: IndexSenderSpec) {
+  constructor(spec: IndexPublisherOptions) {
     this.#spec = spec
-    this.#errand = new Errand({ ...spec, retryMs, failure: "the index was not told" })
+    this.#errand = new RetryingTask({ ...spec, retryMs, failure: "the index was not told" })
   }
 
   /** When the object has to be awake for it; undefined: the index has heard of all. */
-  get nextTryAt(): number | undefined {
-    return this.#errand.nextTryAt
+  get retryAt(): number | undefined {
+    return this.#errand.retryAt
   }
 
   /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
-    if (!this.#errand.mayBegin(isRetry)) return
+    if (!this.#errand.tryStart(isRetry)) return
     const { tables } = this.#spec
     // A timer may outlive an object that was emptied meanwhile.
     const { wanted, removed } = tables.isThere() ? tables.indexNews() : nothing
-    if (wanted === undefined && removed.length === 0) return this.#errand.restUntil()
+    if (wanted === undefined && removed.length === 0) return this.#errand.idleUntil()
     // An alarm has waited already. Most instances end before the first timer goes off: then it is the only one.
     if (!isRetry) {
-      this.#errand.standBy()
+      this.#errand.armBackup()
       if (this.#timerMs !== answerMs && !(this.#timerMs && this.#isUnderWay)) this.#wait(onDone, answerMs)
       return
     }

@@ -5,12 +5,12 @@ import { expect, it } from "vitest"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { LimitKey } from "../../ports/cloudflare/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
-import type { ObjectPermits } from "../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests } from "../../ports/cloudflare/object-permits.ts"
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/cloudflare/object-schedule.ts"
 import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
-import { IndexSender } from "./index-publisher.ts"
-import { OrderSender } from "./schedule-order-sender.ts"
-import { PermitSender } from "./slot-requester.ts"
+import { IndexPublisher } from "./index-publisher.ts"
+import { ScheduleOrderSender } from "./schedule-order-sender.ts"
+import { SlotRequester } from "./slot-requester.ts"
 import { ShardLayout } from "./shard-layout.ts"
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -60,7 +60,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     },
   }
   const shard = () => ({ indexWrite: async () => {}, indexRemove: async () => {} })
-  const sender = new IndexSender({
+  const sender = new IndexPublisher({
     tables: tables as ObjectTables,
     layout,
     shardOf: shard,
@@ -75,7 +75,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
   })
   sender.send(() => {})
   await macrotask()
-  expect([known, sender.nextTryAt]).toEqual([2, undefined])
+  expect([known, sender.retryAt]).toEqual([2, undefined])
 })
 
 it.each(moments)("a schedule's order is carried out that comes %i microtasks after the one before", async (microtasks) => {
@@ -98,10 +98,10 @@ it.each(moments)("a schedule's order is carried out that comes %i microtasks aft
   }
   const network = { peer: (id: string) => ({ deliver: async () => void carriedOut.push(id) }) } as unknown as ObjectNetwork
   const shard = () => ({ scheduleWrite: async () => {}, scheduleRemove: async () => {} })
-  const sender = new OrderSender(tables as ObjectSchedule, network, layout, shard, Date.now, log)
+  const sender = new ScheduleOrderSender(tables as ObjectSchedule, network, layout, shard, Date.now, log)
   sender.send(() => {})
   await macrotask()
-  expect([carriedOut, sender.nextTryAt]).toEqual([["a", "b"], undefined])
+  expect([carriedOut, sender.retryAt]).toEqual([["a", "b"], undefined])
 })
 
 it.each(moments)("a slot goes back that is not wanted any more %i microtasks after another one", async (microtasks) => {
@@ -112,7 +112,7 @@ it.each(moments)("a slot goes back that is not wanted any more %i microtasks aft
     gives = [...gives, { key: "b", member }]
     sender.send(() => {})
   })
-  const permits: Partial<ObjectPermits> = {
+  const permits: Partial<SlotRequests> = {
     work: () => ({ asks: [], gives }),
     returned: (key) => {
       gives = gives.filter((give) => give.key !== key)
@@ -120,10 +120,10 @@ it.each(moments)("a slot goes back that is not wanted any more %i microtasks aft
     },
   }
   const limit = (key: string) => ({ slotGive: async () => void given.push(key) }) as unknown as LimitKey
-  const sender = new PermitSender(permits as ObjectPermits, limit, Date.now, log)
+  const sender = new SlotRequester(permits as SlotRequests, limit, Date.now, log)
   sender.send(() => {})
   await macrotask()
-  expect([given, sender.nextTryAt]).toEqual([["a", "b"], undefined])
+  expect([given, sender.retryAt]).toEqual([["a", "b"], undefined])
 })
 
 it.each(moments)("whoever waits for a schedule's orders waits for one that comes %i microtasks after another, too", async (microtasks) => {
@@ -149,7 +149,7 @@ it.each(moments)("whoever waits for a schedule's orders waits for one that comes
     carriedOut.push(Number(id))
   }
   const network = { peer: (id: string) => ({ deliver: () => deliver(id) }) } as unknown as ObjectNetwork
-  const sender = new OrderSender(
+  const sender = new ScheduleOrderSender(
     tables as ObjectSchedule,
     network,
     layout,

@@ -1,19 +1,19 @@
 import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
-import type { SharedParts } from "./object-store.ts"
+import type { SharedStoreOptions } from "./object-store.ts"
 
 /** That a Date can tell. */
 const lastInstant = 8_640_000_000_000_000
 
-export class EdgeDirectory implements Directory {
-  readonly #parts: SharedParts
+export class ObjectDirectory implements Directory {
+  readonly #parts: SharedStoreOptions
 
-  constructor(parts: SharedParts) {
+  constructor(parts: SharedStoreOptions) {
     this.#parts = parts
   }
 
-  get #local(): SharedParts["directory"] {
+  get #local(): SharedStoreOptions["directory"] {
     return this.#parts.directory
   }
 

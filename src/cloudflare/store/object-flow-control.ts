@@ -1,22 +1,22 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
 import { uniquePermit } from "../../stores/shared/unique-permit.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
-import type { PermitSender } from "./slot-requester.ts"
+import type { SlotRequester } from "./slot-requester.ts"
 
-export interface EdgeFlowParts {
+export interface ObjectFlowControlOptions {
   /** In the object's own database. */
   readonly local: FlowControl
   readonly own: () => string | undefined
   readonly network: ObjectNetwork
-  readonly permits: PermitSender
+  readonly permits: SlotRequester
   readonly onWritten: () => void
 }
 
 /** Flow control of an object's instance: it knows its own place, and its keys know theirs. */
-export class EdgeFlow implements FlowControl {
-  readonly #parts: EdgeFlowParts
+export class ObjectFlowControl implements FlowControl {
+  readonly #parts: ObjectFlowControlOptions
 
-  constructor(parts: EdgeFlowParts) {
+  constructor(parts: ObjectFlowControlOptions) {
     this.#parts = parts
   }
 

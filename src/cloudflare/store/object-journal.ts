@@ -12,13 +12,13 @@ import type {
   TurnOutcome,
 } from "../../ports/journal-store.ts"
 import { appendsOnly } from "../../stores/shared/append-only-turn.ts"
-import type { SharedParts } from "./object-store.ts"
+import type { SharedStoreOptions } from "./object-store.ts"
 
 /** The journal of the object's own instance; those of others are read, and begun, where they are. */
-export class EdgeJournal implements JournalStore {
-  readonly #parts: SharedParts
+export class ObjectJournal implements JournalStore {
+  readonly #parts: SharedStoreOptions
 
-  constructor(parts: SharedParts) {
+  constructor(parts: SharedStoreOptions) {
     this.#parts = parts
   }
 

@@ -17,7 +17,7 @@ interface ScheduleParts {
  * The schedule of an object. Its row is here, under the fence of its revision; the instances that it starts begin elsewhere, by orders that are
  * written together with the row and carried out until they are done. An instance is known by its incarnation, so an order is carried out once.
  */
-export class EdgeSchedules implements ScheduleStore {
+export class ObjectScheduleClient implements ScheduleStore {
   readonly #parts: ScheduleParts
 
   constructor(parts: ScheduleParts) {

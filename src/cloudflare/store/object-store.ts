@@ -2,13 +2,13 @@ import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { Directory } from "../../ports/directory.ts"
 import type { JournalStore, Turn } from "../../ports/journal-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
-import { EdgeDirectory } from "./object-directory.ts"
-import { EdgeJournal } from "./object-journal.ts"
+import { ObjectDirectory } from "./object-directory.ts"
+import { ObjectJournal } from "./object-journal.ts"
 import { noFlowControl } from "./no-flow-control.ts"
-import type { KeyedTurns } from "./unique-key-commits.ts"
-import type { PermitSender } from "./slot-requester.ts"
+import type { UniqueKeyCommits } from "./unique-key-commits.ts"
+import type { SlotRequester } from "./slot-requester.ts"
 
-export interface EdgeParts {
+export interface ObjectStoreOptions {
   /** The object's own database. */
   readonly database: Pick<Store, "journal" | "role" | "standBy" | "onHint" | "close">
   /** What is in it of the object's instance. */
@@ -18,8 +18,8 @@ export interface EdgeParts {
   readonly network: ObjectNetwork
   /** Where instances may have limits, and keys to themselves. */
   readonly flow?: Store["flow"] | undefined
-  readonly keys?: Pick<PermitSender, "withKeys"> | undefined
-  readonly keyed?: KeyedTurns | undefined
+  readonly keys?: Pick<SlotRequester, "withKeys"> | undefined
+  readonly keyed?: UniqueKeyCommits | undefined
   readonly transactions?: Store["transactions"] | undefined
   /** Of a schedule's object; else nobody asks for schedules here. */
   readonly schedules?: Store["schedules"] | undefined
@@ -34,7 +34,7 @@ export interface EdgeParts {
 }
 
 /** With what its parts know together. */
-export interface SharedParts extends EdgeParts {
+export interface SharedStoreOptions extends ObjectStoreOptions {
   /** Who executes here; nobody else can. */
   readonly lease: { worker: string | undefined }
   /** What was written last, as long as that is the end of the journal: who asks how an instance ended wants nothing else. */
@@ -42,19 +42,19 @@ export interface SharedParts extends EdgeParts {
 }
 
 /** The store of one instance in one Durable Object: its own rows in the object's database, all other instances over the network. */
-export class EdgeStore implements Store {
+export class ObjectStore implements Store {
   readonly journal: JournalStore
   readonly directory: Directory
   readonly flow: Store["flow"]
   readonly transactions: Store["transactions"]
-  readonly #parts: EdgeParts
+  readonly #parts: ObjectStoreOptions
 
-  constructor(parts: EdgeParts) {
+  constructor(parts: ObjectStoreOptions) {
     const { transactions, onWritten } = parts
     this.#parts = parts
     const shared = { ...parts, lease: { worker: undefined }, last: { turn: undefined } }
-    this.journal = new EdgeJournal(shared)
-    this.directory = new EdgeDirectory(shared)
+    this.journal = new ObjectJournal(shared)
+    this.directory = new ObjectDirectory(shared)
     this.flow = parts.flow ?? noFlowControl
     this.transactions = transactions && {
       transact: async (run) => {
@@ -84,7 +84,7 @@ export class EdgeStore implements Store {
     return this.#parts.database.onHint(listener)
   }
 
-  isElsewhere(id: string): boolean {
+  isRemote(id: string): boolean {
     return this.#parts.own() !== id
   }
 

@@ -4,7 +4,7 @@ const retryMsMax = 60_000
 /** An object that goes while it is at it is woken after so long. */
 const netMs = 10_000
 
-export interface ErrandSpec {
+export interface RetryingTaskOptions {
   readonly now: () => number
   readonly log: Logger
   /** How long after the first failure it is tried again; after each further one twice as long. */
@@ -17,39 +17,39 @@ export interface ErrandSpec {
  * What an object has to do elsewhere until it is done, one call at a time. Whoever has something to be done asks whether it may begin; who comes
  * while it is under way is heard when it has ended, whenever that is. What fails is tried again by the object's alarm.
  */
-export class Errand {
-  readonly #spec: ErrandSpec
+export class RetryingTask {
+  readonly #spec: RetryingTaskOptions
   #isUnderWay = false
   /** Somebody came since it began, or since whoever does it has put this back. */
   isCalledFor = false
   #failures = 0
   /** When the object has to be awake for it; undefined: all is done. */
-  nextTryAt: number | undefined
+  retryAt: number | undefined
   /** Resolves when what is under way has ended, or has to be tried again. */
   last: Promise<void> = Promise.resolve()
 
-  constructor(spec: ErrandSpec) {
+  constructor(spec: RetryingTaskOptions) {
     this.#spec = spec
   }
 
   /** False: not now. Either it is under way, and looks once more when it has ended, or it has failed, and its time has not come. */
-  mayBegin(isRetry = false): boolean {
+  tryStart(isRetry = false): boolean {
     if (!this.#isUnderWay) return isRetry || this.#failures === 0
     this.isCalledFor = true
     // The alarm that stood by has gone off.
-    if (isRetry) this.nextTryAt = this.#net
+    if (isRetry) this.retryAt = this.#net
     return false
   }
 
   /** Nothing is to be done, at least until then. */
-  restUntil(at?: number): void {
+  idleUntil(at?: number): void {
     this.#failures = 0
-    this.nextTryAt = at
+    this.retryAt = at
   }
 
   /** Something is to be done soon: should the object go before, it is woken. */
-  standBy(): void {
-    this.nextTryAt ??= this.#net
+  armBackup(): void {
+    this.retryAt ??= this.#net
   }
 
   /**
@@ -59,7 +59,7 @@ export class Errand {
   begin(run: () => Promise<number | undefined>, again: () => void, onDone: () => void): void {
     this.#isUnderWay = true
     this.isCalledFor = false
-    this.nextTryAt = this.#net
+    this.retryAt = this.#net
     this.last = this.#try(run)
       .then(() => {
         this.#isUnderWay = false
@@ -67,7 +67,7 @@ export class Errand {
         onDone()
       })
       .catch((error: unknown) => {
-        this.standBy()
+        this.armBackup()
         this.#spec.log.error("a follow-up failed", { error })
       })
   }
@@ -79,10 +79,10 @@ export class Errand {
   async #try(run: () => Promise<number | undefined>): Promise<void> {
     const { now, log, retryMs, failure } = this.#spec
     try {
-      this.restUntil(await run())
+      this.idleUntil(await run())
     } catch (error) {
       const inMs = Math.min(retryMs * 2 ** Math.min(this.#failures++, 20), retryMsMax)
-      this.nextTryAt = now() + inMs
+      this.retryAt = now() + inMs
       log.warn(`${failure}; trying again`, { error, inMs })
     }
   }

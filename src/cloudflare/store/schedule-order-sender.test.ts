@@ -2,7 +2,7 @@ import { setImmediate as macrotask } from "node:timers/promises"
 import { expect, it } from "vitest"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { ObjectSchedule } from "../../ports/cloudflare/object-schedule.ts"
-import { OrderSender } from "./schedule-order-sender.ts"
+import { ScheduleOrderSender } from "./schedule-order-sender.ts"
 import { ShardLayout } from "./shard-layout.ts"
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -21,8 +21,8 @@ it("a deletion takes the schedule that had the id before out of the index, too, 
     scheduleWrite: async () => {},
     scheduleRemove: async ({ incarnation }: { readonly incarnation: string }) => void gone.push(incarnation),
   })
-  const sender = new OrderSender(tables as ObjectSchedule, {} as ObjectNetwork, new ShardLayout(), shard, () => 1_000, log)
+  const sender = new ScheduleOrderSender(tables as ObjectSchedule, {} as ObjectNetwork, new ShardLayout(), shard, () => 1_000, log)
   sender.send(() => {})
   await macrotask()
-  expect([gone, sender.nextTryAt]).toEqual([["second", "first"], undefined])
+  expect([gone, sender.retryAt]).toEqual([["second", "first"], undefined])
 })

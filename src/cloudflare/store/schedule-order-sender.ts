@@ -2,7 +2,7 @@ import type { Logger } from "../../ports/host.ts"
 import type { ScheduleIndex } from "../../ports/cloudflare/index-shard.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/cloudflare/object-schedule.ts"
-import { Errand } from "./retrying-task.ts"
+import { RetryingTask } from "./retrying-task.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 500
@@ -11,28 +11,28 @@ const batchMax = 20
 export type ScheduleShards = (name: string) => Pick<ScheduleIndex, "scheduleWrite" | "scheduleRemove">
 
 /** Carries out what a schedule has ordered, and tells the index how the schedule is now; both until it is done. */
-export class OrderSender {
+export class ScheduleOrderSender {
   readonly #tables: ObjectSchedule
   readonly #network: ObjectNetwork
   readonly #layout: ShardLayout
   readonly #shard: ScheduleShards
-  readonly #errand: Errand
+  readonly #errand: RetryingTask
 
   constructor(tables: ObjectSchedule, network: ObjectNetwork, layout: ShardLayout, shard: ScheduleShards, now: () => number, log: Logger) {
     this.#tables = tables
     this.#network = network
     this.#layout = layout
     this.#shard = shard
-    this.#errand = new Errand({ now, log, retryMs, failure: "what a schedule ordered could not be carried out" })
+    this.#errand = new RetryingTask({ now, log, retryMs, failure: "what a schedule ordered could not be carried out" })
   }
 
-  get nextTryAt(): number | undefined {
-    return this.#errand.nextTryAt
+  get retryAt(): number | undefined {
+    return this.#errand.retryAt
   }
 
   send(onDone: () => void, isRetry = false): void {
-    if (!this.#tables.isThere() || !this.#errand.mayBegin(isRetry)) return
-    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#errand.restUntil()
+    if (!this.#tables.isThere() || !this.#errand.tryStart(isRetry)) return
+    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#errand.idleUntil()
     this.#errand.begin(
       () => this.#sendAll(),
       () => this.send(onDone),

@@ -1,8 +1,8 @@
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { LimitKey, SlotAnswer, SlotMember } from "../../ports/cloudflare/limit-key.ts"
-import type { ObjectPermits, PermitAsk } from "../../ports/cloudflare/object-permits.ts"
-import { Errand } from "./retrying-task.ts"
+import type { SlotRequests, SlotRequest } from "../../ports/cloudflare/object-permits.ts"
+import { RetryingTask } from "./retrying-task.ts"
 
 const retryMs = 200
 /** An object that goes while it takes keys is woken after so long. */
@@ -17,35 +17,35 @@ export type LimitAccess = (key: string) => LimitKey
  * Gets the slots that the object's instance waits for, and gives back those that it does not want any more. What counts is the answer to
  * the last question: a key that tells the instance of its slot only makes it ask again. One call goes on at a time, so nothing overtakes.
  */
-export class PermitSender {
-  readonly #permits: ObjectPermits
+export class SlotRequester {
+  readonly #permits: SlotRequests
   readonly #key: LimitAccess
   readonly #now: () => number
-  readonly #errand: Errand
+  readonly #errand: RetryingTask
   #last: Promise<unknown> = Promise.resolve()
   /** Calls under way that take keys for an instance that is about to be. */
   #reserving = 0
 
-  constructor(permits: ObjectPermits, key: LimitAccess, now: () => number, log: Logger) {
+  constructor(permits: SlotRequests, key: LimitAccess, now: () => number, log: Logger) {
     this.#permits = permits
     this.#key = key
     this.#now = now
-    this.#errand = new Errand({ now, log, retryMs, failure: "a limit could not be asked" })
+    this.#errand = new RetryingTask({ now, log, retryMs, failure: "a limit could not be asked" })
   }
 
-  get nextTryAt(): number | undefined {
-    return this.#errand.nextTryAt
+  get retryAt(): number | undefined {
+    return this.#errand.retryAt
   }
 
   /** What the instance wants may have changed, or one of its keys. */
   send(onDone: () => void, isRetry = false): void {
-    if (!this.#errand.mayBegin(isRetry)) return
+    if (!this.#errand.tryStart(isRetry)) return
     const { asks, gives } = this.#permits.work()
     // Who waits is told, or asks again in a while.
-    const isWaiting = asks.length > 0 && !isRetry && this.nextTryAt !== undefined
+    const isWaiting = asks.length > 0 && !isRetry && this.retryAt !== undefined
     if (gives.length === 0 && (asks.length === 0 || isWaiting)) {
-      if (this.#reserving > 0) this.#errand.restUntil(this.#now() + netMs)
-      else if (asks.length === 0) this.#errand.restUntil()
+      if (this.#reserving > 0) this.#errand.idleUntil(this.#now() + netMs)
+      else if (asks.length === 0) this.#errand.idleUntil()
       return
     }
     this.#errand.begin(
@@ -68,7 +68,7 @@ export class PermitSender {
         while (this.#permits.work().gives.length > 0) await this.#giveBack()
         const asks = this.#permits.reserve(member, uses)
         if (asks === undefined) return undefined
-        this.#errand.restUntil(this.#now() + netMs)
+        this.#errand.idleUntil(this.#now() + netMs)
         onWritten()
         try {
           for (const { key, ask } of asks) {
@@ -88,7 +88,7 @@ export class PermitSender {
   }
 
   /** What the instance waits for, as the key says now. */
-  async waitOf(): Promise<{ readonly ask: PermitAsk["ask"]; readonly answer: SlotAnswer } | undefined> {
+  async waitOf(): Promise<{ readonly ask: SlotRequest["ask"]; readonly answer: SlotAnswer } | undefined> {
     const [first] = this.#permits.work().asks
     return first && { ask: first.ask, answer: await this.#inTurn(() => this.#ask(first)) }
   }
@@ -124,7 +124,7 @@ export class PermitSender {
     }
   }
 
-  async #ask({ key, ask }: PermitAsk): Promise<SlotAnswer> {
+  async #ask({ key, ask }: SlotRequest): Promise<SlotAnswer> {
     const answer = await this.#key(key).slotAsk(ask)
     if (answer.state === "taken" && this.#permits.holds(ask, key)) this.#permits.granted(key)
     return answer

@@ -1,18 +1,18 @@
 import { isTerminal } from "../../core/journal/status.ts"
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import type { EdgeParts } from "./object-store.ts"
-import type { PermitSender } from "./slot-requester.ts"
+import type { ObjectStoreOptions } from "./object-store.ts"
+import type { SlotRequester } from "./slot-requester.ts"
 
 /** Turns of an instance that may have keys to itself: it has them before it begins to be, or to be again. */
-export class KeyedTurns {
-  readonly #keys: Pick<PermitSender, "withKeys">
-  readonly #directory: EdgeParts["directory"]
+export class UniqueKeyCommits {
+  readonly #keys: Pick<SlotRequester, "withKeys">
+  readonly #directory: ObjectStoreOptions["directory"]
   readonly #onWritten: () => void
   /** The instance is under way, and has the keys that it is to have; false: that is to be looked up. */
   #isUnderWay = false
 
-  constructor(keys: Pick<PermitSender, "withKeys">, directory: EdgeParts["directory"], onWritten: () => void) {
+  constructor(keys: Pick<SlotRequester, "withKeys">, directory: ObjectStoreOptions["directory"], onWritten: () => void) {
     this.#keys = keys
     this.#directory = directory
     this.#onWritten = onWritten

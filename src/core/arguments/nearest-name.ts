@@ -24,10 +24,10 @@ function editsBetween(from: string, to: string): number {
   for (let line = 1; line <= from.length; line++) {
     const next = [line]
     for (let at = 1; at <= to.length; at++) {
-      const isSame = from[line - 1] === to[at - 1]
+      const isEqualStart = from[line - 1] === to[at - 1]
       const isSwapped = line > 1 && at > 1 && from[line - 1] === to[at - 2] && from[line - 2] === to[at - 1]
       const swapped = isSwapped ? cost(before, at - 2) + 1 : Infinity
-      next.push(Math.min(cost(row, at - 1) + (isSame ? 0 : 1), cost(row, at) + 1, cost(next, at - 1) + 1, swapped))
+      next.push(Math.min(cost(row, at - 1) + (isEqualStart ? 0 : 1), cost(row, at) + 1, cost(next, at - 1) + 1, swapped))
     }
     before = row
     row = next

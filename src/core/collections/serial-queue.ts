@@ -1,5 +1,5 @@
 /** Calls one after another: each begins when the one before is over, however that ended. */
-export class InTurn {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   do<T>(work: () => Promise<T>): Promise<T> {

@@ -20,14 +20,14 @@ export interface ChildStart {
 }
 
 /** What workflow code may do to a child; each is the function of a step. */
-export interface ChildReach {
+export interface ChildEffects {
   startChild(start: ChildStart): DoAsk["fn"]
   sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"]
   cancel(instance: string, reason: string | undefined): DoAsk["fn"]
 }
 
 /** The execution of the parent, as its children see it. */
-export interface FamilySource {
+export interface ChildHost {
   readonly instance: InstanceInfo
   /** Throws where the code may not wait. */
   guardWait(): void
@@ -37,13 +37,13 @@ export interface FamilySource {
 export type AskFor = (name: string, make: (id: string) => AskRequest, duplicates?: "number") => Promise<unknown>
 
 /** The children that workflow code starts, and what they came to. */
-export class Family {
-  readonly #source: FamilySource
-  readonly #reach: ChildReach
+export class Children {
+  readonly #source: ChildHost
+  readonly #reach: ChildEffects
   readonly #limits: Limits
   readonly #results = new ChildResults()
 
-  constructor(source: FamilySource, reach: ChildReach, limits: Limits) {
+  constructor(source: ChildHost, reach: ChildEffects, limits: Limits) {
     this.#source = source
     this.#reach = reach
     this.#limits = limits

@@ -3,10 +3,10 @@ import { PerdureError } from "../errors.ts"
 import { isThenable } from "./promise-call.ts"
 
 /** What is to be recorded of a condition: that it holds, or what its predicate threw. */
-export type Judgement = { readonly id: string } | { readonly id: string; readonly error: unknown }
+export type ConditionResult = { readonly id: string } | { readonly id: string; readonly error: unknown }
 
 /** The first of these conditions that holds now, or cannot be told. `read` runs a predicate where it may only read. */
-export function firstToGoOn(conditions: readonly WaitAsk[], read: (what: string, predicate: () => unknown) => unknown): Judgement | undefined {
+export function firstSettledCondition(conditions: readonly WaitAsk[], read: (what: string, predicate: () => unknown) => unknown): ConditionResult | undefined {
   for (const { id, until } of conditions) {
     try {
       const answer = until && read(`condition "${id}"`, until)

@@ -1,8 +1,8 @@
 import type { Annotations, AnnotationSource } from "./annotations.ts"
 import type { InstanceInfo, WorkflowLog } from "../workflow/context.ts"
-import type { Family, FamilySource } from "./child-handles.ts"
+import type { Children, ChildHost } from "./child-handles.ts"
 import type { Limits } from "../workflow/input-limits.ts"
-import type { Questions, QuestionSource } from "./query-update-handlers.ts"
+import type { QueryUpdateHandlers, QueryUpdateHost } from "./query-update-handlers.ts"
 import type { AnyWorkflow } from "../workflow/workflow.ts"
 
 /** What an execution needs of whoever drives it. */
@@ -18,11 +18,11 @@ export interface ExecutionSpec {
   /** Throws where asking is wrong, such as inside a step. */
   guard(): void
   /** The children of the run; throws where there can be none. */
-  newFamily(source: FamilySource): Family
+  newFamily(source: ChildHost): Children
   /** What the code notes about its instance; throws where it cannot. */
   newAnnotations(source: AnnotationSource): Annotations
   /** What others ask the code, where they may. */
-  readonly newQuestions?: ((source: QuestionSource) => Questions) | undefined
+  readonly newQuestions?: ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined
   /** Something was asked for, given up or came to its end. */
   onActivity(): void
 }

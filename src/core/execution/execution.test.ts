@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest"
 import { Annotations } from "./annotations.ts"
 import { encodeValue, Payload } from "../values/value-codec.ts"
 import { Execution } from "./execution.ts"
-import { Family } from "./child-handles.ts"
+import { Children } from "./child-handles.ts"
 import type { Release } from "../journal/journal.ts"
 import { defaultLimits } from "../workflow/input-limits.ts"
-import { Questions } from "./query-update-handlers.ts"
+import { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { workflow, type AnyWorkflow } from "../workflow/workflow.ts"
 
 /** Drives code by hand, as an engine would: one entry, then a macrotask. */
@@ -24,8 +24,8 @@ class Driver {
       enter: (run) => run(),
       guard: silent,
       newAnnotations: (source) => new Annotations(source, defaultLimits),
-      newQuestions: (source) => new Questions(source),
-      newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
+      newQuestions: (source) => new QueryUpdateHandlers(source),
+      newFamily: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
       onActivity: silent,
     })
   }

@@ -2,22 +2,22 @@ import type { Annotations } from "./annotations.ts"
 import type { AskRequest } from "./ask.ts"
 import { encodeValue, Payload } from "../values/value-codec.ts"
 import type { InstanceInfo, WorkflowLog } from "../workflow/context.ts"
-import { firstToGoOn, type Judgement } from "./condition.ts"
+import { firstSettledCondition, type ConditionResult } from "./condition.ts"
 import { tooManySteps, CancelledError } from "../errors.ts"
 import { EventHandlers } from "./event-handlers.ts"
 import type { ExecutionSpec } from "./execution-environment.ts"
-import type { Family } from "./child-handles.ts"
+import type { Children } from "./child-handles.ts"
 import type { EntryOf, Note, Recorded, Release } from "../journal/journal.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./run-outcome.ts"
 import { partMissing } from "./part-missing.ts"
-import type { Questions } from "./query-update-handlers.ts"
-import { Reading } from "./read-only-guard.ts"
-import { Rollbacks } from "./rollback-stack.ts"
+import type { QueryUpdateHandlers } from "./query-update-handlers.ts"
+import { ReadOnlyGuard } from "./read-only-guard.ts"
+import { RollbackStack } from "./rollback-stack.ts"
 import { startOf } from "../journal/run-history.ts"
 import { settle, type Settling } from "./ask-settlement.ts"
 import { validate } from "../workflow/standard-schema.ts"
-import { called } from "./promise-call.ts"
+import { callAsPromise } from "./promise-call.ts"
 import { WorkflowContext, type ContextSource } from "./workflow-context.ts"
 
 /**
@@ -48,10 +48,10 @@ export class Execution implements ContextSource {
   #cancelling: AbortController | undefined = undefined
   #cancelled: CancelledError | undefined = undefined
   #asked = 0
-  #rollbacks: Rollbacks | undefined = undefined
+  #rollbacks: RollbackStack | undefined = undefined
   #handlers: EventHandlers | undefined = undefined
-  #questions: Questions | undefined = undefined
-  #family: Family | undefined = undefined
+  #questions: QueryUpdateHandlers | undefined = undefined
+  #family: Children | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
   #start: EntryOf<"run.started"> | undefined = undefined
@@ -59,7 +59,7 @@ export class Execution implements ContextSource {
   #info: InstanceInfo | undefined = undefined
   /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
   #halted = false
-  #reading: Reading | undefined = undefined
+  #reading: ReadOnlyGuard | undefined = undefined
 
   constructor(spec: ExecutionSpec) {
     this.#spec = spec
@@ -75,12 +75,12 @@ export class Execution implements ContextSource {
   }
 
   /** A condition that the code waits for and that holds now, or whose predicate throws. */
-  judge(): Judgement | undefined {
-    return firstToGoOn(this.asks.conditions(), (what, predicate) => this.readingOnly(what, predicate))
+  evaluateConditions(): ConditionResult | undefined {
+    return firstSettledCondition(this.asks.conditions(), (what, predicate) => this.readingOnly(what, predicate))
   }
 
   /** The code asks for nothing, but what comes from outside may make a handler of its own settle what it waits for. */
-  get isLeftToHandlers(): boolean {
+  get onlyHandlersPending(): boolean {
     return (this.#handlers?.areOpen === true || this.#questions?.areOpen === true) && !this.hasOpenAsks && !this.#halted
   }
 
@@ -138,7 +138,7 @@ export class Execution implements ContextSource {
 
   #begin(input: unknown): void {
     const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number", this.#spec.limits)
-    this.#spec.enter(() => this.#follow(called(() => this.#spec.workflow.run(context, input))))
+    this.#spec.enter(() => this.#follow(callAsPromise(() => this.#spec.workflow.run(context, input))))
   }
 
   #follow(running: Promise<unknown>): void {
@@ -151,7 +151,7 @@ export class Execution implements ContextSource {
   /** Runs a handler of the code's; what it throws fails the run. */
   #call(run: () => unknown): void {
     this.#spec.enter(() => {
-      called(run).catch((error: unknown) => this.#finish({ ok: false, error }))
+      callAsPromise(run).catch((error: unknown) => this.#finish({ ok: false, error }))
     })
   }
 
@@ -170,7 +170,7 @@ export class Execution implements ContextSource {
   }
 
   #unwind(outcome: Outcome): void {
-    const rollbacks = (this.#rollbacks ??= new Rollbacks())
+    const rollbacks = (this.#rollbacks ??= new RollbackStack())
     const { underWay, aborted } = this.asks.giveUpRest()
     for (const id of aborted) this.note({ type: "ask.aborted", id })
     this.isUnwinding = true
@@ -225,7 +225,7 @@ export class Execution implements ContextSource {
     const ask = this.asks.take(entry.id)
     if (ask === undefined) return
     if (entry.type === "step.completed" && ask.request.kind === "do" && ask.request.options?.rollback) {
-      this.#rollbacks ??= new Rollbacks()
+      this.#rollbacks ??= new RollbackStack()
       this.#rollbacks.add(entry.id, entry.value, ask.request.options.rollback)
     }
     if (ask.over) ask.over.resolve(undefined)
@@ -304,7 +304,7 @@ export class Execution implements ContextSource {
   }
 
   /** What others ask the code; undefined: nobody may. */
-  get questions(): Questions | undefined {
+  get questions(): QueryUpdateHandlers | undefined {
     this.#questions ??= this.#spec.newQuestions?.(this)
     return this.#questions
   }
@@ -319,7 +319,7 @@ export class Execution implements ContextSource {
   }
 
   readingOnly<T>(what: string, read: () => T): T {
-    this.#reading ??= new Reading()
+    this.#reading ??= new ReadOnlyGuard()
     return this.#reading.run(what, (run) => this.#spec.enter(run), read)
   }
 
@@ -336,7 +336,7 @@ export class Execution implements ContextSource {
     return this.#spec.limits.payloadBytesMax
   }
 
-  get family(): Family {
+  get family(): Children {
     this.#family ??= this.#spec.newFamily(this)
     return this.#family
   }

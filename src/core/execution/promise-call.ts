@@ -3,7 +3,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** What a function gives, or throws, as a promise. */
-export function called(run: () => unknown): Promise<unknown> {
+export function callAsPromise(run: () => unknown): Promise<unknown> {
   try {
     return Promise.resolve(run())
   } catch (error) {

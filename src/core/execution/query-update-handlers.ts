@@ -6,7 +6,7 @@ import type { EntryOf } from "../journal/journal.ts"
 import { isThenable } from "./promise-call.ts"
 
 /** The execution of the code, as what others ask it sees it. */
-export interface QuestionSource {
+export interface QueryUpdateHost {
   /** Runs what may only read. */
   readingOnly<T>(what: string, read: () => T): T
   /** Runs code of the workflow's. */
@@ -16,12 +16,12 @@ export interface QuestionSource {
 }
 
 /** The queries and updates that workflow code has said it answers, by name. */
-export class Questions {
-  readonly #source: QuestionSource
+export class QueryUpdateHandlers {
+  readonly #source: QueryUpdateHost
   readonly #queries = new Map<string, QueryHandler>()
   readonly #updates = new Map<string, { readonly validate: UpdateOptions["validate"]; readonly run: UpdateHandler }>()
 
-  constructor(source: QuestionSource) {
+  constructor(source: QueryUpdateHost) {
     this.#source = source
   }
 

@@ -1,7 +1,7 @@
 import { PerdureError } from "../errors.ts"
 
 /** Lets workflow code be asked something without its asking for anything: while a query or a validation is answered, it may only read. */
-export class Reading {
+export class ReadOnlyGuard {
   #current: Question | undefined = undefined
 
   /** In the scope of the code, as what it leaves behind is its own. Asking is refused, also where the handler swallows that. */

@@ -7,7 +7,7 @@ import { rollbackId } from "../workflow/step-id.ts"
  * What is to be undone if the run fails or is cancelled: the rollbacks of completed steps, in the order in which they completed. Each is
  * a step of its own, so it is durable, retried, and done once.
  */
-export class Rollbacks {
+export class RollbackStack {
   readonly #completed: Undoing[] = []
   readonly #failed: string[] = []
 

@@ -17,10 +17,10 @@ import type {
 } from "../workflow/context.ts"
 import { durationMs } from "../time/duration.ts"
 import { PerdureError } from "../errors.ts"
-import type { AskFor, Family } from "./child-handles.ts"
+import type { AskFor, Children } from "./child-handles.ts"
 import type { EventHandlers } from "./event-handlers.ts"
 import { checkEventType, type Limits } from "../workflow/input-limits.ts"
-import type { Questions } from "./query-update-handlers.ts"
+import type { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { SeededRandom } from "./seeded-random.ts"
 import { handled } from "./promise-call.ts"
 import type { AnyWorkflow, ResultOf } from "../workflow/workflow.ts"
@@ -36,7 +36,7 @@ export interface ContextSource extends AskSink {
   readonly annotations: Annotations
   readonly handlers: EventHandlers
   /** What others may ask the code; undefined: nobody may, so it need not say what it answers. */
-  readonly questions: Questions | undefined
+  readonly questions: QueryUpdateHandlers | undefined
   /** A handler was set: events that are buffered may be for it. */
   newHandler(): void
   /** Throws where nothing may change: while a query is answered. */
@@ -44,7 +44,7 @@ export interface ContextSource extends AskSink {
   patched(patch: string): boolean
   continueAsNew(input: unknown): Promise<void>
   /** Throws where there can be none. */
-  readonly family: Family
+  readonly family: Children
   /** Writes a line of the workflow's log, unless it was written before. */
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
 }
@@ -158,7 +158,7 @@ export class WorkflowContext extends Asker {
   }
 
   /** That there can be none rejects, like everything else that can go wrong with a step. */
-  #inFamily<T>(call: (family: Family, askFor: AskFor) => Promise<T>): Promise<T> {
+  #inFamily<T>(call: (family: Children, askFor: AskFor) => Promise<T>): Promise<T> {
     try {
       return call(this.#source.family, (name, make, duplicates) => this.askFor(name, make, duplicates))
     } catch (error) {

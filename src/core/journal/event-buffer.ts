@@ -6,7 +6,7 @@ import { SmallQueue } from "../collections/small-queue.ts"
 const idsRememberedMin = 256
 
 /** The events of one run: which are buffered, what they brought while somebody may ask for it, and which ids are not to come again. */
-export class ReceivedEvents {
+export class EventBuffer {
   #received: Map<number, Recorded<EntryOf<"event.received">>> | undefined = undefined
   /** Those that nobody has taken, by their type; types of which none is left are not there. */
   #buffered: Map<string, SmallQueue<Recorded<EntryOf<"event.received">>>> | undefined = undefined

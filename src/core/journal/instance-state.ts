@@ -2,7 +2,7 @@ import type { Payload } from "../values/value-codec.ts"
 import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "../collections/min-heap.ts"
 import { firesBefore, sooner, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-operations.ts"
-import { ReceivedEvents } from "./event-buffer.ts"
+import { EventBuffer } from "./event-buffer.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "../collections/small-map.ts"
 import { isNested, isRollback, parentOf } from "../workflow/step-id.ts"
@@ -39,7 +39,7 @@ export class InstanceState {
   /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
   nested: SmallMap<Recorded<Release>> = none
   /** Made when the first one comes. */
-  #events: ReceivedEvents | undefined = undefined
+  #events: EventBuffer | undefined = undefined
   parent: ParentLink | undefined
   /** Of the run's random numbers, where it is another's. */
   seed: string | undefined
@@ -180,7 +180,7 @@ export class InstanceState {
         this.memo = entry.value ?? this.memo
         return
       case "event.received":
-        return (this.#events ??= new ReceivedEvents()).receive({ ...recorded, entry })
+        return (this.#events ??= new EventBuffer()).receive({ ...recorded, entry })
       case "cancel.requested":
         this.cancel = {
           position,
@@ -229,7 +229,7 @@ export class InstanceState {
         this.workflow = entry.workflow
         this.runPosition = position
         this.startedAt = startOf({ at, entry })
-        if (entry.eventIds) (this.#events ??= new ReceivedEvents()).inherit(entry.eventIds)
+        if (entry.eventIds) (this.#events ??= new EventBuffer()).inherit(entry.eventIds)
         ;({
           startAt: this.startAt,
           timeoutAt: this.timeoutAt,

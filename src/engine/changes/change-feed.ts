@@ -3,10 +3,10 @@ import type { Directory } from "../../ports/directory.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Hint } from "../../ports/store.ts"
 import { type ChangeBatch, ChangeReading, pageRows } from "./change-batch.ts"
-import type { Companion } from "../engine-listener.ts"
-import { PacedLine } from "../worker/paced-queue.ts"
+import type { EngineListener } from "../engine-listener.ts"
+import { PacedQueue } from "../worker/paced-queue.ts"
 import { RecentBatches } from "./recent-batches.ts"
-import { Recheck, type RecheckSpec } from "../worker/fallback-poll.ts"
+import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.ts"
 import type { Timers } from "../worker/timers.ts"
 
 const storeRetryMs = 1_000
@@ -32,14 +32,14 @@ export interface ChangeWaiter {
  * Followers at the same place get the same batch object, so that a batch can be encoded once for all of them. Batches are delivered to a few
  * followers per turn of the event loop. What is written while a batch is delivered to many followers goes into their next batch.
  */
-export class ChangeFeed implements Companion {
+export class ChangeFeed implements EngineListener {
   readonly #directory: Directory
   readonly #host: Host
   readonly #timers: Timers
   readonly #reading = new ChangeReading()
-  readonly #recheck: Recheck
+  readonly #recheck: FallbackPoll
   readonly #waiting = new Map<ChangeWaiter, string>()
-  readonly #deliveries: PacedLine
+  readonly #deliveries: PacedQueue
   readonly #recent = new RecentBatches()
   /** Pages that are being read: many who stand at the same place ask once. */
   readonly #underWay = new Map<string, Promise<ChangeBatch>>()
@@ -55,12 +55,12 @@ export class ChangeFeed implements Companion {
   #closed = false
   #gone: PerdureError | undefined
 
-  constructor(directory: Directory, host: Host, recheck: RecheckSpec) {
+  constructor(directory: Directory, host: Host, recheck: FallbackPollOptions) {
     this.#directory = directory
     this.#host = host
     this.#timers = recheck.timers
-    this.#deliveries = new PacedLine(host, deliveriesMax, false)
-    this.#recheck = new Recheck(recheck, () => this.signal())
+    this.#deliveries = new PacedQueue(host, deliveriesMax, false)
+    this.#recheck = new FallbackPoll(recheck, () => this.signal())
   }
 
   /** Something was written, here or elsewhere. */
@@ -69,11 +69,11 @@ export class ChangeFeed implements Companion {
     if (this.#waiting.size > 0 && !this.#looking) void this.#look()
   }
 
-  written(): void {
+  onCommit(): void {
     this.signal()
   }
 
-  told({ changed }: Hint): void {
+  onHint({ changed }: Hint): void {
     if (changed) this.signal()
   }
 
@@ -191,7 +191,7 @@ export class ChangeFeed implements Companion {
       this.#seenSignals = this.#signals
     }
     this.#waiting.set(waiter, at)
-    this.#recheck.soon()
+    this.#recheck.restart()
     const woken = new Promise<ChangeBatch | "again" | undefined>((resolve) => {
       waiter.wake = resolve
     })
@@ -203,7 +203,7 @@ export class ChangeFeed implements Companion {
     this.#waiting.delete(waiter)
     if (this.#waiting.size === 0) {
       this.#tail = undefined
-      this.#recheck.never()
+      this.#recheck.stop()
     }
     const { wake } = waiter
     waiter.wake = undefined
@@ -228,7 +228,7 @@ export class ChangeFeed implements Companion {
       }
     } finally {
       this.#looking = false
-      if (this.#waiting.size > 0) this.#recheck.later()
+      if (this.#waiting.size > 0) this.#recheck.continue()
     }
   }
 

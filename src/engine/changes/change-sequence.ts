@@ -1,5 +1,5 @@
 import type { Change } from "../../core/journal/change.ts"
-import { InTurn } from "../../core/collections/serial-queue.ts"
+import { SerialQueue } from "../../core/collections/serial-queue.ts"
 import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
 import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
 import type { ChangeIterator, Changes } from "../client-api.ts"
@@ -40,7 +40,7 @@ export class ChangeReader implements PagedChanges {
   #end: string | undefined
   #stands: string | undefined
   #isOver = false
-  readonly #calls = new InTurn()
+  readonly #calls = new SerialQueue()
 
   constructor(feed: ChangeFeed, cursor: string | undefined, instance: string | undefined) {
     this.#feed = feed

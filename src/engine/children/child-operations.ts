@@ -1,7 +1,7 @@
 import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
 import type { DoAsk } from "../../core/execution/ask.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { type ChildStart, Family, type FamilySource } from "../../core/execution/child-handles.ts"
+import { type ChildStart, Children, type ChildHost } from "../../core/execution/child-handles.ts"
 import { childIncarnation } from "../../core/workflow/child-id.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { ParentLink } from "../../core/journal/journal.ts"
@@ -9,24 +9,24 @@ import type { Limits } from "../../core/workflow/input-limits.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
-import type { Controls } from "../instances/instance-controls.ts"
+import type { InstanceControls } from "../instances/instance-controls.ts"
 import { refuseDebounce } from "../flow-control/debouncer.ts"
 import { holderOf, singletonExists } from "../flow-control/singletons.ts"
-import { idExists, type Starter } from "../instances/instance-starter.ts"
+import { idExists, type InstanceStarter } from "../instances/instance-starter.ts"
 
 /** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
-export class Outreach {
+export class ChildOperations {
   readonly #store: Store
-  readonly #starter: Starter
-  readonly #controls: Controls
+  readonly #starter: InstanceStarter
+  readonly #controls: InstanceControls
 
-  constructor(store: Store, starter: Starter, controls: Controls) {
+  constructor(store: Store, starter: InstanceStarter, controls: InstanceControls) {
     this.#store = store
     this.#starter = starter
     this.#controls = controls
   }
 
-  familyOf({ identity, state }: Parent, source: FamilySource, limits: Limits): Family {
+  familyOf({ identity, state }: Parent, source: ChildHost, limits: Limits): Children {
     const { id: instance, incarnation, queue } = identity
     const { run } = source.instance
     const startChild = (start: ChildStart) => async () => {
@@ -37,7 +37,7 @@ export class Outreach {
     }
     const sendEvent = (to: string, type: string, payload: unknown) => this.#sendEvent(to, type, payload)
     const cancel = (to: string, reason: string | undefined) => async () => void (await this.#controls.control(to, "cancel", reason))
-    return new Family(source, { startChild, sendEvent, cancel }, limits)
+    return new Children(source, { startChild, sendEvent, cancel }, limits)
   }
 
   /** The parent gives the child its incarnation: a start that is tried again finds what the first did. */

@@ -4,7 +4,7 @@ import { SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
 import { memory } from "../../stores/memory/memory-provider.ts"
 import { allFeatures } from "../all-features.ts"
 import { Engine } from "../engine.ts"
-import { ServingCore } from "../shared-store-core.ts"
+import { SharedStoreCore } from "../shared-store-core.ts"
 
 it("an instance with a child comes to no end in an engine that has none, and goes on in one that has", async () => {
   const child = workflow("child", async (ctx) => ctx.waitForEvent("go"))
@@ -16,7 +16,7 @@ it("an instance with a child comes to no end in an engine that has none, and goe
   await first.close()
 
   const { children: _, ...features } = allFeatures
-  const childless = await ServingCore.open({ ...spec, features })
+  const childless = await SharedStoreCore.open({ ...spec, features })
   await childless.begin()
   await childless.parts.controls.sendEvent("child", "go", 1, {})
   const { directory } = childless.parts.store

@@ -10,14 +10,14 @@ import type { TurnDraft } from "../runner/turn-draft.ts"
 /** What an engine that may have no children does about those that an instance has from another one. */
 
 /** What goes out with the turn that ends a run. Nothing ends without its parent and its children being told. */
-export function partingMessages(
+export function endingMessages(
   { children }: EngineFeatures,
   state: InstanceState,
   incarnation: string,
   entry: Entry,
   draft: Pick<TurnDraft, "at" | "stored">,
 ): readonly NewMessage[] {
-  if (children) return children.partingMessages(state, incarnation, entry, draft)
+  if (children) return children.endingMessages(state, incarnation, entry, draft)
   if (state.parent || state.children.size > 0 || state.strays) throw partMissing("children", "an instance that has a parent or children")
   return []
 }
@@ -30,5 +30,5 @@ export interface LoadedInstance extends LoadedRun {
 /** All that a runner needs of an instance that the store has. */
 export async function loadInstance({ children }: EngineFeatures, store: Store, row: InstanceRow): Promise<LoadedInstance> {
   const loaded = await loadRun(store.journal, row)
-  return { ...loaded, news: (await children?.newsOfKept(store, row, loaded)) ?? [] }
+  return { ...loaded, news: (await children?.keptChildResults(store, row, loaded)) ?? [] }
 }

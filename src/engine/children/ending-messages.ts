@@ -19,25 +19,31 @@ export interface ChildEnding {
 }
 
 /** In a cancel that a parent's end sends. It is not to be refused: nobody is left who would ask again. */
-export const byParent = "parent"
+export const cancelledByParent = "parent"
 
 /** What goes out with the turn that ends a run: the news to its parent, and what becomes of children that the next run does not keep. */
-export function partingMessages(state: InstanceState, incarnation: string, entry: Entry, draft: Pick<TurnDraft, "at" | "stored">): readonly NewMessage[] {
+export function endingMessages(state: InstanceState, incarnation: string, entry: Entry, draft: Pick<TurnDraft, "at" | "stored">): readonly NewMessage[] {
   const { at } = draft
   const messages: NewMessage[] = []
-  if (state.parent && isEnding(entry)) messages.push(newsToParent(state.parent, entry, state.workflow, at, (payload) => draft.stored(payload)))
+  if (state.parent && isEnding(entry)) messages.push(childResultMessage(state.parent, entry, state.workflow, at, (payload) => draft.stored(payload)))
   const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
   for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.strays?.entries() ?? [])]) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
     // By its incarnation: a start that never came to be may have named somebody else.
     const end = { instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at } as const
-    messages.push(onParentEnd === "cancel" ? { ...end, payload: byParent } : end)
+    messages.push(onParentEnd === "cancel" ? { ...end, payload: cancelledByParent } : end)
   }
   return messages
 }
 
 /** `workflow`: of the child. `stored`: the text of a value as it goes into the store. */
-export function newsToParent(parent: ParentLink, entry: Entry, workflow: string | undefined, at: number, stored: (payload: Payload) => Encoded): NewMessage {
+export function childResultMessage(
+  parent: ParentLink,
+  entry: Entry,
+  workflow: string | undefined,
+  at: number,
+  stored: (payload: Payload) => Encoded,
+): NewMessage {
   const { instance, incarnation, run, step } = parent
   const ending: ChildEnding = {
     run,

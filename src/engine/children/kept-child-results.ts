@@ -6,13 +6,13 @@ import type { InstanceRow, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import { notFound, readEnding } from "../instances/ending-lookup.ts"
 import type { LoadedRun } from "../runner/run-loader.ts"
-import { newsToParent } from "./ending-messages.ts"
+import { childResultMessage } from "./ending-messages.ts"
 
 /**
  * News of children that a run restarted from a step keeps. One that ended before the restart told it to the run before, or to nobody: so
  * whoever loads the run looks. What is on its way to this run comes by itself.
  */
-export async function newsOfKept(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
+export async function keptChildResults(store: Store, { id, incarnation, runPosition }: InstanceRow, { recorded }: LoadedRun): Promise<readonly NewMessage[]> {
   const [start] = recorded
   if (start?.entry.type !== "run.started" || start.entry.kept === undefined) return []
   const state = new InstanceState()
@@ -22,12 +22,12 @@ export async function newsOfKept(store: Store, { id, incarnation, runPosition }:
   for (const [step, { instance, run, position }] of state.children.entries()) {
     if (position > runPosition) continue
     const child = await store.directory.get(instance)
-    const isSame = child?.incarnation === childIncarnation(incarnation, run, step)
+    const isEqualStart = child?.incarnation === childIncarnation(incarnation, run, step)
     const parent = { instance: id, incarnation, run, step }
-    if (child && isSame && isTerminal(child.status)) news.push(newsToParent(parent, await readEnding(store, child), child.workflow, at, asItIs))
+    if (child && isEqualStart && isTerminal(child.status)) news.push(childResultMessage(parent, await readEnding(store, child), child.workflow, at, asItIs))
     // It was started, and is deleted: nobody will ever tell.
-    else if (!isSame && !state.steps.has(step))
-      news.push(newsToParent(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, asItIs))
+    else if (!isEqualStart && !state.steps.has(step))
+      news.push(childResultMessage(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, asItIs))
   }
   if (news.length === 0) return news
   // Read afterwards: the end of a child and what it sends are written together.

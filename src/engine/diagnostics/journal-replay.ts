@@ -3,17 +3,17 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Execution } from "../../core/execution/execution.ts"
 import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
 import type { Outcome } from "../../core/execution/run-outcome.ts"
-import { Family } from "../../core/execution/child-handles.ts"
+import { Children } from "../../core/execution/child-handles.ts"
 import { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Recorded } from "../../core/journal/journal.ts"
 import { defaultLimits } from "../../core/workflow/input-limits.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { lastRun, seedOf } from "../../core/journal/run-history.ts"
-import { Questions } from "../../core/execution/query-update-handlers.ts"
+import { QueryUpdateHandlers } from "../../core/execution/query-update-handlers.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { JournalRow, NewInstance } from "../../ports/journal-store.ts"
-import { describeDisagreement, ReleasePipeline, type Disagreement } from "../runner/release-queue.ts"
+import { describeDisagreement, ReleaseQueue, type Disagreement } from "../runner/release-queue.ts"
 
 /** An instance and its whole journal, as tests and people pass it around. */
 export interface JournalExport {
@@ -76,7 +76,7 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   let stalled: Disagreement | undefined
   let describeMissing: (() => Disagreement) | undefined
   let onActivity = () => undefined as void
-  const pipeline = new ReleasePipeline(state, {
+  const pipeline = new ReleaseQueue(state, {
     workflow,
     executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
     onAccepted: () => undefined,
@@ -126,7 +126,7 @@ function readOnlySpec(
     ...driver,
     guard: silent,
     newAnnotations: (source) => new Annotations(source, limits),
-    newQuestions: (source) => new Questions(source),
-    newFamily: (source) => new Family(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
+    newQuestions: (source) => new QueryUpdateHandlers(source),
+    newFamily: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
   }
 }

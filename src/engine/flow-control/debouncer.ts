@@ -6,8 +6,8 @@ import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { StartOptions } from "../client-api.ts"
 import { deadlineOf } from "./flow-traits.ts"
 import { loadRun } from "../runner/run-loader.ts"
-import type { StartDesk } from "../instances/write-scope.ts"
-import type { Birth } from "../instances/instance-starter.ts"
+import type { WriteScope } from "../instances/write-scope.ts"
+import type { StartRequest } from "../instances/instance-starter.ts"
 import { TurnDraft } from "../runner/turn-draft.ts"
 import type { Worker } from "../worker/worker.ts"
 
@@ -23,7 +23,7 @@ export class Debouncer {
   }
 
   /** Answers the id of the instance that has the input now; undefined: there is none that could. */
-  async replace({ store, write, announce }: StartDesk, { instance, start }: Birth, debounce: Debounce<unknown>): Promise<string | undefined> {
+  async replace({ store, write, announce }: WriteScope, { instance, start }: StartRequest, debounce: Debounce<unknown>): Promise<string | undefined> {
     const unique = instance.flow?.unique?.find(({ kind }) => kind === "debounce")
     const holder = unique && (await store.flow.holder(unique))
     const row = holder === undefined ? undefined : await store.directory.get(holder)
@@ -82,6 +82,6 @@ export function debouncedStart(name: string, { quiet }: Debounce<unknown>, { del
 }
 
 /** Another id than the caller's may be the answer to a start that is debounced. */
-export function refuseDebounce({ debounce, instance }: Birth, what: string): void {
+export function refuseDebounce({ debounce, instance }: StartRequest, what: string): void {
   if (debounce) throw new PerdureError("BAD_OPTION", `workflow "${instance.workflow}" is debounced, and cannot ${what}; start it`)
 }

@@ -10,7 +10,7 @@ import type { Timers } from "../worker/timers.ts"
 const retryMs = 1_000
 
 /** What a worker tells the store about the limits of its workflows. */
-export class LimitDesk {
+export class LimitDeclarations {
   readonly #flow: FlowControl
   readonly #registry: WorkflowRegistry
   readonly #host: Host

@@ -1,6 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { FlowTraits, UniqueUse } from "../../ports/flow-control.ts"
-import type { StartDesk } from "../instances/write-scope.ts"
+import type { WriteScope } from "../instances/write-scope.ts"
 
 /** Instances that are the only ones of their key. */
 
@@ -17,7 +17,7 @@ export function singletonExists(holder: string): PerdureError {
 }
 
 /** The instance that is in the way of one. */
-export async function holderOf({ store }: Pick<StartDesk, "store">, flow: FlowTraits | undefined): Promise<string | undefined> {
+export async function holderOf({ store }: Pick<WriteScope, "store">, flow: FlowTraits | undefined): Promise<string | undefined> {
   const singleton = singletonOf(flow)
   return singleton && store.flow.holder(singleton)
 }

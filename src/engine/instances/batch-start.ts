@@ -2,21 +2,21 @@ import { messageOf } from "../../core/values/error-text.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import type { BatchItem, BatchResult, StartOptions } from "../client-api.ts"
-import type { StartDesk } from "./write-scope.ts"
-import type { Birth, Starter } from "./instance-starter.ts"
+import type { WriteScope } from "./write-scope.ts"
+import type { StartRequest, InstanceStarter } from "./instance-starter.ts"
 
 interface BatchStarter {
-  prepare(item: BatchItem): Promise<Birth>
-  within<T>(work: (desk: StartDesk) => Promise<T>): Promise<T>
-  turnOf(birth: Birth): Turn
-  startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string>
+  prepare(item: BatchItem): Promise<StartRequest>
+  within<T>(work: (desk: WriteScope) => Promise<T>): Promise<T>
+  turnOf(birth: StartRequest): Turn
+  startAt(desk: WriteScope, birth: StartRequest, options: StartOptions<unknown>): Promise<string>
 }
 
-export function batchStarterOf(starter: Starter, transaction: unknown): BatchStarter {
+export function batchStarterOf(starter: InstanceStarter, transaction: unknown): BatchStarter {
   return {
     prepare: async ({ workflow, ...options }) => starter.prepare(workflow, options),
     within: (work) => starter.within(transaction, work),
-    turnOf: (birth) => starter.birthTurn(birth),
+    turnOf: (birth) => starter.creationTurn(birth),
     startAt: (desk, birth, options) => starter.startAt(desk, birth, options),
   }
 }
@@ -25,7 +25,7 @@ type Prepared = Ready | { readonly item: BatchItem; readonly error: PerdureError
 
 interface Ready {
   readonly item: BatchItem
-  readonly birth: Birth
+  readonly birth: StartRequest
   /** Nothing but its id can be in its way: all such are written in one go. */
   readonly isPlain: boolean
 }
@@ -48,7 +48,7 @@ export async function startWithin(items: readonly BatchItem[], starter: BatchSta
   })
 }
 
-async function startOne(item: BatchItem, birth: Birth, start: (options: StartOptions<unknown>) => Promise<string>): Promise<BatchResult> {
+async function startOne(item: BatchItem, birth: StartRequest, start: (options: StartOptions<unknown>) => Promise<string>): Promise<BatchResult> {
   try {
     return { id: await start(item), created: true }
   } catch (error) {

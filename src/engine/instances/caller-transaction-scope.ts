@@ -5,12 +5,12 @@ import type { CommitResult } from "../worker/group-committer.ts"
 import { ended, refusedEvent } from "./instance-controls.ts"
 import { existingRow } from "./existing-row.ts"
 import { notFound } from "./ending-lookup.ts"
-import { noTransactions, type StartDesk } from "./write-scope.ts"
-import type { Birth } from "./instance-starter.ts"
+import { noTransactions, type WriteScope } from "./write-scope.ts"
+import type { StartRequest } from "./instance-starter.ts"
 
 /** What is started and sent in transactions of the caller's: whoever is written to is told by the database, when the caller commits. */
 export interface CallerSupport {
-  startWithin<T>(store: Store, client: unknown, turnOf: (birth: Birth) => Turn, work: (desk: StartDesk) => Promise<T>): Promise<T>
+  startWithin<T>(store: Store, client: unknown, turnOf: (birth: StartRequest) => Turn, work: (desk: WriteScope) => Promise<T>): Promise<T>
   sendWithin(store: Store, client: unknown, id: string, messageOf: (row: InstanceRow) => Promise<NewMessage>): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export const callerSupport: CallerSupport = {
     }),
 }
 
-function callersDesk(store: StoreWithin, turnOf: (birth: Birth) => Turn): StartDesk {
+function callersDesk(store: StoreWithin, turnOf: (birth: StartRequest) => Turn): WriteScope {
   const write = async (turn: Turn): Promise<CommitResult> => (await store.journal.commit([turn]))[0] ?? "lost"
   return { store, create: (birth) => write(turnOf(birth)), write, announce: () => undefined }
 }

@@ -1,17 +1,17 @@
 import { PerdureError } from "../../core/errors.ts"
 import { loadRun } from "../runner/run-loader.ts"
-import type { StartDesk } from "./write-scope.ts"
-import type { Birth } from "./instance-starter.ts"
+import type { WriteScope } from "./write-scope.ts"
+import type { StartRequest } from "./instance-starter.ts"
 
 /** What a start that was lost is told: what is there in its place. */
 
 /** The start was sent again: what is there is what it began. */
-export async function isAgain({ store }: StartDesk, id: string, requestId: string | undefined): Promise<boolean> {
+export async function isRetriedStart({ store }: WriteScope, id: string, requestId: string | undefined): Promise<boolean> {
   return requestId !== undefined && (await store.directory.get(id))?.incarnation === requestId
 }
 
 /** Throws where the instance that has the id is another. */
-export async function isSame({ store }: StartDesk, { instance, start }: Birth): Promise<boolean> {
+export async function isEqualStart({ store }: WriteScope, { instance, start }: StartRequest): Promise<boolean> {
   const row = await store.directory.get(instance.id)
   if (!row) return false
   const { recorded } = await loadRun(store.journal, row)

@@ -6,7 +6,7 @@ import type { InstanceRow, JournalRow } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 
 /** The entry that ended the instance; undefined: it is not over. */
-export async function lookForEnding(store: Store, id: string): Promise<Entry | undefined> {
+export async function readEndingEntry(store: Store, id: string): Promise<Entry | undefined> {
   const { directory } = store
   const standing = await directory.standing?.(id)
   if (standing) return standing.end && endingIn(id, standing.end.rows, standing.end.position)

@@ -3,11 +3,11 @@ import { InstanceState as State } from "../../core/journal/instance-state.ts"
 import { isEnding, type Entry, type Recorded } from "../../core/journal/journal.ts"
 import type { annotationsOf } from "../../core/journal/run-history.ts"
 import { isTerminal } from "../../core/journal/status.ts"
-import type { InstanceRow, InstanceState } from "../../ports/journal-store.ts"
+import type { InstanceRow, RowState } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { ControlResult } from "../client-api.ts"
 import { existingRow } from "./existing-row.ts"
-import { partingMessages } from "../children/child-support-check.ts"
+import { endingMessages } from "../children/child-support-check.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import { TurnDraft } from "../runner/turn-draft.ts"
 import type { Worker } from "../worker/worker.ts"
@@ -15,19 +15,19 @@ import type { Worker } from "../worker/worker.ts"
 const triesMax = 100
 
 /** A turn that is written in place of the owner. */
-export interface SeizedTurn {
+export interface ForcedTurnContent {
   readonly entries: readonly Entry[]
   readonly run: number
   /** The run goes on: what is in its inbox stays there, and its parent and children are told nothing. */
   readonly goesOn?: boolean
   /** `position`: of the last entry. `at`: when it is written. What is due then is told of, what is due a moment later is not. */
-  readonly state: (position: number, at: number) => InstanceState
+  readonly state: (position: number, at: number) => RowState
   /** What its tags and its memo become. */
   readonly annotations?: ReturnType<typeof annotationsOf>
 }
 
 /** What is to be written in place of the owner; or why nothing is. */
-export type Seizure = { readonly refused: string } | SeizedTurn
+export type ForcedTurn = { readonly refused: string } | ForcedTurnContent
 
 /** An instance, and the entries of the run that it is in. */
 export interface CurrentRun {
@@ -37,10 +37,15 @@ export interface CurrentRun {
   readonly lastTurn: string
 }
 
-type Decide = (row: InstanceRow, recorded: readonly Recorded[]) => Seizure | Promise<Seizure>
+type Decide = (row: InstanceRow, recorded: readonly Recorded[]) => ForcedTurn | Promise<ForcedTurn>
 
 /** Writes a turn at the next position in place of the owner, which loses what it was about to write. */
-export async function seize({ store, worker }: { store: Store; worker: Worker }, id: string, reason: unknown, decide: Decide): Promise<ControlResult> {
+export async function writeForcedTurn(
+  { store, worker }: { store: Store; worker: Worker },
+  id: string,
+  reason: unknown,
+  decide: Decide,
+): Promise<ControlResult> {
   for (let tries = 0; tries < triesMax; tries++) {
     const current = await readCurrentRun(store, await existingRow(store, id))
     if (current === undefined) continue
@@ -57,12 +62,12 @@ export async function seize({ store, worker }: { store: Store; worker: Worker },
 /** Undefined: the instance moved on between the two reads, and what the row says is over. */
 export async function readCurrentRun(store: Store, row: InstanceRow): Promise<CurrentRun | undefined> {
   const { recorded, lastTurn } = await loadRun(store.journal, row)
-  const isSame = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
-  return isSame ? { row, recorded, lastTurn } : undefined
+  const isEqualStart = recorded[0]?.run === row.run && recorded.some(({ entry }) => isEnding(entry)) === isTerminal(row.status)
+  return isEqualStart ? { row, recorded, lastTurn } : undefined
 }
 
 /** Writes the turn at the next position. `lost`: somebody else has written there. */
-export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: CurrentRun, seized: SeizedTurn): Promise<ControlResult | "lost"> {
+export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: CurrentRun, seized: ForcedTurnContent): Promise<ControlResult | "lost"> {
   const position = recorded.reduce((last, item) => Math.max(last, item.position), 0) + 1
   const draft = new TurnDraft(position, Math.max(worker.host.now(), recorded.at(-1)?.at ?? 0), worker.settings.codecs)
   for (const entry of seized.entries) draft.add(entry)
@@ -72,7 +77,7 @@ export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: C
   const last = seized.entries.at(-1)
   if (!seized.goesOn) {
     draft.discardInbox = true
-    draft.sends = last === undefined || isTerminal(row.status) ? [] : partingMessages(worker.features, foldOf(recorded), row.incarnation, last, draft)
+    draft.sends = last === undefined || isTerminal(row.status) ? [] : endingMessages(worker.features, foldOf(recorded), row.incarnation, last, draft)
   }
   const state = seized.state(draft.end, draft.at)
   const turn = draft.seal(worker.nextTurnId(), row, seized.run, state, lastTurn)

@@ -12,7 +12,7 @@ import { terminatedEntry } from "../runner/ending-entry.ts"
 import { notFound } from "./ending-lookup.ts"
 import { existingRow } from "./existing-row.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import { controlResult, readCurrentRun, seize } from "./forced-turn.ts"
+import { controlResult, readCurrentRun, writeForcedTurn } from "./forced-turn.ts"
 import { callersOf } from "./write-scope.ts"
 import { controlUnowned } from "./unowned-control.ts"
 import type { Worker } from "../worker/worker.ts"
@@ -30,7 +30,7 @@ const unownedTriesMax = 3
  * What anybody may do to an instance from outside. Events, pause, resume and cancel are messages that its owner takes in.
  * Terminate excludes the owner: it is a turn of its own, written at the next position. So is a pause or a cancel of an instance that nobody owns.
  */
-export class Controls {
+export class InstanceControls {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
@@ -131,7 +131,7 @@ export class Controls {
 
   /** Undefined: a worker runs the instance, or other controls are on their way to it; so this one is to be a message. */
   async #controlUnowned(id: string, kind: "pause" | "cancel", reason: string | undefined): Promise<ControlResult | undefined> {
-    if (this.#store.isElsewhere?.(id)) return undefined
+    if (this.#store.isRemote?.(id)) return undefined
     const site = { store: this.#store, worker: this.#worker, registry: this.#registry }
     for (let tries = 0; tries < unownedTriesMax; tries++) {
       const before = await existingRow(this.#store, id)
@@ -151,7 +151,7 @@ export class Controls {
     checkText("reason", reason)
     // Its code has to say what is to be undone: so its owner does it.
     if (rollback) return this.control(id, "terminate", reason, withRollback)
-    return seize({ store: this.#store, worker: this.#worker }, id, new TerminatedError(id, reason), (row) => {
+    return writeForcedTurn({ store: this.#store, worker: this.#worker }, id, new TerminatedError(id, reason), (row) => {
       if (isTerminal(row.status)) return { refused: `it is ${row.status}` }
       return {
         entries: [terminatedEntry(reason)],

@@ -16,7 +16,7 @@ import { pageLimit, summary } from "./instance-summary.ts"
 import { loadRun } from "../runner/run-loader.ts"
 
 /** Answers questions about instances from what is committed. */
-export class Reader {
+export class InstanceReader {
   readonly #store: Store
   readonly #codecs: PayloadCodecs | undefined
 

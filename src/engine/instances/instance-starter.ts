@@ -19,8 +19,8 @@ import type { FlowRules, Replacer } from "../feature-set.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"
 import { instant } from "../../core/time/instant.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import { isAgain, isSame } from "./duplicate-start.ts"
-import { callersOf, ownDesk, type StartDesk } from "./write-scope.ts"
+import { isRetriedStart, isEqualStart } from "./duplicate-start.ts"
+import { callersOf, ownWriteScope, type WriteScope } from "./write-scope.ts"
 import { TurnDraft } from "../runner/turn-draft.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
@@ -28,13 +28,13 @@ import type { Worker } from "../worker/worker.ts"
 const triesMax = 100
 
 /** Starts instances: in memory where they are to run here, else as a row that a worker claims. */
-export class Starter {
+export class InstanceStarter {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
   readonly #flow: FlowRules | undefined
   readonly #debouncer: Replacer | undefined
-  readonly desk: StartDesk
+  readonly desk: WriteScope
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
@@ -42,7 +42,7 @@ export class Starter {
     this.#worker = worker
     this.#flow = worker.features.flow
     this.#debouncer = this.#flow?.debouncer(worker)
-    this.desk = ownDesk(store, worker, (birth) => this.create(birth))
+    this.desk = ownWriteScope(store, worker, (birth) => this.create(birth))
   }
 
   /** Answers the id of the instance, new or not. */
@@ -58,11 +58,11 @@ export class Starter {
   }
 
   /** In a transaction of the caller's. */
-  within<T>(transaction: unknown, work: (desk: StartDesk) => Promise<T>): Promise<T> {
-    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (birth) => this.birthTurn(birth), work)
+  within<T>(transaction: unknown, work: (desk: WriteScope) => Promise<T>): Promise<T> {
+    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (birth) => this.creationTurn(birth), work)
   }
 
-  async startAt(desk: StartDesk, birth: Birth, options: StartOptions<unknown>): Promise<string> {
+  async startAt(desk: WriteScope, birth: StartRequest, options: StartOptions<unknown>): Promise<string> {
     for (let tries = 0; tries < triesMax; tries++) {
       const replaced = birth.debounce && (await this.#debouncer?.replace(desk, birth, birth.debounce))
       if (replaced !== undefined) return replaced
@@ -71,8 +71,8 @@ export class Starter {
       if (result !== "lost") throw result.error
       const { id, flow } = birth.instance
       if (flow?.unique === undefined || (await desk.store.directory.get(id))) {
-        if (await isAgain(desk, id, options.requestId)) return id
-        if (options.ifExists === "return" && (await isSame(desk, birth))) return id
+        if (await isRetriedStart(desk, id, options.requestId)) return id
+        if (options.ifExists === "return" && (await isEqualStart(desk, birth))) return id
         throw idExists(id)
       }
       const holder = await this.#flow?.holderOf(desk, flow)
@@ -93,8 +93,8 @@ export class Starter {
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const birth = await this.prepare(workflow, options)
     this.#flow?.refuseDebounce(birth, "be used with sendOrStart")
-    const sendAt = async (desk: StartDesk) => {
-      const answer = await desk.store.directory.deliverOrCreate(message, this.birthTurn(birth))
+    const sendAt = async (desk: WriteScope) => {
+      const answer = await desk.store.directory.deliverOrCreate(message, this.creationTurn(birth))
       const delivery = answer === "unknown-event" ? await this.#deliverAgain(desk, birth, message) : answer
       const holder = delivery === "absent" ? await this.#flow?.holderOf(desk, birth.instance.flow) : undefined
       if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
@@ -105,25 +105,25 @@ export class Starter {
   }
 
   /** The event was refused. The code that is here may declare more than was stored with an instance of the same version: then it is delivered. */
-  async #deliverAgain({ store: { directory } }: StartDesk, { instance }: Birth, { isChecked: _, ...message }: NewMessage): Promise<Delivery> {
+  async #deliverAgain({ store: { directory } }: WriteScope, { instance }: StartRequest, { isChecked: _, ...message }: NewMessage): Promise<Delivery> {
     const { topic: type = "" } = message
     const existing = await directory.get(instance.id)
-    const isSame = existing?.workflow === instance.workflow && existing.version === instance.version
-    if (!isSame || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type, (existing ?? instance).events)
+    const isEqualStart = existing?.workflow === instance.workflow && existing.version === instance.version
+    if (!isEqualStart || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type, (existing ?? instance).events)
     const [delivery = "absent"] = await directory.deliver([message])
     return delivery
   }
 
   /** A promise only where there is a schema to ask. */
-  prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): Birth | Promise<Birth> {
+  prepare(workflow: AnyWorkflow | string, options: StartOptions<unknown>, origin?: Origin): StartRequest | Promise<StartRequest> {
     if (typeof workflow === "string" && !this.#registry.has(workflow, options.version)) return this.#unregistered(workflow, options, origin)
     const { definition } = this.resolve(workflow, options.version)
     const schema = definition?.options.input
-    return schema ? this.#validated(definition, options, schema, origin) : this.#birth(workflow, options, options.input, origin)
+    return schema ? this.#validated(definition, options, schema, origin) : this.#startRequest(workflow, options, options.input, origin)
   }
 
   /** A workflow whose code is elsewhere, if anywhere. */
-  async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<Birth> {
+  async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<StartRequest> {
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
     const { known } = this.#worker
     const version = options.version ?? (await known?.versionOf(workflow))
@@ -131,17 +131,17 @@ export class Starter {
     const mayWait = options.allowUnknown === true || (origin !== undefined && (options.version ?? options.taskQueue) !== undefined)
     if (!mayWait && !known) throw this.#registry.unknown(workflow, version)
     if (!mayWait) await known?.require(workflow, version)
-    return this.#birth(workflow, { ...options, version: version ?? defaultVersion }, options.input, origin)
+    return this.#startRequest(workflow, { ...options, version: version ?? defaultVersion }, options.input, origin)
   }
 
-  async #validated(workflow: AnyWorkflow, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<Birth> {
+  async #validated(workflow: AnyWorkflow, options: StartOptions<unknown>, schema: StandardSchemaV1, origin?: Origin): Promise<StartRequest> {
     const check = origin ? validateSafely : validate
     const what = `the input of workflow "${workflow.name}"`
     const input = await check(schema, options.input, { code: "INVALID_INPUT", what, isSensitive: workflow.options.sensitive?.input })
-    return this.#birth(workflow, options, input, origin)
+    return this.#startRequest(workflow, options, input, origin)
   }
 
-  #birth(workflow: AnyWorkflow | string, options: StartOptions<unknown>, input: unknown, origin?: Origin): Birth {
+  #startRequest(workflow: AnyWorkflow | string, options: StartOptions<unknown>, input: unknown, origin?: Origin): StartRequest {
     const { host, settings } = this.#worker
     const id = options.id ?? randomToken(host)
     checkId(id, settings.limits.idLengthMax)
@@ -205,7 +205,7 @@ export class Starter {
   }
 
   /** In memory where it is to run here, else as a row. */
-  create(birth: Birth): Promise<CommitResult> {
+  create(birth: StartRequest): Promise<CommitResult> {
     const { definition, instance, start, within } = birth
     return new Promise((resolve) => {
       // One with limits takes its slots when it is claimed.
@@ -215,12 +215,12 @@ export class Starter {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)
       }
-      this.#worker.committer.submit(this.birthTurn(birth), { onResult })
+      this.#worker.committer.submit(this.creationTurn(birth), { onResult })
     })
   }
 
   /** The turn that creates an instance which nobody owns. */
-  birthTurn({ instance, start, within }: Birth): Turn {
+  creationTurn({ instance, start, within }: StartRequest): Turn {
     const draft = new TurnDraft(1, instance.createdAt, this.#worker.settings.codecs)
     draft.create = instance
     draft.within = within
@@ -251,7 +251,7 @@ function takesNoEvents(id: string): PerdureError {
   return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, { details: { instance: id } })
 }
 
-export interface Birth {
+export interface StartRequest {
   readonly definition: AnyWorkflow | undefined
   readonly debounce: Debounce<unknown> | undefined
   readonly instance: NewInstance

@@ -1,8 +1,8 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Hint, Store } from "../../ports/store.ts"
-import { Endings } from "./result-waiters.ts"
-import { Recheck, type RecheckSpec } from "../worker/fallback-poll.ts"
+import { ResultWaiters } from "./result-waiters.ts"
+import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.ts"
 
 /** So many at a time are asked for. */
 const looksMax = 64
@@ -11,19 +11,19 @@ const againMs = 50
 const againMsMax = 5_000
 
 /** The same where others execute instances as well: what is not ours is found out by asking the store, when it tells of something, or after a while. */
-export class WatchedEndings extends Endings {
+export class PolledResultWaiters extends ResultWaiters {
   readonly #ours: Ours
-  readonly #recheck: Recheck
+  readonly #recheck: FallbackPoll
 
-  constructor({ store, host, worker }: EndingsParts, recheck: RecheckSpec) {
+  constructor({ store, host, worker }: EndingsParts, recheck: FallbackPollOptions) {
     super(store, host, recheck.timers)
     this.#ours = worker
-    this.#recheck = new Recheck(recheck, () => void this.check())
+    this.#recheck = new FallbackPoll(recheck, () => void this.check())
   }
 
   protected override onWaiting(isSomebody: boolean): void {
-    if (isSomebody) this.#recheck.soon()
-    else this.#recheck.never()
+    if (isSomebody) this.#recheck.restart()
+    else this.#recheck.stop()
   }
 
   /** The first look for somebody. Where a connection broke on the way to a store that was there a moment ago, there are others, until one is answered. */
@@ -42,7 +42,7 @@ export class WatchedEndings extends Endings {
     }
   }
 
-  async look({ ends }: Hint): Promise<void> {
+  async refresh({ ends }: Hint): Promise<void> {
     if (ends !== false) await this.check(ends === true ? undefined : ends)
   }
 
@@ -50,7 +50,7 @@ export class WatchedEndings extends Endings {
   async check(ids: Iterable<string> = this.waiters.keys()): Promise<void> {
     const wanted = [...new Set(ids)].filter((id) => this.waiters.has(id) && !this.#ours.holds(id))
     for (let from = 0; from < wanted.length; from += looksMax) await Promise.all(wanted.slice(from, from + looksMax).map((id) => this.#lookSafely(id)))
-    if (this.waiters.size > 0) this.#recheck.later()
+    if (this.waiters.size > 0) this.#recheck.continue()
   }
 
   async #lookSafely(id: string): Promise<void> {

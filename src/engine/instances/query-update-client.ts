@@ -1,10 +1,10 @@
 import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
 import { isAsk } from "../../core/journal/journal.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { Questions } from "../../core/execution/query-update-handlers.ts"
+import type { QueryUpdateHandlers } from "../../core/execution/query-update-handlers.ts"
 import { isTerminal } from "../../core/journal/status.ts"
 import type { Store } from "../../ports/store.ts"
-import type { Answers } from "./update-waiters.ts"
+import type { UpdateWaiters } from "./update-waiters.ts"
 import { notFound } from "./ending-lookup.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
@@ -13,13 +13,13 @@ import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
 
 /** Asks the code of instances: queries, which change nothing, and updates, which are answered once. */
-export class CodeAsker {
+export class QueryUpdateClient {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
-  readonly #answers: Answers
+  readonly #answers: UpdateWaiters
 
-  constructor(store: Store, registry: WorkflowRegistry, worker: Worker, answers: Answers) {
+  constructor(store: Store, registry: WorkflowRegistry, worker: Worker, answers: UpdateWaiters) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
@@ -91,7 +91,7 @@ export class CodeAsker {
           })
         }),
     })
-    return (execution.questions as Questions).query(name, args)
+    return (execution.questions as QueryUpdateHandlers).query(name, args)
   }
 }
 

@@ -15,7 +15,7 @@ import { loadRun } from "../runner/run-loader.ts"
 import { randomToken } from "../random-token.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
 import { singletonExists, singletonOf } from "../flow-control/singletons.ts"
-import { seize } from "./forced-turn.ts"
+import { writeForcedTurn } from "./forced-turn.ts"
 import type { Worker } from "../worker/worker.ts"
 
 /** Has what an instance did done again: by itself, in a new run, or by another. A restart excludes the owner, as terminate does. */
@@ -31,7 +31,7 @@ export class Restarts {
   }
 
   async restart(id: string, options: RestartOptions): Promise<ControlResult> {
-    const answer = await seize({ store: this.#store, worker: this.#worker }, id, new TerminatedError(id, "restarted"), async (row, recorded) => {
+    const answer = await writeForcedTurn({ store: this.#store, worker: this.#worker }, id, new TerminatedError(id, "restarted"), async (row, recorded) => {
       await this.#checkSingleton(row)
       const began = recorded[0]
       const first = began?.entry

@@ -4,12 +4,12 @@ import { PerdureError, ResultTimeoutError } from "../../core/errors.ts"
 import type { Entry, EntryOf } from "../../core/journal/journal.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Store } from "../../ports/store.ts"
-import type { Companion } from "../engine-listener.ts"
-import { lookForEnding, lookForStall } from "./ending-lookup.ts"
+import type { EngineListener } from "../engine-listener.ts"
+import { readEndingEntry, lookForStall } from "./ending-lookup.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
 
 /** Everybody who waits for an instance to end. Told by whoever ends it here; whether it is over already is asked of the store. */
-export class Endings implements Companion {
+export class ResultWaiters implements EngineListener {
   readonly #store: Store
   protected readonly host: Host
   protected readonly timers: Timers
@@ -40,7 +40,7 @@ export class Endings implements Companion {
   /** Somebody new waits; or nobody does any more. */
   protected onWaiting(_isSomebody: boolean): void {}
 
-  ended(id: string, entry: Entry): void {
+  onInstanceEnded(id: string, entry: Entry): void {
     for (const waiter of this.#take(id)) waiter.resolve(entry)
   }
 
@@ -63,7 +63,7 @@ export class Endings implements Companion {
     this.waiters.delete(id)
     if (this.waiters.size === 0) this.onWaiting(false)
     for (const waiter of waiters) this.#forget(waiter)
-    // Emptied: an old table of the map may still lead here, see Residency.
+    // Emptied: an old table of the map may still lead here, see ResidentInstances.
     return waiters.splice(0)
   }
 
@@ -87,8 +87,8 @@ export class Endings implements Companion {
   }
 
   protected async lookUp(id: string): Promise<void> {
-    const ending = await lookForEnding(this.#store, id)
-    if (ending) return this.ended(id, ending)
+    const ending = await readEndingEntry(this.#store, id)
+    if (ending) return this.onInstanceEnded(id, ending)
     const stall = this.#concerned(id).length > 0 ? await lookForStall(this.#store, id) : undefined
     if (stall) this.stalled(id, stall)
   }

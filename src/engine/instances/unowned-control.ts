@@ -5,7 +5,7 @@ import type { ControlResult } from "../client-api.ts"
 import { cancelledEntry } from "../runner/ending-entry.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import { foldOf, writeSeized, type SeizedTurn, type CurrentRun } from "./forced-turn.ts"
+import { foldOf, writeSeized, type ForcedTurnContent, type CurrentRun } from "./forced-turn.ts"
 import type { Worker } from "../worker/worker.ts"
 
 /** What is needed to control an instance that no worker runs. */
@@ -35,13 +35,13 @@ export async function controlUnowned(
   return answer
 }
 
-function pausing({ run, runPosition }: InstanceRow, reason: string | undefined): SeizedTurn {
+function pausing({ run, runPosition }: InstanceRow, reason: string | undefined): ForcedTurnContent {
   const entry: EntryOf<"paused"> = { type: "paused", ...(reason === undefined ? undefined : { reason }) }
   return { entries: [entry], run, goesOn: true, state: () => ({ status: "paused", run, runPosition }) }
 }
 
 /** What has not begun is over at once. Else the next worker runs the cancellation, and the time for that begins when the worker loads it. */
-function cancelling(site: UnownedSite, { row, recorded }: CurrentRun, reason: string | undefined): SeizedTurn {
+function cancelling(site: UnownedSite, { row, recorded }: CurrentRun, reason: string | undefined): ForcedTurnContent {
   const { id, run, runPosition, flow } = row
   const request = { type: "cancel.requested", cause: "request", ...(reason === undefined ? undefined : { reason }) } as const
   if (recorded.some(({ entry }) => isAsk(entry))) {

@@ -5,23 +5,23 @@ import { isTerminal } from "../../core/journal/status.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Hint, Store } from "../../ports/store.ts"
-import type { Companion } from "../engine-listener.ts"
+import type { EngineListener } from "../engine-listener.ts"
 import { notFound } from "./ending-lookup.ts"
-import { Recheck, type RecheckSpec } from "../worker/fallback-poll.ts"
+import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.ts"
 
 type Answer = EntryOf<"update.completed" | "update.failed">
 
 /** Everybody who waits for the answer to an update. Told by the runner where the instance is ours, else found in its journal. */
-export class Answers implements Companion {
+export class UpdateWaiters implements EngineListener {
   readonly #store: Store
   readonly #host: Host
   readonly #waiters = new Map<string, Waiter>()
-  readonly #recheck: Recheck
+  readonly #recheck: FallbackPoll
 
-  constructor(store: Store, host: Host, recheck: RecheckSpec) {
+  constructor(store: Store, host: Host, recheck: FallbackPollOptions) {
     this.#store = store
     this.#host = host
-    this.#recheck = new Recheck(recheck, () => void this.check())
+    this.#recheck = new FallbackPoll(recheck, () => void this.check())
   }
 
   /** Resolves with what the update came to; `from` is a position before which its answer cannot be. */
@@ -29,7 +29,7 @@ export class Answers implements Companion {
     const answer = new Promise<unknown>((resolve, reject) =>
       this.#waiters.set(update, { instance, from, isSent: false, acceptedAt: undefined, resolve, reject }),
     )
-    this.#recheck.soon()
+    this.#recheck.restart()
     return answer
   }
 
@@ -40,16 +40,16 @@ export class Answers implements Companion {
   }
 
   /** A run of the instance is over: what it has not answered it never will. */
-  runOver(instance: string): void {
+  onRunEnded(instance: string): void {
     const waiters = this.#byInstance().get(instance)
     if (waiters) void this.#lookSafely(instance, waiters)
   }
 
-  ended(instance: string): void {
-    this.runOver(instance)
+  onInstanceEnded(instance: string): void {
+    this.onRunEnded(instance)
   }
 
-  answered(entry: Answer): void {
+  onUpdateAnswered(entry: Answer): void {
     const waiter = this.#waiters.get(entry.update)
     if (waiter === undefined) return
     this.#waiters.delete(entry.update)
@@ -57,15 +57,15 @@ export class Answers implements Companion {
     else waiter.reject(markCodeError(entry.value.decode()))
   }
 
-  async look({ answers }: Hint): Promise<void> {
+  async refresh({ answers }: Hint): Promise<void> {
     if (answers) await this.check()
   }
 
   /** Something may have changed in the store. */
   async check(): Promise<void> {
     for (const [instance, waiters] of this.#byInstance()) await this.#lookSafely(instance, waiters)
-    if (this.#waiters.size > 0) this.#recheck.later()
-    else this.#recheck.never()
+    if (this.#waiters.size > 0) this.#recheck.continue()
+    else this.#recheck.stop()
   }
 
   /** Whoever waits for the same instance is served by one look at it. */
@@ -105,7 +105,7 @@ export class Answers implements Companion {
     let next = from
     for (const { entry, position } of (await journal.readJournal(instance, from)).flatMap((journalRow) => decodeRow(journalRow))) {
       next = Math.max(next, position + 1)
-      if (entry.type === "update.completed" || entry.type === "update.failed") this.answered(entry)
+      if (entry.type === "update.completed" || entry.type === "update.failed") this.onUpdateAnswered(entry)
       if (entry.type === "update.accepted") accept(waiters.get(entry.update), position)
       if (entry.type === "run.started")
         for (const [update, { acceptedAt }] of waiters) if (isLeftBehind(acceptedAt, position, entry.kept)) this.giveUp(update, endedBefore(instance))

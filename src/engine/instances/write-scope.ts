@@ -5,20 +5,20 @@ import type { Store } from "../../ports/store.ts"
 import type { CallerSupport } from "./caller-transaction-scope.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import type { EngineFeatures } from "../feature-set.ts"
-import type { Birth } from "./instance-starter.ts"
+import type { StartRequest } from "./instance-starter.ts"
 import type { Worker } from "../worker/worker.ts"
 
 /** Where something is started or sent: in transactions of the store's own, or in one of the caller's. */
-export interface StartDesk {
+export interface WriteScope {
   readonly store: StoreWithin
-  readonly create: (birth: Birth) => Promise<CommitResult>
+  readonly create: (birth: StartRequest) => Promise<CommitResult>
   readonly write: (turn: Turn) => Promise<CommitResult>
   /** An instance that nobody owns was written. */
   readonly announce: (id: string, dueAt: number | undefined) => void
 }
 
 /** Whoever is written to is told at once. */
-export function ownDesk(store: Store, worker: Worker, create: StartDesk["create"]): StartDesk {
+export function ownWriteScope(store: Store, worker: Worker, create: WriteScope["create"]): WriteScope {
   return {
     store,
     create,

@@ -5,22 +5,22 @@ import type { Outcome } from "../../core/execution/run-outcome.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Entry, EntryOf, Note, Recorded } from "../../core/journal/journal.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { Attempts } from "../steps/step-attempts.ts"
-import type { CodeAnswers } from "./query-update-responder.ts"
+import type { StepAttempts } from "../steps/step-attempts.ts"
+import type { QueryUpdateResponder } from "./query-update-responder.ts"
 import { endingEntry } from "./ending-entry.ts"
-import type { RunEndings } from "./run-completion.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunCompletion } from "./run-completion.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** Records what workflow code did since it was last looked at: its end, its asks, and what else it has to say. */
-export class CodeRecorder {
-  readonly #runtime: Runtime
+export class AskRecorder {
+  readonly #runtime: RunnerContext
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #attempts: Attempts
+  readonly #attempts: StepAttempts
   readonly #driver: CodeDriver
 
-  constructor(runtime: Runtime, state: InstanceState, writer: TurnWriter, attempts: Attempts, driver: CodeDriver) {
+  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, attempts: StepAttempts, driver: CodeDriver) {
     this.#runtime = runtime
     this.#state = state
     this.#writer = writer
@@ -56,7 +56,7 @@ export class CodeRecorder {
 
   /** One condition at a time: what its code does may make another untrue. */
   #judge(execution: Execution): boolean {
-    const judged = execution.judge()
+    const judged = execution.evaluateConditions()
     if (judged === undefined) return false
     const { id } = judged
     if ("error" in judged) this.#driver.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(judged.error) })
@@ -66,7 +66,7 @@ export class CodeRecorder {
 
   /** The journal is to say what the code waits for, where that is nothing that it asked for. */
   #rest(execution: Execution): boolean {
-    if (this.#state.restsOnHandlers || !execution.isLeftToHandlers) return false
+    if (this.#state.restsOnHandlers || !execution.onlyHandlersPending) return false
     this.#driver.record({ type: "rested", on: "handlers" })
     return true
   }
@@ -144,6 +144,6 @@ export interface CodeDriver {
   readonly workflow: AnyWorkflow
   record(entry: Entry): Recorded
   settle(entry: EntryOf<"wait.completed">): void
-  readonly endings: RunEndings
-  readonly answers: CodeAnswers | undefined
+  readonly endings: RunCompletion
+  readonly answers: QueryUpdateResponder | undefined
 }

@@ -2,22 +2,22 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import type { NewMessage } from "../../ports/journal-store.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
-import type { MessageIntake } from "./message-handler.ts"
+import type { MessageHandler } from "./message-handler.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /**
  * Events that find an instance in memory and at rest go straight into its journal: one commit instead of two. Those in its inbox
  * were acknowledged before, so the turn is guarded: it is lost if there are any that it has not seen.
  */
-export class DirectEvents {
+export class DirectEventDelivery {
   /** Of those who are sending, the last: it settles when its event is taken, or is on its way to the inbox. */
   #line: Promise<unknown> | undefined = undefined
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #intake: MessageIntake
+  readonly #intake: MessageHandler
   readonly #driver: DirectDriver
 
-  constructor(state: InstanceState, writer: TurnWriter, intake: MessageIntake, driver: DirectDriver) {
+  constructor(state: InstanceState, writer: TurnWriter, intake: MessageHandler, driver: DirectDriver) {
     this.#state = state
     this.#writer = writer
     this.#intake = intake

@@ -6,7 +6,7 @@ import type { Entry, EntryOf } from "../../core/journal/journal.ts"
 import { mergeRetry, nextRetryMs } from "../../core/workflow/retry-policy.ts"
 import { hookNames, type AnyWorkflow, type Hook, type HookEvent, type Hooks } from "../../core/workflow/workflow.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
@@ -21,7 +21,7 @@ export function hasHooks(hooks: Hooks): boolean {
  * before makes them run again: at least once.
  */
 export class EndingHooks {
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #workflow: AnyWorkflow
   readonly #identity: NewInstance
   readonly #state: InstanceState
@@ -29,7 +29,7 @@ export class EndingHooks {
   #done: Entry | undefined
   calling = false
 
-  constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) {
+  constructor(runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) {
     this.#runtime = runtime
     this.#workflow = workflow
     this.#identity = identity

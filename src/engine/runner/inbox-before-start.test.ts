@@ -2,12 +2,12 @@ import { expect, it } from "vitest"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { Message } from "../../ports/journal-store.ts"
 import type { Input } from "./runner-input.ts"
-import { Opening } from "./inbox-before-start.ts"
+import { InboxBeforeStart } from "./inbox-before-start.ts"
 
 const message = (seq: number, kind: Message["kind"]): Message => ({ instance: "i", kind, at: 0, seq })
 
 function scene() {
-  const opening = new Opening()
+  const opening = new InboxBeforeStart()
   const taken: number[] = []
   const inputs = new SmallQueue<Input>()
   const read = (part: readonly Message[], isAll: boolean) =>

@@ -10,7 +10,7 @@ import type { TurnWriter } from "./turn-writer.ts"
  * worker is recorded. Then the pauses, resumes, cancels and terminates of that inbox are taken in, before its code sees anything and before
  * the events that came with them.
  */
-export class Opening {
+export class InboxBeforeStart {
   /** What is read of its inbox; undefined: all of it was. */
   #unread: Message[] | undefined = []
   #controls = 0

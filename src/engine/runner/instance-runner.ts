@@ -7,26 +7,26 @@ import { isCodecTrouble } from "../../core/values/encoded-payload.ts"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { InstanceRow, Message, NewInstance } from "../../ports/journal-store.ts"
-import { Attempts, type AttemptsDriver } from "../steps/step-attempts.ts"
+import { StepAttempts, type AttemptsDriver } from "../steps/step-attempts.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
-import type { Beginning } from "./start-spec.ts"
-import type { CodeAnswers } from "./query-update-responder.ts"
-import { type ClockDriver, InstanceClock } from "./wake-up-timer.ts"
-import { CodeRecorder, type CodeDriver } from "./ask-recorder.ts"
-import { ResidentCode } from "./resident-execution.ts"
-import { DirectEvents, type DirectDriver } from "./direct-event-delivery.ts"
+import type { StartSpec } from "./start-spec.ts"
+import type { QueryUpdateResponder } from "./query-update-responder.ts"
+import { type ClockDriver, WakeUpTimer } from "./wake-up-timer.ts"
+import { AskRecorder, type CodeDriver } from "./ask-recorder.ts"
+import { ResidentExecution } from "./resident-execution.ts"
+import { DirectEventDelivery, type DirectDriver } from "./direct-event-delivery.ts"
 import type { EndingHooks } from "./ending-hooks.ts"
 import type { Input } from "./runner-input.ts"
 import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
 import type { LoadedInstance } from "../children/child-support-check.ts"
-import { MessageIntake, type Incoming, type IntakeDriver } from "./message-handler.ts"
-import { Opening } from "./inbox-before-start.ts"
-import type { Pulsed } from "./macrotask-queue.ts"
-import { describeDisagreement, ReleasePipeline, type Disagreement, type PipelineDriver } from "./release-queue.ts"
-import { RunEndings } from "./run-completion.ts"
-import { ResidentRow } from "./row-projection.ts"
+import { MessageHandler, type IncomingMessage, type IntakeDriver } from "./message-handler.ts"
+import { InboxBeforeStart } from "./inbox-before-start.ts"
+import type { Runnable } from "./macrotask-queue.ts"
+import { describeDisagreement, ReleaseQueue, type Disagreement, type PipelineDriver } from "./release-queue.ts"
+import { RunCompletion } from "./run-completion.ts"
+import { RowProjection } from "./row-projection.ts"
 import type { Row } from "./row-state.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
 
@@ -35,7 +35,9 @@ import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
  */
-export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver, ClockDriver {
+export class InstanceRunner
+  implements Runnable, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver, ClockDriver
+{
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -47,67 +49,67 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   /** There may be messages that it has not read. */
   inboxDirty = false
 
-  readonly endings: RunEndings
-  #answers: CodeAnswers | undefined = undefined
-  #directEvents: DirectEvents | undefined = undefined
-  readonly #runtime: Runtime
+  readonly endings: RunCompletion
+  #answers: QueryUpdateResponder | undefined = undefined
+  #directEvents: DirectEventDelivery | undefined = undefined
+  readonly #runtime: RunnerContext
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleasePipeline
-  readonly #attempts: Attempts
-  readonly #recorder: CodeRecorder
-  readonly #intake: MessageIntake
+  readonly #pipeline: ReleaseQueue
+  readonly #attempts: StepAttempts
+  readonly #recorder: AskRecorder
+  readonly #intake: MessageHandler
   /** Where there are any to call. */
   readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
-  readonly #row: ResidentRow
-  readonly #clock: InstanceClock
+  readonly #row: RowProjection
+  readonly #clock: WakeUpTimer
   readonly #inputs = new SmallQueue<Input>()
   /** The loop runs, or it made a release whose macrotask has not passed. */
   #settling = false
   #recovering = false
   /** Of an instance that was loaded. */
-  #opening: Opening | undefined = undefined
+  #opening: InboxBeforeStart | undefined = undefined
   #gone = false
   /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
   #spent = false
   /** Whoever waits for its end was told. */
   #told = false
 
-  constructor(runtime: Runtime, workflow: AnyWorkflow, identity: NewInstance) {
+  constructor(runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance) {
     this.#runtime = runtime
     this.workflow = workflow
     this.identity = identity
     this.id = identity.id
-    this.#clock = new InstanceClock(runtime, this)
+    this.#clock = new WakeUpTimer(runtime, this)
     this.#hooks = runtime.features.hooks?.(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
-    this.#pipeline = new ReleasePipeline(this.state, this)
-    this.#attempts = new Attempts(runtime, identity, workflow, this.state, this.#writer, this)
-    this.endings = new RunEndings(runtime, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
+    this.#pipeline = new ReleaseQueue(this.state, this)
+    this.#attempts = new StepAttempts(runtime, identity, workflow, this.state, this.#writer, this)
+    this.endings = new RunCompletion(runtime, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
-    this.#intake = new MessageIntake(this.state, this.#writer, this.#pipeline, this)
-    this.#recorder = new CodeRecorder(runtime, this.state, this.#writer, this.#attempts, this)
+    this.#intake = new MessageHandler(this.state, this.#writer, this.#pipeline, this)
+    this.#recorder = new AskRecorder(runtime, this.state, this.#writer, this.#attempts, this)
     const own = { pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
-    this.#row = new ResidentRow(runtime, { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks, ...own })
+    this.#row = new RowProjection(runtime, { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks, ...own })
   }
 
   /** Made for the first: most instances get none. */
-  get directEvents(): DirectEvents {
-    this.#directEvents ??= new DirectEvents(this.state, this.#writer, this.#intake, this)
+  get directEvents(): DirectEventDelivery {
+    this.#directEvents ??= new DirectEventDelivery(this.state, this.#writer, this.#intake, this)
     return this.#directEvents
   }
 
   /** Undefined where nobody may ask its code. */
-  get answers(): CodeAnswers | undefined {
+  get answers(): QueryUpdateResponder | undefined {
     this.#answers ??= this.#runtime.features.questions?.answers(this.id, this.#runtime, this.#writer, this.#pipeline, this)
     return this.#answers
   }
 
-  #inputOf(message: Incoming): Input {
+  #inputOf(message: IncomingMessage): Input {
     return { take: (gated) => this.#intake.take(message, gated && !this.#row.isDelayed) }
   }
 
-  resume(messages: readonly Incoming[]): void {
+  resume(messages: readonly IncomingMessage[]): void {
     this.#attempts.goOn()
     this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
   }
@@ -137,7 +139,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
-  begin({ start, within }: Beginning, onCreated: (result: CommitResult) => void): void {
+  begin({ start, within }: StartSpec, onCreated: (result: CommitResult) => void): void {
     this.record(start)
     const { draft } = this.#writer
     draft.create = this.identity
@@ -161,7 +163,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
     this.#pipeline.markReplay()
     this.#recovering = true
     this.state.dormant = this.state.isHeldBack
-    this.#opening = new Opening()
+    this.#opening = new InboxBeforeStart()
     if (this.state.ended || this.state.stalled) return
     // The grace of a cancel that found no worker begins here.
     if (!crashed && this.state.cancel && this.state.cancel.graceFrom === undefined) this.record({ type: "rested" })
@@ -285,7 +287,7 @@ export class InstanceRunner implements Pulsed, WriterDriver, PipelineDriver, Int
   }
 
   executionSpec(): ExecutionSpec {
-    return new ResidentCode(this.#runtime, this)
+    return new ResidentExecution(this.#runtime, this)
   }
 
   record(entry: Entry): Recorded {

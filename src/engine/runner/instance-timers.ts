@@ -3,8 +3,8 @@ import type { EntryOf } from "../../core/journal/journal.ts"
 import type { Timer } from "../../core/journal/open-operations.ts"
 import { isNested } from "../../core/workflow/step-id.ts"
 import { limitAt } from "../../core/journal/run-deadline.ts"
-import type { RunEndings } from "./run-completion.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunCompletion } from "./run-completion.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** How often an instance that awaits the wall clock looks at it: an instance in memory, and one that has left memory. */
@@ -13,12 +13,12 @@ const absentLookMs = 60_000
 
 /** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
 export class InstanceTimers {
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #driver: TimersDriver
 
-  constructor(runtime: Runtime, state: InstanceState, writer: TurnWriter, driver: TimersDriver) {
+  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, driver: TimersDriver) {
     this.#runtime = runtime
     this.#state = state
     this.#writer = writer
@@ -119,5 +119,5 @@ export interface TimersDriver {
   /** Begins the next attempt of a step. */
   retry(id: string): void
   settle(entry: EntryOf<"sleep.completed" | "wait.timedOut">): void
-  readonly endings: RunEndings
+  readonly endings: RunCompletion
 }

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest"
 import { macrotask, SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
-import { Pulse, type Pulsed } from "./macrotask-queue.ts"
+import { MacrotaskQueue, type Runnable } from "./macrotask-queue.ts"
 
 it("a beat reaches everybody in line, and what follows it, also where one of them throws", async () => {
   const lines: string[] = []
   const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
   const host = new SimulatedHost({ log: { debug: note, info: note, warn: note, error: note } })
   const seen: string[] = []
-  const pulse = new Pulse(host, () => seen.push("after"))
-  const member = (pump: () => void): Pulsed => ({ inLine: false, pump })
+  const pulse = new MacrotaskQueue(host, () => seen.push("after"))
+  const member = (pump: () => void): Runnable => ({ inLine: false, pump })
   pulse.join(
     member(() => {
       throw new Error("a flaw")
@@ -23,7 +23,7 @@ it("a beat reaches everybody in line, and what follows it, also where one of the
 
 it("a crowd in line goes on some hundreds at a time, in its order", async () => {
   const beats: number[][] = [[]]
-  const pulse = new Pulse(new SimulatedHost(), () => beats.push([]))
+  const pulse = new MacrotaskQueue(new SimulatedHost(), () => beats.push([]))
   const numbers = Array.from({ length: 1_200 }, (_, index) => index)
   for (const number of numbers) pulse.join({ inLine: false, pump: () => beats.at(-1)?.push(number) })
   while (!pulse.idle) await new Promise<void>((resolve) => macrotask(resolve))

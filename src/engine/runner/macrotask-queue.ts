@@ -1,7 +1,7 @@
 import type { Host } from "../../ports/host.ts"
 
 /** Something that wants to go on when a macrotask has passed. */
-export interface Pulsed {
+export interface Runnable {
   /** Kept by the pulse: whether it is in line already. */
   inLine: boolean
   pump(): void
@@ -14,10 +14,10 @@ const beatMax = 512
  * The heartbeat that all resident instances share. Releasing an entry to workflow code needs a macrotask to pass before the
  * next; one macrotask serves everybody in line, and what they recorded meanwhile is committed together after it.
  */
-export class Pulse {
+export class MacrotaskQueue {
   readonly #host: Host
   readonly #afterBeat: () => void
-  #line: Pulsed[] = []
+  #line: Runnable[] = []
   #armed = false
   /** Called at the end of every beat. */
   onBeat: () => void = () => undefined
@@ -37,7 +37,7 @@ export class Pulse {
     return this.#line.length
   }
 
-  join(member: Pulsed): void {
+  join(member: Runnable): void {
     if (member.inLine) return
     member.inLine = true
     this.#line.push(member)

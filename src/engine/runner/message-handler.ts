@@ -6,24 +6,24 @@ import { partMissing } from "../../core/execution/part-missing.ts"
 import { isUndoing } from "../../core/journal/run-deadline.ts"
 import type { AnyWorkflow, SensitiveData } from "../../core/workflow/workflow.ts"
 import type { Message, NewMessage } from "../../ports/journal-store.ts"
-import type { CodeAnswers } from "./query-update-responder.ts"
-import { byParent, type ChildEnding } from "../children/ending-messages.ts"
-import type { ReleasePipeline } from "./release-queue.ts"
-import type { RunEndings } from "./run-completion.ts"
+import type { QueryUpdateResponder } from "./query-update-responder.ts"
+import { cancelledByParent, type ChildEnding } from "../children/ending-messages.ts"
+import type { ReleaseQueue } from "./release-queue.ts"
+import type { RunCompletion } from "./run-completion.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** Turns messages from the inbox into entries. Each is consumed by the turn that holds what became of it. */
-export class MessageIntake {
+export class MessageHandler {
   /** Of the newest message that was handed over. */
   seen = 0
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleasePipeline
+  readonly #pipeline: ReleaseQueue
   readonly #driver: IntakeDriver
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
-  #held: Incoming[] | undefined = undefined
+  #held: IncomingMessage[] | undefined = undefined
 
-  constructor(state: InstanceState, writer: TurnWriter, pipeline: ReleasePipeline, driver: IntakeDriver) {
+  constructor(state: InstanceState, writer: TurnWriter, pipeline: ReleaseQueue, driver: IntakeDriver) {
     this.#pipeline = pipeline
     this.#state = state
     this.#writer = writer
@@ -31,7 +31,7 @@ export class MessageIntake {
   }
 
   /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
-  take(message: Incoming, closed: boolean): void {
+  take(message: IncomingMessage, closed: boolean): void {
     if (!isControl(message.kind) && closed) return void (this.#held ??= []).push(message)
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.#state)
@@ -69,7 +69,7 @@ export class MessageIntake {
     this.#driver.resume(held)
   }
 
-  #takeChild({ topic = "", payload = "{}" }: Incoming): void {
+  #takeChild({ topic = "", payload = "{}" }: IncomingMessage): void {
     const { workflow, status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
     const instance = this.#state.children.get(topic)?.instance ?? ""
     this.#driver.record({
@@ -84,7 +84,7 @@ export class MessageIntake {
   }
 
   /** One that the code refuses is answered, and never accepted. */
-  #takeUpdate({ topic = "", payload = "", eventId = "" }: Incoming): void {
+  #takeUpdate({ topic = "", payload = "", eventId = "" }: IncomingMessage): void {
     const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
     const { answers } = this.#driver
     if (!answers) throw partMissing("queries", `update "${topic}"`)
@@ -109,21 +109,21 @@ export class MessageIntake {
 }
 
 /** A message from the inbox; without a `seq`, what the engine found out itself, and finds out again if this is lost. */
-export type Incoming = NewMessage & Partial<Pick<Message, "seq">>
+export type IncomingMessage = NewMessage & Partial<Pick<Message, "seq">>
 
 /** The runner of the instance, as its intake sees it. */
 export interface IntakeDriver {
   readonly workflow: AnyWorkflow
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
-  readonly endings: RunEndings
-  readonly answers: CodeAnswers | undefined
+  readonly endings: RunCompletion
+  readonly answers: QueryUpdateResponder | undefined
   settle(entry: EntryOf<"wait.completed">): void
   /** What was held back may begin; these messages go before all other inputs. */
-  resume(messages: readonly Incoming[]): void
+  resume(messages: readonly IncomingMessage[]): void
 }
 
 /** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
-function ignoreReason(message: Incoming, state: InstanceState): string | undefined {
+function ignoreReason(message: IncomingMessage, state: InstanceState): string | undefined {
   switch (message.kind) {
     case "event":
       return message.eventId !== undefined && state.hasEventId(message.eventId) ? `event id "${message.eventId}" was received already` : undefined
@@ -141,13 +141,13 @@ function ignoreReason(message: Incoming, state: InstanceState): string | undefin
     case "resume":
       return state.paused || state.stalled ? undefined : "it is neither paused nor stalled"
     case "cancel":
-      if (state.stalled) return message.payload === byParent ? undefined : "it is stalled: terminate it, or resume it first"
+      if (state.stalled) return message.payload === cancelledByParent ? undefined : "it is stalled: terminate it, or resume it first"
       if (isUndoing(state)) return "it is being rolled back already"
       return state.cancel ? "it is being cancelled already" : undefined
   }
 }
 
-function isAwaited({ topic = "", payload = "{}" }: Incoming, state: InstanceState): boolean {
+function isAwaited({ topic = "", payload = "{}" }: IncomingMessage, state: InstanceState): boolean {
   const ending = JSON.parse(payload) as ChildEnding
   return state.children.get(topic)?.run === ending.run
 }

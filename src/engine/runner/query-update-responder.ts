@@ -1,20 +1,20 @@
 import type { Payload } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { EntryOf } from "../../core/journal/journal.ts"
-import type { ReleasePipeline } from "./release-queue.ts"
+import type { ReleaseQueue } from "./release-queue.ts"
 import type { EntryRecorder } from "./run-completion.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** What the code of one instance answers to those who ask it: queries and updates. */
-export class CodeAnswers {
+export class QueryUpdateResponder {
   readonly #id: string
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleasePipeline
+  readonly #pipeline: ReleaseQueue
   readonly #journal: EntryRecorder
 
-  constructor(id: string, runtime: Runtime, writer: TurnWriter, pipeline: ReleasePipeline, journal: EntryRecorder) {
+  constructor(id: string, runtime: RunnerContext, writer: TurnWriter, pipeline: ReleaseQueue, journal: EntryRecorder) {
     this.#id = id
     this.#runtime = runtime
     this.#writer = writer

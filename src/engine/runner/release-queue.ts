@@ -14,7 +14,7 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
  * journal; while an instance is paused it gathers. Recorded asks are matched with what the code asks for; where the two
  * disagree, the instance stalls.
  */
-export class ReleasePipeline {
+export class ReleaseQueue {
   execution: Execution | undefined
   readonly #state: InstanceState
   readonly #driver: PipelineDriver
@@ -49,7 +49,7 @@ export class ReleasePipeline {
   /** The code has asked for nothing, has not ended, and has no handlers that could make it go on. */
   get isAtALoss(): boolean {
     const { execution } = this
-    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && !execution.isLeftToHandlers
+    return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && !execution.onlyHandlersPending
   }
 
   /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */

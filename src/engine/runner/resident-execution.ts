@@ -2,28 +2,28 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Annotations, AnnotationSource } from "../../core/execution/annotations.ts"
 import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
 import type { InstanceInfo, WorkflowLog } from "../../core/workflow/context.ts"
-import type { Family, FamilySource } from "../../core/execution/child-handles.ts"
+import type { Children, ChildHost } from "../../core/execution/child-handles.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { seedOf } from "../../core/journal/run-history.ts"
 import type { Limits } from "../../core/workflow/input-limits.ts"
 import { partMissing } from "../../core/execution/part-missing.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { Questions, QuestionSource } from "../../core/execution/query-update-handlers.ts"
+import type { QueryUpdateHandlers, QueryUpdateHost } from "../../core/execution/query-update-handlers.ts"
 import type { Scope } from "../../ports/host.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
-import type { Pulsed } from "./macrotask-queue.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { Runnable } from "./macrotask-queue.ts"
+import type { RunnerContext } from "./runner-context.ts"
 
 /** How the code of a resident instance is run: in a scope of its own, with the engine's log and limits. */
-export class ResidentCode implements ExecutionSpec, Scope {
+export class ResidentExecution implements ExecutionSpec, Scope {
   readonly workflow: AnyWorkflow
   readonly instance: string
   readonly info: InstanceInfo
   readonly seed: string
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #resident: Resident
 
-  constructor(runtime: Runtime, resident: Resident) {
+  constructor(runtime: RunnerContext, resident: Resident) {
     this.#runtime = runtime
     this.#resident = resident
     this.workflow = resident.workflow
@@ -60,7 +60,7 @@ export class ResidentCode implements ExecutionSpec, Scope {
     })
   }
 
-  newFamily(source: FamilySource): Family {
+  newFamily(source: ChildHost): Children {
     const { outreach } = this.#runtime
     if (!outreach) throw partMissing("children", "a child")
     return outreach.familyOf(this.#resident, source, this.limits)
@@ -72,7 +72,7 @@ export class ResidentCode implements ExecutionSpec, Scope {
     return annotations(source, this.limits)
   }
 
-  get newQuestions(): ((source: QuestionSource) => Questions) | undefined {
+  get newQuestions(): ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined {
     return this.#runtime.features.questions?.questions
   }
 
@@ -82,7 +82,7 @@ export class ResidentCode implements ExecutionSpec, Scope {
 }
 
 /** The instance whose code it is. */
-interface Resident extends Pulsed {
+interface Resident extends Runnable {
   readonly workflow: AnyWorkflow
   readonly identity: NewInstance
   readonly state: InstanceState

@@ -1,22 +1,22 @@
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
-import type { Attempts } from "../steps/step-attempts.ts"
+import type { StepAttempts } from "../steps/step-attempts.ts"
 import type { EndingHooks } from "./ending-hooks.ts"
 import type { InstanceTimers } from "./instance-timers.ts"
-import type { ReleasePipeline } from "./release-queue.ts"
+import type { ReleaseQueue } from "./release-queue.ts"
 import { rowOf, type Row } from "./row-state.ts"
-import type { RunEndings } from "./run-completion.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunCompletion } from "./run-completion.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** What the store's row of one resident instance should say, and what it says about whether its code may run. */
-export class ResidentRow {
-  readonly #runtime: Runtime
+export class RowProjection {
+  readonly #runtime: RunnerContext
   readonly #parts: ResidentParts
   /** It has limits, and was claimed without slots: it takes in controls, and goes back into line. */
   isBare = false
 
-  constructor(runtime: Runtime, parts: ResidentParts) {
+  constructor(runtime: RunnerContext, parts: ResidentParts) {
     this.#runtime = runtime
     this.#parts = parts
   }
@@ -65,11 +65,11 @@ export class ResidentRow {
 interface ResidentParts {
   readonly identity: NewInstance
   readonly state: InstanceState
-  readonly endings: RunEndings
+  readonly endings: RunCompletion
   readonly timers: InstanceTimers
   readonly hooks: EndingHooks | undefined
-  readonly pipeline: ReleasePipeline
-  readonly attempts: Attempts
+  readonly pipeline: ReleaseQueue
+  readonly attempts: StepAttempts
   readonly writer: TurnWriter
   /** What came and is not taken in. */
   readonly inputs: { readonly size: number }

@@ -1,7 +1,7 @@
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
 import { deadlineOf, givesBackAtRest } from "../flow-control/flow-traits.ts"
-import type { InstanceState as Row } from "../../ports/journal-store.ts"
+import type { RowState as Row } from "../../ports/journal-store.ts"
 
 export type { Row }
 

@@ -3,12 +3,12 @@ import { CancelledError, TerminatedError } from "../../core/errors.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
-import type { Attempts } from "../steps/step-attempts.ts"
+import type { StepAttempts } from "../steps/step-attempts.ts"
 import { cancelledEntry, terminatedEntry, type EndingEntry } from "./ending-entry.ts"
 import { logRunFailure } from "./failure-log.ts"
-import { partingMessages } from "../children/child-support-check.ts"
-import type { ReleasePipeline } from "./release-queue.ts"
-import type { Runtime } from "./runner-context.ts"
+import { endingMessages } from "../children/child-support-check.ts"
+import type { ReleaseQueue } from "./release-queue.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** Where entries go. */
@@ -17,24 +17,24 @@ export interface EntryRecorder {
 }
 
 /** The ways in which a run of one instance comes to its end: by itself, cancelled, terminated, or continued as new. */
-export class RunEndings {
+export class RunCompletion {
   /** Another run has begun, which is to be loaded. */
   continued = false
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleasePipeline
-  readonly #attempts: Attempts
+  readonly #pipeline: ReleaseQueue
+  readonly #attempts: StepAttempts
   readonly #journal: EntryRecorder
 
   constructor(
-    runtime: Runtime,
+    runtime: RunnerContext,
     identity: NewInstance,
     state: InstanceState,
     writer: TurnWriter,
-    pipeline: ReleasePipeline,
-    attempts: Attempts,
+    pipeline: ReleaseQueue,
+    attempts: StepAttempts,
     journal: EntryRecorder,
   ) {
     this.#runtime = runtime
@@ -111,7 +111,7 @@ export class RunEndings {
 
   /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
   #recordLast(entry: Entry): void {
-    const messages = partingMessages(this.#runtime.features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
+    const messages = endingMessages(this.#runtime.features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
     this.#journal.record(entry)
     if (messages.length > 0) this.#writer.draft.sends = messages
   }

@@ -5,14 +5,14 @@ import type { ClientTransactions, Transactions } from "../../ports/transactions.
 import type { Commits } from "../worker/group-committer.ts"
 import type { EngineFeatures } from "../feature-set.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
-import type { Outreach } from "../children/child-operations.ts"
-import type { Pulse } from "./macrotask-queue.ts"
+import type { ChildOperations } from "../children/child-operations.ts"
+import type { MacrotaskQueue } from "./macrotask-queue.ts"
 import type { EngineSettings } from "../settings.ts"
-import type { StepLine } from "../steps/step-slots.ts"
+import type { StepSlots } from "../steps/step-slots.ts"
 import type { Timers } from "../worker/timers.ts"
 
 /** What all resident instances of an engine share, and how they tell the engine what became of them. */
-export interface Runtime {
+export interface RunnerContext {
   readonly host: Host
   /** The engine itself, as an identity for scopes. */
   readonly engine: object
@@ -20,7 +20,7 @@ export interface Runtime {
   readonly worker: string
   readonly settings: EngineSettings
   readonly features: EngineFeatures
-  readonly pulse: Pulse
+  readonly pulse: MacrotaskQueue
   readonly committer: Commits
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
@@ -30,9 +30,9 @@ export interface Runtime {
   /** The engine is closing: attempts may finish, and nothing new begins. */
   readonly draining: boolean
   /** Where only so many attempts run at the same time. */
-  readonly stepLine: StepLine | undefined
+  readonly stepLine: StepSlots | undefined
   /** What instances do to others, where they may. */
-  readonly outreach: Outreach | undefined
+  readonly outreach: ChildOperations | undefined
   /** There is no room in memory for instances that could go on. */
   readonly isStarved: boolean
   /** One is at rest, and could make room. */

@@ -1,7 +1,7 @@
 import type { Entry } from "../../core/journal/journal.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { EntriesText } from "../../core/journal/turn-codec.ts"
-import type { InstanceState as Row, NewInstance, NewMessage, RunReference, Turn } from "../../ports/journal-store.ts"
+import type { RowState as Row, NewInstance, NewMessage, RunReference, Turn } from "../../ports/journal-store.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 
 /** Something that may happen only once a turn is durable. */

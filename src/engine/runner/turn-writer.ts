@@ -7,9 +7,9 @@ import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { ClientTransaction, Transactions, Undone } from "../../ports/transactions.ts"
 import type { CommitListener, CommitResult } from "../worker/group-committer.ts"
-import type { Pulsed } from "./macrotask-queue.ts"
+import type { Runnable } from "./macrotask-queue.ts"
 import { sameRow, type Row } from "./row-state.ts"
-import type { Runtime } from "./runner-context.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
 
 /**
@@ -17,7 +17,7 @@ import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
  * to wait for its turn to be durable. What happens while a turn is being written joins the next.
  */
 export class TurnWriter implements CommitListener {
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #driver: WriterDriver
@@ -35,7 +35,7 @@ export class TurnWriter implements CommitListener {
   /** The row was written before the code saw what was recorded with it: it says less than is known since. */
   #provisional = false
 
-  constructor(runtime: Runtime, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
+  constructor(runtime: RunnerContext, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
     this.#runtime = runtime
     this.#identity = identity
     this.#state = state
@@ -297,7 +297,7 @@ const retryMsMax = 5_000
 const retriesMax = 40
 
 /** The runner of the instance, as its writer sees it. */
-export interface WriterDriver extends Pulsed {
+export interface WriterDriver extends Runnable {
   /** It has left memory: nothing more is to be written. */
   readonly isGone: boolean
   /** What the row should say once all that is recorded is written; the same object if it is what it says. */

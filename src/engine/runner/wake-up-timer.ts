@@ -1,14 +1,14 @@
-import type { Runtime } from "./runner-context.ts"
+import type { RunnerContext } from "./runner-context.ts"
 import { Alarm, type TimerHandle } from "../worker/timers.ts"
 
 /** What one instance in memory waits for by the clock. Both are rare: most go on by themselves. */
-export class InstanceClock {
-  readonly #runtime: Runtime
+export class WakeUpTimer {
+  readonly #runtime: RunnerContext
   readonly #driver: ClockDriver
   #alarm: Alarm | undefined
   #grace: TimerHandle | undefined
 
-  constructor(runtime: Runtime, driver: ClockDriver) {
+  constructor(runtime: RunnerContext, driver: ClockDriver) {
     this.#runtime = runtime
     this.#driver = driver
   }

@@ -11,17 +11,17 @@ import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import { singletonOf } from "../flow-control/singletons.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import type { Resolved, Starter } from "../instances/instance-starter.ts"
+import type { Resolved, InstanceStarter } from "../instances/instance-starter.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
 
 /** What a schedule needs in order to start instances: the input that it keeps, and the turns that create them. */
 export class ScheduledStarts {
-  readonly #starter: Starter
+  readonly #starter: InstanceStarter
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
 
-  constructor(starter: Starter, registry: WorkflowRegistry, worker: Worker) {
+  constructor(starter: InstanceStarter, registry: WorkflowRegistry, worker: Worker) {
     this.#starter = starter
     this.#registry = registry
     this.#worker = worker
@@ -68,7 +68,7 @@ export class ScheduledStarts {
     const queue = storedQueue(taskQueue ?? definition?.options.taskQueue)
     const events = declaredEvents(definition?.options)
     const identity = { id, incarnation: randomToken(host), workflow, version, createdAt: now, tags, ...queue, ...(events && { events }) }
-    return this.#starter.birthTurn({
+    return this.#starter.creationTurn({
       definition,
       // It gets its limits when it is claimed.
       debounce: undefined,

@@ -5,7 +5,7 @@ import type { Host } from "../../ports/host.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { Hint, Store } from "../../ports/store.ts"
-import type { Companion } from "../engine-listener.ts"
+import type { EngineListener } from "../engine-listener.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
 import type { ScheduleWriter } from "./schedule-writer.ts"
 import { Alarm, type Timers } from "../worker/timers.ts"
@@ -20,7 +20,7 @@ const retryMsMax = 60_000
  * an instance of a schedule ends here, when another process may have changed something, and from time to time. Whoever looks, and
  * however often: a decision counts only if nobody else has made one since the schedule was read.
  */
-export class Scheduler implements Companion {
+export class Scheduler implements EngineListener {
   readonly #store: Store
   readonly #host: Host
   readonly #workflows: readonly string[]
@@ -67,7 +67,7 @@ export class Scheduler implements Companion {
   }
 
   /** A schedule that waits for an instance is looked at where that one ends. */
-  told({ work }: Hint): void {
+  onHint({ work }: Hint): void {
     if (work === true) this.wake()
   }
 
@@ -77,7 +77,7 @@ export class Scheduler implements Companion {
   }
 
   /** An instance is over: a schedule may have waited for it. */
-  ended(id: string): void {
+  onInstanceEnded(id: string): void {
     if (isScheduledId(id)) this.wake()
   }
 

@@ -4,7 +4,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
 
 /** How long an attempt may take: its own timeout, which stands still during nested sleeps and waits, and the step's deadline, which does not. */
-export class AttemptClock {
+export class AttemptDeadline {
   readonly #timers: Timers
   readonly #expire: (error: PerdureError) => void
   readonly #ask: DoAsk

@@ -6,15 +6,15 @@ import { idempotencyKey } from "../../core/workflow/idempotency-key.ts"
 import { isNested, stepName } from "../../core/workflow/step-id.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Scope } from "../../ports/host.ts"
-import { AttemptClock } from "./attempt-deadline.ts"
+import { AttemptDeadline } from "./attempt-deadline.ts"
 import type { Input } from "../runner/runner-input.ts"
-import type { Runtime } from "../runner/runner-context.ts"
-import type { Place } from "./step-slots.ts"
+import type { RunnerContext } from "../runner/runner-context.ts"
+import type { StepSlot } from "./step-slots.ts"
 import type { AfterCommit } from "../runner/turn-draft.ts"
 
 /** What the attempts of one instance have in common. */
 export interface AttemptOwner {
-  readonly runtime: Runtime
+  readonly runtime: RunnerContext
   readonly identity: NewInstance
   readonly duplicateSteps: "number" | "error"
   /** A step, sleep or wait of the instance is over. */
@@ -54,9 +54,9 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   onOver: (() => void) | undefined = undefined
   readonly #owner: AttemptOwner
   #ended = false
-  #clock: AttemptClock | undefined
+  #clock: AttemptDeadline | undefined
   /** Where the worker runs only so many at the same time. */
-  #place: Place | undefined
+  #place: StepSlot | undefined
   #abort: AbortController | undefined
   #abortReason: { readonly reason: unknown } | undefined
 
@@ -105,7 +105,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
     const { options } = this.ask
     try {
       if (options?.timeout !== undefined || options?.deadline !== undefined) {
-        this.#clock = new AttemptClock(runtime.timers, this.ask, (error) => {
+        this.#clock = new AttemptDeadline(runtime.timers, this.ask, (error) => {
           this.#end(false, error)
           this.abort(error)
         })

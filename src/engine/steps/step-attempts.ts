@@ -14,13 +14,13 @@ import type { NewInstance } from "../../ports/journal-store.ts"
 import type { TransactionRunner } from "../feature-set.ts"
 import { logStepFailure } from "../runner/failure-log.ts"
 import type { NestedDriver, NestedSteps } from "./nested-steps.ts"
-import type { Runtime } from "../runner/runner-context.ts"
+import type { RunnerContext } from "../runner/runner-context.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
-export class Attempts implements AttemptOwner, NestedDriver {
-  readonly runtime: Runtime
+export class StepAttempts implements AttemptOwner, NestedDriver {
+  readonly runtime: RunnerContext
   readonly identity: NewInstance
   readonly #workflow: AnyWorkflow
   readonly #state: InstanceState
@@ -34,7 +34,7 @@ export class Attempts implements AttemptOwner, NestedDriver {
   /** What functions are told that are to stop. */
   #stopping: PerdureError | undefined
 
-  constructor(runtime: Runtime, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
+  constructor(runtime: RunnerContext, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
     this.runtime = runtime
     this.identity = identity
     this.#workflow = workflow

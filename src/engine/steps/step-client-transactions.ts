@@ -1,6 +1,6 @@
 import type { EntryOf } from "../../core/journal/journal.ts"
 import type { ClientTransaction, ClientTransactions, Undone } from "../../ports/transactions.ts"
-import type { Runtime } from "../runner/runner-context.ts"
+import type { RunnerContext } from "../runner/runner-context.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 import { completed, pauseMs, turnOf } from "./step-transactions.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
@@ -19,12 +19,12 @@ import type { TurnWriter } from "../runner/turn-writer.ts"
  * wait for the transaction, and the transaction for the turn.
  */
 export class StepClientTransactions {
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #transactions: ClientTransactions
   readonly #writer: TurnWriter
   readonly #submit: (input: { take(): void }) => void
 
-  constructor(runtime: Runtime, transactions: ClientTransactions, writer: TurnWriter, submit: (input: { take(): void }) => void) {
+  constructor(runtime: RunnerContext, transactions: ClientTransactions, writer: TurnWriter, submit: (input: { take(): void }) => void) {
     this.#runtime = runtime
     this.#transactions = transactions
     this.#writer = writer

@@ -8,7 +8,7 @@ import { StartShare } from "../worker/start-share.ts"
  * in the order of arrival. An attempt that waits for what is inside its step
  * has no place meanwhile, so that whatever it waits for can have it.
  */
-export class StepLine {
+export class StepSlots {
   readonly #line = new MinHeap<Waiting>(goesBefore)
   readonly #starts = new MinHeap<Waiting>(goesBefore)
   readonly #share = new StartShare()
@@ -59,8 +59,8 @@ export class StepLine {
   }
 
   /** `isStart`: it is the first that its instance does. */
-  place(priority: number, isStart: boolean, of: PlaceOwner): Place {
-    return new Place(this, priority, isStart, of)
+  place(priority: number, isStart: boolean, of: StepSlotOwner): StepSlot {
+    return new StepSlot(this, priority, isStart, of)
   }
 
   /** Nobody begins any more; those that have begun go on, with what is inside them. */
@@ -68,7 +68,7 @@ export class StepLine {
     this.#isClosed = true
   }
 
-  enter(place: Place, goesOn: boolean, call: () => void): Waiting {
+  enter(place: StepSlot, goesOn: boolean, call: () => void): Waiting {
     const waiting: Waiting = { place, priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
     if (!goesOn) this.#beginners.add(waiting)
     if (place.isStart && !goesOn) this.#starts.push(waiting)
@@ -118,11 +118,11 @@ export class StepLine {
 }
 
 /** One attempt's place, or its wait for one. */
-export class Place {
+export class StepSlot {
   readonly priority: number
   readonly isStart: boolean
-  readonly of: PlaceOwner
-  readonly #line: StepLine
+  readonly of: StepSlotOwner
+  readonly #line: StepSlots
   #has = false
   #waiting: Waiting | undefined
   #then: (() => void) | undefined
@@ -130,7 +130,7 @@ export class Place {
   #asked = 0
   #isOver = false
 
-  constructor(line: StepLine, priority: number, isStart: boolean, of: PlaceOwner) {
+  constructor(line: StepSlots, priority: number, isStart: boolean, of: StepSlotOwner) {
     this.#line = line
     this.of = of
     this.priority = priority
@@ -186,13 +186,13 @@ export class Place {
 }
 
 /** The attempt that a place is for. */
-export interface PlaceOwner {
+export interface StepSlotOwner {
   readonly instance: string
   readonly step: string
 }
 
 interface Waiting {
-  readonly place: Place
+  readonly place: StepSlot
   readonly priority: number
   readonly order: number
   readonly goesOn: boolean

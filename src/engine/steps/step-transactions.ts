@@ -3,7 +3,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { EntryOf } from "../../core/journal/journal.ts"
 import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import { isStoreTrouble } from "../../core/values/transient-error.ts"
-import type { Runtime } from "../runner/runner-context.ts"
+import type { RunnerContext } from "../runner/runner-context.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
@@ -18,11 +18,11 @@ import type { TurnWriter } from "../runner/turn-writer.ts"
  *         ──► lost, or not known: the instance is dropped and loaded again
  */
 export class StepTransactions {
-  readonly #runtime: Runtime
+  readonly #runtime: RunnerContext
   readonly #writer: TurnWriter
   readonly #submit: (input: { take(): void }) => void
 
-  constructor(runtime: Runtime, writer: TurnWriter, submit: (input: { take(): void }) => void) {
+  constructor(runtime: RunnerContext, writer: TurnWriter, submit: (input: { take(): void }) => void) {
     this.#runtime = runtime
     this.#writer = writer
     this.#submit = submit
@@ -71,7 +71,7 @@ export function turnOf(attempt: StepAttempt, writer: TurnWriter, submit: (input:
   })
 }
 
-export function completed(runtime: Runtime, attempt: StepAttempt, value: unknown): EntryOf<"step.completed"> {
+export function completed(runtime: RunnerContext, attempt: StepAttempt, value: unknown): EntryOf<"step.completed"> {
   try {
     const result = Payload.of(encodeValue(value, runtime.settings.resultEncoding), attempt.isSensitive)
     return { type: "step.completed", id: attempt.ask.id, value: result }

@@ -4,7 +4,7 @@ import { PerdureError } from "../../core/errors.ts"
 import { entryTypes, type Recorded } from "../../core/journal/journal.ts"
 import { shown } from "../../core/workflow/input-limits.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
-import type { InstanceState, JournalRow, Message, NewInstance, NewMessage } from "../../ports/journal-store.ts"
+import type { RowState, JournalRow, Message, NewInstance, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import { notFound } from "../instances/ending-lookup.ts"
 import { instanceShape, memoShape, messageShape, rowShape, stateShape } from "./export-shape.ts"
@@ -22,7 +22,7 @@ import { instanceShape, memoShape, messageShape, rowShape, stateShape } from "./
  */
 export interface InstanceExport {
   readonly instance: NewInstance
-  readonly state: InstanceState
+  readonly state: RowState
   readonly memo?: string
   readonly rows: readonly JournalRow[]
   readonly messages: readonly Omit<NewMessage, "instance" | "incarnation">[]
@@ -43,7 +43,7 @@ export async function exportInstance({ directory, journal }: Store, id: string):
     if (rows.length === 0 || (await journal.readJournal(id, end + 1)).length > 0 || (await directory.get(id))?.incarnation !== row.incarnation) continue
     const { incarnation, workflow, version, createdAt, tags, queue, flow, events, memo, status, phase, dueAt, deadlineAt, run, runPosition, endPosition } = row
     const instance = { id, incarnation, workflow, version, createdAt, tags, ...given({ queue, flow, events }) } as NewInstance
-    const state = { status, run, runPosition, ...given({ phase, dueAt, deadlineAt, endPosition }) } as InstanceState
+    const state = { status, run, runPosition, ...given({ phase, dueAt, deadlineAt, endPosition }) } as RowState
     return { instance, state, rows, messages: messages.map(withoutPlace), ...(memo === undefined ? undefined : { memo }) }
   }
   throw new PerdureError(
@@ -136,7 +136,7 @@ function checkedHead(line: Line, number: number): Head {
   const memo = shaped(memoShape, line["memo"], "memo", number) as string | undefined
   return {
     instance: shaped(instanceShape, line["instance"] ?? null, "instance", number) as NewInstance,
-    state: shaped(stateShape, line["state"] ?? null, "state", number) as InstanceState,
+    state: shaped(stateShape, line["state"] ?? null, "state", number) as RowState,
     ...(memo === undefined ? undefined : { memo }),
   }
 }

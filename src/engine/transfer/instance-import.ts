@@ -8,7 +8,7 @@ import { isTerminal, type Status } from "../../core/journal/status.ts"
 import { decodeRow, encodeEntries } from "../../core/journal/turn-codec.ts"
 import { isUndoing } from "../../core/journal/run-deadline.ts"
 import type { Host } from "../../ports/host.ts"
-import type { InstanceState, JournalRow, NewInstance, Turn } from "../../ports/journal-store.ts"
+import type { RowState, JournalRow, NewInstance, Turn } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import { badExport, type InstanceExport, recordedIn } from "./instance-export.ts"
 import { randomToken } from "../random-token.ts"
@@ -97,7 +97,7 @@ function pauseRow({ instance, state, rows }: InstanceExport, fold: State, host: 
   }
 }
 
-function stateOf({ state }: InstanceExport, isPaused: boolean, now: number): InstanceState {
+function stateOf({ state }: InstanceExport, isPaused: boolean, now: number): RowState {
   const { status, run, runPosition, endPosition, phase, dueAt, deadlineAt } = state
   const common = { run, runPosition, ...(endPosition === undefined ? undefined : { endPosition }) }
   if (isTerminal(status) || status === "stalled" || status === "paused") return { ...common, status }
@@ -107,7 +107,7 @@ function stateOf({ state }: InstanceExport, isPaused: boolean, now: number): Ins
 }
 
 /** All of them are written in one transaction. The last one says what the row becomes, and brings the messages. */
-function turnsOf({ instance, memo, messages }: InstanceExport, rows: readonly JournalRow[], state: InstanceState): readonly Turn[] {
+function turnsOf({ instance, memo, messages }: InstanceExport, rows: readonly JournalRow[], state: RowState): readonly Turn[] {
   const { id, incarnation } = instance
   const sends = messages.map((message) => ({ ...message, instance: id, incarnation }))
   return rows.map((row, index) => ({
@@ -122,7 +122,7 @@ function turnsOf({ instance, memo, messages }: InstanceExport, rows: readonly Jo
 }
 
 /** One that is over has no keys: another may have them. */
-function newInstance(instance: NewInstance, { status }: InstanceState): NewInstance {
+function newInstance(instance: NewInstance, { status }: RowState): NewInstance {
   const { flow } = instance
   if (!flow?.unique || !isTerminal(status)) return instance
   const { unique: _, ...rest } = flow

@@ -2,7 +2,7 @@ import { expect, it } from "vitest"
 import { PerdureError } from "../../core/errors.ts"
 import { macrotask, SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
 import type { ClaimRequest, JournalStore } from "../../ports/journal-store.ts"
-import { Dispatcher } from "./claim-loop.ts"
+import { ClaimLoop } from "./claim-loop.ts"
 import { Timers } from "./timers.ts"
 
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
@@ -21,7 +21,7 @@ it("claims do not multiply while the store is away, and the first that is answer
     nextDueAt: () => Promise.resolve(undefined),
     renew: () => Promise.resolve(),
   }
-  const dispatcher: Dispatcher = new Dispatcher({
+  const dispatcher: ClaimLoop = new ClaimLoop({
     journal: journal as JournalStore,
     host,
     timers,

@@ -11,12 +11,12 @@ const retryMs = 1_000
  * Decides when to ask the store for instances: at once when a hint names some, when the next one is due, and from time to
  * time in case a hint was lost. It also keeps the worker's lease, and gives instances back until the store takes them.
  */
-export class Dispatcher {
+export class ClaimLoop {
   /** There was no room in memory when last looked, and there may be something to claim. */
   isStarved = false
   /** How many the claim that is under way may bring. */
   claiming = 0
-  readonly #spec: DispatcherSpec
+  readonly #spec: ClaimLoopOptions
   #running = false
   #ids = new Set<string>()
   #all = false
@@ -33,7 +33,7 @@ export class Dispatcher {
   #returning = 0
   readonly #share: StartShare
 
-  constructor(spec: DispatcherSpec) {
+  constructor(spec: ClaimLoopOptions) {
     this.#spec = spec
     // The name of a worker is random.
     this.#share = new StartShare(spec.worker.charCodeAt(0))
@@ -216,7 +216,7 @@ export class Dispatcher {
   }
 }
 
-export interface DispatcherSpec {
+export interface ClaimLoopOptions {
   readonly journal: JournalStore
   readonly host: Host
   readonly timers: Timers

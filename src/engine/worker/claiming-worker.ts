@@ -1,13 +1,13 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { InstanceRow, Message } from "../../ports/journal-store.ts"
-import { Committer } from "./group-committer.ts"
-import { Dispatcher } from "./claim-loop.ts"
+import { GroupCommitter } from "./group-committer.ts"
+import { ClaimLoop } from "./claim-loop.ts"
 import { drained, written } from "./shutdown-drain.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import { KnownWorkflows } from "../instances/known-workflows.ts"
-import { Mailroom } from "./message-batcher.ts"
-import { Residency } from "./resident-instances.ts"
-import { StartLine } from "./start-throttle.ts"
+import { MessageBatcher } from "./message-batcher.ts"
+import { ResidentInstances } from "./resident-instances.ts"
+import { StartThrottle } from "./start-throttle.ts"
 import { Alarm } from "./timers.ts"
 import { Worker, type WorkerSpec } from "./worker.ts"
 
@@ -17,16 +17,16 @@ const compareMs = 250
 
 /** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
 export class ClaimingWorker extends Worker {
-  readonly committer: Committer
-  readonly mailroom: Mailroom
-  readonly residency: Residency
-  readonly startLine: StartLine
+  readonly committer: GroupCommitter
+  readonly mailroom: MessageBatcher
+  readonly residency: ResidentInstances
+  readonly startLine: StartThrottle
   readonly known: KnownWorkflows
   /** It is time to look whether a hint was lost. */
   onSweep: () => void = () => undefined
   /** Another worker has this instance now. */
   onTaken: (id: string) => void = () => undefined
-  readonly #dispatcher: Dispatcher
+  readonly #dispatcher: ClaimLoop
   /** By the monotonic clock. */
   #comparedAt = -Infinity
   /** How many new starts may begin before the busy instances are counted again. */
@@ -40,13 +40,13 @@ export class ClaimingWorker extends Worker {
     const { store, host, registry, settings } = spec
     const { journal, batchesMax } = store
     const arm = () => this.pulse.arm()
-    this.committer = new Committer(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
-    this.mailroom = new Mailroom(store, host, this.timers, (runner, error) => this.onLost(runner, error))
-    this.residency = new Residency(settings, () => this.#dispatcher.claiming + this.loading.size)
-    this.startLine = new StartLine(this.pulse, this.committer)
+    this.committer = new GroupCommitter(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
+    this.mailroom = new MessageBatcher(store, host, this.timers, (runner, error) => this.onLost(runner, error))
+    this.residency = new ResidentInstances(settings, () => this.#dispatcher.claiming + this.loading.size)
+    this.startLine = new StartThrottle(this.pulse, this.committer)
     this.known = new KnownWorkflows(store.directory, registry, host)
     this.#nextLook = new Alarm(this.timers, () => this.onSweep())
-    this.#dispatcher = new Dispatcher({
+    this.#dispatcher = new ClaimLoop({
       journal,
       host,
       timers: this.timers,

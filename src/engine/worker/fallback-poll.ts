@@ -3,7 +3,7 @@ import { Alarm, type Timers } from "./timers.ts"
 
 const soonMs = 1_000
 
-export interface RecheckSpec {
+export interface FallbackPollOptions {
   readonly monotonicMs: () => number
   readonly timers: Timers
   /** A worker sweeps anyway. */
@@ -13,7 +13,7 @@ export interface RecheckSpec {
 }
 
 /** That of an engine. */
-export function recheckOf({ host, worker, store, settings }: BareParts): RecheckSpec {
+export function fallbackPollOptions({ host, worker, store, settings }: BareParts): FallbackPollOptions {
   return { monotonicMs: () => host.monotonicMs(), timers: worker.timers, ours: worker, rarelyMs: store.sweepMs === undefined ? undefined : settings.sweepMs }
 }
 
@@ -21,15 +21,15 @@ export function recheckOf({ host, worker, store, settings }: BareParts): Recheck
  * When somebody who does not execute, and waits for something, looks without a hint. Where others tell what they do it is a net only: soon
  * for whoever has just begun to wait, then ever more rarely. It keeps the process alive, too.
  */
-export class Recheck {
-  readonly #spec: RecheckSpec
+export class FallbackPoll {
+  readonly #spec: FallbackPollOptions
   readonly #alarm: Alarm
   readonly #mostMs: number
   /** When it looks, by the monotonic clock. */
   #at = Infinity
   #waitMs = soonMs
 
-  constructor(spec: RecheckSpec, look: () => void) {
+  constructor(spec: FallbackPollOptions, look: () => void) {
     this.#spec = spec
     this.#mostMs = Math.max(soonMs, spec.rarelyMs ?? 0)
     this.#alarm = new Alarm(spec.timers, () => {
@@ -40,18 +40,18 @@ export class Recheck {
   }
 
   /** Somebody new waits. */
-  soon(): void {
+  restart(): void {
     this.#waitMs = soonMs
     this.#set(Math.min(this.#at, this.#spec.monotonicMs() + soonMs))
   }
 
   /** Somebody still waits. */
-  later(): void {
+  continue(): void {
     if (this.#at === Infinity) this.#set(this.#spec.monotonicMs() + this.#waitMs)
   }
 
   /** Nobody does. */
-  never(): void {
+  stop(): void {
     this.#set(Infinity)
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { PerdureError } from "../../core/errors.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { JournalStore, Turn } from "../../ports/journal-store.ts"
-import { Committer, type CommitResult } from "./group-committer.ts"
+import { GroupCommitter, type CommitResult } from "./group-committer.ts"
 
 const lines: string[] = []
 const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
@@ -44,7 +44,7 @@ function slowStore() {
 describe("the committer", () => {
   it("writes what is ready together, and lets the next batch gather meanwhile", async () => {
     const { journal, batches, finish } = slowStore()
-    const committer = new Committer(journal, () => undefined, log)
+    const committer = new GroupCommitter(journal, () => undefined, log)
     const results: [string, CommitResult][] = []
     const submit = (id: string) => committer.submit(turn(id), { onResult: (result) => void results.push([id, result]) })
     submit("a")
@@ -68,7 +68,7 @@ describe("the committer", () => {
 
   it("writes a crowd some hundreds at a time, in its order", async () => {
     const { journal, batches, finish } = slowStore()
-    const committer = new Committer(journal, () => undefined, log)
+    const committer = new GroupCommitter(journal, () => undefined, log)
     const ids = Array.from({ length: 1_100 }, (_, index) => `i${index}`)
     for (const id of ids) committer.submit(turn(id), { onResult: () => undefined })
     for (let left = 3; left > 0; left--) {
@@ -83,7 +83,7 @@ describe("the committer", () => {
   it("splits a batch that errors until the culprit stands alone", async () => {
     const { journal, batches, finish, refuseIf } = slowStore()
     refuseIf((ids) => ids.includes("bad"))
-    const committer = new Committer(journal, () => undefined, log)
+    const committer = new GroupCommitter(journal, () => undefined, log)
     const results = new Map<string, CommitResult>()
     for (const id of ["a", "b", "bad", "c", "d"]) committer.submit(turn(id), { onResult: (result) => void results.set(id, result) })
     committer.flush()
@@ -97,7 +97,7 @@ describe("the committer", () => {
     const error = new PerdureError(code, "not now")
     let calls = 0
     const journal = { commit: async () => (calls++, Promise.reject(error)) } as unknown as JournalStore
-    const committer = new Committer(journal, () => undefined, log)
+    const committer = new GroupCommitter(journal, () => undefined, log)
     const results: CommitResult[] = []
     for (const id of ["a", "b", "c"]) committer.submit(turn(id), { onResult: (result) => void results.push(result) })
     committer.flush()
@@ -109,7 +109,7 @@ describe("the committer", () => {
   it("asks for a beat when something is ready and nothing is being written", async () => {
     const { journal, finish } = slowStore()
     let armed = 0
-    const committer = new Committer(journal, () => armed++, log)
+    const committer = new GroupCommitter(journal, () => armed++, log)
     committer.submit(turn("a"), { onResult: () => undefined })
     expect(armed).toBe(1)
     committer.flush()
@@ -121,7 +121,7 @@ describe("the committer", () => {
 
   it("goes on with the others, and with the next batch, when what follows a turn throws", async () => {
     const { journal, finish } = slowStore()
-    const committer = new Committer(journal, () => undefined, log)
+    const committer = new GroupCommitter(journal, () => undefined, log)
     const results: string[] = []
     committer.submit(turn("a"), {
       onResult: () => {
@@ -141,7 +141,7 @@ describe("the committer", () => {
 
   it("forgets what was never promised when it is abandoned", async () => {
     const { journal, batches } = slowStore()
-    const committer = new Committer(journal, () => undefined, log)
+    const committer = new GroupCommitter(journal, () => undefined, log)
     const results: CommitResult[] = []
     committer.submit(turn("a"), { onResult: (result) => void results.push(result) })
     committer.abandon()
@@ -157,7 +157,7 @@ describe("the committer", () => {
     function opened() {
       const { journal, batches, finish } = slowStore()
       let armed = 0
-      const committer = new Committer(
+      const committer = new GroupCommitter(
         journal,
         () => armed++,
         log,

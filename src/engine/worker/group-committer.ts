@@ -35,7 +35,7 @@ const batchMax = 512
  * gathers. An instance has at most one turn here at a time. A batch that errors is split until the culprit stands alone.
  * A store that is elsewhere works on several batches at once, if they are worth it: few turns wait for company instead.
  */
-export class Committer implements Commits {
+export class GroupCommitter implements Commits {
   readonly #journal: JournalStore
   readonly #arm: () => void
   readonly #log: Logger

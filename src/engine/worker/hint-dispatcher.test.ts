@@ -1,7 +1,7 @@
 import { expect, it } from "vitest"
 import type { Hint } from "../../ports/store.ts"
 import { macrotask } from "../../hosts/simulated/simulated-host.ts"
-import { Lookout } from "./hint-dispatcher.ts"
+import { HintDispatcher } from "./hint-dispatcher.ts"
 
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
 const work: Hint = { work: true, ends: false, answers: false, changed: false }
@@ -12,7 +12,7 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
   const seen: string[] = []
   const note = (what: string) => async () => void seen.push(what)
   const waiters = {
-    look: ({ ends, answers: isAnswer }: Hint) => {
+    refresh: ({ ends, answers: isAnswer }: Hint) => {
       if (ends !== false) seen.push("ends")
       if (!isAnswer) return Promise.resolve()
       seen.push("answers")
@@ -20,7 +20,7 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
     },
   }
   const worker = { look: note("work"), hint: (ids: readonly string[]) => void seen.push(`messages for ${ids.join()}`) }
-  return { lookout: new Lookout(worker, [waiters]), seen }
+  return { lookout: new HintDispatcher(worker, [waiters]), seen }
 }
 
 it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told %i microtasks after a look began is looked at", async (microtasks) => {

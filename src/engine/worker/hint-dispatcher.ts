@@ -1,5 +1,5 @@
 import type { Hint } from "../../ports/store.ts"
-import type { Companion } from "../engine-listener.ts"
+import type { EngineListener } from "../engine-listener.ts"
 import type { ClaimingWorker } from "./claiming-worker.ts"
 
 const anything: Hint = { work: true, ends: true, answers: true, changed: true }
@@ -8,21 +8,21 @@ const anything: Hint = { work: true, ends: true, answers: true, changed: true }
  * Looks at what somebody else may have changed: what is run here, and what somebody here waits for. Neither waits for the other.
  * Whatever is told during a look is one more look.
  */
-export class Lookout {
-  readonly #companions: readonly Companion[]
+export class HintDispatcher {
+  readonly #companions: readonly EngineListener[]
   readonly #work: Lane
   readonly #waiters: Lane
 
-  constructor(worker: Pick<ClaimingWorker, "look" | "hint">, companions: readonly Companion[]) {
+  constructor(worker: Pick<ClaimingWorker, "look" | "hint">, companions: readonly EngineListener[]) {
     this.#companions = companions
     this.#work = new Lane(async ({ work }) => (typeof work === "boolean" ? worker.look() : worker.hint(work)))
     this.#waiters = new Lane(async (hint) => {
-      for (const companion of companions) await companion.look?.(hint)
+      for (const companion of companions) await companion.refresh?.(hint)
     })
   }
 
   async look(hint: Hint = anything): Promise<void> {
-    for (const companion of this.#companions) companion.told?.(hint)
+    for (const companion of this.#companions) companion.onHint?.(hint)
     await Promise.all([hint.work ? this.#work.tell(hint) : undefined, this.#waiters.tell(hint)])
   }
 }

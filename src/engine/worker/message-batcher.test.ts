@@ -4,7 +4,7 @@ import { SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
 import type { Message, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import { Mailroom } from "./message-batcher.ts"
+import { MessageBatcher } from "./message-batcher.ts"
 import { Timers } from "./timers.ts"
 
 it("two runners of one instance, of which one is being dropped, get each message once", async () => {
@@ -14,7 +14,7 @@ it("two runners of one instance, of which one is being dropped, get each message
   const received: (readonly Message[])[] = []
   const runner = () => ({ id: "i", inboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages) }) as unknown as InstanceRunner
   const host = new SimulatedHost()
-  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
+  const mailroom = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
     throw error
   })
   mailroom.read(runner())
@@ -48,7 +48,7 @@ function heardScene(failures = 0) {
   }
   const host = new SimulatedHost()
   const unreadable: unknown[] = []
-  const mailroom = new Mailroom({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => unreadable.push(error))
+  const mailroom = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => unreadable.push(error))
   return { mailroom, received, unreadable, message, one: runner("i"), other: runner("j") }
 }
 
@@ -107,7 +107,7 @@ it.each([
     },
   }
   const host = new SimulatedHost()
-  const mailroom = new Mailroom({ journal: {}, directory } as unknown as Store, host, new Timers(host), () => undefined)
+  const mailroom = new MessageBatcher({ journal: {}, directory } as unknown as Store, host, new Timers(host), () => undefined)
   const send = (topic: string) => mailroom.deliver({ instance: "i", kind: "event", topic, at: 0 })
   const outcomes = await Promise.allSettled([send("a"), send("b")])
   expect(outcomes.map(({ status }) => status)).toEqual(isUnknown ? ["rejected", "rejected"] : ["fulfilled", "fulfilled"])

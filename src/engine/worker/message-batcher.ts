@@ -5,7 +5,7 @@ import type { JournalStore, Message, NewMessage } from "../../ports/journal-stor
 import type { Store } from "../../ports/store.ts"
 import { inboxPartMax } from "../runner/inbox-part.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import { PacedLine } from "./paced-queue.ts"
+import { PacedQueue } from "./paced-queue.ts"
 import type { Timers } from "./timers.ts"
 
 const readRetryMs = 100
@@ -15,7 +15,7 @@ const readTriesMax = 6
 const batchMax = 256
 
 /** Messages out and in. */
-export interface Mail {
+export interface Messages {
   /** None is on its way. */
   readonly idle: boolean
   /** Where senders may come in crowds. Undefined: it may go on at once. */
@@ -30,15 +30,15 @@ export interface Mail {
  * some are asked about in one read. In one macrotask there is one of each, the first at once: what comes meanwhile goes along with the next, and a
  * burst does not keep timers, or other instances, from their turn. A store that answers at once would otherwise be called again and again.
  */
-export class Mailroom implements Mail {
+export class MessageBatcher implements Messages {
   readonly #directory: Directory
   readonly #journal: JournalStore
   readonly #host: Host
   readonly #timers: Timers
   readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
-  readonly #senders: PacedLine
-  readonly #deliveries: PacedLine
-  readonly #reads: PacedLine
+  readonly #senders: PacedQueue
+  readonly #deliveries: PacedQueue
+  readonly #reads: PacedQueue
   #outgoing: Outgoing[] = []
   #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
@@ -52,9 +52,9 @@ export class Mailroom implements Mail {
     this.#host = host
     this.#timers = timers
     this.#onUnreadable = onUnreadable
-    this.#senders = new PacedLine(host)
-    this.#deliveries = new PacedLine(host, 1)
-    this.#reads = new PacedLine(host, 1)
+    this.#senders = new PacedQueue(host)
+    this.#deliveries = new PacedQueue(host, 1)
+    this.#reads = new PacedQueue(host, 1)
   }
 
   get idle(): boolean {

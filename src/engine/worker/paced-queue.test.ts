@@ -1,10 +1,10 @@
 import { expect, it } from "vitest"
-import { PacedLine } from "./paced-queue.ts"
+import { PacedQueue } from "./paced-queue.ts"
 
 /** A line whose macrotasks pass when the test says so. */
 function scene() {
   let due: (() => void)[] = []
-  const line = new PacedLine({ quiesce: (then) => void due.push(then) })
+  const line = new PacedQueue({ quiesce: (then) => void due.push(then) })
   const gone: number[] = []
   const enter = async (number: number) => {
     await line.enter()

@@ -8,7 +8,7 @@ const sendersMax = 256
  * Lets those who come in crowds go on so many at a time, with a macrotask between, in the order in which they came. What each does is quick,
  * but ten thousand in one macrotask would keep every timer of the process waiting.
  */
-export class PacedLine {
+export class PacedQueue {
   readonly #host: Pick<Host, "quiesce">
   readonly #roomMax: number
   readonly #inARow: boolean

@@ -1,12 +1,12 @@
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import type { Residents } from "./resident-set.ts"
+import type { ResidentSet } from "./resident-set.ts"
 import type { EngineSettings } from "../settings.ts"
 
 /** Instances at work for each step that may run: while some write what they did, others have their steps run. */
 const busyPerStep = 4
 
 /** The instances in memory, within bounds of number and of journal text; those idle longest leave first. */
-export class Residency implements Residents {
+export class ResidentInstances implements ResidentSet {
   readonly #settings: EngineSettings
   readonly #expected: () => number
   readonly #places = new Map<string, Place>()

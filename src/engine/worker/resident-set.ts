@@ -1,7 +1,7 @@
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 
 /** The instances that a worker has in memory. */
-export interface Residents {
+export interface ResidentSet {
   /** How many more may come. */
   readonly room: number
   get(id: string): InstanceRunner | undefined

@@ -5,7 +5,7 @@ import type { Transactions } from "../../ports/transactions.ts"
 import type { CommitListener, CommitResult, Commits } from "./group-committer.ts"
 
 /** Where one instance writes, there is nothing to gather: one turn after the other. */
-export class SoleCommitter implements Commits {
+export class SingleInstanceCommitter implements Commits {
   onWritten: () => void = () => undefined
   readonly #journal: JournalStore
   readonly #arm: () => void

@@ -3,7 +3,7 @@ import { macrotask, SimulatedHost } from "../../hosts/simulated/simulated-host.t
 import type { Directory } from "../../ports/directory.ts"
 import type { InboxPart, JournalStore, Message } from "../../ports/journal-store.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import { SoleMailroom } from "./single-instance-messages.ts"
+import { SingleInstanceMessages } from "./single-instance-messages.ts"
 
 it("a long inbox is read once, some hundreds of messages at a time, with a macrotask between", async () => {
   const inbox = Array.from({ length: 1_000 }, (_, at) => ({ instance: "i", kind: "event", topic: "go", at: 0, seq: at + 1 }) as const)
@@ -21,7 +21,7 @@ it("a long inbox is read once, some hundreds of messages at a time, with a macro
       return messages
     },
   } as unknown as JournalStore
-  const mailroom = new SoleMailroom({ directory: {} as Directory, journal }, new SimulatedHost(), (_, error) => {
+  const mailroom = new SingleInstanceMessages({ directory: {} as Directory, journal }, new SimulatedHost(), (_, error) => {
     throw error
   })
   const received: number[] = []

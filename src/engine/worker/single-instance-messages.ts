@@ -3,10 +3,10 @@ import type { Host } from "../../ports/host.ts"
 import type { JournalStore, NewMessage } from "../../ports/journal-store.ts"
 import { inboxPartMax } from "../runner/inbox-part.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import type { Mail } from "./message-batcher.ts"
+import type { Messages } from "./message-batcher.ts"
 
 /** The mailroom of a worker that has one instance. Its store is at hand: what it cannot read now, it cannot read a moment later. */
-export class SoleMailroom implements Mail {
+export class SingleInstanceMessages implements Messages {
   readonly #directory: Directory
   readonly #journal: JournalStore
   readonly #host: Host

@@ -1,8 +1,8 @@
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import type { Residents } from "./resident-set.ts"
-import { SoleCommitter } from "./single-instance-committer.ts"
-import { SoleMailroom } from "./single-instance-messages.ts"
+import type { ResidentSet } from "./resident-set.ts"
+import { SingleInstanceCommitter } from "./single-instance-committer.ts"
+import { SingleInstanceMessages } from "./single-instance-messages.ts"
 import { Alarm } from "./timers.ts"
 import { Worker, type WorkerSpec } from "./worker.ts"
 
@@ -14,10 +14,10 @@ const leaseMs = 36_500 * 24 * 60 * 60 * 1_000
  * The worker of a Durable Object, whose store holds one instance that nobody else can have, and that nothing is written to past its engine.
  * So there is nothing to share or to look for: it asks for the instance when it is told of it, and when it is due.
  */
-export class SoleWorker extends Worker {
-  readonly committer: SoleCommitter
-  readonly mailroom: SoleMailroom
-  readonly residency: Residents = new OneResident()
+export class SingleInstanceWorker extends Worker {
+  readonly committer: SingleInstanceCommitter
+  readonly mailroom: SingleInstanceMessages
+  readonly residency: ResidentSet = new OneResident()
   readonly startLine = undefined
   readonly known = undefined
   readonly isStarved = false
@@ -29,8 +29,8 @@ export class SoleWorker extends Worker {
   constructor(spec: WorkerSpec) {
     super(spec)
     const arm = () => this.pulse.arm()
-    this.committer = new SoleCommitter(spec.store.journal, arm, spec.host.log, (id) => this.isElsewhere(id))
-    this.mailroom = new SoleMailroom(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
+    this.committer = new SingleInstanceCommitter(spec.store.journal, arm, spec.host.log, (id) => this.isElsewhere(id))
+    this.mailroom = new SingleInstanceMessages(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
     this.#due = new Alarm(this.timers, () => this.wake())
   }
 
@@ -94,7 +94,7 @@ export class SoleWorker extends Worker {
   }
 }
 
-class OneResident implements Residents {
+class OneResident implements ResidentSet {
   readonly room = Infinity
   #runner: InstanceRunner | undefined
 

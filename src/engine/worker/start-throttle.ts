@@ -1,6 +1,6 @@
 import { Deferred } from "../../core/execution/deferred.ts"
-import type { Committer } from "./group-committer.ts"
-import type { Pulse } from "../runner/macrotask-queue.ts"
+import type { GroupCommitter } from "./group-committer.ts"
+import type { MacrotaskQueue } from "../runner/macrotask-queue.ts"
 
 /** So many may start together; */
 const waveMax = 340
@@ -16,13 +16,13 @@ const commitsMax = 16
  * some hundreds after another, but take more memory, and what lives long is expensive to collect. An instance that waits for the
  * function of a step, an event or a time is not busy.
  */
-export class StartLine {
-  readonly #pulse: Pulse
-  readonly #committer: Committer
+export class StartThrottle {
+  readonly #pulse: MacrotaskQueue
+  readonly #committer: GroupCommitter
   readonly #waveMax: number
   readonly #busyMax: number
   /** Those that wait, a wave after the other. */
-  readonly #waves: Wave[] = []
+  readonly #waves: StartWave[] = []
   /** How many may still start in this wave. */
   #room: number
   /** Those that were written when the wave began. */
@@ -30,7 +30,7 @@ export class StartLine {
   #isClosed = false
   #looksAgain = false
 
-  constructor(pulse: Pulse, committer: Committer) {
+  constructor(pulse: MacrotaskQueue, committer: GroupCommitter) {
     this.#pulse = pulse
     this.#committer = committer
     const { batchesMax } = committer
@@ -51,10 +51,10 @@ export class StartLine {
     return this.#lastWave().enter()
   }
 
-  #lastWave(): Wave {
+  #lastWave(): StartWave {
     const last = this.#waves.at(-1)
     if (last && last.size < this.#waveMax) return last
-    const wave = new Wave()
+    const wave = new StartWave()
     this.#waves.push(wave)
     return wave
   }
@@ -89,7 +89,7 @@ export class StartLine {
 }
 
 /** Starts that go together. They wait for one promise: a crowd that waits is to take little memory. */
-class Wave {
+class StartWave {
   readonly #start = new Deferred()
   size = 0
 

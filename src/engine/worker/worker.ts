@@ -5,42 +5,42 @@ import type { Host } from "../../ports/host.ts"
 import type { ClaimedInstance, InstanceRow, NewInstance, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
-import type { Beginning } from "../runner/start-spec.ts"
+import type { StartSpec } from "../runner/start-spec.ts"
 import type { CommitResult, Commits } from "./group-committer.ts"
 import type { EngineFeatures, LimitRules } from "../feature-set.ts"
 import { loadInstance } from "../children/child-support-check.ts"
 import { InstanceRunner } from "../runner/instance-runner.ts"
 import type { KnownWorkflows } from "../instances/known-workflows.ts"
-import type { Mail } from "./message-batcher.ts"
-import type { Outreach } from "../children/child-operations.ts"
-import { Pulse } from "../runner/macrotask-queue.ts"
+import type { Messages } from "./message-batcher.ts"
+import type { ChildOperations } from "../children/child-operations.ts"
+import { MacrotaskQueue } from "../runner/macrotask-queue.ts"
 import { randomToken } from "../random-token.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import type { Residents } from "./resident-set.ts"
-import type { Runtime } from "../runner/runner-context.ts"
+import type { ResidentSet } from "./resident-set.ts"
+import type { RunnerContext } from "../runner/runner-context.ts"
 import type { EngineSettings } from "../settings.ts"
-import type { StartLine } from "./start-throttle.ts"
-import type { StepLine } from "../steps/step-slots.ts"
+import type { StartThrottle } from "./start-throttle.ts"
+import type { StepSlots } from "../steps/step-slots.ts"
 import { Timers } from "./timers.ts"
 
 const storeRetryMs = 1_000
 
 /**
  * The part of an engine that executes: keeps instances in memory, and lets them go. Where they come from is another matter: a worker among
- * others claims what it can (`ClaimingWorker`), one in a Durable Object has the only instance there is (`SoleWorker`).
+ * others claims what it can (`ClaimingWorker`), one in a Durable Object has the only instance there is (`SingleInstanceWorker`).
  */
-export abstract class Worker implements Runtime {
+export abstract class Worker implements RunnerContext {
   readonly worker: string
   readonly host: Host
   readonly settings: EngineSettings
   readonly features: EngineFeatures
-  readonly pulse: Pulse
+  readonly pulse: MacrotaskQueue
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
-  readonly stepLine: StepLine | undefined
+  readonly stepLine: StepSlots | undefined
   /** Given later: whoever starts instances needs the worker first. */
-  outreach: Outreach | undefined
+  outreach: ChildOperations | undefined
   readonly onAnswered: WorkerListener["onAnswered"]
   readonly onRunOver: WorkerListener["onRunOver"]
   /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
@@ -50,11 +50,11 @@ export abstract class Worker implements Runtime {
   draining = false
   graces = 0
   abstract readonly committer: Commits
-  abstract readonly mailroom: Mail
+  abstract readonly mailroom: Messages
   /** Who is in memory here. */
-  abstract readonly residency: Residents
+  abstract readonly residency: ResidentSet
   /** Where starts may come in crowds. */
-  abstract readonly startLine: StartLine | undefined
+  abstract readonly startLine: StartThrottle | undefined
   /** Where others may have code that is not here. */
   abstract readonly known: KnownWorkflows | undefined
   /** Others wait for room. */
@@ -86,7 +86,7 @@ export abstract class Worker implements Runtime {
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
     this.limits = features.flow?.desk(store.flow, registry, host, this.timers)
-    this.pulse = new Pulse(host, () => this.committer.flush())
+    this.pulse = new MacrotaskQueue(host, () => this.committer.flush())
     this.transactions = store.transactions
     this.clientTransactions = store.clientTransactions
     const { concurrentStepsMax, budget } = settings
@@ -155,7 +155,7 @@ export abstract class Worker implements Runtime {
   }
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
-  begin(workflow: AnyWorkflow, instance: NewInstance, beginning: Beginning, onCreated: (result: CommitResult) => void): boolean {
+  begin(workflow: AnyWorkflow, instance: NewInstance, beginning: StartSpec, onCreated: (result: CommitResult) => void): boolean {
     if (!this.active || this.residency.room === 0 || this.residency.get(instance.id) || this.isElsewhere(instance.id)) return false
     if (!this.registry.executes(workflow, instance.queue)) return false
     // A child belongs to an instance that is under way.
@@ -175,7 +175,7 @@ export abstract class Worker implements Runtime {
   }
 
   protected isElsewhere(id: string): boolean {
-    return this.store.isElsewhere?.(id) === true
+    return this.store.isRemote?.(id) === true
   }
 
   /** Something was written for these instances, here or elsewhere. */

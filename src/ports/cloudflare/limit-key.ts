@@ -15,7 +15,7 @@ export interface LimitKey {
 }
 
 /** A key that is told what was set for its limit. False: it has not joined, or not by this token. */
-export interface ToldKey {
+export interface LimitKeyListener {
   /** Tells the key what was set for its limit. */
   limitsChanged(token: string, news: SetNumbers): Promise<boolean>
 }

@@ -4,7 +4,7 @@ import type { LimitOverride, LimitState } from "../flow-control.ts"
  * What was set for the limits of one workflow, where each of their keys lives in a place of its own: a key asks here once, before it gives out its
  * first slot, and is told of what changes from then on until it leaves. Each method is one atomic operation.
  */
-export interface LimitNumbersOf {
+export interface WorkflowLimitSettings {
   /** What was set for each limit of the workflow, and what its code says. */
   limitsGet(workflow: string): Promise<readonly LimitState[]>
   /** Answers when all keys that can be reached go by it. `unknown`: there is no such limit, nothing changed. */
@@ -49,7 +49,7 @@ export interface Membership extends LimitKeyEntry {
 }
 
 /** What is kept of one workflow's limits. Everything is synchronous, and each method is one transaction. */
-export interface NumbersTables {
+export interface LimitSettingsTables {
   /** False: nothing was ever written, or all of it was deleted; then there is nothing set, and nobody to be told. */
   isThere(): boolean
   /** Names with what is set for them. */

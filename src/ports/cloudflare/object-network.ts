@@ -1,7 +1,7 @@
 import type { Delivery } from "../directory.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../journal-store.ts"
 import type { LimitKey } from "./limit-key.ts"
-import type { LimitNumbersOf } from "./limit-settings.ts"
+import type { WorkflowLimitSettings } from "./limit-settings.ts"
 import type { OutgoingMessage } from "./object-tables.ts"
 
 /** What objects of the class answer to each other. */
@@ -19,5 +19,5 @@ export interface ObjectPeer {
 export interface ObjectNetwork {
   peer(name: string): ObjectPeer
   limit(key: string): LimitKey
-  numbers(workflow: string): LimitNumbersOf
+  numbers(workflow: string): WorkflowLimitSettings
 }

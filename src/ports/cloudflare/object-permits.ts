@@ -9,27 +9,27 @@ import type { SlotAsk, SlotMember } from "./limit-key.ts"
  *   asked ──► held ──► returning ──► (gone)
  *     └──────────────────▲
  */
-export interface ObjectPermits {
+export interface SlotRequests {
   /** Compares what there is with what the instance wants now: what it does not want any more is to be given back. */
-  work(): PermitWork
+  work(): SlotRequestWork
   granted(key: string): void
   /** What was returned is known to be. */
   returned(key: string): void
   /** To be had before the instance begins to be; until `settled`, nobody gives them back. Undefined: the object has, or is about to have, another. */
-  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[] | undefined
+  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly SlotRequest[] | undefined
   settled(member: SlotMember, uses: readonly UniqueUse[]): void
   /** Whether the slot of the member is its own, or will be. */
   holds(member: SlotMember, key: string): boolean
   isEmpty(): boolean
 }
 
-export interface PermitAsk {
+export interface SlotRequest {
   readonly key: string
   readonly ask: SlotAsk
 }
 
-export interface PermitWork {
-  readonly asks: readonly PermitAsk[]
+export interface SlotRequestWork {
+  readonly asks: readonly SlotRequest[]
   readonly gives: readonly { readonly key: string; readonly member: SlotMember }[]
 }
 

@@ -2,7 +2,7 @@ import type { Status } from "../../core/journal/status.ts"
 import type { Delivery } from "../directory.ts"
 import type { IndexRemoval } from "./index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage } from "../journal-store.ts"
-import type { TurnOutlet } from "./turn-observer.ts"
+import type { TurnObserver } from "./turn-observer.ts"
 
 /**
  * What a Durable Object keeps beside its instance: what it has to tell other objects, and what they have told it. Everything is
@@ -10,13 +10,13 @@ import type { TurnOutlet } from "./turn-observer.ts"
  */
 export interface ObjectTables {
   /** Writes within the transaction of a turn. */
-  readonly outlet: TurnOutlet
+  readonly outlet: TurnObserver
   /** False: nothing was ever written here, or all of it was deleted. */
   isThere(): boolean
   /** Makes the tables that are not there. */
   prepare(): void
   /** The one instance of the object; undefined: there is none. */
-  standing(): Standing | undefined
+  standing(): ObjectInstanceSummary | undefined
   /** Messages to other objects but these, the oldest first. */
   outgoing(limit: number, except?: readonly string[]): readonly OutgoingMessage[]
   /** Those have them. */
@@ -46,7 +46,7 @@ export interface ObjectTables {
 }
 
 /** What the alarm goes by. */
-export interface Standing {
+export interface ObjectInstanceSummary {
   readonly id: string
   readonly incarnation: string
   readonly status: Status

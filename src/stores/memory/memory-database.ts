@@ -2,18 +2,7 @@ import { isControl } from "../../core/journal/control-message.ts"
 import { takesEvent } from "../../core/workflow/declared-events.ts"
 import { isTerminal } from "../../core/journal/status.ts"
 import type { FlowTraits } from "../../ports/flow-control.ts"
-import type {
-  InstanceRow,
-  InstanceState,
-  JournalRow,
-  Message,
-  NewInstance,
-  NewMessage,
-  Offer,
-  RunReference,
-  Turn,
-  TurnOutcome,
-} from "../../ports/journal-store.ts"
+import type { InstanceRow, RowState, JournalRow, Message, NewInstance, NewMessage, Offer, RunReference, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Delivery } from "../../ports/directory.ts"
 import { MemoryChanges } from "./memory-changes.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
@@ -163,7 +152,7 @@ export class MemoryDatabase {
   }
 
   /** Frees the unique keys that this state gives up, and takes again those that a restart needs. False: another instance has one. */
-  #keepUnique(instance: MemoryInstance, { status }: InstanceState): boolean {
+  #keepUnique(instance: MemoryInstance, { status }: RowState): boolean {
     const { unique } = instance.row.flow ?? {}
     if (unique === undefined) return true
     if (isTerminal(status)) this.flow.freeUnique(instance, ["singleton", "debounce"])

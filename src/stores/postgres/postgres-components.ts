@@ -1,24 +1,24 @@
 import type { Database } from "./connection/database.ts"
-import type { Hints } from "./notifications/notifier.ts"
-import { LoneCalls } from "./notifications/listen-connection-calls.ts"
-import { PostgresFlow } from "./flow-control/flow-transactions.ts"
-import type { StoreClock } from "./connection/server-clock.ts"
+import type { Notifier } from "./notifications/notifier.ts"
+import { ListenConnectionCalls } from "./notifications/listen-connection-calls.ts"
+import { FlowTransactions } from "./flow-control/flow-transactions.ts"
+import type { ServerClock } from "./connection/server-clock.ts"
 import { TurnCommitter } from "./turns/turn-committer.ts"
 
 /** What the parts of one open store share. */
 export interface PostgresTables {
   readonly database: Database
-  readonly calls: LoneCalls
-  readonly hints: Hints
-  readonly clock: StoreClock
-  readonly flow: PostgresFlow
+  readonly calls: ListenConnectionCalls
+  readonly hints: Notifier
+  readonly clock: ServerClock
+  readonly flow: FlowTransactions
   readonly committer: TurnCommitter
   /** It can be seen to that what was told of before it was on disk is there. */
   readonly maySendEarly: boolean
 }
 
-export function postgresTables(database: Database, hints: Hints, clock: StoreClock, maySendEarly: boolean): PostgresTables {
-  const flow = new PostgresFlow(database, hints)
-  const calls = new LoneCalls(database, () => hints.ear)
+export function postgresTables(database: Database, hints: Notifier, clock: ServerClock, maySendEarly: boolean): PostgresTables {
+  const flow = new FlowTransactions(database, hints)
+  const calls = new ListenConnectionCalls(database, () => hints.ear)
   return { database, calls, hints, clock, flow, maySendEarly, committer: new TurnCommitter(database, calls, flow, hints.heard) }
 }

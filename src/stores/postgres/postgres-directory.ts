@@ -1,5 +1,5 @@
 import type { ChangePage } from "../../ports/change-stream.ts"
-import type { Delivery, Directory, Filter, Page, PageRequest, Standing, WorkerLease } from "../../ports/directory.ts"
+import type { Delivery, Directory, Filter, Page, PageRequest, StatusWithEnding, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
 import { fromText, toText } from "../shared/unsafe-text.ts"
 import { fromCursor, toCursor } from "../shared/page-cursor.ts"
@@ -32,7 +32,7 @@ export class PostgresDirectory implements Directory {
     if (messages.length === 0) return []
     const { hints } = this.#tables
     const { schema } = this.#database
-    const told = hints.mailWithin(messages)
+    const told = hints.notificationFor(messages)
     const [message] = messages
     if (told && "mail" in told && message) return [await deliverTold(this.#tables.calls, message, told, this.#tables.maySendEarly)]
     if (told) return deliver(this.#database, schema, messages, told)
@@ -60,7 +60,7 @@ export class PostgresDirectory implements Directory {
     return readInstance(this.#database, this.#database.schema, id)
   }
 
-  readonly standing = (id: string): Promise<Standing | undefined> => this.#standings.read(id)
+  readonly standing = (id: string): Promise<StatusWithEnding | undefined> => this.#standings.read(id)
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     isOldestFirst(order)

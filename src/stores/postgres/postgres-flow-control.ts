@@ -29,7 +29,7 @@ export class PostgresFlowControl implements FlowControl {
     for (const { workflow, limits } of workflows) {
       const known = knownOf(workflow)
       const wanted = [...limits, ...removedLimits([...known.keys()], limits)]
-      for (const limit of wanted) if (!isSame(known.get(limit.name)?.declared, limit)) changed.push({ workflow, limit })
+      for (const limit of wanted) if (!isEqualStart(known.get(limit.name)?.declared, limit)) changed.push({ workflow, limit })
     }
     // Every worker declares when it starts: mostly what is there.
     if (changed.length === 0) return
@@ -185,6 +185,6 @@ interface Known {
   readonly override: LimitNumbers | undefined
 }
 
-function isSame(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
+function isEqualStart(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
   return known?.max === max && known.perMs === perMs
 }

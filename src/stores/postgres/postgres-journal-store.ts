@@ -15,7 +15,7 @@ import { offersText } from "../shared/worker-offers.ts"
 import { Claimer } from "./claims/claimer.ts"
 import { integer, list, optionalInteger, optionalText, text } from "./reads/columns.ts"
 import type { Database, PgRow } from "./connection/database.ts"
-import { lotColumns } from "./claims/locked-due-search.ts"
+import { claimGroupColumns } from "./claims/locked-due-search.ts"
 import { limitedWorkflows } from "./flow-control/flow-session.ts"
 import { journalReader } from "./reads/journal-reader.ts"
 import type { PostgresTables } from "./postgres-components.ts"
@@ -61,7 +61,7 @@ export class PostgresJournalStore implements JournalStore {
       const sentAt = clock.sentAt()
       const row = await this.#database.get("renew", `SELECT ${s}.renew($1, $2) AS dead, ${s}.now_ms() AS now`, toText(worker), leaseMs)
       // Somebody else's lease is over, and nobody told: whoever listens has a reason to look.
-      if (row?.["dead"] === true) hints.notice()
+      if (row?.["dead"] === true) hints.notifySelf()
       if (row) clock.noted(sentAt, integer(row, "now"))
       if (offers) await this.#offer(worker, offers)
       return
@@ -121,7 +121,7 @@ export class PostgresJournalStore implements JournalStore {
       return await this.#committer.commit(turns)
     } finally {
       // Also where the answer was lost: they may be written.
-      this.#tables.hints.turns(turns)
+      this.#tables.hints.turnsCommitted(turns)
     }
   }
 
@@ -147,7 +147,7 @@ export class PostgresJournalStore implements JournalStore {
     const s = this.#database.schema
     const { clock } = this.#tables
     const sentAt = clock.sentAt()
-    const row = await this.#database.get("next-due", `SELECT ${s}.next_due($1, $2, $3) AS at, ${s}.now_ms() AS now`, ...lotColumns(offers))
+    const row = await this.#database.get("next-due", `SELECT ${s}.next_due($1, $2, $3) AS at, ${s}.now_ms() AS now`, ...claimGroupColumns(offers))
     if (row === undefined) return undefined
     // It follows each claim, so a worker that does anything soon notices that somebody has set the server's clock.
     clock.noted(sentAt, integer(row, "now"))

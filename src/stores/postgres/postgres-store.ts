@@ -3,7 +3,7 @@ import type { Hint, Store, StoreContext, StoreRole } from "../../ports/store.ts"
 import { adoptStream } from "./reads/change-stream-token.ts"
 import { text } from "./reads/columns.ts"
 import { Database } from "./connection/database.ts"
-import { Hints } from "./notifications/notifier.ts"
+import { Notifier } from "./notifications/notifier.ts"
 import { migrate } from "./schema/migrate.ts"
 import type { PgModule, PostgresClient, PostgresPool } from "./connection/pg.ts"
 import { identityOf, PostgresCallerTransactions } from "./postgres-caller-transactions.ts"
@@ -15,7 +15,7 @@ import { PostgresTransactions } from "./postgres-transactions.ts"
 import { type PostgresTables, postgresTables } from "./postgres-components.ts"
 import { isUnreachable, postgresFailure } from "./connection/postgres-failure.ts"
 import { quotedSchema } from "./connection/schema-name.ts"
-import { StoreClock } from "./connection/server-clock.ts"
+import { ServerClock } from "./connection/server-clock.ts"
 
 interface Opening {
   readonly pool: PostgresPool
@@ -53,7 +53,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     ears?.on("error", onError)
     ears?.on("connect", onConnect)
   }
-  const hints = new Hints(pool, ears, schema, context.log, !opening.isGiven)
+  const hints = new Notifier(pool, ears, schema, context.log, !opening.isGiven)
   const end = async () => {
     await hints.close()
     await database.close()
@@ -66,7 +66,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   try {
     await migrate(database, undefined, opening.partitions)
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
-    const clock = new StoreClock(database, context.now(), context.monotonicMs)
+    const clock = new ServerClock(database, context.now(), context.monotonicMs)
     await clock.compare()
     // Now: later callers may hold all connections of the pool while they wait for the answer.
     const identity = await identityOf(database).catch((error: unknown) => {
@@ -110,7 +110,7 @@ class PostgresStore implements Store {
   /** While the server works on one, the engine prepares the next. */
   readonly batchesMax = 3
   readonly now: () => number
-  readonly #hints: Hints
+  readonly #hints: Notifier
   readonly #end: () => Promise<void>
   #ending: Promise<void> | undefined
 

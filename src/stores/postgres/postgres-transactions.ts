@@ -6,7 +6,7 @@ import { integer } from "./reads/columns.ts"
 import { boundedIdleness, type Connection } from "./connection/database.ts"
 import { FlowSession } from "./flow-control/flow-session.ts"
 import type { PostgresClient, PostgresResult } from "./connection/pg.ts"
-import { Places } from "./connection/semaphore.ts"
+import { Semaphore } from "./connection/semaphore.ts"
 import { isCollision, isMisprepared, isUnreachable, sqlStateOf } from "./connection/postgres-failure.ts"
 import type { PostgresTables } from "./postgres-components.ts"
 import { StepClient } from "./connection/step-client.ts"
@@ -27,27 +27,27 @@ const patienceMs = 5_000
  */
 export class PostgresTransactions implements ClientTransactions {
   readonly #tables: PostgresTables
-  readonly #places: Places
+  readonly #places: Semaphore
 
   constructor(tables: PostgresTables, connections: number) {
     this.#tables = tables
-    this.#places = new Places(Math.max(1, Math.floor((connections - 1) / 2)))
+    this.#places = new Semaphore(Math.max(1, Math.floor((connections - 1) / 2)))
   }
 
   async begin(): Promise<ClientTransaction> {
-    await this.#places.take()
+    await this.#places.acquire()
     try {
       const connection = await this.#tables.database.connect()
       try {
         const results: unknown = await connection.client.query("BEGIN ISOLATION LEVEL READ COMMITTED; SAVEPOINT perdure_step; SELECT pg_backend_pid() AS pid")
         const pid = integer((results as readonly PostgresResult[]).at(-1)?.rows[0] ?? {}, "pid")
-        return new PostgresTransaction(this.#tables, connection, pid, () => this.#places.giveBack())
+        return new PostgresTransaction(this.#tables, connection, pid, () => this.#places.release())
       } catch (error) {
         connection.release(error as Error)
         throw error
       }
     } catch (error) {
-      this.#places.giveBack()
+      this.#places.release()
       throw error
     }
   }
@@ -120,7 +120,7 @@ class PostgresTransaction implements ClientTransaction {
   #tell(turn: Turn): void {
     const { hints, flow } = this.#tables
     hints.heard.settle([turn])
-    hints.turns([turn])
+    hints.turnsCommitted([turn])
     flow.tell(this.#letIn)
   }
 

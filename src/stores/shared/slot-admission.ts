@@ -1,7 +1,7 @@
 import { keptAtRest, unlimited } from "../../core/workflow/flow-options.ts"
 import { isTerminal, type Status } from "../../core/journal/status.ts"
 import type { LimitUse } from "../../ports/flow-control.ts"
-import type { InstanceState } from "../../ports/journal-store.ts"
+import type { RowState } from "../../ports/journal-store.ts"
 
 /**
  * Who may run, and who is next: the one algorithm of flow control, over the rows of any store that can be read and written
@@ -34,7 +34,7 @@ export class Admission<R extends FlowRecord> {
   }
 
   /** A turn gives the instance another state. `run`: what it was in before. */
-  settle(record: R, run: number, state: InstanceState): void {
+  settle(record: R, run: number, state: RowState): void {
     const { status, phase, owner, dueAt = 0 } = state
     const isNewRun = status === "queued" && state.run !== run
     if (isNewRun) record.isPaid = false

@@ -1,12 +1,12 @@
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import { DueTable } from "./tables/due-table.ts"
 import { OfferTable } from "./tables/offer-table.ts"
-import { SqliteFlow } from "./tables/flow-transaction.ts"
+import { SqliteFlowTransaction } from "./tables/flow-transaction.ts"
 import { type FlowTables, sqliteTables } from "./sqlite-components.ts"
-import { TurnGroup } from "./tables/turn-batch.ts"
+import { TurnBatch } from "./tables/turn-batch.ts"
 
 /** The tables of a file, which may hold any number of instances. */
 export function fileTables(driver: SqlDriver, now: () => number): FlowTables {
-  const flow = new SqliteFlow(driver, now)
-  return { ...sqliteTables(driver, now, { group: new TurnGroup(driver), flow, due: new DueTable(driver) }), flow, offers: new OfferTable(driver) }
+  const flow = new SqliteFlowTransaction(driver, now)
+  return { ...sqliteTables(driver, now, { group: new TurnBatch(driver), flow, due: new DueTable(driver) }), flow, offers: new OfferTable(driver) }
 }

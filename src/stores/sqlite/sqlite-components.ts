@@ -1,14 +1,14 @@
 import type { SqlDriver } from "../../ports/sql-driver.ts"
-import type { TurnOutlet } from "../../ports/cloudflare/turn-observer.ts"
+import type { TurnObserver } from "../../ports/cloudflare/turn-observer.ts"
 import { ClaimTable } from "./tables/claim-table.ts"
-import type { DueSearch } from "./tables/due-table.ts"
+import type { LockedDueSearch } from "./tables/due-table.ts"
 import { InboxTable } from "./tables/inbox-table.ts"
 import { JournalTable } from "./tables/journal-table.ts"
 import type { OfferTable } from "./tables/offer-table.ts"
-import type { SqliteFlow } from "./tables/flow-transaction.ts"
-import { SqliteTurns } from "./tables/turn-table.ts"
+import type { SqliteFlowTransaction } from "./tables/flow-transaction.ts"
+import { TurnTable } from "./tables/turn-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
-import type { TurnGroup } from "./tables/turn-batch.ts"
+import type { TurnBatch } from "./tables/turn-batch.ts"
 
 /** All prepared statements over one connection, shared by journal store and directory. */
 export interface SqliteTables {
@@ -17,7 +17,7 @@ export interface SqliteTables {
   readonly claims: ClaimTable
   readonly journal: JournalTable
   readonly inbox: InboxTable
-  readonly turns: SqliteTurns
+  readonly turns: TurnTable
   readonly flow: TurnFlow
   /** Where workers share the database. */
   readonly offers?: OfferTable
@@ -25,19 +25,19 @@ export interface SqliteTables {
 
 /** With limits and keys. */
 export interface FlowTables extends SqliteTables {
-  readonly flow: SqliteFlow
+  readonly flow: SqliteFlowTransaction
 }
 
 export interface TableParts {
   /** Where many instances write together. */
-  readonly group?: TurnGroup
+  readonly group?: TurnBatch
   readonly flow: TurnFlow
-  readonly due: DueSearch
+  readonly due: LockedDueSearch
   /** Other instances are not in this database. */
-  readonly outlet?: TurnOutlet | undefined
+  readonly outlet?: TurnObserver | undefined
 }
 
 export function sqliteTables(driver: SqlDriver, now: () => number, { group, flow, due, outlet }: TableParts): SqliteTables {
   const common = { driver, now, journal: new JournalTable(driver), inbox: new InboxTable(driver), flow }
-  return { ...common, claims: new ClaimTable(driver, due), turns: new SqliteTurns({ ...common, outlet, group }) }
+  return { ...common, claims: new ClaimTable(driver, due), turns: new TurnTable({ ...common, outlet, group }) }
 }

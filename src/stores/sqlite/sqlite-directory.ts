@@ -12,10 +12,10 @@ import { countQuery, isByQueue, pageQuery, type Query } from "./tables/instance-
 import { toInstanceRow } from "./tables/instance-row.ts"
 import type { OfferTable } from "./tables/offer-table.ts"
 import { integer, text } from "./driver/sql-columns.ts"
-import { SqliteInstances } from "./tables/instance-table.ts"
+import { InstanceTable } from "./tables/instance-table.ts"
 import type { SqliteTables } from "./sqlite-components.ts"
 
-export class SqliteDirectory extends SqliteInstances implements Directory {
+export class SqliteDirectory extends InstanceTable implements Directory {
   readonly #driver: SqlDriver
   readonly #changes: ChangeTable
   readonly #workers: SqlStatement

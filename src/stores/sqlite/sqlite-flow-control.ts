@@ -5,13 +5,13 @@ import { declaredNumbers, setNumbers } from "./tables/flow-table.ts"
 import { traitValues } from "./tables/instance-row.ts"
 import { toText } from "../shared/unsafe-text.ts"
 import { integer, text } from "./driver/sql-columns.ts"
-import type { SqliteFlow } from "./tables/flow-transaction.ts"
+import type { SqliteFlowTransaction } from "./tables/flow-transaction.ts"
 import type { FlowTables } from "./sqlite-components.ts"
-import type { SqliteTurns } from "./tables/turn-table.ts"
+import type { TurnTable } from "./tables/turn-table.ts"
 
 export class SqliteFlowControl implements FlowControl {
-  readonly #flow: SqliteFlow
-  readonly #turns: SqliteTurns
+  readonly #flow: SqliteFlowTransaction
+  readonly #turns: TurnTable
   readonly #limits: SqlStatement
   readonly #declare: SqlStatement
   readonly #set: SqlStatement
@@ -45,7 +45,7 @@ export class SqliteFlowControl implements FlowControl {
     const changed = workflows.flatMap(({ workflow, limits }) => {
       const known = this.#known(workflow)
       const wanted = [...limits, ...removedLimits([...known.keys()], limits)]
-      return wanted.filter(({ name, ...numbers }) => !isSame(known.get(name)?.declared, numbers)).map((limit) => ({ workflow, limit }))
+      return wanted.filter(({ name, ...numbers }) => !isEqualStart(known.get(name)?.declared, numbers)).map((limit) => ({ workflow, limit }))
     })
     // Every worker declares when it starts: mostly what is there.
     if (changed.length === 0) return
@@ -141,6 +141,6 @@ function aheadOf(driver: SqlDriver): SqlStatement {
   )
 }
 
-function isSame(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
+function isEqualStart(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
   return known?.max === max && known.perMs === perMs
 }

@@ -8,7 +8,7 @@ import type { OfferTable } from "./tables/offer-table.ts"
 import type { JournalTable } from "./tables/journal-table.ts"
 import { integer, optionalInteger, optionalText } from "./driver/sql-columns.ts"
 import type { SqliteTables } from "./sqlite-components.ts"
-import type { SqliteTurns } from "./tables/turn-table.ts"
+import type { TurnTable } from "./tables/turn-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 
 /** The methods are `async` so that whatever the driver throws is a rejection; the work itself is synchronous. */
@@ -18,7 +18,7 @@ export class SqliteJournalStore implements JournalStore {
   readonly #claims: ClaimTable
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
-  readonly #turns: SqliteTurns
+  readonly #turns: TurnTable
   readonly #flow: TurnFlow
   readonly #offers: OfferTable | undefined
 

@@ -7,7 +7,7 @@ import { fromText, toText } from "../shared/unsafe-text.ts"
 import { toScheduleRow } from "../shared/schedule-rows.ts"
 import { bytes, integer, text } from "./driver/sql-columns.ts"
 import type { SqliteTables } from "./sqlite-components.ts"
-import type { SqliteTurns } from "./tables/turn-table.ts"
+import type { TurnTable } from "./tables/turn-table.ts"
 import { fromChunks, toChunks } from "./driver/text-chunks.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 
@@ -19,7 +19,7 @@ export class SqliteScheduleStore implements ScheduleStore {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #inbox: InboxTable
-  readonly #turns: SqliteTurns
+  readonly #turns: TurnTable
   readonly #flow: TurnFlow
   readonly #insert: SqlStatement
   readonly #update: SqlStatement

@@ -6,7 +6,7 @@ import type { Transactions } from "../../ports/transactions.ts"
 import { SqlSession, StatementCache, statementFailure } from "./driver/user-sql-session.ts"
 import type { SqliteTables } from "./sqlite-components.ts"
 import { checkStatement } from "./driver/statement-rules.ts"
-import type { SqliteTurns } from "./tables/turn-table.ts"
+import type { TurnTable } from "./tables/turn-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 
 const constraint = 19
@@ -19,7 +19,7 @@ const constraint = 19
  */
 export class SqliteTransactions implements Transactions {
   readonly #flow: TurnFlow
-  readonly #turns: SqliteTurns
+  readonly #turns: TurnTable
   readonly #statements: StatementCache
   readonly #driver: SqlDriver
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest"
-import type { InstanceState } from "../../ports/journal-store.ts"
+import type { RowState } from "../../ports/journal-store.ts"
 import { claimBy, completed, creation, event, found, limited, rate, slots, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
 export function lineCases(bed: CurrentBed): void {
   const claimed = async (more: Parameters<typeof claimBy>[0] = {}) => (await bed().journal.claim(claimBy(more))).map(({ instance }) => instance.id)
   const slotsOf = async (...ids: string[]) => Promise.all(ids.map(async (id) => (await bed().directory.get(id))?.slots))
-  const state = (status: InstanceState["status"], more: Partial<InstanceState> = {}): InstanceState => ({ status, run: 1, runPosition: 1, ...more })
-  const set = (id: string, position: number, to: InstanceState) => bed().journal.commit([turn(id, position, { state: to })])
+  const state = (status: RowState["status"], more: Partial<RowState> = {}): RowState => ({ status, run: 1, runPosition: 1, ...more })
+  const set = (id: string, position: number, to: RowState) => bed().journal.commit([turn(id, position, { state: to })])
   const control = (instance: string) => ({ instance, kind: "pause", at: 1_000_000 }) as const
 
   describe("slots", () => {

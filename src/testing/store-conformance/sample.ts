@@ -1,5 +1,5 @@
 import type { FlowTraits, LimitUse } from "../../ports/flow-control.ts"
-import type { ClaimRequest, InstanceState, NewInstance, NewMessage, Turn } from "../../ports/journal-store.ts"
+import type { ClaimRequest, RowState, NewInstance, NewMessage, Turn } from "../../ports/journal-store.ts"
 
 /** Turns and messages as an engine would write them, with only what a case is about spelt out. */
 
@@ -7,8 +7,8 @@ let turns = 0
 /** The turn that a case made last for an instance to end at a position: by default the next turn follows it. */
 const madeLast = new Map<string, string>()
 
-export const idle: InstanceState = { status: "waiting", run: 1, runPosition: 1 }
-export const completed: InstanceState = { status: "completed", run: 1, runPosition: 1, endPosition: 2 }
+export const idle: RowState = { status: "waiting", run: 1, runPosition: 1 }
+export const completed: RowState = { status: "completed", run: 1, runPosition: 1, endPosition: 2 }
 
 export interface CreationOptions {
   readonly incarnation?: string
@@ -16,14 +16,14 @@ export interface CreationOptions {
   readonly version?: string
   readonly createdAt?: number
   readonly tags?: readonly string[]
-  readonly state?: Partial<InstanceState>
+  readonly state?: Partial<RowState>
   readonly flow?: FlowTraits
   readonly queue?: string
   readonly events?: readonly string[]
 }
 
 /** The turn that creates an instance. It takes up positions 1 and 2, so the next turn begins at 3. */
-export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: InstanceState } {
+export function creation(id: string, options: CreationOptions = {}): Turn & { readonly create: NewInstance; readonly state: RowState } {
   const { incarnation = `${id}~1`, workflow = "order", version = "1", createdAt = 1_000_000, tags = [], state = {}, flow, queue, events } = options
   return remembered({
     instance: id,

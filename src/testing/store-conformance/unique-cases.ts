@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest"
-import type { InstanceState } from "../../ports/journal-store.ts"
+import type { RowState } from "../../ports/journal-store.ts"
 import { claimBy, completed, creation, event, limited, slots, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
 export function uniqueCases(bed: CurrentBed): void {
   const singleton = { kind: "singleton", key: "order/x" } as const
   const debounce = { kind: "debounce", key: "order/x" } as const
-  const only = (id: string, more: Partial<InstanceState> = {}) => creation(id, { flow: { unique: [singleton] }, state: more })
+  const only = (id: string, more: Partial<RowState> = {}) => creation(id, { flow: { unique: [singleton] }, state: more })
   const quiet = (id: string) => creation(id, { flow: { unique: [debounce] }, state: { status: "queued", dueAt: 1_000_100 } })
 
   describe("unique keys", () => {

@@ -5,7 +5,7 @@ import { Client } from "pg"
 import { type Engine, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
-import { Ear } from "../../../src/stores/postgres/notifications/listen-connection.ts"
+import { ListenConnection } from "../../../src/stores/postgres/notifications/listen-connection.ts"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
 
 let server: PostgresServer
@@ -28,7 +28,7 @@ async function query(sql: string, url = server.url): Promise<readonly Record<str
 
 /** An engine that starts instances and sends to them, and what it has sent over the connection that listens. */
 async function sender(url: string): Promise<{ readonly engine: Engine; readonly texts: () => readonly string[] }> {
-  const asked = vi.spyOn(Ear.prototype, "ask").mockClear()
+  const asked = vi.spyOn(ListenConnection.prototype, "query").mockClear()
   const engine = await Perdure.open({ store: postgres({ connectionString: url }), workflows: [listener], role: "client" })
   // Until it has heard itself, and longer than after another message.
   await delay(200)
@@ -74,7 +74,7 @@ it("who may not write a word into the log sends as always", async () => {
     url.username = "plain"
     url.password = "plain"
     const store = postgres({ connectionString: url.href, schema: "plain" })
-    const asked = vi.spyOn(Ear.prototype, "ask").mockClear()
+    const asked = vi.spyOn(ListenConnection.prototype, "query").mockClear()
     const engine = await Perdure.open({ store, workflows: [listener] })
     await delay(200)
     const handle = await engine.start(listener, { id: "plain" })

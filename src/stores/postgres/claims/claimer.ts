@@ -5,24 +5,24 @@ import { toText } from "../../shared/unsafe-text.ts"
 import { isLive, renewal } from "../schema/claim-functions.ts"
 import { integer, list } from "../reads/columns.ts"
 import type { Database, PgRow, Queries } from "../connection/database.ts"
-import { DueSearch, lotColumns } from "./locked-due-search.ts"
+import { LockedDueSearch, claimGroupColumns } from "./locked-due-search.ts"
 import type { StoredFlowRecord } from "../../shared/flow-rows.ts"
 import { type FlowSession, limitedWorkflows } from "../flow-control/flow-session.ts"
 import { instanceColumns, toInstanceRow } from "../reads/instance-row.ts"
-import type { PostgresFlow } from "../flow-control/flow-transactions.ts"
+import type { FlowTransactions } from "../flow-control/flow-transactions.ts"
 
 type Slots = "taken" | "parked" | "none"
 
 /** Claims. Mostly one round trip that finds nothing, or only instances without limits; else a transaction under the locks of flow control. */
 export class Claimer {
   readonly #database: Database
-  readonly #flow: PostgresFlow
-  readonly #search: DueSearch
+  readonly #flow: FlowTransactions
+  readonly #search: LockedDueSearch
 
-  constructor(database: Database, flow: PostgresFlow) {
+  constructor(database: Database, flow: FlowTransactions) {
     this.#database = database
     this.#flow = flow
-    this.#search = new DueSearch(database.schema)
+    this.#search = new LockedDueSearch(database.schema)
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
@@ -32,7 +32,7 @@ export class Claimer {
       "claim",
       `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${s}.claim_in_order($1, $2, $3, $4, $5, $6, $7, $8) c`,
       toText(worker),
-      ...lotColumns(offers),
+      ...claimGroupColumns(offers),
       limit,
       startsMin,
       leaseMs,

@@ -10,7 +10,7 @@ import { instanceColumns, toQueue } from "../reads/instance-row.ts"
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
 
 /** What is looked for at a time. */
-type Lot = readonly [workflow: string, version: string, queue: string, priority: number]
+type ClaimGroup = readonly [workflow: string, version: string, queue: string, priority: number]
 
 /** The same as in the index: 0 for instances that have begun, 1 for new starts. */
 type Kind = 0 | 1
@@ -23,7 +23,7 @@ interface Wanted {
 }
 
 /** Offers as the functions take them: one row for each queue, or one for all. */
-export function lotColumns(offers: readonly Offer[]): [string[], string[], (string | null)[]] {
+export function claimGroupColumns(offers: readonly Offer[]): [string[], string[], (string | null)[]] {
   const lots = offers.flatMap(({ workflow, version, queues }) =>
     (queues?.map(toQueue) ?? [null]).map((queue) => [toText(workflow), toText(version), queue] as const),
   )
@@ -31,7 +31,7 @@ export function lotColumns(offers: readonly Offer[]): [string[], string[], (stri
 }
 
 /** Finds what wants to be claimed, with and without limits, where lanes take turns. Each look goes by an index, whatever the number of instances. */
-export class DueSearch {
+export class LockedDueSearch {
   readonly #schema: string
   /** Where the last look at the lanes of an offer ended. */
   readonly #lastLanes = new Map<string, string>()
@@ -63,11 +63,11 @@ export class DueSearch {
   }
 
   async #ofOffers(queries: Queries, offers: readonly Offer[], { limit, startsMin }: Wanted, now: number): Promise<PgRow[]> {
-    const found = await queries.all("lots", `SELECT * FROM ${this.#schema}.lots($1, $2, $3) l ORDER BY l.priority DESC`, ...lotColumns(offers))
+    const found = await queries.all("lots", `SELECT * FROM ${this.#schema}.lots($1, $2, $3) l ORDER BY l.priority DESC`, ...claimGroupColumns(offers))
     const rows: PgRow[] = []
     const full = new Map<string, number>()
     for (const row of found) {
-      const lot: Lot = [String(row["workflow"]), String(row["version"]), String(row["queue"]), integer(row, "priority")]
+      const lot: ClaimGroup = [String(row["workflow"]), String(row["version"]), String(row["queue"]), integer(row, "priority")]
       const name = JSON.stringify(lot.slice(0, 3))
       const room = limit - (full.get(name) ?? 0)
       if (room <= 0) continue
@@ -79,7 +79,7 @@ export class DueSearch {
     return rows
   }
 
-  async #ofLot(queries: Queries, lot: Lot, kind: Kind, room: number, now: number): Promise<PgRow[]> {
+  async #ofLot(queries: Queries, lot: ClaimGroup, kind: Kind, room: number, now: number): Promise<PgRow[]> {
     if (room <= 0) return []
     const rows = await queries.all(
       "due",
@@ -97,7 +97,7 @@ export class DueSearch {
   }
 
   /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  async #ofLanes(queries: Queries, lot: Lot, kind: Kind, room: number, now: number): Promise<PgRow[]> {
+  async #ofLanes(queries: Queries, lot: ClaimGroup, kind: Kind, room: number, now: number): Promise<PgRow[]> {
     const name = JSON.stringify([...lot, kind])
     const start = this.#lastLanes.get(name) ?? ""
     const after = await this.#lanes(queries, lot, kind, start, null, room)
@@ -121,7 +121,7 @@ export class DueSearch {
   }
 
   /** Behind the one, and up to the other where there is one. */
-  async #lanes(queries: Queries, lot: Lot, kind: Kind, after: string, to: string | null, most: number): Promise<string[]> {
+  async #lanes(queries: Queries, lot: ClaimGroup, kind: Kind, after: string, to: string | null, most: number): Promise<string[]> {
     const next = (than: string) => `(SELECT i.lane FROM ${this.#schema}.instance i
       WHERE i.workflow = $1 AND i.version = $2 AND i.queue = $3 AND i.priority = $4 AND ${isStart} = $5 AND i.lane > ${than} AND ($7::text IS NULL OR i.lane <= $7) AND i.claimable_at IS NOT NULL
       ORDER BY i.lane LIMIT 1)`

@@ -1,5 +1,5 @@
 /** So many at a time; more wait in line. */
-export class Places {
+export class Semaphore {
   readonly #line: (() => void)[] = []
   #free: number
 
@@ -7,12 +7,12 @@ export class Places {
     this.#free = count
   }
 
-  async take(): Promise<void> {
+  async acquire(): Promise<void> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>((resolve) => this.#line.push(resolve))
   }
 
-  giveBack(): void {
+  release(): void {
     const next = this.#line.shift()
     if (next) next()
     else this.#free++

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { StoreClock } from "./server-clock.ts"
+import { ServerClock } from "./server-clock.ts"
 
 const startAt = 1_800_000_000_000
 
@@ -22,7 +22,7 @@ function open(wallAt = 0) {
       return row
     },
   }
-  return { it, pass, clock: new StoreClock(database, wallAt, () => it.monotonic) }
+  return { it, pass, clock: new ServerClock(database, wallAt, () => it.monotonic) }
 }
 
 const moments = async () => {

@@ -10,7 +10,7 @@ const fraction = 0.999
  * The clock of the PostgreSQL server, which decides what is due and whose lease is over. Between two answers of the server it is advanced by the
  * monotonic clock of this process: what anybody does to the wall clock of this machine has no effect.
  */
-export class StoreClock {
+export class ServerClock {
   readonly #database: Pick<Database, "get" | "schema">
   readonly #monotonicMs: () => number
   /** The server's time when the monotonic clock was at 0. */

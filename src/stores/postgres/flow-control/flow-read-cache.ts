@@ -4,7 +4,7 @@ import type { LimitNumbers } from "../../shared/flow-rows.ts"
 import type { StoredFlowRecord } from "../../shared/flow-rows.ts"
 
 /** Thrown where the algorithm asks for what was not read yet. */
-export class Unread extends Error {
+export class NotLoaded extends Error {
   readonly want: Want
 
   constructor(want: Want) {
@@ -37,7 +37,7 @@ export interface FlowReading {
  * The rows of flow control in memory: what was read, and over it what the algorithm made of it. The algorithm is synchronous and
  * PostgreSQL is not: where something is missing, it is read, and the algorithm runs again from the start on a new draft.
  */
-export class FlowDraft implements FlowRows<StoredFlowRecord> {
+export class FlowReadCache implements FlowRows<StoredFlowRecord> {
   readonly records = new Map<number, StoredFlowRecord>()
   readonly saved = new Set<StoredFlowRecord>()
   /** By limit key: who takes a slot, who gives one back. */
@@ -99,13 +99,13 @@ export class FlowDraft implements FlowRows<StoredFlowRecord> {
       return first !== undefined && isBefore(first, stored) ? first : this.own(stored)
     }
     // Behind those that were read there may be others before it.
-    if (!isWholeLine) throw new Unread({ limitKey, places: line.length * 4 })
+    if (!isWholeLine) throw new NotLoaded({ limitKey, places: line.length * 4 })
     return first
   }
 
   nextSeq(): number {
     const { seq } = this.#reading
-    if (seq === undefined) throw new Unread({ seq: true })
+    if (seq === undefined) throw new NotLoaded({ seq: true })
     return seq + this.#seqs++
   }
 
@@ -132,7 +132,7 @@ export class FlowDraft implements FlowRows<StoredFlowRecord> {
 
   #read(limitKey: string): ReadKey {
     const read = this.#reading.keys.get(limitKey)
-    if (read === undefined) throw new Unread({ limitKey, places: 8 })
+    if (read === undefined) throw new NotLoaded({ limitKey, places: 8 })
     return read
   }
 }

@@ -4,7 +4,7 @@ import type { LimitNumbers } from "../../shared/flow-rows.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, list, optionalInteger, text } from "../reads/columns.ts"
 import type { PgRow, Queries } from "../connection/database.ts"
-import { FlowDraft, type FlowReading, type ReadKey, Unread, type Want } from "./flow-read-cache.ts"
+import { FlowReadCache, type FlowReading, type ReadKey, NotLoaded, type Want } from "./flow-read-cache.ts"
 import { type StoredFlowRecord, recordColumns, toRecord } from "../../shared/flow-rows.ts"
 
 /**
@@ -66,13 +66,13 @@ export class FlowSession {
   ): Promise<T> {
     await this.#read(new Set(concerned.flatMap(({ uses }) => uses.map(({ key }) => key)).filter((key) => !this.#reading.keys.has(key))), 8)
     for (;;) {
-      const draft = new FlowDraft(this.#reading)
+      const draft = new FlowReadCache(this.#reading)
       try {
         const result = fn(new Admission(draft), (record) => draft.own(record))
         await this.#write(draft)
         return result
       } catch (error) {
-        if (!(error instanceof Unread)) throw error
+        if (!(error instanceof NotLoaded)) throw error
         await this.#fetch(error.want)
       }
     }
@@ -114,7 +114,7 @@ export class FlowSession {
     }
   }
 
-  async #write(draft: FlowDraft): Promise<void> {
+  async #write(draft: FlowReadCache): Promise<void> {
     const s = this.#schema
     this.letIn.push(...draft.letIn)
     this.#reading.seq = undefined
@@ -135,7 +135,7 @@ export class FlowSession {
     await this.#save(draft)
   }
 
-  async #save({ saved, dueNow, given, taken }: FlowDraft): Promise<void> {
+  async #save({ saved, dueNow, given, taken }: FlowReadCache): Promise<void> {
     const records = [...new Set([...saved, ...dueNow])]
     const [freed, held] = [slotColumns(given), slotColumns(taken)]
     if (records.length === 0 && freed[0].length === 0 && held[0].length === 0) return

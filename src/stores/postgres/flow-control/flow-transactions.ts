@@ -1,15 +1,15 @@
 import { AdmissionNews } from "../../shared/flow-rows.ts"
 import type { Database, Queries } from "../connection/database.ts"
 import { FlowSession } from "./flow-session.ts"
-import type { Hints } from "../notifications/notifier.ts"
+import type { Notifier } from "../notifications/notifier.ts"
 
 /** Transactions that flow control has a say in; whoever listens is told afterwards who was let in. */
-export class PostgresFlow {
+export class FlowTransactions {
   readonly news = new AdmissionNews()
   readonly #database: Database
-  readonly #hints: Hints
+  readonly #hints: Notifier
 
-  constructor(database: Database, hints: Hints) {
+  constructor(database: Database, hints: Notifier) {
     this.#database = database
     this.#hints = hints
     hints.onLetIn = (ids) => this.news.tell(ids)

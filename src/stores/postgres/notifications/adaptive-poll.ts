@@ -2,7 +2,7 @@ const pollMsMin = 200
 const pollMsMax = 2_000
 
 /** Looks again and again where nobody tells: often while something is going on here, and seldom when all is quiet. */
-export class Poll {
+export class AdaptivePoll {
   readonly #look: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
   #ms = pollMsMin

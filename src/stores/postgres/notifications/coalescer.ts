@@ -2,7 +2,7 @@
 const coalesceMs = 5
 
 /** Gathers flags and passes them on together: at once where it is quiet, else after a short while. */
-export class Coalesced {
+export class Coalescer {
   readonly #pass: (flags: ReadonlySet<string>) => Promise<void>
   #flags = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined

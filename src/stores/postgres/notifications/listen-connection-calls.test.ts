@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest"
 import type { Database } from "../connection/database.ts"
-import { Ear, type NotifyingClient } from "./listen-connection.ts"
-import { LoneCalls } from "./listen-connection-calls.ts"
+import { ListenConnection, type NotifyingClient } from "./listen-connection.ts"
+import { ListenConnectionCalls } from "./listen-connection-calls.ts"
 import type { PostgresQuery } from "../connection/pg.ts"
 
 type Answer = { readonly rows: Record<string, unknown>[] }
@@ -20,11 +20,11 @@ function scene({ prepares = true, isProven = true } = {}) {
     },
   } as unknown as NotifyingClient
   const onLost = vi.fn<(error: Error | undefined) => void>()
-  const ear = new Ear(client, false, ["channel"], { onHeard: () => undefined, onLost })
+  const ear = new ListenConnection(client, false, ["channel"], { onHeard: () => undefined, onLost })
   ear.isProven = isProven
   const get = vi.fn<Database["get"]>(async (name, text) => ({ answer: `${name} over the pool: ${text.slice(0, 7)}` }))
   const database = { schema: `"s"`, prepares, get, failure: (error: Error, statement: string) => new Error(`${statement}: ${error.message}`) }
-  const calls = new LoneCalls(database as unknown as Database, () => ear)
+  const calls = new ListenConnectionCalls(database as unknown as Database, () => ear)
   return { client, calls, ear, asked, said, get, onLost, call: (value = 1) => calls.call("take.write", "take_lone", ["a", value, null, true]) }
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from "../connection/database.ts"
-import type { Ear } from "./listen-connection.ts"
+import type { ListenConnection } from "./listen-connection.ts"
 import { isCollision, isMisprepared } from "../connection/postgres-failure.ts"
 
 /** The connection that listens hears nothing while a statement is under way on it. One that waits for a lock gives up after this, and goes another way. */
@@ -9,13 +9,13 @@ const lockMs = 50
  * Calls of functions that go alone, are short, and answer a text. They go over the connection that listens, where nothing else is under way there: no other
  * process of the server has to be woken for what was just heard, or for what we tell ourselves, and there is no line of a pool to go through.
  */
-export class LoneCalls {
+export class ListenConnectionCalls {
   readonly #database: Database
-  readonly #ear: () => Ear | undefined
+  readonly #ear: () => ListenConnection | undefined
   /** Of each function, what is sent to the one connection and to the others. */
   readonly #texts = new Map<string, { readonly name: string; readonly overEar: string; readonly overPool: string }>()
 
-  constructor(database: Database, ear: () => Ear | undefined) {
+  constructor(database: Database, ear: () => ListenConnection | undefined) {
     this.#database = database
     this.#ear = ear
   }
@@ -26,7 +26,7 @@ export class LoneCalls {
     const texts = this.#textsOf(name, fn, values.length, early)
     if (ear === undefined || !ear.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
     return new Promise((resolve, reject) => {
-      ear.ask(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
+      ear.query(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
         if (!error) resolve(answer)
         // Nothing was done.
         else if (isCollision(error) || isMisprepared(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)

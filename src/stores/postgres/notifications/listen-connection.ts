@@ -15,7 +15,7 @@ export type NotifyingClient = PostgresClient & {
   off(event: "error" | "end", listener: (error?: Error) => void): unknown
 }
 
-export interface EarListener {
+export interface ListenConnectionListener {
   readonly onHeard: (payload: string, channel: string) => void
   readonly onLost: (error: Error | undefined) => void
 }
@@ -23,12 +23,12 @@ export interface EarListener {
 type OnAnswer = (error: Error | null | undefined, answer: string | null) => void
 
 /** A connection of the pool that listens to channels until it is given back. In between it takes short statements, one at a time. */
-export class Ear {
+export class ListenConnection {
   /** What was told was heard: the connection is ours, and no pooler's that lends another for each statement. */
   isProven = false
   readonly #client: NotifyingClient
   readonly #channels: readonly string[]
-  readonly #listener: EarListener
+  readonly #listener: ListenConnectionListener
   /** It is `pg`'s own, and no other that behaves like it. */
   readonly #isOwn: boolean
   #isAsked = false
@@ -36,7 +36,7 @@ export class Ear {
   #isGivenBack = false
   #onAnswered: () => void = () => undefined
 
-  constructor(client: NotifyingClient, isOwn: boolean, channels: readonly string[], listener: EarListener) {
+  constructor(client: NotifyingClient, isOwn: boolean, channels: readonly string[], listener: ListenConnectionListener) {
     this.#client = client
     this.#isOwn = isOwn
     this.#channels = channels
@@ -55,7 +55,7 @@ export class Ear {
   }
 
   /** One column of the answer has that name. */
-  ask(name: string, text: string, values: (string | null)[], onAnswer: OnAnswer): void {
+  query(name: string, text: string, values: (string | null)[], onAnswer: OnAnswer): void {
     this.#isAsked = true
     const answered: OnAnswer = (error, answer) => {
       this.#isAsked = false

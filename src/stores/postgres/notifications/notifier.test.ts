@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { fromPayload } from "./notification-payload.ts"
-import { Hints } from "./notifier.ts"
+import { Notifier } from "./notifier.ts"
 import type { PostgresPool } from "../connection/pg.ts"
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -9,11 +9,11 @@ const pool = { connect: () => Promise.reject(new Error("nobody is told afterward
 const eventFor = (instance: string) => ({ instance, kind: "event", at: 1 }) as const
 
 it("who has messages is named within the transaction where it is quiet, and afterwards where many are delivered one after another", async () => {
-  const hints = new Hints(pool, undefined, "some", silent)
-  expect(fromPayload(hints.mailWithin([eventFor("a"), eventFor("b")])?.payload ?? "").flags).toEqual(["ma", "mb"])
-  expect(hints.mailWithin([eventFor("a")])).toBeUndefined()
-  expect(hints.mailWithin([eventFor("a")])).toBeUndefined()
+  const hints = new Notifier(pool, undefined, "some", silent)
+  expect(fromPayload(hints.notificationFor([eventFor("a"), eventFor("b")])?.payload ?? "").flags).toEqual(["ma", "mb"])
+  expect(hints.notificationFor([eventFor("a")])).toBeUndefined()
+  expect(hints.notificationFor([eventFor("a")])).toBeUndefined()
   await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(hints.mailWithin([eventFor("a")])).toBeDefined()
+  expect(hints.notificationFor([eventFor("a")])).toBeDefined()
   await hints.close()
 })

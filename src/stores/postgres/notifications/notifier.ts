@@ -4,10 +4,10 @@ import type { Message, NewMessage, Turn } from "../../../ports/journal-store.ts"
 import type { Hint } from "../../../ports/store.ts"
 import type { Logger } from "../../../ports/host.ts"
 import { fromPayload, hasMail, idsOf, mailPayloads, toHint, toPayload } from "./notification-payload.ts"
-import { Coalesced } from "./coalescer.ts"
-import { Ear, type NotifyingClient } from "./listen-connection.ts"
-import { HeardMail, mailFrom, mailOf } from "./pushed-messages.ts"
-import { Poll } from "./adaptive-poll.ts"
+import { Coalescer } from "./coalescer.ts"
+import { ListenConnection, type NotifyingClient } from "./listen-connection.ts"
+import { PushedMessages, mailFrom, mailOf } from "./pushed-messages.ts"
+import { AdaptivePoll } from "./adaptive-poll.ts"
 import type { PostgresPool } from "../connection/pg.ts"
 import type { Notification, NotificationWithMail } from "../turns/instance-queries.ts"
 
@@ -31,7 +31,7 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
  *
  *   w  there may be something to claim, or to read: for workers
  *   m  messages were delivered to these, by their ids: for whoever has them in memory, or could claim them. Where it is a single one it may go along, on
- *      a channel of its own (HeardMail)
+ *      a channel of its own (PushedMessages)
  *   e  something has ended: for whoever waits for it. With ids behind it, only these
  *   l  these, by their ids, were let in by flow control: for workers, who need look for nothing else
  *   a  an update was answered, or a run is over
@@ -41,30 +41,30 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
  *
  * While nothing is heard, it looks by itself.
  */
-export class Hints {
+export class Notifier {
   readonly #pool: PostgresPool
   readonly #ears: PostgresPool | undefined
   readonly #isOwn: boolean
   readonly #channel: string
   readonly #schema: string
   /** Messages that came with the notification of them. */
-  readonly heard = new HeardMail()
+  readonly heard = new PushedMessages()
   #mailChannel: string | undefined
   readonly #name = Math.random().toString(36).slice(2)
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
   readonly #takers = new Set<(message: Message) => boolean>()
-  readonly #out = new Coalesced((flags) => this.#send(flags))
-  readonly #poll = new Poll(() => this.notice())
-  readonly #in = new Coalesced(async (flags) => {
+  readonly #out = new Coalescer((flags) => this.#send(flags))
+  readonly #poll = new AdaptivePoll(() => this.notifySelf())
+  readonly #in = new Coalescer(async (flags) => {
     if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
-    const letIn = idsOf(flags, "l")
-    if (letIn.length > 0) this.onLetIn(letIn)
+    const admitted = idsOf(flags, "l")
+    if (admitted.length > 0) this.onLetIn(admitted)
     if ([...flags].every((flag) => flag.startsWith("l"))) return
     const hint = toHint(flags)
     for (const listener of this.#listeners) listener(hint)
   })
-  #ear: Ear | undefined
+  #ear: ListenConnection | undefined
   readonly #untold: (readonly Turn[])[] = []
   #retry: ReturnType<typeof setTimeout> | undefined
   #echo: ReturnType<typeof setTimeout> | undefined
@@ -85,7 +85,7 @@ export class Hints {
   }
 
   /** The connection that listens, where it leads to the server as all others do. */
-  get ear(): Ear | undefined {
+  get ear(): ListenConnection | undefined {
     return this.#ears === this.#pool ? this.#ear : undefined
   }
 
@@ -124,7 +124,7 @@ export class Hints {
    * The same as a notification that is part of the transaction which it is about, and so a round trip earlier. That takes a lock on the whole
    * database for as long as the transaction takes to commit: undefined where this was asked for a moment ago.
    */
-  mailWithin(messages: readonly NewMessage[]): Notification | NotificationWithMail | undefined {
+  notificationFor(messages: readonly NewMessage[]): Notification | NotificationWithMail | undefined {
     const now = performance.now()
     const isBusy = now < this.#withinAt + rarelyMs
     this.#withinAt = now
@@ -158,7 +158,7 @@ export class Hints {
   }
 
   /** Turns were written, or may have been. Whoever waits for that here goes on first. */
-  turns(turns: readonly Turn[]): void {
+  turnsCommitted(turns: readonly Turn[]): void {
     if (this.#untold.push(turns) === 1) setImmediate(() => this.#tellTurns())
   }
 
@@ -178,7 +178,7 @@ export class Hints {
   }
 
   /** Something to look at here, that nobody told of. */
-  notice(): void {
+  notifySelf(): void {
     for (const flag of "weac") this.#in.add(flag)
   }
 
@@ -200,7 +200,7 @@ export class Hints {
     const client = (await this.#ears.connect()) as NotifyingClient
     if (this.#closed) return client.release()
     const channels = this.#mailChannel === undefined ? [this.#channel] : [this.#channel, this.#mailChannel]
-    const ear = new Ear(client, this.#isOwn, channels, {
+    const ear = new ListenConnection(client, this.#isOwn, channels, {
       onHeard: (payload, channel) => (channel === this.#channel ? this.#onHeard(payload) : this.#onMail(payload)),
       onLost: (error) => this.#lost(ear, error),
     })
@@ -263,7 +263,7 @@ export class Hints {
     if (this.#ear) this.#ear.isProven = true
   }
 
-  #lost(ear: Ear, error: Error | undefined): void {
+  #lost(ear: ListenConnection, error: Error | undefined): void {
     if (this.#ear !== ear) return
     this.#ear = undefined
     this.heard.doubt()
@@ -281,7 +281,7 @@ export class Hints {
       this.#retry = undefined
       this.connect().then(
         // Whatever was told meanwhile was not heard.
-        () => this.notice(),
+        () => this.notifySelf(),
         (failure: unknown) => this.#reconnect(failure),
       )
     }, this.#retryMs)

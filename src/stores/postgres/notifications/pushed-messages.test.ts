@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Message, NewMessage } from "../../../ports/journal-store.ts"
 import { turn } from "../../../testing/store-conformance/sample.ts"
-import { HeardMail, mailFrom, mailOf } from "./pushed-messages.ts"
+import { PushedMessages, mailFrom, mailOf } from "./pushed-messages.ts"
 
 const message: NewMessage = { instance: "i", kind: "event", at: 5, topic: "go", payload: `"\u0000 \ud800 ü"` }
 
@@ -17,7 +17,7 @@ describe("messages that come with the notification of them", () => {
   })
 
   it("are offered until somebody takes them", () => {
-    const mail = new HeardMail()
+    const mail = new PushedMessages()
     const offered: string[] = []
     const taker = (name: string, takes: boolean) => (_: Message) => offered.push(name) > 0 && takes
     expect(mail.offer({ ...message, seq: 7 }, [taker("one", false), taker("other", true), taker("late", true)])).toBe(true)
@@ -26,7 +26,7 @@ describe("messages that come with the notification of them", () => {
   })
 
   it("are unsure from when they are taken until a turn with them is settled", () => {
-    const mail = new HeardMail()
+    const mail = new PushedMessages()
     const taking = turn("i", 3, { consumed: [7] })
     const seen: boolean[] = []
     mail.offer({ ...message, seq: 7 }, [() => false])
@@ -41,7 +41,7 @@ describe("messages that come with the notification of them", () => {
   })
 
   it("are doubtful where they were taken before a connection broke, and those that come later are not", () => {
-    const mail = new HeardMail()
+    const mail = new PushedMessages()
     mail.offer({ ...message, seq: 7 }, [() => true])
     mail.doubt()
     mail.offer({ ...message, seq: 8 }, [() => true])
@@ -51,7 +51,7 @@ describe("messages that come with the notification of them", () => {
   })
 
   it("are doubtful so where they were read: they may not have been on disk", () => {
-    const mail = new HeardMail()
+    const mail = new PushedMessages()
     const taking = turn("i", 3, { consumed: [7] })
     mail.read([{ ...message, seq: 7 }])
     expect(mail.isUnsure(taking)).toBe(false)
@@ -63,7 +63,7 @@ describe("messages that come with the notification of them", () => {
   })
 
   it("that nobody takes in are forgotten, the oldest first", () => {
-    const mail = new HeardMail()
+    const mail = new PushedMessages()
     for (let seq = 1; seq <= 100_001; seq++) mail.read([{ ...message, seq }])
     mail.doubt()
     expect([1, 2, 100_001].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([false, true, true])
@@ -77,7 +77,7 @@ describe("messages that come with the notification of them", () => {
   )
 
   it("of very many whose turns were never written, no more are taken: inboxes are read", () => {
-    const mail = new HeardMail()
+    const mail = new PushedMessages()
     const offer = (seq: number) => mail.offer({ ...message, seq }, [() => true])
     for (let seq = 1; seq <= 10_000; seq++) expect(offer(seq)).toBe(true)
     expect(offer(10_001)).toBe(false)

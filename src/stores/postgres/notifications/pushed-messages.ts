@@ -16,7 +16,7 @@ const readMax = 100_000
  * Whoever hears or reads a message may do so before it is on disk (`deliver_early`). If the server dies then, it never was, and another may get its
  * number. So where a connection breaks, all that was told before is doubtful: turns with it count as lost unless they were written.
  */
-export class HeardMail {
+export class PushedMessages {
   /** Numbers of those that somebody has heard and takes in, until it is known what became of a turn with them. */
   readonly #unsure = new Set<number>()
   /** The same of those that were read. What nobody takes in, because it is there for another, is forgotten some day. */

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest"
 import { PerdureError } from "../../../core/errors.ts"
-import { Gathering } from "./batch-loader.ts"
+import { BatchLoader } from "./batch-loader.ts"
 
 /** Doubles numbers; fails with the error where one of these is among them. */
 function doubling(most: number, bad: readonly number[] = [], error = new Error("unreadable")) {
   const sent: (readonly number[])[] = []
-  const gathering = new Gathering<number, number>(most, async (asked) => {
+  const gathering = new BatchLoader<number, number>(most, async (asked) => {
     sent.push(asked)
     if (asked.some((n) => bad.includes(n))) throw error
     return asked.map((n) => 2 * n)

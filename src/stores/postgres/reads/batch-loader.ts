@@ -1,7 +1,7 @@
 import { isUnreachable } from "../connection/postgres-failure.ts"
 
 /** Reads for many askers at once: what is asked for at the same moment goes together, up to so many in one round trip. */
-export class Gathering<Asked, Answer> {
+export class BatchLoader<Asked, Answer> {
   readonly #most: number
   readonly #readAll: (asked: readonly Asked[]) => Promise<readonly Answer[]>
   #waiting: Waiting<Asked, Answer>[] = []

@@ -1,6 +1,6 @@
 import { defaultQueue } from "../../../core/workflow/task-queue.ts"
 import type { FlowTraits } from "../../../ports/flow-control.ts"
-import type { InstanceRow, InstanceState, NewInstance } from "../../../ports/journal-store.ts"
+import type { InstanceRow, RowState, NewInstance } from "../../../ports/journal-store.ts"
 import { toInstanceRow as readInstanceRow } from "../../shared/instance-rows.ts"
 import { fromText, toText } from "../../shared/unsafe-text.ts"
 import type { PgRow } from "../connection/database.ts"
@@ -47,6 +47,6 @@ export function toEvents(events: readonly string[]): string {
   return JSON.stringify(events.map(toText))
 }
 
-export function stateColumns(state: InstanceState) {
+export function stateColumns(state: RowState) {
   return state.owner === undefined ? state : { ...state, owner: toText(state.owner) }
 }

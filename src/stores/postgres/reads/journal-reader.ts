@@ -2,7 +2,7 @@ import type { JournalRow } from "../../../ports/journal-store.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer } from "./columns.ts"
 import type { Database } from "../connection/database.ts"
-import { Gathering } from "./batch-loader.ts"
+import { BatchLoader } from "./batch-loader.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
 import { readJournal } from "../turns/instance-queries.ts"
 
@@ -15,8 +15,8 @@ interface WantedJournal {
   readonly from: number
 }
 
-export function journalReader(database: Database): Gathering<WantedJournal, readonly JournalRow[]> {
-  return new Gathering(journalsMax, async (wanted) => {
+export function journalReader(database: Database): BatchLoader<WantedJournal, readonly JournalRow[]> {
+  return new BatchLoader(journalsMax, async (wanted) => {
     const [only] = wanted
     if (wanted.length === 1 && only) return [await readJournal(database, database.schema, only.id, only.from)]
     return readJournals(database, wanted)

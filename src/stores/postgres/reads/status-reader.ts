@@ -1,29 +1,29 @@
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
-import type { Standing } from "../../../ports/directory.ts"
+import type { StatusWithEnding } from "../../../ports/directory.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, text } from "./columns.ts"
 import type { Database, PgRow } from "../connection/database.ts"
-import { Gathering } from "./batch-loader.ts"
+import { BatchLoader } from "./batch-loader.ts"
 import { journalColumns, toJournalRow } from "./journal-row.ts"
 
 /** So many are read by one statement. */
 const standingsMax = 100
 
 /** How instances stand, by their ids. */
-export function standingReader(database: Database): Gathering<string, Standing | undefined> {
-  return new Gathering(standingsMax, async (ids) => {
+export function standingReader(database: Database): BatchLoader<string, StatusWithEnding | undefined> {
+  return new BatchLoader(standingsMax, async (ids) => {
     const rows = await database.all(
       "standings",
       `SELECT j.n, j.status, j.end_position, ${journalColumns} FROM ${database.schema}.read_standings($1) j`,
       ids.map(toText),
     )
-    const standings: (Standing | undefined)[] = ids.map(() => undefined)
+    const standings: (StatusWithEnding | undefined)[] = ids.map(() => undefined)
     for (const row of rows) standings[integer(row, "n") - 1] = toStanding(row)
     return standings
   })
 }
 
-function toStanding(row: PgRow): Standing {
+function toStanding(row: PgRow): StatusWithEnding {
   const status = text(row, "status") as Status
   if (!isTerminal(status)) return { status }
   return { status, end: { position: integer(row, "end_position"), rows: row["position"] === null ? [] : [toJournalRow(row)] } }

@@ -15,7 +15,7 @@ import {
 } from "./claim-functions.ts"
 import { newToken } from "../reads/change-stream-token.ts"
 import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction, remarkFunction } from "./deliver-functions.ts"
-import { createLoneFunction, loneTurnFunctions, takeLoneFunction } from "./single-turn-functions.ts"
+import { createLoneFunction, singleTurnFunctions, takeLoneFunction } from "./single-turn-functions.ts"
 import { createInstanceFunction, takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions, readInboxPartFunction } from "./read-functions.ts"
 import { setReadFunctions } from "./bulk-read-functions.ts"
@@ -208,7 +208,7 @@ export const migrations: readonly Migration[] = [
     statements: (s) => [claimFunction(s), disownFunction(s), removeFunction(s), takeUniqueFunction(s), ...readFunctions(s)],
   },
   { version: 3, compatible: 1, statements: (s) => [claimFunction(s), lockFlowFunction(s), writeTurnFunction(s)] },
-  { version: 4, compatible: 1, statements: (s) => [...loneTurnFunctions(s), ...setReadFunctions(s)] },
+  { version: 4, compatible: 1, statements: (s) => [...singleTurnFunctions(s), ...setReadFunctions(s)] },
   {
     version: 5,
     compatible: 1,
@@ -280,7 +280,7 @@ export const migrations: readonly Migration[] = [
       writeTurnFunction(s),
       writeTurnsFunction(s, false),
       writeTurnsFunction(s, true),
-      ...loneTurnFunctions(s),
+      ...singleTurnFunctions(s),
       takeLoneFunction(s),
       `ALTER TABLE ${s}.lease ADD COLUMN renewed_at bigint`,
       deadOwnersFunction(s, true),

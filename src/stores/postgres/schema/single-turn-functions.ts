@@ -11,7 +11,7 @@ const newState = `status = new_status, phase = new_phase, due_at = new_due_at, o
  * A turn that goes alone, of the kinds that nearly all are. Each does what `write_turns` does for it, with scalars in place of arrays: most of
  * what a statement over arrays costs is spent before its first row. False: nothing was written, and `write_turns` says what it comes to.
  */
-export function loneTurnFunctions(s: string): readonly string[] {
+export function singleTurnFunctions(s: string): readonly string[] {
   const ended = `('completed', 'failed', 'cancelled', 'terminated')`
   const { journal, row, isNext } = parts(s)
   return [

@@ -8,7 +8,7 @@ import { integer, list, text } from "../reads/columns.ts"
 import type { Queries } from "../connection/database.ts"
 import { instanceColumns, toInstanceRow } from "../reads/instance-row.ts"
 import { journalColumns, toJournalRow } from "../reads/journal-row.ts"
-import type { LoneCalls } from "../notifications/listen-connection-calls.ts"
+import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
 import { messageJson, writeTurns } from "./turn-batch-writer.ts"
 
 /** What is asked about one instance, or sent to it: also in a transaction of a caller's. */
@@ -55,7 +55,7 @@ export interface Notification {
  * Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. `isEarly`:
  * who listens may hear of it before it is on disk. Not of controls: to stop what runs does not wait for a turn.
  */
-export async function deliverTold(calls: LoneCalls, message: NewMessage, told: NotificationWithMail, isEarly: boolean): Promise<Delivery> {
+export async function deliverTold(calls: ListenConnectionCalls, message: NewMessage, told: NotificationWithMail, isEarly: boolean): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
   const { channel, mailChannel, payloadWithMail, mail } = told
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]

@@ -1,11 +1,11 @@
-import type { InstanceState, NewInstance, Turn } from "../../../ports/journal-store.ts"
+import type { RowState, NewInstance, Turn } from "../../../ports/journal-store.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { numberArray } from "./array-literal.ts"
 import { toEvents, toQueue } from "../reads/instance-row.ts"
-import type { LoneCalls } from "../notifications/listen-connection-calls.ts"
+import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
 
 /** Writes a turn that goes alone, if it is of a kind that is written more cheaply so. False: it was not, and is to go as a batch. */
-export async function writeLone(calls: LoneCalls, turn: Turn): Promise<boolean> {
+export async function writeSingleTurn(calls: ListenConnectionCalls, turn: Turn): Promise<boolean> {
   const call = callOf(turn)
   if (call === undefined) return false
   return (await calls.call(`${call.does}.write`, `${call.does}_lone`, call.values)) === "true"
@@ -44,7 +44,7 @@ function laterTurnValues(turn: Turn): readonly Value[] {
   return [...turnValues(turn), textOrNull(turn.follows)]
 }
 
-function stateValues({ status, phase, dueAt, owner, run, runPosition, endPosition }: InstanceState): readonly Value[] {
+function stateValues({ status, phase, dueAt, owner, run, runPosition, endPosition }: RowState): readonly Value[] {
   return [status, phase ?? null, dueAt ?? null, textOrNull(owner), run, runPosition, endPosition ?? null]
 }
 

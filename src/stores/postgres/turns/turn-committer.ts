@@ -5,10 +5,10 @@ import { lineOf } from "../../shared/turn-sequence-key.ts"
 import { text } from "../reads/columns.ts"
 import type { Database, Queries } from "../connection/database.ts"
 import type { FlowSession } from "../flow-control/flow-session.ts"
-import type { HeardMail } from "../notifications/pushed-messages.ts"
-import type { LoneCalls } from "../notifications/listen-connection-calls.ts"
-import { writeLone } from "./single-turn-writer.ts"
-import type { PostgresFlow } from "../flow-control/flow-transactions.ts"
+import type { PushedMessages } from "../notifications/pushed-messages.ts"
+import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
+import { writeSingleTurn } from "./single-turn-writer.ts"
+import type { FlowTransactions } from "../flow-control/flow-transactions.ts"
 import { isTaken, isUnreachable } from "../connection/postgres-failure.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-batch-writer.ts"
 
@@ -20,15 +20,15 @@ const knownMax = 10_000
  */
 export class TurnCommitter {
   readonly #database: Database
-  readonly #calls: LoneCalls
-  readonly #flow: PostgresFlow
-  readonly #heard: HeardMail
+  readonly #calls: ListenConnectionCalls
+  readonly #flow: FlowTransactions
+  readonly #heard: PushedMessages
   /** Instances with a turn that could not be written alone: those with limits cannot have any. */
   readonly #unlone = new Set<string>()
   /** Instances that were claimed with limits. */
   readonly #limited = new Set<string>()
 
-  constructor(database: Database, calls: LoneCalls, flow: PostgresFlow, heard: HeardMail) {
+  constructor(database: Database, calls: ListenConnectionCalls, flow: FlowTransactions, heard: PushedMessages) {
     this.#database = database
     this.#calls = calls
     this.#flow = flow
@@ -53,7 +53,7 @@ export class TurnCommitter {
   async #commitUnsure(turns: readonly Turn[], unsure: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const { schema } = this.#database
     const [turn] = turns
-    const writeIfSure = async (one: Turn) => !this.#heard.isDoubtful(one) && writeLone(this.#calls, one)
+    const writeIfSure = async (one: Turn) => !this.#heard.isDoubtful(one) && writeSingleTurn(this.#calls, one)
     // It looks by itself.
     if (turns.length === 1 && turn && (await this.#persistently([], () => writeIfSure(turn)))) return ["committed"]
     const confirmed = new Set(await this.#persistently([], () => this.#heard.confirmed(this.#database, schema, unsure)))
@@ -102,7 +102,7 @@ export class TurnCommitter {
     const { schema } = this.#database
     const [turn] = turns
     if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
-      if (await writeLone(this.#calls, turn)) return ["written"]
+      if (await writeSingleTurn(this.#calls, turn)) return ["written"]
       if (this.#unlone.size >= knownMax) this.#unlone.clear()
       this.#unlone.add(turn.instance)
     }

@@ -4,7 +4,7 @@ import type { PerdureError } from "../../../core/errors.ts"
 import { closedStore } from "../../shared/closed-store.ts"
 import { FileWatch } from "../file/file-watch.ts"
 import { counterQuery } from "../file/raw-file.ts"
-import { LogRoom } from "./wal-preallocation.ts"
+import { WalPreallocation } from "./wal-preallocation.ts"
 import { sqliteFailure } from "./sqlite-failure.ts"
 
 /** `node:sqlite` as a driver. Everything that it throws has gone through `sqliteFailure`. */
@@ -17,7 +17,7 @@ export class NodeSqlDriver implements SqlDriver {
   readonly #savepoint: SqlStatement
   readonly #release: SqlStatement
   readonly #version: SqlStatement
-  readonly #logRoom: LogRoom | undefined
+  readonly #logRoom: WalPreallocation | undefined
   #closed = false
   #isInTransaction = false
   #refusal: PerdureError | undefined
@@ -29,7 +29,7 @@ export class NodeSqlDriver implements SqlDriver {
   /** `settings` are run before anything else. */
   constructor(path: string, settings: string, readOnly = false) {
     this.path = path
-    this.#logRoom = readOnly || path === ":memory:" ? undefined : new LogRoom(path)
+    this.#logRoom = readOnly || path === ":memory:" ? undefined : new WalPreallocation(path)
     try {
       this.#database = new DatabaseSync(path, { readOnly })
     } catch (error) {

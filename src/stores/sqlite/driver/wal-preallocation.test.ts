@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { LogRoom } from "./wal-preallocation.ts"
+import { WalPreallocation } from "./wal-preallocation.ts"
 import { NodeSqlDriver } from "./node-sql-driver.ts"
 
 let folder: string
@@ -77,7 +77,7 @@ describe("the room of the log", () => {
   it("never fails a transaction that is committed, also where the database cannot be opened a second time", () => {
     const unopenable = join(folder, "folder.db")
     mkdirSync(unopenable)
-    const room = new LogRoom(unopenable)
+    const room = new WalPreallocation(unopenable)
     writeFileSync(`${unopenable}-wal`, "short")
     expect(() => {
       for (let i = 0; i < 40; i++) room.committed()
@@ -88,7 +88,7 @@ describe("the room of the log", () => {
     write(1)
     const other = new DatabaseSync(path)
     other.exec("BEGIN IMMEDIATE; INSERT INTO note VALUES (2)")
-    const room = new LogRoom(path)
+    const room = new WalPreallocation(path)
     for (let i = 0; i < 40; i++) room.committed()
     expect(logLength()).toBeLessThan(fullLength)
     other.exec("COMMIT")

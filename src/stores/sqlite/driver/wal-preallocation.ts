@@ -14,7 +14,7 @@ const fastBytes = roomBytes / 4
  * nearly as long again. Here the log gets its length at once, a few milliseconds long: pages of a transaction that is too large
  * for its cache go to the log before it ends, and when it is rolled back they mean nothing, but the file keeps its length.
  */
-export class LogRoom {
+export class WalPreallocation {
   readonly #path: string
   #transactions = 0
   #length = 0

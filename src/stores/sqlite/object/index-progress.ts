@@ -19,7 +19,7 @@ const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, 
 const nothing: ObjectNotes = { known: 0, shard: undefined, removed: [] }
 
 /** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
-export class ObjectRecord {
+export class IndexProgress {
   static readonly parts: Readonly<Record<string, readonly string[]>> = {
     [table]: [
       `CREATE TABLE ${table} (

@@ -7,7 +7,7 @@ const tells = /\{"type":"(?:run\.|paused|resumed|stalled)/
  * The turns that the index is yet to hear of, as this object has written them: who has them need not read a long journal for the few of its
  * entries that tell what became of the instance.
  */
-export class TurnsForIndex {
+export class IndexTurnBuffer {
   /** All from here on passed by; undefined: not all did. */
   #from: number | undefined
   #end = 0

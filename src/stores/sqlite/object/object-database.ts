@@ -1,7 +1,7 @@
 import type { StoreContext, StoreRole } from "../../../ports/store.ts"
-import type { TurnOutlet } from "../../../ports/cloudflare/turn-observer.ts"
+import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
 import { closedStore } from "../../shared/closed-store.ts"
-import type { DueSearch } from "../tables/due-table.ts"
+import type { LockedDueSearch } from "../tables/due-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
 import { objectMigrations } from "./object-schema.ts"
 import type { ObjectSqlDriver } from "./object-sql-driver.ts"
@@ -23,7 +23,13 @@ export class ObjectDatabase {
    * `outlet`: other instances are elsewhere, and who has it makes the tables before the first turn. `inOrder`: of several that are here, which
    * come first.
    */
-  constructor(driver: ObjectSqlDriver, { now, role }: Pick<StoreContext, "now" | "role">, flow: TurnFlow, outlet?: TurnOutlet, inOrder?: DueSearch["inOrder"]) {
+  constructor(
+    driver: ObjectSqlDriver,
+    { now, role }: Pick<StoreContext, "now" | "role">,
+    flow: TurnFlow,
+    outlet?: TurnObserver,
+    inOrder?: LockedDueSearch["inOrder"],
+  ) {
     this.#driver = driver
     if (outlet === undefined || versionOf(driver).version > 0) migrate(driver, objectMigrations)
     this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver, inOrder), outlet })

@@ -7,14 +7,14 @@ import { recalled } from "./object-read-cache.ts"
 const read = `${objectRows} LIMIT 1`
 
 /** The one instance of an object, or one of several. Whoever wants to know anything of it shares one statement, and what it gave. */
-export function onlyInstance(driver: SqlDriver): SqlRow | undefined {
+export function readInstanceRow(driver: SqlDriver): SqlRow | undefined {
   return recalled(driver, "instance", "perdure_instance", () => driver.prepare(read).get())
 }
 
 /** The same as the engine knows it. `written`: it was just written so. */
 export function onlyInstanceRow(driver: SqlDriver, written?: InstanceRow): InstanceRow | undefined {
   return recalled(driver, "row", "perdure_instance", () => {
-    const row = written === undefined ? onlyInstance(driver) : undefined
+    const row = written === undefined ? readInstanceRow(driver) : undefined
     return row === undefined ? written : toInstanceRow(row)
   })
 }

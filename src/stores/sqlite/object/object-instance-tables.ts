@@ -5,9 +5,9 @@ import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { Delivery } from "../../../ports/directory.ts"
 import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
 import type { NewMessage, Turn } from "../../../ports/journal-store.ts"
-import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, Standing } from "../../../ports/cloudflare/object-tables.ts"
+import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, ObjectInstanceSummary } from "../../../ports/cloudflare/object-tables.ts"
 import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
-import type { TurnOutlet } from "../../../ports/cloudflare/turn-observer.ts"
+import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { claimableAtOf } from "./claimable-row.ts"
 import { InboxTable } from "../tables/inbox-table.ts"
@@ -15,12 +15,12 @@ import { JournalTable } from "../tables/journal-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
 import { laterTables, objectMigrations } from "./object-schema.ts"
 import { recalled } from "./object-read-cache.ts"
-import { ObjectRecord } from "./index-progress.ts"
-import { onlyInstance, onlyInstanceRow } from "./object-instance-row.ts"
+import { IndexProgress } from "./index-progress.ts"
+import { readInstanceRow, onlyInstanceRow } from "./object-instance-row.ts"
 import type { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, text } from "../driver/sql-columns.ts"
-import { TurnsForIndex } from "./index-turn-buffer.ts"
-import { WrittenRow } from "./row-after-turn.ts"
+import { IndexTurnBuffer } from "./index-turn-buffer.ts"
+import { RowAfterTurn } from "./row-after-turn.ts"
 
 /**
  *   object    one row, from when the index is first told: which shard has heard, how far, and of what deletion it is to hear
@@ -29,7 +29,7 @@ import { WrittenRow } from "./row-after-turn.ts"
  *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
  */
 const parts: Readonly<Record<string, readonly string[]>> = {
-  ...ObjectRecord.parts,
+  ...IndexProgress.parts,
   perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
 }
@@ -41,7 +41,7 @@ export function objectTableParts(more: Readonly<Record<string, readonly string[]
 
 /** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
 export const instanceMigrations = objectMigrations.map((step, index) =>
-  index === 0 ? { ...step, statements: [...step.statements, ...Object.values(ObjectRecord.parts).flat()] } : step,
+  index === 0 ? { ...step, statements: [...step.statements, ...Object.values(IndexProgress.parts).flat()] } : step,
 )
 
 const refusedForMs = 24 * 60 * 60 * 1_000
@@ -49,7 +49,7 @@ const refusedForMs = 24 * 60 * 60 * 1_000
 export class SqliteObjectTables implements ObjectTables {
   readonly #driver: SqlDriver
   readonly #now: () => number
-  readonly #record: ObjectRecord
+  readonly #record: IndexProgress
   #isThere: boolean | undefined
   #isPrepared = false
   /** Undefined: to be looked up. Without tables there is none. */
@@ -60,7 +60,7 @@ export class SqliteObjectTables implements ObjectTables {
   #outboxTable: OutboxTable | undefined
   readonly #newOutbox: ((driver: SqlDriver) => OutboxTable) | undefined
 
-  readonly outlet: TurnOutlet = {
+  readonly outlet: TurnObserver = {
     send: (message) => {
       this.#hasOutgoing = true
       this.#outbox.add(message)
@@ -79,7 +79,7 @@ export class SqliteObjectTables implements ObjectTables {
     this.#newOutbox = newOutbox
     this.#driver = driver
     this.#now = now
-    this.#record = new ObjectRecord(driver)
+    this.#record = new IndexProgress(driver)
   }
 
   isThere(): boolean {
@@ -116,12 +116,12 @@ export class SqliteObjectTables implements ObjectTables {
     return this.#inboxTable
   }
 
-  standing(): Standing | undefined {
+  standing(): ObjectInstanceSummary | undefined {
     return recalled(this.#driver, "standing", "perdure_instance", () => this.#readStanding())
   }
 
-  #readStanding(): Standing | undefined {
-    const row = onlyInstance(this.#driver)
+  #readStanding(): ObjectInstanceSummary | undefined {
+    const row = readInstanceRow(this.#driver)
     if (row === undefined) return undefined
     const claimableAt = claimableAtOf(row)
     return {
@@ -238,12 +238,12 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   /** Where a transaction failed, they are not what was written. */
-  get #turns(): TurnsForIndex {
-    return recalled(this.#driver, "turns", "", () => new TurnsForIndex())
+  get #turns(): IndexTurnBuffer {
+    return recalled(this.#driver, "turns", "", () => new IndexTurnBuffer())
   }
 
-  get #writtenRow(): WrittenRow {
-    return recalled(this.#driver, "written", "", () => new WrittenRow())
+  get #writtenRow(): RowAfterTurn {
+    return recalled(this.#driver, "written", "", () => new RowAfterTurn())
   }
 
   #seq(sql: string, ...values: string[]): number {
@@ -256,7 +256,7 @@ export class SqliteObjectTables implements ObjectTables {
 }
 
 /** As it is after a turn that tells all that counts; undefined: it is to be read. */
-function standingAfter({ instance: id, incarnation, create, state }: Turn): Standing | undefined {
+function standingAfter({ instance: id, incarnation, create, state }: Turn): ObjectInstanceSummary | undefined {
   if (state === undefined || create?.flow !== undefined) return undefined
   const { status, owner, dueAt } = state
   const isOwned = owner !== undefined

@@ -5,7 +5,7 @@ import { ObjectSqlDriver } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
 import { OfferTable } from "../tables/offer-table.ts"
 import { SqliteDirectory } from "../sqlite-directory.ts"
-import { SqliteFlow } from "../tables/flow-transaction.ts"
+import { SqliteFlowTransaction } from "../tables/flow-transaction.ts"
 import { SqliteFlowControl } from "../sqlite-flow-control.ts"
 import { SqliteJournalStore } from "../sqlite-journal-store.ts"
 import { SqliteScheduleStore } from "../sqlite-schedule-store.ts"
@@ -19,7 +19,7 @@ export function objectStore(storage: ObjectStorage): StoreProvider {
     name: "object",
     open: async (context) => {
       const driver = new ObjectSqlDriver(storage, objectParts)
-      const flow = new SqliteFlow(driver, context.now)
+      const flow = new SqliteFlowTransaction(driver, context.now)
       const database = new ObjectDatabase(driver, context, flow, undefined, rowsInClaimOrder)
       const tables = { ...database.tables, flow, offers: new OfferTable(driver) }
       const parts: Pick<Store, "journal" | "directory" | "schedules" | "transactions" | "flow"> = {

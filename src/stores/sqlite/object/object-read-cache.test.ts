@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { madeBy, ObjectMemory, shapeOf } from "./object-read-cache.ts"
+import { madeBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
 
 describe("what a statement is about", () => {
   it.each([
@@ -28,7 +28,7 @@ describe("what a statement is about", () => {
 
 describe("the memory of a database", () => {
   it("looks once which tables are there, and knows of those that are made", () => {
-    const memory = new ObjectMemory()
+    const memory = new ObjectReadCache()
     let looks = 0
     const look = () => {
       looks++
@@ -43,7 +43,7 @@ describe("the memory of a database", () => {
   })
 
   it("reads again what was written, and nothing else", () => {
-    const memory = new ObjectMemory()
+    const memory = new ObjectReadCache()
     let reads = 0
     const recall = () => memory.recall("status", "perdure_instance", () => ++reads)
     expect([recall(), recall()]).toEqual([1, 1])
@@ -55,7 +55,7 @@ describe("the memory of a database", () => {
   })
 
   it("forgets everything where something did not happen, or a table changed", () => {
-    const memory = new ObjectMemory()
+    const memory = new ObjectReadCache()
     let reads = 0
     const recall = () => memory.recall("status", "perdure_instance", () => ++reads)
     memory.made("perdure_slot")

@@ -21,7 +21,7 @@ export interface StatementShape {
  * row, and whether a table was written since. Nobody else writes to it; and a statement that an object runs for the first time has to be
  * parsed, which costs more than to run it, so one that would find nothing is better not run at all.
  */
-export class ObjectMemory {
+export class ObjectReadCache {
   /** Undefined: nobody has looked. */
   #tables: Set<string> | undefined
   readonly #empty = new Set<string>()

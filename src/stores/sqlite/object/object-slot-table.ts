@@ -1,12 +1,12 @@
 import type { LimitUse, UniqueUse } from "../../../ports/flow-control.ts"
 import type { SlotMember } from "../../../ports/cloudflare/limit-key.ts"
-import type { ObjectPermits, PermitAsk, PermitWork } from "../../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests, SlotRequest, SlotRequestWork } from "../../../ports/cloudflare/object-permits.ts"
 import type { SqlDriver, SqlRow, SqlValue } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { uniquePermit } from "../../shared/unique-permit.ts"
 import { toUniques, toUses } from "../../shared/instance-rows.ts"
 import { limitsOf, recalled } from "./object-read-cache.ts"
-import { onlyInstance } from "./object-instance-row.ts"
+import { readInstanceRow } from "./object-instance-row.ts"
 import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
 /** What makes the table, which only instances with limits or keys of their own have. */
@@ -24,7 +24,7 @@ export const permitParts: Readonly<Record<string, readonly string[]>> = {
 
 type State = "asked" | "held" | "returning"
 
-export class SqliteObjectPermits implements ObjectPermits {
+export class ObjectSlotTable implements SlotRequests {
   readonly #driver: SqlDriver
   /** Keys of an instance that is about to be, and its incarnation. */
   readonly #reserved = new Map<string, string>()
@@ -39,12 +39,12 @@ export class SqliteObjectPermits implements ObjectPermits {
   readonly isPermitted = ({ key }: LimitUse): boolean =>
     this.#one(`SELECT 1 AS found FROM perdure_permit WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
 
-  work(): PermitWork {
+  work(): SlotRequestWork {
     const instance = this.#instance()
     const rows = this.#isMade() ? this.#all(`SELECT key, state, id, incarnation, use FROM perdure_permit`) : []
     if (rows.length === 0 && (instance === undefined || instance.parkedOn === undefined)) return nothing
     const wanted = this.#wanted(instance)
-    const asks: PermitAsk[] = []
+    const asks: SlotRequest[] = []
     const gives: { key: string; member: SlotMember }[] = []
     for (const row of rows) {
       const key = text(row, "key")
@@ -77,7 +77,7 @@ export class SqliteObjectPermits implements ObjectPermits {
     this.#driver.prepare(`DELETE FROM perdure_permit WHERE key = ? AND state = 'returning'`).run(toText(key))
   }
 
-  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly PermitAsk[] | undefined {
+  reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly SlotRequest[] | undefined {
     return this.#driver.transaction(() => {
       if (this.#hasOther(member)) return undefined
       return uses.map(uniquePermit).map((use) => {
@@ -121,7 +121,7 @@ export class SqliteObjectPermits implements ObjectPermits {
   }
 
   #readInstance(): Instance | undefined {
-    const found = onlyInstance(this.#driver)
+    const found = readInstanceRow(this.#driver)
     if (found === undefined || (found["limits"] === null && found["uniques"] === null)) return undefined
     const limits = optionalText(found, "limits")
     return {
@@ -164,7 +164,7 @@ export class SqliteObjectPermits implements ObjectPermits {
   }
 }
 
-const nothing: PermitWork = { asks: [], gives: [] }
+const nothing: SlotRequestWork = { asks: [], gives: [] }
 
 interface Instance extends SlotMember {
   readonly priority: number
@@ -174,7 +174,7 @@ interface Instance extends SlotMember {
   readonly parkedOn: string | undefined
 }
 
-function askOf({ id, incarnation, priority, isCancelling }: Instance, use: LimitUse): PermitAsk["ask"] {
+function askOf({ id, incarnation, priority, isCancelling }: Instance, use: LimitUse): SlotRequest["ask"] {
   return { id, incarnation, use, priority, ...(isCancelling ? { isCancelling } : undefined) }
 }
 

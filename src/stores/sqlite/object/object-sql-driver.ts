@@ -1,7 +1,7 @@
 import { PerdureError } from "../../../core/errors.ts"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../../ports/sql-driver.ts"
 import { closedStore } from "../../shared/closed-store.ts"
-import { madeBy, ObjectMemory, shapeOf } from "./object-read-cache.ts"
+import { madeBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
 import { firstTables } from "./object-schema.ts"
 import { objectSqlFailure } from "./object-sql-failure.ts"
 import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } from "./object-storage.ts"
@@ -241,7 +241,7 @@ const changes = "SELECT changes()"
 interface Writers {
   count: number
   worker: ObjectSqlDriver | undefined
-  readonly memory: ObjectMemory
+  readonly memory: ObjectReadCache
   readonly listeners: Set<(writer: ObjectSqlDriver) => void>
 }
 
@@ -255,7 +255,7 @@ export function forgetAll(storage: ObjectStorage): void {
 function writersOf(storage: ObjectStorage): Writers {
   const known = writersByStorage.get(storage)
   if (known) return known
-  const writers: Writers = { count: 0, worker: undefined, memory: new ObjectMemory(), listeners: new Set() }
+  const writers: Writers = { count: 0, worker: undefined, memory: new ObjectReadCache(), listeners: new Set() }
   writersByStorage.set(storage, writers)
   return writers
 }

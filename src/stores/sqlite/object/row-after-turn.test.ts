@@ -2,14 +2,14 @@ import { expect, it } from "vitest"
 import type { Turn } from "../../../ports/journal-store.ts"
 import { completed, creation, slots, turn } from "../../../testing/store-conformance/sample.ts"
 import { sqlite } from "../sqlite-provider.ts"
-import { WrittenRow } from "./row-after-turn.ts"
+import { RowAfterTurn } from "./row-after-turn.ts"
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** What is known after each turn, beside what the store has then. */
 async function followed(turns: readonly Turn[]): Promise<readonly (readonly [known: unknown, stored: unknown])[]> {
   const store = await sqlite(":memory:").open({ now: () => 1_000_000, log: silent, role: "worker" })
-  const written = new WrittenRow()
+  const written = new RowAfterTurn()
   const pairs: [unknown, unknown][] = []
   for (const one of turns) {
     expect(await store.journal.commit([one])).toEqual(["committed"])
@@ -36,14 +36,14 @@ it("keeps what turns without a state say of tags and memo", async () => {
 })
 
 it("knows nothing of one with limits, nor of one whose beginning it has not seen", async () => {
-  const written = new WrittenRow()
+  const written = new RowAfterTurn()
   expect(written.after(creation("i", { flow: { limits: [slots(1)] } }))).toBeUndefined()
   expect(written.after(turn("i", 3, { state: completed }))).toBeUndefined()
-  expect(new WrittenRow().after(turn("i", 3, { state: completed }))).toBeUndefined()
+  expect(new RowAfterTurn().after(turn("i", 3, { state: completed }))).toBeUndefined()
 })
 
 it("begins anew with another incarnation", () => {
-  const written = new WrittenRow()
+  const written = new RowAfterTurn()
   written.after(creation("i", { tags: ["a"] }))
   expect(written.after(turn("i", 3, { incarnation: "i~2", state: completed }))).toBeUndefined()
   expect(written.after(creation("i", { incarnation: "i~2", state: completed }))).toMatchObject({ incarnation: "i~2", tags: [], status: "completed" })

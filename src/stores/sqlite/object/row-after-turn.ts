@@ -1,7 +1,7 @@
 import type { InstanceRow, NewInstance, Turn } from "../../../ports/journal-store.ts"
 
 /** What the turns that an object writes make of the row of its instance: who has seen all of them need not read it. */
-export class WrittenRow {
+export class RowAfterTurn {
   #known: (Pick<InstanceRow, "memo"> & NewInstance) | undefined
 
   /** As it is now; undefined: it has to be read. Of one with limits, others than turns have a say in it. */

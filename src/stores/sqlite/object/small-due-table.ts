@@ -2,16 +2,16 @@ import type { Offer } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { claimableAtOf, objectRows } from "./claimable-row.ts"
-import { type DueSearch, isRowOffered } from "../tables/due-table.ts"
+import { type LockedDueSearch, isRowOffered } from "../tables/due-table.ts"
 import { integer } from "../driver/sql-columns.ts"
 
 /** For a handful of instances: one look at all of them, however many workflows, queues and priorities there may be. */
-export class SmallDueTable implements DueSearch {
+export class SmallDueTable implements LockedDueSearch {
   readonly #all: SqlStatement
-  readonly inOrder: DueSearch["inOrder"]
+  readonly inOrder: LockedDueSearch["inOrder"]
 
   /** `inOrder`: where there may be more than one. */
-  constructor(driver: SqlDriver, inOrder: DueSearch["inOrder"] = (rows) => rows) {
+  constructor(driver: SqlDriver, inOrder: LockedDueSearch["inOrder"] = (rows) => rows) {
     this.inOrder = inOrder
     this.#all = driver.prepare(objectRows)
   }

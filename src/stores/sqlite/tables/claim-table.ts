@@ -1,6 +1,6 @@
 import type { Offer } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
-import type { DueSearch, Wanted } from "./due-table.ts"
+import type { LockedDueSearch, Wanted } from "./due-table.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { text } from "../driver/sql-columns.ts"
 
@@ -10,7 +10,7 @@ const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
 
 /** Who owns which instance, who may have it, and until when: the statements on owners and leases. */
 export class ClaimTable {
-  readonly #due: DueSearch
+  readonly #due: LockedDueSearch
   readonly #take: SqlStatement
   readonly #owned: SqlStatement
   readonly #unread: SqlStatement
@@ -22,7 +22,7 @@ export class ClaimTable {
   readonly #abandon: SqlStatement
   readonly #release: SqlStatement
 
-  constructor(driver: SqlDriver, due: DueSearch) {
+  constructor(driver: SqlDriver, due: LockedDueSearch) {
     this.#due = due
     this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
     this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)

@@ -8,7 +8,7 @@ import { isStartExpression } from "../schema/table-statements.ts"
 import { integer, text } from "../driver/sql-columns.ts"
 
 /** Finds what wants to be claimed. */
-export interface DueSearch {
+export interface LockedDueSearch {
   /** At least the first `limit` of them, in no order. */
   of(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[]
   among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
@@ -39,11 +39,11 @@ const kinds = [0, 1] as const
 const highest = Number.MAX_SAFE_INTEGER
 
 /** What is looked for at a time: workflow, version and task queue. */
-type Lot = readonly [workflow: string, version: string, queue: string]
+type ClaimGroup = readonly [workflow: string, version: string, queue: string]
 type Kind = (typeof kinds)[number]
 
 /** Each look goes by an index, whatever the number of instances. */
-export class DueTable implements DueSearch {
+export class DueTable implements LockedDueSearch {
   readonly #plain: SqlStatement
   readonly #prioritised: SqlStatement
   readonly #byId: SqlStatement
@@ -110,10 +110,10 @@ export class DueTable implements DueSearch {
   }
 
   /** Who serves all queues looks at those in which something waits. */
-  #lots(offers: readonly Offer[]): Lot[] {
+  #lots(offers: readonly Offer[]): ClaimGroup[] {
     return offers.flatMap(({ workflow, version, queues }) => {
       const offer = [toText(workflow), toText(version)] as const
-      return (queues?.map((queue) => toQueue(queue)) ?? this.#queues(offer)).map((queue): Lot => [...offer, queue])
+      return (queues?.map((queue) => toQueue(queue)) ?? this.#queues(offer)).map((queue): ClaimGroup => [...offer, queue])
     })
   }
 
@@ -129,7 +129,7 @@ export class DueTable implements DueSearch {
     return [...queues]
   }
 
-  #ofLot(lot: Lot, { limit, startsMin }: Wanted, now: number): SqlRow[] {
+  #ofLot(lot: ClaimGroup, { limit, startsMin }: Wanted, now: number): SqlRow[] {
     const rows: SqlRow[] = []
     const priorities = this.#priorities(lot)
     for (const priority of [...priorities.filter((one) => one > 0), 0, ...priorities.filter((one) => one < 0)]) {
@@ -142,7 +142,7 @@ export class DueTable implements DueSearch {
     return rows
   }
 
-  #ofKind(lot: Lot, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
+  #ofKind(lot: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
     if (room === 0) return []
     const found = priority === 0 ? this.#plain.all(...lot, kind, now, room) : this.#prioritised.all(...lot, priority, kind, now, room)
     // There may be more than room: then those of other lanes are to be among the first, too.
@@ -150,7 +150,7 @@ export class DueTable implements DueSearch {
     return found
   }
 
-  #priorities(lot: Lot): number[] {
+  #priorities(lot: ClaimGroup): number[] {
     const priorities: number[] = []
     for (let row = this.#nextPriority.get(...lot, highest); row !== undefined;) {
       const priority = integer(row, "priority")
@@ -161,7 +161,7 @@ export class DueTable implements DueSearch {
   }
 
   /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  #ofLanes(lot: Lot, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
+  #ofLanes(lot: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
     const name = `${lot.join("/")} ${priority} ${kind}`
     const start = this.#lastLanes.get(name) ?? ""
     const lanes: string[] = []

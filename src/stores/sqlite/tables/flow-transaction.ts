@@ -1,6 +1,6 @@
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { UniqueUse } from "../../../ports/flow-control.ts"
-import type { InstanceState } from "../../../ports/journal-store.ts"
+import type { RowState } from "../../../ports/journal-store.ts"
 import type { IsPermitted } from "../../../ports/cloudflare/object-permits.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { Admission, slotsOf, wantsSlots } from "../../shared/slot-admission.ts"
@@ -13,7 +13,7 @@ import { integer, optionalText, text } from "../driver/sql-columns.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
 import { UniqueTable } from "./unique-table.ts"
 
-export class SqliteFlow implements TurnFlow {
+export class SqliteFlowTransaction implements TurnFlow {
   readonly table: FlowTable
   readonly unique: UniqueTable
   readonly admission: Admission<StoredFlowRecord>
@@ -80,7 +80,7 @@ export class SqliteFlow implements TurnFlow {
     return optionalText(this.#found(key), "owner") === worker
   }
 
-  keepUnique(key: number, { status }: InstanceState): boolean {
+  keepUnique(key: number, { status }: RowState): boolean {
     const row = this.#found(key)
     const uniques = toUniques(optionalText(row, "uniques"))
     if (uniques.length === 0) return true
@@ -93,7 +93,7 @@ export class SqliteFlow implements TurnFlow {
     return true
   }
 
-  settle(key: number, state: InstanceState, write: () => void): void {
+  settle(key: number, state: RowState, write: () => void): void {
     // What it was in before counts.
     const record = this.table.record(key)
     write()

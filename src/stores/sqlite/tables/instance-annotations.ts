@@ -5,7 +5,7 @@ import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { integer, optionalText } from "../driver/sql-columns.ts"
 
 /** The tags of instances and their memos, within a transaction of its caller. */
-export class InstanceNotes {
+export class InstanceAnnotations {
   readonly #find: SqlStatement
   readonly #tag: SqlStatement
   readonly #untag: SqlStatement

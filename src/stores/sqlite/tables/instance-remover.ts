@@ -1,7 +1,7 @@
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
-import { InstanceNotes } from "./instance-annotations.ts"
+import { InstanceAnnotations } from "./instance-annotations.ts"
 import { fromTags } from "./instance-row.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, optionalInteger, optionalText, text } from "../driver/sql-columns.ts"
@@ -10,7 +10,7 @@ import { integer, optionalInteger, optionalText, text } from "../driver/sql-colu
 export class InstanceRemover {
   readonly #inbox: InboxTable
   readonly #find: SqlStatement
-  readonly #notes: InstanceNotes
+  readonly #notes: InstanceAnnotations
   readonly #byKey: readonly SqlStatement[]
   readonly #last: SqlStatement
   readonly #unkeep: SqlStatement
@@ -19,7 +19,7 @@ export class InstanceRemover {
   constructor(driver: SqlDriver, inbox: InboxTable) {
     this.#inbox = inbox
     this.#find = driver.prepare(`SELECT key, status, tags, created_at FROM perdure_instance WHERE id = ?`)
-    this.#notes = new InstanceNotes(driver)
+    this.#notes = new InstanceAnnotations(driver)
     this.#byKey = [
       driver.prepare(`DELETE FROM perdure_journal_chunk WHERE instance = ?`),
       driver.prepare(`DELETE FROM perdure_journal WHERE instance = ?`),

@@ -1,6 +1,6 @@
 import { defaultQueue } from "../../../core/workflow/task-queue.ts"
 import type { FlowTraits } from "../../../ports/flow-control.ts"
-import type { InstanceState } from "../../../ports/journal-store.ts"
+import type { RowState } from "../../../ports/journal-store.ts"
 import type { SqlValue } from "../../../ports/sql-driver.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 
@@ -20,7 +20,7 @@ export function traitValues({ priority = 0, limits = [], unique = [] }: FlowTrai
 export const traitColumns = ["priority", "limits", "uniques", "lane"] as const
 
 /** In the order of `stateColumns`. */
-export function stateValues(state: InstanceState): SqlValue[] {
+export function stateValues(state: RowState): SqlValue[] {
   const { status, phase, dueAt, owner, run, runPosition, endPosition, deadlineAt } = state
   return [status, phase ?? null, dueAt ?? null, textOrNull(owner), run, runPosition, endPosition ?? null, deadlineAt ?? null]
 }

@@ -8,15 +8,15 @@ import { onlyInstanceRow } from "../object/object-instance-row.ts"
 import { refusedOr, takesFirst } from "../../shared/first-event.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import type { SqliteTables } from "../sqlite-components.ts"
-import type { SqliteTurns } from "./turn-table.ts"
+import type { TurnTable } from "./turn-table.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
 
 /** Single instances, by their ids: all of a directory that a Durable Object has in its own database. */
-export class SqliteInstances implements Pick<Directory, "deliver" | "deliverOrCreate" | "get" | "remove"> {
+export class InstanceTable implements Pick<Directory, "deliver" | "deliverOrCreate" | "get" | "remove"> {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #inbox: InboxTable
-  readonly #turns: SqliteTurns
+  readonly #turns: TurnTable
   readonly #flow: TurnFlow
   readonly #remover: InstanceRemover
   readonly #get: SqlStatement

@@ -12,7 +12,7 @@ const valuesMax = groupMax * columns
  * Rows of the journal that wait for company. One whose position is taken fails the statement, and with it the transaction; whoever writes then writes
  * turn by turn. It does not come to that, as turns get here only where their journal goes on.
  */
-export class GroupedRows {
+export class JournalRowBatch {
   readonly #insert: SqlStatement
   readonly #insertGroup: SqlStatement
   /** The values of one row after the other. It keeps its length: to let it grow for every group would cost more than to fill it. */

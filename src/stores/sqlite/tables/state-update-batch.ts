@@ -1,4 +1,4 @@
-import type { InstanceState } from "../../../ports/journal-store.ts"
+import type { RowState } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { stateChange, stateValues } from "./instance-row.ts"
 
@@ -8,11 +8,11 @@ const groupMax = 20
 const groupMin = 4
 
 /** Instances that come to the same state at the same time, as many do that end or wait together: a row has many indexes to get ready for a change. */
-export class GroupedStates {
+export class StateUpdateBatch {
   readonly #set: SqlStatement
   readonly #setGroup: SqlStatement
   readonly #keys: number[] = []
-  #state: InstanceState | undefined
+  #state: RowState | undefined
   #at = 0
 
   constructor(driver: SqlDriver) {
@@ -20,8 +20,8 @@ export class GroupedStates {
     this.#setGroup = driver.prepare(`${stateChange} WHERE key IN (${Array.from({ length: groupMax }, () => "?").join(", ")})`)
   }
 
-  add(key: number, state: InstanceState, at: number): void {
-    if (this.#keys.length === groupMax || this.#at !== at || !isSame(this.#state, state)) this.flush()
+  add(key: number, state: RowState, at: number): void {
+    if (this.#keys.length === groupMax || this.#at !== at || !isEqualStart(this.#state, state)) this.flush()
     this.#state = state
     this.#at = at
     this.#keys.push(key)
@@ -45,7 +45,7 @@ export class GroupedStates {
   }
 }
 
-function isSame(a: InstanceState | undefined, b: InstanceState): boolean {
+function isEqualStart(a: RowState | undefined, b: RowState): boolean {
   const isSameTime = a?.dueAt === b.dueAt && a?.deadlineAt === b.deadlineAt && a?.endPosition === b.endPosition
   return isSameTime && a?.status === b.status && a.phase === b.phase && a.owner === b.owner && a.run === b.run && a.runPosition === b.runPosition
 }

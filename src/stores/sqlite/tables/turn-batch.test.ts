@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import type { InstanceState, Turn } from "../../../ports/journal-store.ts"
+import type { RowState, Turn } from "../../../ports/journal-store.ts"
 import { completed, creation, event, found, turn } from "../../../testing/store-conformance/sample.ts"
 import { fileTables } from "../file-components.ts"
 import { migrate } from "../schema/migrate.ts"
@@ -26,7 +26,7 @@ afterEach(() => driver.close())
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `i${index}`)
 const rows = () => driver.prepare(`SELECT status, due_at, end_position, updated_at FROM perdure_instance ORDER BY key`).all()
-const sleeping = (dueAt: number): InstanceState => ({ status: "sleeping", run: 1, runPosition: 1, dueAt })
+const sleeping = (dueAt: number): RowState => ({ status: "sleeping", run: 1, runPosition: 1, dueAt })
 const written = () =>
   driver
     .prepare(`SELECT i.id || '@' || j.position AS row FROM perdure_journal j JOIN perdure_instance i ON i.key = j.instance ORDER BY j.seq`)

@@ -1,7 +1,7 @@
-import type { InstanceState, Turn } from "../../../ports/journal-store.ts"
+import type { RowState, Turn } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
-import { GroupedRows } from "./journal-row-batch.ts"
-import { GroupedStates } from "./state-update-batch.ts"
+import { JournalRowBatch } from "./journal-row-batch.ts"
+import { StateUpdateBatch } from "./state-update-batch.ts"
 import type { KnownInstance } from "./instance-keys.ts"
 import { isInline } from "./journal-table.ts"
 
@@ -10,21 +10,21 @@ import { isInline } from "./journal-table.ts"
  * instances waits until one statement can do it for several, as getting a statement to run costs nearly as much as what it does. All of it is done when
  * `together` ends; `flush` is for whoever wants to look earlier. Other turns are none of its business.
  */
-export class TurnGroup {
-  readonly #rows: GroupedRows
-  readonly #states: GroupedStates
+export class TurnBatch {
+  readonly #rows: JournalRowBatch
+  readonly #states: StateUpdateBatch
   readonly #firstMessage: SqlStatement
   #isOpen = false
   /** Whether nobody at all has a message; undefined: it was not looked, or is not known any more. */
   #hasNoMail: boolean | undefined
 
   constructor(driver: SqlDriver) {
-    this.#rows = new GroupedRows(driver)
-    this.#states = new GroupedStates(driver)
+    this.#rows = new JournalRowBatch(driver)
+    this.#states = new StateUpdateBatch(driver)
     this.#firstMessage = driver.prepare(`SELECT min(seq) AS seq FROM perdure_inbox`)
   }
 
-  together<T>(write: () => T): T {
+  run<T>(write: () => T): T {
     this.#isOpen = true
     this.#hasNoMail = undefined
     try {
@@ -39,7 +39,7 @@ export class TurnGroup {
   }
 
   /** A turn is about to be written: it may look at what those before it made of their instances, or has to come after that. */
-  before({ ifQueued, tags, memo }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
+  beforeTurn({ ifQueued, tags, memo }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
     if (hasLimits || hasUnique || ifQueued === true || (tags ?? memo) !== undefined) this.#states.flush()
   }
 
@@ -60,7 +60,7 @@ export class TurnGroup {
   }
 
   /** The same of the state of an instance without limits. */
-  set(key: number, state: InstanceState, at: number): boolean {
+  set(key: number, state: RowState, at: number): boolean {
     if (this.#isOpen) this.#states.add(key, state, at)
     return this.#isOpen
   }

@@ -1,5 +1,5 @@
 import type { UniqueUse } from "../../../ports/flow-control.ts"
-import type { InstanceState } from "../../../ports/journal-store.ts"
+import type { RowState } from "../../../ports/journal-store.ts"
 import type { SqlDriver } from "../../../ports/sql-driver.ts"
 
 /** What claims and commits do to flow control, within their transactions. */
@@ -15,9 +15,9 @@ export interface TurnFlow {
   isQueued(key: number): boolean
   isOwnedBy(key: number, worker: string): boolean
   /** A turn gives the instance another state. False: another instance has a key that a restart needs. */
-  keepUnique(key: number, state: InstanceState): boolean
+  keepUnique(key: number, state: RowState): boolean
   /** Sets one with limits to another state by `write`, and its slots with it. */
-  settle(key: number, state: InstanceState, write: () => void): void
+  settle(key: number, state: RowState, write: () => void): void
   /** Those of a worker that sleep or wait; before they lose their owner. */
   restingOf(worker: string, id?: string): number[]
   rest(keys: readonly number[]): void
@@ -58,7 +58,7 @@ export class NoFlow implements TurnFlow {
     return true
   }
 
-  settle(_key: number, _state: InstanceState, write: () => void): void {
+  settle(_key: number, _state: RowState, write: () => void): void {
     write()
   }
 

@@ -1,17 +1,17 @@
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
-import type { InstanceState, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../../ports/journal-store.ts"
+import type { RowState, NewInstance, NewMessage, RunReference, Turn, TurnOutcome } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
-import type { TurnOutlet } from "../../../ports/cloudflare/turn-observer.ts"
+import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceKeys, type KnownInstance } from "./instance-keys.ts"
-import { InstanceNotes } from "./instance-annotations.ts"
+import { InstanceAnnotations } from "./instance-annotations.ts"
 import { stateChange, stateColumns, stateValues, toEvents, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import { isInline, type JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { appendsOnly } from "../../shared/append-only-turn.ts"
 import { text } from "../driver/sql-columns.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
-import type { TurnGroup } from "./turn-batch.ts"
+import type { TurnBatch } from "./turn-batch.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", "events", ...stateColumns, "updated_at"]
 
@@ -22,34 +22,34 @@ const create = creation(createColumns)
 const createWithMore = creation([...createColumns, ...traitColumns, "queue", "memo"])
 
 /** What turns are written into. */
-export interface TurnParts {
+export interface TurnTableOptions {
   readonly driver: SqlDriver
   readonly journal: JournalTable
   readonly inbox: InboxTable
   readonly flow: TurnFlow
   readonly now: () => number
-  readonly outlet: TurnOutlet | undefined
-  readonly group: TurnGroup | undefined
+  readonly outlet: TurnObserver | undefined
+  readonly group: TurnBatch | undefined
 }
 
 /** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
-export class SqliteTurns {
+export class TurnTable {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
   readonly #flow: TurnFlow
   readonly #keys: InstanceKeys
   readonly #now: () => number
-  readonly #outlet: TurnOutlet | undefined
+  readonly #outlet: TurnObserver | undefined
   /** Where many instances write together. */
-  readonly #group: TurnGroup | undefined
+  readonly #group: TurnBatch | undefined
   readonly #create: SqlStatement
   /** Most have no limits, no queue and no memo. */
   readonly #createWithMore: SqlStatement
-  readonly #notes: InstanceNotes
+  readonly #notes: InstanceAnnotations
   readonly #setState: SqlStatement
   readonly #run: SqlStatement
 
-  constructor({ driver, journal, inbox, flow, now, outlet, group }: TurnParts) {
+  constructor({ driver, journal, inbox, flow, now, outlet, group }: TurnTableOptions) {
     this.#outlet = outlet
     this.#group = group
     this.#journal = journal
@@ -59,7 +59,7 @@ export class SqliteTurns {
     this.#keys = new InstanceKeys(driver)
     this.#create = driver.prepare(create)
     this.#createWithMore = driver.prepare(createWithMore)
-    this.#notes = new InstanceNotes(driver)
+    this.#notes = new InstanceAnnotations(driver)
     this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
     this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
   }
@@ -69,7 +69,7 @@ export class SqliteTurns {
     const known = this.#keys.of(turn.instance, turn.incarnation)
     if (known === undefined) return "lost"
     const { key } = known
-    this.#group?.before(turn, known)
+    this.#group?.beforeTurn(turn, known)
     if (!this.#mayFollow(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
     known.lastTurn = turn.turn
@@ -98,7 +98,7 @@ export class SqliteTurns {
     return this.#group?.append(key, turn) || this.#journal.append(key, turn)
   }
 
-  #setTo(state: InstanceState, at: number, { key, hasLimits }: KnownInstance): void {
+  #setTo(state: RowState, at: number, { key, hasLimits }: KnownInstance): void {
     const set = () => void this.#setState.run(...stateValues(state), at, key)
     if (hasLimits) this.#flow.settle(key, state, set)
     else if (!this.#group?.set(key, state, at)) set()
@@ -111,7 +111,7 @@ export class SqliteTurns {
 
   /** Runs `write`, which writes several turns. */
   together<T>(write: () => T): T {
-    return this.#group ? this.#group.together(write) : write()
+    return this.#group ? this.#group.run(write) : write()
   }
 
   /** To be called first in a transaction with turns in it. */

@@ -6,7 +6,7 @@ import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 /** Nothing was heard by this token yet. */
 const unheard = -1
 
-export class SqliteKeyNumbers implements KeyNumbers {
+export class SqliteKeySettings implements KeyNumbers {
   readonly #driver: SqlDriver
 
   constructor(driver: SqlDriver) {

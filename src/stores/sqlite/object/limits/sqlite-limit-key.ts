@@ -4,7 +4,7 @@ import { Admission, slotsOf } from "../../../shared/slot-admission.ts"
 import { migrate, versionOf } from "../../schema/migrate.ts"
 import { LimitMembers, type MemberRecord, type NumbersOf } from "./limit-members.ts"
 import { limitMigrations } from "./limit-schema.ts"
-import { SqliteKeyNumbers } from "./sqlite-key-settings.ts"
+import { SqliteKeySettings } from "./sqlite-key-settings.ts"
 
 /** What gives everything back. */
 const over = { status: "completed", run: 1, runPosition: 1 } as const
@@ -18,7 +18,7 @@ export function isLimitKey(driver: SqlDriver): boolean {
 
 /** One key of a limit in a SQLite database of its own. */
 export class SqliteLimitKey implements LimitTables {
-  readonly set: SqliteKeyNumbers
+  readonly set: SqliteKeySettings
   readonly #driver: SqlDriver
   readonly #members: LimitMembers
   readonly #admission: Admission<MemberRecord>
@@ -26,7 +26,7 @@ export class SqliteLimitKey implements LimitTables {
   constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf = () => undefined) {
     migrate(driver, limitMigrations, limitVersions)
     this.#driver = driver
-    this.set = new SqliteKeyNumbers(driver)
+    this.set = new SqliteKeySettings(driver)
     this.#members = new LimitMembers(driver, now, (use) => this.set.inForce ?? numbersOf(use))
     this.#admission = new Admission(this.#members)
   }

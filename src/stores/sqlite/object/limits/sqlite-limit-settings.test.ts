@@ -2,14 +2,14 @@ import { beforeEach, describe, expect, it } from "vitest"
 import { slots } from "../../../../testing/store-conformance/sample.ts"
 import { NodeSqlDriver } from "../../driver/node-sql-driver.ts"
 import { isLimitKey, SqliteLimitKey } from "./sqlite-limit-key.ts"
-import { SqliteLimitNumbers } from "./sqlite-limit-settings.ts"
+import { SqliteLimitSettings } from "./sqlite-limit-settings.ts"
 
 const keyOf = (key: string, token = "t1", name = "concurrency") => ({ key, name, token })
 
 describe("what was set for the limits of a workflow", () => {
-  let numbers: SqliteLimitNumbers
+  let numbers: SqliteLimitSettings
   beforeEach(() => {
-    numbers = new SqliteLimitNumbers(new NodeSqlDriver(":memory:", ""))
+    numbers = new SqliteLimitSettings(new NodeSqlDriver(":memory:", ""))
   })
 
   it("leaves nothing behind where nothing is written", () => {

@@ -1,5 +1,5 @@
 import type { LimitOverride } from "../../../../ports/flow-control.ts"
-import type { LimitKeyEntry, NumbersTables, SetNumbers } from "../../../../ports/cloudflare/limit-settings.ts"
+import type { LimitKeyEntry, LimitSettingsTables, SetNumbers } from "../../../../ports/cloudflare/limit-settings.ts"
 import type { SqlDriver, SqlRow, SqlValue } from "../../../../ports/sql-driver.ts"
 import { toText } from "../../../shared/unsafe-text.ts"
 import { migrate, versionOf } from "../../schema/migrate.ts"
@@ -26,7 +26,7 @@ const numbersMigrations: readonly Migration[] = [
 ]
 
 /** What was set for the limits of one workflow, in a SQLite database of its own that is made when something is written. */
-export class SqliteLimitNumbers implements NumbersTables {
+export class SqliteLimitSettings implements LimitSettingsTables {
   readonly #driver: SqlDriver
 
   constructor(driver: SqlDriver) {

@@ -1,7 +1,7 @@
 import type { Engine } from "perdure"
 
 interface EngineParts {
-  readonly worker: { readonly residency: { readonly size: number }; readonly committer: { readonly commits: number } }
+  readonly worker: { readonly residents: { readonly size: number }; readonly committer: { readonly commits: number } }
 }
 
 /** What an engine is made of is no part of its public type; measurements look at it all the same. */

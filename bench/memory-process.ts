@@ -50,7 +50,7 @@ const scenes: Readonly<Record<Scene, (engine: Engine, count: number, openedAt: n
   },
   async resident(engine, count) {
     await startAll(engine, { workflow: listener, input: 1 }, "waiting", count)
-    const { size } = partsOf(engine).worker.residency
+    const { size } = partsOf(engine).worker.residents
     if (size !== count) throw new Error(`${size} of ${count} instances are in memory`)
     return {}
   },

@@ -30,11 +30,11 @@ export const flowRules: FlowRules = {
   checkPriority,
   holderOf,
   singletonExists,
-  stepLine: (places, total) => new StepSlots(places, total),
+  stepSlots: (places, total) => new StepSlots(places, total),
 }
 
 export const childSupport: ChildSupport = {
-  outreach: (store, starter, controls) => new ChildOperations(store, starter, controls),
+  childOperations: (store, starter, controls) => new ChildOperations(store, starter, controls),
   endingMessages: endingMessages,
   keptChildResults: keptChildResults,
 }

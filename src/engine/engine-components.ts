@@ -43,7 +43,7 @@ export interface BareParts<W extends Worker = Worker> {
 
 /** What every engine is made of. */
 export interface CoreParts<W extends Worker = Worker> extends BareParts<W> {
-  readonly endings: ResultWaiters
+  readonly resultWaiters: ResultWaiters
   readonly starter: InstanceStarter
   readonly controls: InstanceControls
 }
@@ -58,7 +58,7 @@ export interface ScheduleParts<W extends Worker = Worker> extends CoreParts<W> {
 export interface EngineParts extends ScheduleParts<ClaimingWorker> {
   readonly reader: InstanceReader
   readonly restarts: Restarts
-  readonly answers: UpdateWaiters
-  readonly asker: QueryUpdateClient
+  readonly updateWaiters: UpdateWaiters
+  readonly queryUpdateClient: QueryUpdateClient
   readonly changes: ChangeFeed
 }

@@ -16,7 +16,7 @@ import type { Worker, WorkerSpec } from "./worker/worker.ts"
 /** What a core is made of. */
 export interface MadeCore<W extends Worker> {
   readonly parts: CoreParts<W>
-  readonly companions: EngineListener[]
+  readonly listeners: EngineListener[]
 }
 
 /** What depends on whether others use the store as well. */
@@ -27,7 +27,7 @@ export interface CoreKind<W extends Worker> {
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
   /** As the store would have them. */
   onStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
-  endings(parts: BareParts<W>): ResultWaiters
+  resultWaiters(parts: BareParts<W>): ResultWaiters
 }
 
 /** Opens the store, and puts together what works on it. */
@@ -46,32 +46,32 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
   const host = kind.host(spec.host, opened)
   const settings = kind.onStore(asked, spec.options, opened)
   const store = settings.codecs && features.codecs ? features.codecs.store(opened, settings.codecs) : opened
-  const companions: EngineListener[] = []
+  const listeners: EngineListener[] = []
   const listener: WorkerSpec["listener"] = {
     onEnd: (id, entry) => {
-      for (const companion of companions) companion.onInstanceEnded?.(id, entry)
+      for (const listener of listeners) listener.onInstanceEnded?.(id, entry)
     },
     onStall: (id, entry) => {
-      for (const companion of companions) companion.stalled?.(id, entry)
+      for (const listener of listeners) listener.stalled?.(id, entry)
     },
     onRunOver: (id) => {
-      for (const companion of companions) companion.onRunEnded?.(id)
+      for (const listener of listeners) listener.onRunEnded?.(id)
     },
     onAnswered: (answer) => {
-      for (const companion of companions) companion.onUpdateAnswered?.(answer)
+      for (const listener of listeners) listener.onUpdateAnswered?.(answer)
     },
   }
   const worker = kind.worker({ store, host, registry, settings, features, listener })
   worker.committer.onWritten = () => {
-    for (const companion of companions) companion.onCommit?.()
+    for (const listener of listeners) listener.onCommit?.()
   }
   const bare = { host, store, settings, registry, worker }
-  const endings = kind.endings(bare)
-  companions.push(endings)
+  const resultWaiters = kind.resultWaiters(bare)
+  listeners.push(resultWaiters)
   const starter = new InstanceStarter(store, registry, worker)
   const controls = new InstanceControls(store, registry, worker)
-  worker.outreach = features.children?.outreach(store, starter, controls)
-  return { parts: { ...bare, endings, starter, controls }, companions }
+  worker.childOperations = features.children?.childOperations(store, starter, controls)
+  return { parts: { ...bare, resultWaiters, starter, controls }, listeners }
 }
 
 /**
@@ -80,17 +80,17 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
  */
 export class EngineCore<W extends Worker = Worker> {
   readonly parts: CoreParts<W>
-  protected readonly companions: EngineListener[]
+  protected readonly listeners: EngineListener[]
   protected closing: Promise<void> | undefined
 
-  constructor({ parts, companions }: MadeCore<W>) {
+  constructor({ parts, listeners }: MadeCore<W>) {
     this.parts = parts
-    this.companions = companions
+    this.listeners = listeners
   }
 
-  attach<C extends EngineListener>(companion: C): C {
-    this.companions.push(companion)
-    return companion
+  attach<C extends EngineListener>(listener: C): C {
+    this.listeners.push(listener)
+    return listener
   }
 
   /** `client`: another process executes; this one asks, and stands by. */
@@ -105,16 +105,16 @@ export class EngineCore<W extends Worker = Worker> {
   /** Nothing is executed before. */
   async begin(): Promise<void> {
     await this.parts.worker.start()
-    if (!this.closing) for (const companion of this.companions) companion.start?.()
+    if (!this.closing) for (const listener of this.listeners) listener.start?.()
   }
 
   /** Drops everything without a word to the store, as the death of the process would. */
   kill(): void {
     this.closing ??= Promise.resolve()
-    for (const companion of this.companions) void companion.stop?.()
+    for (const listener of this.listeners) void listener.stop?.()
     this.parts.worker.kill()
     this.parts.starter.close(engineClosed())
-    for (const companion of this.companions) companion.close?.(engineClosed())
+    for (const listener of this.listeners) listener.close?.(engineClosed())
   }
 }
 

@@ -73,15 +73,15 @@ export class Engine implements Client, AsyncDisposable {
     const { store, host, registry, worker, starter, settings } = core.parts
     this.core = core
     this.#ticks = core.attach(new Ticks(spec, store, worker, (forTick) => Engine.open(forTick)))
-    const recheck = fallbackPollOptions(core.parts)
-    const answers = core.attach(new UpdateWaiters(store, host, recheck))
-    const changes = core.attach(new ChangeFeed(store.directory, host, recheck))
+    const pollOptions = fallbackPollOptions(core.parts)
+    const updateWaiters = core.attach(new UpdateWaiters(store, host, pollOptions))
+    const changes = core.attach(new ChangeFeed(store.directory, host, pollOptions))
     const scheduleWriter = new ScheduleWriter(store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(store, host, worker.timers, registry, scheduleWriter))
-    const asker = new QueryUpdateClient(store, registry, worker, answers)
+    const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
     const reader = new InstanceReader(store, settings.codecs)
     const restarts = new Restarts(store, registry, worker)
-    this.parts = { ...core.parts, reader, restarts, answers, asker, changes, scheduleWriter, scheduler }
+    this.parts = { ...core.parts, reader, restarts, updateWaiters, queryUpdateClient, changes, scheduleWriter, scheduler }
     this.limits = new StoredLimits(store.flow, () => this.#check())
   }
 
@@ -215,13 +215,13 @@ export class Engine implements Client, AsyncDisposable {
 
   async query(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
     this.#check()
-    return this.parts.asker.query(id, name, args)
+    return this.parts.queryUpdateClient.query(id, name, args)
   }
 
   async update(id: string, name: string, ...args: readonly unknown[]): Promise<unknown> {
     this.#check()
     refuseSelf(this.parts, id, "updates itself and waits for its own answer")
-    return this.parts.asker.update(id, name, args)
+    return this.parts.queryUpdateClient.update(id, name, args)
   }
 
   async restart(id: string, options: RestartOptions = {}): Promise<ControlResult> {

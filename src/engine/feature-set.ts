@@ -63,7 +63,7 @@ export interface QuestionSupport {
 }
 
 export interface ChildSupport {
-  outreach(store: Store, starter: InstanceStarter, controls: InstanceControls): ChildOperations
+  childOperations(store: Store, starter: InstanceStarter, controls: InstanceControls): ChildOperations
   readonly endingMessages: typeof endingMessages
   readonly keptChildResults: typeof keptChildResults
 }
@@ -84,7 +84,7 @@ export interface FlowRules {
   readonly holderOf: typeof holderOf
   readonly singletonExists: typeof singletonExists
   /** For workers that run only so many attempts at the same time, or in all. */
-  stepLine(places: number, total: number | undefined): StepSlots
+  stepSlots(places: number, total: number | undefined): StepSlots
 }
 
 /** What a worker tells the store about the limits of its workflows. */
@@ -96,7 +96,7 @@ export interface LimitRules {
 
 /** Gives an instance that waits for quiet another input. */
 export interface Replacer {
-  replace(desk: WriteScope, birth: StartRequest, debounce: Debounce<unknown>): Promise<string | undefined>
+  replace(writeScope: WriteScope, startRequest: StartRequest, debounce: Debounce<unknown>): Promise<string | undefined>
 }
 
 export interface CodecSupport {

@@ -16,7 +16,7 @@ export function codedStore(store: Store, codecs: PayloadCodecs): Store {
   })
   const directory = overriding(store.directory, {
     // By the journal, which comes with its codecs.
-    standing: undefined,
+    statusWithEnding: undefined,
     changes: async (after, limit, instance) => {
       const page = await store.directory.changes(after, limit, instance)
       return { ...page, rows: page.rows.map((row) => ({ ...row, codecs })) }

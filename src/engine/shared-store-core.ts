@@ -17,7 +17,7 @@ const kind: CoreKind<ClaimingWorker> = {
   host: onStoreClock,
   settings: sharedStoreSettings,
   onStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
-  endings: (parts) => new PolledResultWaiters(parts, fallbackPollOptions(parts)),
+  resultWaiters: (parts) => new PolledResultWaiters(parts, fallbackPollOptions(parts)),
 }
 
 const standByMs = 250
@@ -26,7 +26,7 @@ const standByMs = 250
 export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   /** The store is gone, and why; undefined: it is not. */
   gone: PerdureError | undefined
-  readonly #lookout: HintDispatcher
+  readonly #hintDispatcher: HintDispatcher
   readonly #onStoreGone: ((error: PerdureError) => void) | undefined
   #stopHints: () => void = () => undefined
   #stopRejections: () => void = () => undefined
@@ -35,9 +35,9 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     super(made)
     this.#onStoreGone = onStoreGone
     const { worker } = made.parts
-    this.#lookout = new HintDispatcher(worker, made.companions)
+    this.#hintDispatcher = new HintDispatcher(worker, made.listeners)
     worker.onSweep = () => void this.look()
-    worker.onTaken = (id) => void this.look({ work: false, ends: [id], answers: true, changed: false })
+    worker.onTaken = (id) => void this.look({ work: false, ends: [id], updatesAnswered: true, changed: false })
   }
 
   static async open(spec: EngineSpec): Promise<SharedStoreCore> {
@@ -53,12 +53,12 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     const { store, host, settings, worker } = this.parts
     this.#listen()
     const stopHints = store.onHint((hint) => void this.look(hint))
-    const stopMail = store.onMail?.((message) => worker.hear(message))
+    const stopPushed = store.onPushedMessage?.((message) => worker.hear(message))
     const stopGone = store.onGone?.((error) => this.#abort(error))
     this.#stopHints = () => {
       stopHints()
       stopGone?.()
-      stopMail?.()
+      stopPushed?.()
     }
     if (wanted === "client" || settings.execute === "ticks") return
     if (store.role === "worker") return super.begin()
@@ -99,7 +99,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
 
   /** Somebody else may have changed something. */
   async look(hint?: Hint): Promise<void> {
-    if (this.refusal === undefined) await this.#lookout.look(hint)
+    if (this.refusal === undefined) await this.#hintDispatcher.look(hint)
   }
 
   /** Lets running attempts finish, gives everything back in good order, and closes the store. */
@@ -121,10 +121,10 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     const { host, worker, starter } = this.parts
     host.log.error(error.message, { error })
     this.#stopHints()
-    for (const companion of this.companions) void companion.stop?.()
+    for (const listener of this.listeners) void listener.stop?.()
     worker.abort(error)
     starter.close(error)
-    for (const companion of this.companions) companion.close?.(error)
+    for (const listener of this.listeners) listener.close?.(error)
     try {
       this.#onStoreGone?.(error)
     } catch (thrown) {
@@ -141,10 +141,10 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     this.#stopHints()
     starter.close()
     try {
-      for (const companion of this.companions) await companion.stop?.()
+      for (const listener of this.listeners) await listener.stop?.()
       await worker.stop()
     } finally {
-      for (const companion of this.companions) companion.close?.(engineClosed())
+      for (const listener of this.listeners) listener.close?.(engineClosed())
       this.#stopRejections()
       await store.close()
     }

@@ -85,7 +85,7 @@ export class Ticks {
       await engine.close()
       this.#current = undefined
     }
-    return { processed: engine.parts.worker.residency.admitted }
+    return { processed: engine.parts.worker.residents.admitted }
   }
 
   async #whenQuiet(parts: EngineParts): Promise<void> {
@@ -93,16 +93,16 @@ export class Ticks {
     for (let quiet = 0; quiet < quietMacrotasks && !this.#isStopped;) {
       await new Promise<void>((resolve) => host.quiesce(resolve))
       quiet = isQuiet(parts) ? quiet + 1 : 0
-      const { stepLine } = worker
-      if (stepLine?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepLine.onFree = this.#goOn = resolve))
+      const { stepSlots } = worker
+      if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onFree = this.#goOn = resolve))
     }
   }
 }
 
 /** Attempts may be left: in line for want of a budget, or waiting for time to pass inside their steps. */
 function isQuiet({ worker, scheduler }: EngineParts): boolean {
-  if (!worker.idle || !scheduler.idle || worker.stepLine?.running) return false
-  return [...worker.residency.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
+  if (!worker.idle || !scheduler.idle || worker.stepSlots?.running) return false
+  return [...worker.residents.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
 }
 
 /** Of a store that is gone the engine that ticks tells. */

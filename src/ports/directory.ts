@@ -13,7 +13,7 @@ export interface Directory extends ChangeStream {
   deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created">
   get(id: string): Promise<InstanceRow | undefined>
   /** How an instance stands; undefined: there is none. Of a store where it is worth asking for many at the same moment: they are one question. */
-  readonly standing?: ((id: string) => Promise<StatusWithEnding | undefined>) | undefined
+  readonly statusWithEnding?: ((id: string) => Promise<StatusWithEnding | undefined>) | undefined
   list(filter: Filter, page: PageRequest): Promise<Page<InstanceRow>>
   count(filter: Filter, by: "status" | "workflow"): Promise<Record<string, number>>
   /** Workers that have a lease, and until when it lasts: also those whose lease is over and that nobody has missed yet. */

@@ -29,7 +29,7 @@ export interface Store {
    * Of a store that hears messages with the hint of them. Calls back with one that was alone in its inbox. True: whoever runs its instance takes it in;
    * else a hint follows. Nobody knows whether it is still unread: a turn that takes it in is lost if it is not. Returns the way to stop.
    */
-  onMail?(listener: (message: Message) => boolean): () => void
+  onPushedMessage?(listener: (message: Message) => boolean): () => void
   /** Of a store that can vanish for good while it is open: calls back once when it has, and refuses every call from then on. Returns the way to stop. */
   onGone?(listener: (error: PerdureError) => void): () => void
   /** Of a store with a clock of its own, which decides what is due: whoever uses the store goes by it. */
@@ -52,7 +52,7 @@ export interface Hint {
   /** Something may have ended: one of these, or anything. */
   readonly ends: boolean | readonly string[]
   /** An update may have been answered, or never will be. */
-  readonly answers: boolean
+  readonly updatesAnswered: boolean
   /** Something was written to a journal. */
   readonly changed: boolean
 }

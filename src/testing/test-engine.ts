@@ -232,8 +232,8 @@ export class TestEngine implements AsyncDisposable {
     if (!this.#engine || this.#isShared || !this.#isIdle) return false
     const nextAt = this.host.nextTimerAt()
     if (nextAt !== undefined && nextAt <= this.host.now()) return false
-    const { graces, residency } = this.#engine.parts.worker
-    return graces === 0 && [...residency.values()].every((runner) => runner.attempts === 0)
+    const { graces, residents } = this.#engine.parts.worker
+    return graces === 0 && [...residents.values()].every((runner) => runner.attempts === 0)
   }
 
   /** What to tell whoever awaits the result of an instance that nothing moves. */
@@ -290,7 +290,7 @@ export class TestEngine implements AsyncDisposable {
   /** Takes an instance out of memory; it is loaded again when something happens to it. */
   async evict(id: string): Promise<void> {
     await this.settle()
-    const runner = this.current.parts.worker.residency.get(id)
+    const runner = this.current.parts.worker.residents.get(id)
     if (runner) this.current.parts.worker.onIdle(runner)
     await this.settle()
   }

@@ -74,7 +74,7 @@ it("one that finds nobody who runs the instance wakes it", async () => {
   const handle = await worker.start(collector, { id: "i", input: 1 })
   await settle()
   await skip(7_200_000)
-  expect(worker.parts.worker.residency.size).toBe(0)
+  expect(worker.parts.worker.residents.size).toBe(0)
   await client.get("i").sendEvent("go", 1)
   expect(await handle.result()).toEqual([1])
 })
@@ -87,7 +87,7 @@ async function heardMessage() {
   await quiet()
   const heard: Message[] = []
   const told = new Promise<void>((resolve) =>
-    other.onMail?.((message) => {
+    other.onPushedMessage?.((message) => {
       heard.push(message)
       resolve()
       return true

@@ -77,7 +77,7 @@ describe("an instance that a caller has in an open transaction", () => {
     const other = await postgres({ connectionString: database.url, schema }).open({ now: Date.now, log, role: "worker" })
     await store.journal.commit([creation("held"), creation("free")])
     const heard: string[] = []
-    store.onMail?.(({ instance }) => heard.push(instance) > 0)
+    store.onPushedMessage?.(({ instance }) => heard.push(instance) > 0)
     await listening()
     const inbox = await store.journal.readInbox(["free"])
     await store.journal.commit([turn("free", 3, { consumed: inbox.map(({ seq }) => seq), state: idle })])

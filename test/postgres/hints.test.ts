@@ -28,12 +28,12 @@ const counting = (looks: string[]) => (provider: StoreProvider) => ({
       looks.push(id)
       return row
     }
-    const standing: Store["directory"]["standing"] = async (id) => {
-      const found = await store.directory.standing?.(id)
+    const statusWithEnding: Store["directory"]["statusWithEnding"] = async (id) => {
+      const found = await store.directory.statusWithEnding?.(id)
       looks.push(id)
       return found
     }
-    return overriding<Store>(store, { directory: overriding(store.directory, { get, standing }) })
+    return overriding<Store>(store, { directory: overriding(store.directory, { get, statusWithEnding }) })
   },
 })
 

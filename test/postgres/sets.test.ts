@@ -38,9 +38,17 @@ it("how instances stand: ended in every way, with long results, restarted, under
   await settle()
   const { store } = client.parts
   const ids = ["i0", "nobody", "i1", "i2", "i3", "i4", "i0"]
-  const standings = await Promise.all(ids.map(async (id) => store.directory.standing?.(id)))
+  const standings = await Promise.all(ids.map(async (id) => store.directory.statusWithEnding?.(id)))
   expect(standings).toEqual(await Promise.all(ids.map((id) => standingOf(store, id))))
-  expect(standings.map((standing) => standing?.status)).toEqual(["completed", undefined, "failed", "waiting", "completed", "completed", "completed"])
+  expect(standings.map((statusWithEnding) => statusWithEnding?.status)).toEqual([
+    "completed",
+    undefined,
+    "failed",
+    "waiting",
+    "completed",
+    "completed",
+    "completed",
+  ])
   await worker.get("i2").terminate("enough")
   const results = await Promise.allSettled(["i0", "i1", "i2", "i3", "i4", "nobody"].map((id) => client.get(id).result()))
   expect(results.map((result) => (result.status === "fulfilled" ? result.value : (result.reason as unknown)))).toMatchObject([
@@ -60,7 +68,7 @@ it("an ended instance whose journal is not there says so, and holds up none of t
   const state = { ...completed, endPosition: 1 }
   await journal.commit([creation("whole", { state }), creation("gone", { state })])
   await database.pool.query(`DELETE FROM "${schema}".journal WHERE instance = (SELECT key FROM "${schema}".instance WHERE id = 'gone')`)
-  const [whole, gone] = await Promise.allSettled(["whole", "gone"].map((id) => client.parts.endings.wait(id, undefined, false)))
+  const [whole, gone] = await Promise.allSettled(["whole", "gone"].map((id) => client.parts.resultWaiters.wait(id, undefined, false)))
   expect(whole?.status).toBe("fulfilled")
   expect(gone).toMatchObject({ status: "rejected", reason: { code: "STORE_FAILED" } })
 })

@@ -10,7 +10,7 @@ import type { Invocation } from "../invocation.ts"
 import { isAddress } from "../target/database-argument.ts"
 
 /** What belongs to a database besides its file. */
-const companions = ["", "-wal", "-shm", "-journal"]
+const listeners = ["", "-wal", "-shm", "-journal"]
 
 export function addRestore(program: Command, cli: Invocation): void {
   program
@@ -57,6 +57,6 @@ function refuseUnusable(source: string): void {
 /** The old database with all that belongs to it, under another name. */
 function setAside(db: string, now: number): string {
   const aside = `${db}.before-${new Date(now).toISOString().replace(/[:.]/g, "-")}`
-  for (const suffix of companions) if (existsSync(db + suffix)) renameSync(db + suffix, aside + suffix)
+  for (const suffix of listeners) if (existsSync(db + suffix)) renameSync(db + suffix, aside + suffix)
   return aside
 }

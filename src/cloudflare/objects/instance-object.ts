@@ -62,7 +62,7 @@ export interface StoreHooks {
 
 /** What asks for the slots of the object's instance, and what it has of them. */
 export interface Slots {
-  readonly teller: BackgroundSender
+  readonly backgroundSender: BackgroundSender
   readonly permits: Pick<SlotRequests, "holds" | "isEmpty">
 }
 
@@ -85,13 +85,13 @@ export class InstanceObject {
   #opening: Promise<ObjectEngine> | undefined
   #id: string | undefined
   /** Calls under way that may give the object an instance. */
-  #births = 0
+  #startsUnderWay = 0
 
   constructor(spec: ObjectSpec) {
     const { storage, tables, log, now } = spec
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
-    this.#clock = new ObjectAlarm(storage, tables, this.#host, () => earliest(spec.outbox?.retryAt, spec.index.retryAt, spec.slots?.teller.retryAt))
+    this.#clock = new ObjectAlarm(storage, tables, this.#host, () => earliest(spec.outbox?.retryAt, spec.index.retryAt, spec.slots?.backgroundSender.retryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -110,21 +110,21 @@ export class InstanceObject {
   }
 
   async call(id: string, method: InstanceMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
-    const isBirth = method === "start" || method === "sendOrStart"
-    if (isBirth) this.#requireOwn(id)
-    if (!this.#adopt(id, isBirth)) throw notFound(id)
-    if (isBirth) this.#births++
+    const isStart = method === "start" || method === "sendOrStart"
+    if (isStart) this.#requireOwn(id)
+    if (!this.#adopt(id, isStart)) throw notFound(id)
+    if (isStart) this.#startsUnderWay++
     try {
       const { core, answers } = await this.#open()
       if (core.isClosing) throw engineClosed()
       const answer = answers[method] as ((id: string, ...args: unknown[]) => unknown) | undefined
       if (answer === undefined) throw noAnswer(method)
-      const incarnation = method === "delete" ? this.#tables.standing()?.incarnation : undefined
+      const incarnation = method === "delete" ? this.#tables.summary()?.incarnation : undefined
       const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
       return incarnation === undefined ? value : await this.#forgetInIndex({ id, incarnation })
     } finally {
-      if (isBirth) this.#births--
-      if (isBirth || method === "delete") await this.#leaveIfEmpty()
+      if (isStart) this.#startsUnderWay--
+      if (isStart || method === "delete") await this.#leaveIfEmpty()
     }
   }
 
@@ -138,7 +138,7 @@ export class InstanceObject {
 
   /** For callers who have the object and need not name its instance. */
   async callOwn<T>(method: InstanceMethod, ...args: readonly unknown[]): Promise<T> {
-    const id = this.#tables.isThere() ? this.#tables.standing()?.id : undefined
+    const id = this.#tables.isThere() ? this.#tables.summary()?.id : undefined
     if (id === undefined) throw notFound(this.#spec.name ?? "")
     return (await this.call(id, method, args)) as T
   }
@@ -164,11 +164,11 @@ export class InstanceObject {
   async create(turn: Turn): Promise<TurnOutcome> {
     this.#requireOwn(turn.instance)
     if (!this.#adopt(turn.instance, true)) return "lost"
-    this.#births++
+    this.#startsUnderWay++
     try {
       return await this.#create(turn)
     } finally {
-      this.#births--
+      this.#startsUnderWay--
     }
   }
 
@@ -196,17 +196,17 @@ export class InstanceObject {
     this.#tables.prepare()
     const deliveries = this.#tables.take(from, messages)
     this.#afterWrite()
-    const standing = this.#tables.standing()
-    if (standing && deliveries.includes("delivered")) (await this.#open()).core.parts.worker.hint([standing.id])
-    if (!standing) await this.#leaveIfEmpty()
+    const summary = this.#tables.summary()
+    if (summary && deliveries.includes("delivered")) (await this.#open()).core.parts.worker.hint([summary.id])
+    if (!summary) await this.#leaveIfEmpty()
     return deliveries
   }
 
   /** A limit has a slot for the instance, which asks for it. */
   async slotHint(): Promise<void> {
-    if (!this.#tables.isThere() || this.#tables.standing() === undefined) return
+    if (!this.#tables.isThere() || this.#tables.summary() === undefined) return
     await this.#open()
-    this.#spec.slots?.teller.send(() => this.#onSent(), true)
+    this.#spec.slots?.backgroundSender.send(() => this.#onSent(), true)
   }
 
   async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
@@ -219,15 +219,15 @@ export class InstanceObject {
       this.#clock.fired()
       if (!this.#tables.isThere()) return
       this.#tables.dropOld()
-      const standing = this.#tables.standing()
-      if (standing) {
+      const summary = this.#tables.summary()
+      if (summary) {
         const { worker } = (await this.#open()).core.parts
         this.#host.fireAlarmTimers()
-        worker.hint([standing.id])
+        worker.hint([summary.id])
       }
       this.#spec.outbox?.send(() => this.#onSent(), true)
       this.#spec.index.send(() => this.#onSent(), true)
-      this.#spec.slots?.teller.send(() => this.#onSent(), true)
+      this.#spec.slots?.backgroundSender.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
       this.#clock.update()
     } catch (error) {
@@ -236,11 +236,11 @@ export class InstanceObject {
     }
   }
 
-  /** False: the object has another instance, or none and `isBirth` does not say that there will be one. */
-  #adopt(id: string, isBirth = false): boolean {
-    const unborn = this.#births > 0 ? this.#id : undefined
-    const born = this.#tables.isThere() ? this.#tables.standing()?.id : undefined
-    this.#id = born ?? (isBirth ? id : unborn)
+  /** False: the object has another instance, or none and `isStart` does not say that there will be one. */
+  #adopt(id: string, isStart = false): boolean {
+    const idOfStart = this.#startsUnderWay > 0 ? this.#id : undefined
+    const born = this.#tables.isThere() ? this.#tables.summary()?.id : undefined
+    this.#id = born ?? (isStart ? id : idOfStart)
     return this.#id === id
   }
 
@@ -263,7 +263,7 @@ export class InstanceObject {
   }
 
   #open(): Promise<ObjectEngine> {
-    this.#id ??= this.#tables.standing()?.id
+    this.#id ??= this.#tables.summary()?.id
     this.#opening ??= this.#openEngine().catch((error: unknown) => {
       this.#opening = undefined
       throw error
@@ -284,8 +284,8 @@ export class InstanceObject {
   #afterWrite(): void {
     this.#spec.outbox?.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
-    this.#spec.slots?.teller.send(() => this.#onSent())
-    this.#clock.update(this.#births > 0)
+    this.#spec.slots?.backgroundSender.send(() => this.#onSent())
+    this.#clock.update(this.#startsUnderWay > 0)
   }
 
   #onSent(): void {
@@ -296,10 +296,11 @@ export class InstanceObject {
   /** An object without an instance, that has nothing to tell anybody, takes no room. */
   async #leaveIfEmpty(): Promise<void> {
     const tables = this.#tables
-    if (this.#births > 0 || !tables.isThere() || tables.standing() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined) return
+    if (this.#startsUnderWay > 0 || !tables.isThere() || tables.summary() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined)
+      return
     // The index is told first: nobody else would know what is to be taken out of it.
     const { slots } = this.#spec
-    if (slots?.permits.isEmpty() === false) return slots.teller.send(() => this.#onSent())
+    if (slots?.permits.isEmpty() === false) return slots.backgroundSender.send(() => this.#onSent())
     if (tables.indexNews().removed.length > 0) return this.#spec.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined

@@ -9,13 +9,13 @@ const hourMs = 3_600_000
 /** An object whose instance sleeps, on a platform whose clock can be set. */
 function open() {
   const platform = { now: 1_800_000_000_000, alarms: [] as (number | Date)[] }
-  const asleep = { id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMail: false, dueAt: undefined, claimableAt: platform.now + hourMs }
+  const asleep = { id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMessages: false, dueAt: undefined, claimableAt: platform.now + hourMs }
   const storage: Partial<ObjectStorage> = {
     setAlarm: async (at) => void platform.alarms.push(at),
     deleteAlarm: async () => undefined,
     sync: async () => undefined,
   }
-  const tables: Partial<ObjectTables> = { isThere: () => true, standing: () => asleep as unknown as ObjectInstanceSummary, keptUntil: () => undefined }
+  const tables: Partial<ObjectTables> = { isThere: () => true, summary: () => asleep as unknown as ObjectInstanceSummary, keptUntil: () => undefined }
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
   const host = new ObjectHost(storage as ObjectStorage, silent, () => platform.now)
   const clock = new ObjectAlarm(storage as ObjectStorage, tables as ObjectTables, host, () => undefined)

@@ -73,8 +73,8 @@ export class ObjectAlarm {
   /** Not exact: an earlier one does no harm, and to move it would cost a write. */
   #nextAlarm(now: number): { readonly at?: number; readonly isExact: boolean } {
     if (!this.#tables.isThere()) return { isExact: true }
-    const standing = this.#tables.standing()
-    const work = standing && this.#workAt(standing, now)
+    const summary = this.#tables.summary()
+    const work = summary && this.#workAt(summary, now)
     const kept = earliest(this.#tables.keptUntil(), this.#host.nextAlarmTimerAt)
     const tryAt = this.#retryAt()
     const at = earliest(work?.at, kept, tryAt)
@@ -84,9 +84,9 @@ export class ObjectAlarm {
     return { at: Math.max(near, now), isExact }
   }
 
-  #workAt(standing: ObjectInstanceSummary, now: number): { readonly at: number; readonly isExact: boolean } | undefined {
-    const { status, isOwned, hasMail, dueAt, claimableAt } = standing
-    const isAtWork = isOwned && !isTerminal(status) && (status === "running" || status === "queued" || hasMail)
+  #workAt(summary: ObjectInstanceSummary, now: number): { readonly at: number; readonly isExact: boolean } | undefined {
+    const { status, isOwned, hasMessages, dueAt, claimableAt } = summary
+    const isAtWork = isOwned && !isTerminal(status) && (status === "running" || status === "queued" || hasMessages)
     if (isAtWork) return { at: now + watchdogMs, isExact: false }
     const at = isOwned ? dueAt : claimableAt
     if (at === undefined) return undefined

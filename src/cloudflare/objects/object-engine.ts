@@ -8,7 +8,7 @@ const kind: CoreKind<SingleInstanceWorker> = {
   host: (own) => own,
   settings: (common) => common,
   onStore: (settings) => settings,
-  endings: ({ store, host, worker }) => new ResultWaiters(store, host, worker.timers),
+  resultWaiters: ({ store, host, worker }) => new ResultWaiters(store, host, worker.timers),
 }
 
 /** The core of the engine in an object; it does not begin before it is told to. */

@@ -6,13 +6,13 @@ import type { EngineCore } from "../../engine/engine-core.ts"
  */
 export function quickEndings(core: EngineCore): () => Promise<void> {
   const { host, worker } = core.parts
-  const { pulse } = worker
+  const { macrotaskQueue } = worker
   const waiting: (() => void)[] = []
   const goOn = () => waiting.splice(0).forEach((resolve) => resolve())
   const goOnIfIdle = () => {
-    if (pulse.idle) goOn()
+    if (macrotaskQueue.idle) goOn()
   }
-  pulse.onBeat = goOnIfIdle
+  macrotaskQueue.onBeat = goOnIfIdle
   // Whether that was the end is known right after.
   core.attach({ onCommit: () => void Promise.resolve().then(goOn) })
   return () =>

@@ -24,7 +24,7 @@ const flow: FlowPart = {
     const permits = new ObjectSlotTable(own)
     const keys = new SlotRequester(permits, (key) => network.limit(key), now, setting.log)
     return {
-      slots: { teller: keys, permits },
+      slots: { backgroundSender: keys, permits },
       keys,
       keyed: (directory, onWritten) => new UniqueKeyCommits(keys, directory, onWritten),
       open: (driver) => {

@@ -10,12 +10,12 @@ export const queries: RunnerPart = {
   features: { questions: questionSupport },
   answers: (core) => {
     const { store, host, registry, worker } = core.parts
-    const asker = new QueryUpdateClient(store, registry, worker, core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.parts))))
+    const queryUpdateClient = new QueryUpdateClient(store, registry, worker, core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.parts))))
     return {
-      query: (id: string, name: string, args: readonly unknown[]) => asker.query(id, name, args),
+      query: (id: string, name: string, args: readonly unknown[]) => queryUpdateClient.query(id, name, args),
       update: async (id: string, name: string, args: readonly unknown[]) => {
         refuseSelf(core.parts, id, "updates itself and waits for its own answer")
-        return asker.update(id, name, args)
+        return queryUpdateClient.update(id, name, args)
       },
     }
   },

@@ -35,7 +35,7 @@ function scene() {
   })
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
-    standing: () => ({ id: "i", incarnation: "x", status, isOwned: false, hasMail: false }),
+    summary: () => ({ id: "i", incarnation: "x", status, isOwned: false, hasMessages: false }),
     indexNews: () => ({ known, shard, removed, ...(wanted > known ? { wanted } : undefined) }),
     unindexed: (heard) => (removed = removed.filter((one) => !heard.includes(one))),
     indexCopy: () => ({ row: row(), rows: [], revision: wanted }),

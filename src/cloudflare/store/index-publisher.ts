@@ -42,34 +42,34 @@ export interface IndexPublisherOptions {
  */
 export class IndexPublisher {
   readonly #spec: IndexPublisherOptions
-  readonly #errand: RetryingTask
+  readonly #task: RetryingTask
   /** How long the timer takes that is waited for; 0: there is none. */
   #timerMs = 0
 
   constructor(spec: IndexPublisherOptions) {
     this.#spec = spec
-    this.#errand = new RetryingTask({ ...spec, retryMs, failure: "the index was not told" })
+    this.#task = new RetryingTask({ ...spec, retryMs, failure: "the index was not told" })
   }
 
   /** When the object has to be awake for it; undefined: the index has heard of all. */
   get retryAt(): number | undefined {
-    return this.#errand.retryAt
+    return this.#task.retryAt
   }
 
   /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
   send(onDone: () => void, isRetry = false): void {
-    if (!this.#errand.tryStart(isRetry)) return
+    if (!this.#task.tryStart(isRetry)) return
     const { tables } = this.#spec
     // A timer may outlive an object that was emptied meanwhile.
     const { wanted, removed } = tables.isThere() ? tables.indexNews() : nothing
-    if (wanted === undefined && removed.length === 0) return this.#errand.idleUntil()
+    if (wanted === undefined && removed.length === 0) return this.#task.idleUntil()
     // An alarm has waited already. Most instances end before the first timer goes off: then it is the only one.
     if (!isRetry) {
-      this.#errand.armBackup()
+      this.#task.armBackup()
       if (this.#timerMs !== answerMs && !(this.#timerMs && this.#isUnderWay)) this.#wait(onDone, answerMs)
       return
     }
-    this.#errand.begin(
+    this.#task.begin(
       async () => {
         for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
         return undefined
@@ -97,7 +97,7 @@ export class IndexPublisher {
   async #sendDeletion(onDone: () => void): Promise<void> {
     for (let tries = 0; tries < 2 && this.#owesDeletion; tries++) {
       this.send(onDone, true)
-      await this.#errand.last
+      await this.#task.last
     }
   }
 
@@ -117,7 +117,7 @@ export class IndexPublisher {
 
   /** Who goes on may soon be elsewhere. */
   get #isUnderWay(): boolean {
-    return this.#spec.tables.standing()?.status === "running"
+    return this.#spec.tables.summary()?.status === "running"
   }
 
   async #unindex(): Promise<boolean> {
@@ -149,7 +149,7 @@ export class IndexPublisher {
     }
     if (isTerminal(row.status)) await this.#spec.onEnded(id)
     // It may be gone by now.
-    if (this.#spec.tables.standing()?.incarnation === incarnation) this.#spec.tables.indexed(revision, target)
+    if (this.#spec.tables.summary()?.incarnation === incarnation) this.#spec.tables.indexed(revision, target)
     return true
   }
 }

@@ -51,7 +51,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
   })
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
-    standing: () => ({ id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMail: false }),
+    summary: () => ({ id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMessages: false }),
     indexNews: () => ({ known, shard: "s", removed: [], ...(wanted > known ? { wanted } : undefined) }),
     indexCopy: () => ({ row, rows: [], revision: wanted }),
     indexed: (revision) => {

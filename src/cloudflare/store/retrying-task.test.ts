@@ -12,7 +12,7 @@ class Desk {
   failing = 0
   onDone: () => void = () => undefined
   onJobDone: () => void = () => undefined
-  readonly errand = new RetryingTask({
+  readonly task = new RetryingTask({
     now: () => this.now,
     log: { debug() {}, info() {}, warn: (message) => void this.logged.push(message), error: (message) => void this.logged.push(message) },
     retryMs: 200,
@@ -20,9 +20,9 @@ class Desk {
   })
 
   send(isRetry = false): void {
-    if (!this.errand.tryStart(isRetry)) return
-    if (this.jobs.length === 0) return this.errand.idleUntil()
-    this.errand.begin(
+    if (!this.task.tryStart(isRetry)) return
+    if (this.jobs.length === 0) return this.task.idleUntil()
+    this.task.begin(
       () => this.#run(),
       () => this.send(),
       () => this.onDone(),
@@ -56,7 +56,7 @@ it.each(Array.from({ length: 10 }, (_, microtasks) => microtasks))("what comes %
   }
   desk.send()
   await macrotask()
-  expect([desk.done, desk.errand.retryAt]).toEqual([["a", "b"], undefined])
+  expect([desk.done, desk.task.retryAt]).toEqual([["a", "b"], undefined])
 })
 
 it("what fails is left to the alarm, each time for twice as long, and is done in the end", async () => {
@@ -67,14 +67,14 @@ it("what fails is left to the alarm, each time for twice as long, and is done in
   desk.send()
   for (let tries = 0; tries < 3; tries++) {
     await macrotask()
-    waits.push((desk.errand.retryAt ?? 0) - desk.now)
+    waits.push((desk.task.retryAt ?? 0) - desk.now)
     desk.send()
-    desk.now = desk.errand.retryAt ?? 0
+    desk.now = desk.task.retryAt ?? 0
     desk.send(true)
   }
   await macrotask()
   expect(waits).toEqual([200, 400, 800])
-  expect([desk.done, desk.errand.retryAt]).toEqual([["a"], undefined])
+  expect([desk.done, desk.task.retryAt]).toEqual([["a"], undefined])
   expect(desk.logged).toEqual(Array(3).fill("nobody answers; trying again"))
 })
 
@@ -86,7 +86,7 @@ it("a failure is forgotten with what failed: what comes later is done at once", 
   await macrotask()
   desk.jobs = []
   desk.send(true)
-  expect(desk.errand.retryAt).toBeUndefined()
+  expect(desk.task.retryAt).toBeUndefined()
   desk.jobs = ["b"]
   desk.send()
   await macrotask()
@@ -97,12 +97,12 @@ it("an alarm stands by while it is under way, and one that goes off meanwhile st
   const desk = new Desk()
   desk.jobs = ["a"]
   desk.send()
-  expect(desk.errand.retryAt).toBe(11_000)
+  expect(desk.task.retryAt).toBe(11_000)
   desk.now = 11_000
   desk.send(true)
-  expect(desk.errand.retryAt).toBe(21_000)
+  expect(desk.task.retryAt).toBe(21_000)
   await macrotask()
-  expect([desk.done, desk.errand.retryAt]).toEqual([["a"], undefined])
+  expect([desk.done, desk.task.retryAt]).toEqual([["a"], undefined])
 })
 
 it("a failure of what follows is logged and no unhandled rejection, and the alarm makes up for it", async () => {
@@ -115,10 +115,10 @@ it("a failure of what follows is logged and no unhandled rejection, and the alar
   desk.send()
   await macrotask()
   expect(desk.logged).toEqual(["a follow-up failed"])
-  expect([desk.done, desk.errand.retryAt]).toEqual([["a"], 11_000])
+  expect([desk.done, desk.task.retryAt]).toEqual([["a"], 11_000])
   desk.now = 11_000
   desk.send(true)
-  expect(desk.errand.retryAt).toBeUndefined()
+  expect(desk.task.retryAt).toBeUndefined()
   desk.jobs = ["b"]
   desk.send()
   await macrotask()
@@ -130,6 +130,6 @@ it("who waits for its end need not know whether it failed", async () => {
   desk.jobs = ["a"]
   desk.failing = 1
   desk.send()
-  await desk.errand.last
+  await desk.task.last
   expect(desk.logged).toEqual(["nobody answers; trying again"])
 })

@@ -16,24 +16,24 @@ export class ScheduleOrderSender {
   readonly #network: ObjectNetwork
   readonly #layout: ShardLayout
   readonly #shard: ScheduleShards
-  readonly #errand: RetryingTask
+  readonly #task: RetryingTask
 
   constructor(tables: ObjectSchedule, network: ObjectNetwork, layout: ShardLayout, shard: ScheduleShards, now: () => number, log: Logger) {
     this.#tables = tables
     this.#network = network
     this.#layout = layout
     this.#shard = shard
-    this.#errand = new RetryingTask({ now, log, retryMs, failure: "what a schedule ordered could not be carried out" })
+    this.#task = new RetryingTask({ now, log, retryMs, failure: "what a schedule ordered could not be carried out" })
   }
 
   get retryAt(): number | undefined {
-    return this.#errand.retryAt
+    return this.#task.retryAt
   }
 
   send(onDone: () => void, isRetry = false): void {
-    if (!this.#tables.isThere() || !this.#errand.tryStart(isRetry)) return
-    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#errand.idleUntil()
-    this.#errand.begin(
+    if (!this.#tables.isThere() || !this.#task.tryStart(isRetry)) return
+    if (this.#tables.orders(1).length === 0 && !this.#hasNews()) return this.#task.idleUntil()
+    this.#task.begin(
       () => this.#sendAll(),
       () => this.send(onDone),
       onDone,
@@ -43,8 +43,8 @@ export class ScheduleOrderSender {
   /** Resolves when what is ordered is carried out, or has to be tried again. */
   async settled(): Promise<void> {
     // Whoever came while it was under way is heard by the next one, which has begun when the last has ended.
-    for (let last: Promise<void> | undefined; last !== this.#errand.last;) {
-      last = this.#errand.last
+    for (let last: Promise<void> | undefined; last !== this.#task.last;) {
+      last = this.#task.last
       await last
     }
   }

@@ -21,7 +21,7 @@ export class SlotRequester {
   readonly #permits: SlotRequests
   readonly #key: LimitAccess
   readonly #now: () => number
-  readonly #errand: RetryingTask
+  readonly #task: RetryingTask
   #last: Promise<unknown> = Promise.resolve()
   /** Calls under way that take keys for an instance that is about to be. */
   #reserving = 0
@@ -30,25 +30,25 @@ export class SlotRequester {
     this.#permits = permits
     this.#key = key
     this.#now = now
-    this.#errand = new RetryingTask({ now, log, retryMs, failure: "a limit could not be asked" })
+    this.#task = new RetryingTask({ now, log, retryMs, failure: "a limit could not be asked" })
   }
 
   get retryAt(): number | undefined {
-    return this.#errand.retryAt
+    return this.#task.retryAt
   }
 
   /** What the instance wants may have changed, or one of its keys. */
   send(onDone: () => void, isRetry = false): void {
-    if (!this.#errand.tryStart(isRetry)) return
+    if (!this.#task.tryStart(isRetry)) return
     const { asks, gives } = this.#permits.work()
     // Who waits is told, or asks again in a while.
     const isWaiting = asks.length > 0 && !isRetry && this.retryAt !== undefined
     if (gives.length === 0 && (asks.length === 0 || isWaiting)) {
-      if (this.#reserving > 0) this.#errand.idleUntil(this.#now() + netMs)
-      else if (asks.length === 0) this.#errand.idleUntil()
+      if (this.#reserving > 0) this.#task.idleUntil(this.#now() + netMs)
+      else if (asks.length === 0) this.#task.idleUntil()
       return
     }
-    this.#errand.begin(
+    this.#task.begin(
       () => this.#inTurn(() => this.#sendAll()),
       () => this.send(onDone, true),
       onDone,
@@ -68,7 +68,7 @@ export class SlotRequester {
         while (this.#permits.work().gives.length > 0) await this.#giveBack()
         const asks = this.#permits.reserve(member, uses)
         if (asks === undefined) return undefined
-        this.#errand.idleUntil(this.#now() + netMs)
+        this.#task.idleUntil(this.#now() + netMs)
         onWritten()
         try {
           for (const { key, ask } of asks) {
@@ -101,14 +101,14 @@ export class SlotRequester {
 
   async #sendAll(): Promise<number | undefined> {
     for (;;) {
-      this.#errand.isCalledFor = false
+      this.#task.isCalledFor = false
       await this.#giveBack()
       const answers = []
       for (const ask of this.#permits.work().asks) answers.push(await this.#ask(ask))
       const isWaiting = answers.some(({ state }) => state === "waiting")
       // Who got one slot may wait for the next; who gave one back may want another.
       const more = this.#permits.work()
-      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#errand.isCalledFor))) return this.#restAt(isWaiting)
+      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#task.isCalledFor))) return this.#restAt(isWaiting)
     }
   }
 

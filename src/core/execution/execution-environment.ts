@@ -18,11 +18,11 @@ export interface ExecutionSpec {
   /** Throws where asking is wrong, such as inside a step. */
   guard(): void
   /** The children of the run; throws where there can be none. */
-  newFamily(source: ChildHost): Children
+  newChildren(source: ChildHost): Children
   /** What the code notes about its instance; throws where it cannot. */
   newAnnotations(source: AnnotationSource): Annotations
   /** What others ask the code, where they may. */
-  readonly newQuestions?: ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined
+  readonly newQueryUpdateHandlers?: ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined
   /** Something was asked for, given up or came to its end. */
   onActivity(): void
 }

@@ -24,8 +24,8 @@ class Driver {
       enter: (run) => run(),
       guard: silent,
       newAnnotations: (source) => new Annotations(source, defaultLimits),
-      newQuestions: (source) => new QueryUpdateHandlers(source),
-      newFamily: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
+      newQueryUpdateHandlers: (source) => new QueryUpdateHandlers(source),
+      newChildren: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
       onActivity: silent,
     })
   }

@@ -50,8 +50,8 @@ export class Execution implements ContextSource {
   #asked = 0
   #rollbacks: RollbackStack | undefined = undefined
   #handlers: EventHandlers | undefined = undefined
-  #questions: QueryUpdateHandlers | undefined = undefined
-  #family: Children | undefined = undefined
+  #queryUpdateHandlers: QueryUpdateHandlers | undefined = undefined
+  #children: Children | undefined = undefined
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
   #start: EntryOf<"run.started"> | undefined = undefined
@@ -71,7 +71,7 @@ export class Execution implements ContextSource {
   }
 
   get hasOpenAsks(): boolean {
-    return this.asks.size > 0 || this.#family?.isAwaited === true
+    return this.asks.size > 0 || this.#children?.isAwaited === true
   }
 
   /** A condition that the code waits for and that holds now, or whose predicate throws. */
@@ -81,7 +81,7 @@ export class Execution implements ContextSource {
 
   /** The code asks for nothing, but what comes from outside may make a handler of its own settle what it waits for. */
   get onlyHandlersPending(): boolean {
-    return (this.#handlers?.areOpen === true || this.#questions?.areOpen === true) && !this.hasOpenAsks && !this.#halted
+    return (this.#handlers?.areOpen === true || this.#queryUpdateHandlers?.areOpen === true) && !this.hasOpenAsks && !this.#halted
   }
 
   /** The code has nothing that is to be recorded. */
@@ -121,7 +121,7 @@ export class Execution implements ContextSource {
       case "terminate.requested":
         return this.#terminate()
       case "child.ended":
-        return this.#halted ? undefined : this.family.ended(entry)
+        return this.#halted ? undefined : this.children.ended(entry)
       case "event.handled":
         return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, payload?.decode()))
       case "update.accepted":
@@ -132,8 +132,8 @@ export class Execution implements ContextSource {
   }
 
   #answer(entry: EntryOf<"update.accepted">): void {
-    if (!this.questions) throw partMissing("queries", `update "${entry.name}"`)
-    this.questions.update(entry)
+    if (!this.queryUpdateHandlers) throw partMissing("queries", `update "${entry.name}"`)
+    this.queryUpdateHandlers.update(entry)
   }
 
   #begin(input: unknown): void {
@@ -195,7 +195,7 @@ export class Execution implements ContextSource {
     const cancelled = new CancelledError(this.#spec.info.id, reason)
     this.#cancelled = cancelled
     this.asks.cancel(position, cancelled)
-    this.#family?.cancel(cancelled)
+    this.#children?.cancel(cancelled)
     this.#cancelling?.abort(cancelled)
     // The code ended before it saw this, and that is not recorded.
     if (this.outcome && !this.isUnwinding && this.#hasUndoable) this.#undo()
@@ -304,9 +304,9 @@ export class Execution implements ContextSource {
   }
 
   /** What others ask the code; undefined: nobody may. */
-  get questions(): QueryUpdateHandlers | undefined {
-    this.#questions ??= this.#spec.newQuestions?.(this)
-    return this.#questions
+  get queryUpdateHandlers(): QueryUpdateHandlers | undefined {
+    this.#queryUpdateHandlers ??= this.#spec.newQueryUpdateHandlers?.(this)
+    return this.#queryUpdateHandlers
   }
 
   handlesEvent(type: string): boolean {
@@ -336,9 +336,9 @@ export class Execution implements ContextSource {
     return this.#spec.limits.payloadBytesMax
   }
 
-  get family(): Children {
-    this.#family ??= this.#spec.newFamily(this)
-    return this.#family
+  get children(): Children {
+    this.#children ??= this.#spec.newChildren(this)
+    return this.#children
   }
 
   guardWait(): void {

@@ -36,7 +36,7 @@ export interface ContextSource extends AskSink {
   readonly annotations: Annotations
   readonly handlers: EventHandlers
   /** What others may ask the code; undefined: nobody may, so it need not say what it answers. */
-  readonly questions: QueryUpdateHandlers | undefined
+  readonly queryUpdateHandlers: QueryUpdateHandlers | undefined
   /** A handler was set: events that are buffered may be for it. */
   newHandler(): void
   /** Throws where nothing may change: while a query is answered. */
@@ -44,7 +44,7 @@ export interface ContextSource extends AskSink {
   patched(patch: string): boolean
   continueAsNew(input: unknown): Promise<void>
   /** Throws where there can be none. */
-  readonly family: Children
+  readonly children: Children
   /** Writes a line of the workflow's log, unless it was written before. */
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
 }
@@ -127,14 +127,14 @@ export class WorkflowContext extends Asker {
   setQueryHandler(name: string, handler: QueryHandler): void {
     checkFunction(`the handler of query "${name}"`, handler)
     this.#source.refuseInHandler()
-    this.#source.questions?.setQuery(name, handler)
+    this.#source.queryUpdateHandlers?.setQuery(name, handler)
   }
 
   setUpdateHandler(name: string, first: UpdateOptions | UpdateHandler, second?: UpdateHandler): void {
     const handler = typeof first === "function" ? first : second
     checkFunction(`the handler of update "${name}"`, handler)
     this.#source.refuseInHandler()
-    this.#source.questions?.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
+    this.#source.queryUpdateHandlers?.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
     this.#source.newHandler()
   }
 
@@ -149,18 +149,18 @@ export class WorkflowContext extends Asker {
 
   startChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ChildOf<W>>
   startChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<Child> {
-    return this.#inFamily((family, askFor) => family.start(askFor, workflow, options))
+    return this.#withChildren((children, askFor) => children.start(askFor, workflow, options))
   }
 
   runChild<W extends AnyWorkflow | string>(workflow: W, ...options: ChildArgumentsOf<W>): Promise<ResultOf<W>>
   runChild(workflow: AnyWorkflow | string, options: ChildOptions<unknown> = {}): Promise<unknown> {
-    return this.#inFamily((family, askFor) => family.run(askFor, workflow, options))
+    return this.#withChildren((children, askFor) => children.run(askFor, workflow, options))
   }
 
   /** That there can be none rejects, like everything else that can go wrong with a step. */
-  #inFamily<T>(call: (family: Children, askFor: AskFor) => Promise<T>): Promise<T> {
+  #withChildren<T>(call: (children: Children, askFor: AskFor) => Promise<T>): Promise<T> {
     try {
-      return call(this.#source.family, (name, make, duplicates) => this.askFor(name, make, duplicates))
+      return call(this.#source.children, (name, make, duplicates) => this.askFor(name, make, duplicates))
     } catch (error) {
       return handled(Promise.reject(error as Error))
     }

@@ -37,7 +37,7 @@ export class ChangeFeed implements EngineListener {
   readonly #host: Host
   readonly #timers: Timers
   readonly #reading = new ChangeReading()
-  readonly #recheck: FallbackPoll
+  readonly #fallbackPoll: FallbackPoll
   readonly #waiting = new Map<ChangeWaiter, string>()
   readonly #deliveries: PacedQueue
   readonly #recent = new RecentBatches()
@@ -55,12 +55,12 @@ export class ChangeFeed implements EngineListener {
   #closed = false
   #gone: PerdureError | undefined
 
-  constructor(directory: Directory, host: Host, recheck: FallbackPollOptions) {
+  constructor(directory: Directory, host: Host, pollOptions: FallbackPollOptions) {
     this.#directory = directory
     this.#host = host
-    this.#timers = recheck.timers
+    this.#timers = pollOptions.timers
     this.#deliveries = new PacedQueue(host, deliveriesMax, false)
-    this.#recheck = new FallbackPoll(recheck, () => this.signal())
+    this.#fallbackPoll = new FallbackPoll(pollOptions, () => this.signal())
   }
 
   /** Something was written, here or elsewhere. */
@@ -191,7 +191,7 @@ export class ChangeFeed implements EngineListener {
       this.#seenSignals = this.#signals
     }
     this.#waiting.set(waiter, at)
-    this.#recheck.restart()
+    this.#fallbackPoll.restart()
     const woken = new Promise<ChangeBatch | "again" | undefined>((resolve) => {
       waiter.wake = resolve
     })
@@ -203,7 +203,7 @@ export class ChangeFeed implements EngineListener {
     this.#waiting.delete(waiter)
     if (this.#waiting.size === 0) {
       this.#tail = undefined
-      this.#recheck.stop()
+      this.#fallbackPoll.stop()
     }
     const { wake } = waiter
     waiter.wake = undefined
@@ -228,7 +228,7 @@ export class ChangeFeed implements EngineListener {
       }
     } finally {
       this.#looking = false
-      if (this.#waiting.size > 0) this.#recheck.continue()
+      if (this.#waiting.size > 0) this.#fallbackPoll.continue()
     }
   }
 

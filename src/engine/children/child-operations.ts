@@ -26,7 +26,7 @@ export class ChildOperations {
     this.#controls = controls
   }
 
-  familyOf({ identity, state }: Parent, source: ChildHost, limits: Limits): Children {
+  childrenOf({ identity, state }: Parent, source: ChildHost, limits: Limits): Children {
     const { id: instance, incarnation, queue } = identity
     const { run } = source.instance
     const startChild = (start: ChildStart) => async () => {
@@ -46,13 +46,13 @@ export class ChildOperations {
     const { instance: id } = child.link
     const incarnation = childIncarnation(parent.incarnation, parent.run, parent.step)
     const within = { instance: parent.instance, incarnation: parent.incarnation, run }
-    const birth = await this.#starter.prepare(workflow, { ...start, id, input: input.decode() }, { parent, within, incarnation, queue })
-    refuseDebounce(birth, "be started as a child")
-    const result = await this.#starter.create(birth)
+    const startRequest = await this.#starter.prepare(workflow, { ...start, id, input: input.decode() }, { parent, within, incarnation, queue })
+    refuseDebounce(startRequest, "be started as a child")
+    const result = await this.#starter.create(startRequest)
     if (result === "committed") return
     if (result !== "lost") throw result.error
     const existing = await this.#store.directory.get(id)
-    const holder = existing ? undefined : await holderOf(this.#starter.desk, birth.instance.flow)
+    const holder = existing ? undefined : await holderOf(this.#starter.writeScope, startRequest.instance.flow)
     if (holder !== undefined) throw singletonExists(holder)
     if (existing === undefined) throw new PerdureError("STORE_FAILED", `child "${id}" was not started: its parent is over, or its id was free a moment late`)
     if (existing.incarnation !== incarnation) throw idExists(id)

@@ -76,7 +76,7 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   let stalled: Disagreement | undefined
   let describeMissing: (() => Disagreement) | undefined
   let onActivity = () => undefined as void
-  const pipeline = new ReleaseQueue(state, {
+  const releaseQueue = new ReleaseQueue(state, {
     workflow,
     executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
     onAccepted: () => undefined,
@@ -89,13 +89,13 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   })
   for (const item of recorded) {
     state.apply(item)
-    pipeline.push(item)
+    releaseQueue.push(item)
   }
-  pipeline.markReplay()
+  releaseQueue.markReplay()
   for (;;) {
-    const step = pipeline.advance()
+    const step = releaseQueue.advance()
     if (stalled !== undefined) break
-    if (step === "drained" && pipeline.execution) return { execution: pipeline.execution, state }
+    if (step === "drained" && releaseQueue.execution) return { execution: releaseQueue.execution, state }
     if (step === "drained") break
     if (step === "blocked" && !(await host.patience(new Promise((resolve) => (onActivity = resolve))))) break
     await new Promise<void>((resolve) => host.quiesce(resolve))
@@ -126,7 +126,7 @@ function readOnlySpec(
     ...driver,
     guard: silent,
     newAnnotations: (source) => new Annotations(source, limits),
-    newQuestions: (source) => new QueryUpdateHandlers(source),
-    newFamily: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
+    newQueryUpdateHandlers: (source) => new QueryUpdateHandlers(source),
+    newChildren: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
   }
 }

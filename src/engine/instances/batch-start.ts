@@ -7,17 +7,17 @@ import type { StartRequest, InstanceStarter } from "./instance-starter.ts"
 
 interface BatchStarter {
   prepare(item: BatchItem): Promise<StartRequest>
-  within<T>(work: (desk: WriteScope) => Promise<T>): Promise<T>
-  turnOf(birth: StartRequest): Turn
-  startAt(desk: WriteScope, birth: StartRequest, options: StartOptions<unknown>): Promise<string>
+  within<T>(work: (writeScope: WriteScope) => Promise<T>): Promise<T>
+  turnOf(startRequest: StartRequest): Turn
+  startAt(writeScope: WriteScope, startRequest: StartRequest, options: StartOptions<unknown>): Promise<string>
 }
 
 export function batchStarterOf(starter: InstanceStarter, transaction: unknown): BatchStarter {
   return {
     prepare: async ({ workflow, ...options }) => starter.prepare(workflow, options),
     within: (work) => starter.within(transaction, work),
-    turnOf: (birth) => starter.creationTurn(birth),
-    startAt: (desk, birth, options) => starter.startAt(desk, birth, options),
+    turnOf: (startRequest) => starter.creationTurn(startRequest),
+    startAt: (writeScope, startRequest, options) => starter.startAt(writeScope, startRequest, options),
   }
 }
 
@@ -25,7 +25,7 @@ type Prepared = Ready | { readonly item: BatchItem; readonly error: PerdureError
 
 interface Ready {
   readonly item: BatchItem
-  readonly birth: StartRequest
+  readonly startRequest: StartRequest
   /** Nothing but its id can be in its way: all such are written in one go. */
   readonly isPlain: boolean
 }
@@ -33,28 +33,28 @@ interface Ready {
 /** Starts many in one transaction of the caller's. One that cannot be started does not hinder the others. */
 export async function startWithin(items: readonly BatchItem[], starter: BatchStarter): Promise<readonly BatchResult[]> {
   const prepared = await prepareAll(items, starter)
-  return starter.within(async (desk) => {
-    const plain = prepared.filter((one): one is Ready => "birth" in one && one.isPlain)
-    const turns = plain.map(({ birth }) => starter.turnOf(birth))
-    const outcomes = turns.length === 0 ? [] : await desk.store.journal.commit(turns)
+  return starter.within(async (writeScope) => {
+    const plain = prepared.filter((one): one is Ready => "startRequest" in one && one.isPlain)
+    const turns = plain.map(({ startRequest }) => starter.turnOf(startRequest))
+    const outcomes = turns.length === 0 ? [] : await writeScope.store.journal.commit(turns)
     const written = new Set<Prepared>(plain.filter((_, at) => outcomes[at] === "committed"))
     const results: BatchResult[] = []
     for (const one of prepared) {
       if ("error" in one) results.push({ id: one.item.id ?? "", created: false, error: one.error })
-      else if (written.has(one)) results.push({ id: one.birth.instance.id, created: true })
-      else results.push(await startOne(one.item, one.birth, (options) => starter.startAt(desk, one.birth, options)))
+      else if (written.has(one)) results.push({ id: one.startRequest.instance.id, created: true })
+      else results.push(await startOne(one.item, one.startRequest, (options) => starter.startAt(writeScope, one.startRequest, options)))
     }
     return results
   })
 }
 
-async function startOne(item: BatchItem, birth: StartRequest, start: (options: StartOptions<unknown>) => Promise<string>): Promise<BatchResult> {
+async function startOne(item: BatchItem, startRequest: StartRequest, start: (options: StartOptions<unknown>) => Promise<string>): Promise<BatchResult> {
   try {
     return { id: await start(item), created: true }
   } catch (error) {
     // What is no answer of ours has broken the caller's transaction: that is no affair of one item.
     if (!PerdureError.is(error)) throw error
-    return { id: birth.instance.id, created: false, error }
+    return { id: startRequest.instance.id, created: false, error }
   }
 }
 
@@ -63,9 +63,9 @@ async function prepareAll(items: readonly BatchItem[], starter: BatchStarter): P
   const prepared: Prepared[] = []
   for (const item of items) {
     try {
-      const birth = await starter.prepare(item)
-      const { id, flow } = birth.instance
-      prepared.push({ item, birth, isPlain: !ids.has(id) && birth.debounce === undefined && flow?.unique === undefined })
+      const startRequest = await starter.prepare(item)
+      const { id, flow } = startRequest.instance
+      prepared.push({ item, startRequest, isPlain: !ids.has(id) && startRequest.debounce === undefined && flow?.unique === undefined })
       ids.add(id)
     } catch (error) {
       prepared.push({ item, error: PerdureError.is(error) ? error : notStarted(error) })

@@ -10,12 +10,12 @@ import type { StartRequest } from "./instance-starter.ts"
 
 /** What is started and sent in transactions of the caller's: whoever is written to is told by the database, when the caller commits. */
 export interface CallerSupport {
-  startWithin<T>(store: Store, client: unknown, turnOf: (birth: StartRequest) => Turn, work: (desk: WriteScope) => Promise<T>): Promise<T>
+  startWithin<T>(store: Store, client: unknown, turnOf: (startRequest: StartRequest) => Turn, work: (writeScope: WriteScope) => Promise<T>): Promise<T>
   sendWithin(store: Store, client: unknown, id: string, messageOf: (row: InstanceRow) => Promise<NewMessage>): Promise<void>
 }
 
 export const callerSupport: CallerSupport = {
-  startWithin: (store, client, turnOf, work) => within(store, client, (inside) => work(callersDesk(inside, turnOf))),
+  startWithin: (store, client, turnOf, work) => within(store, client, (inside) => work(callerWriteScope(inside, turnOf))),
   sendWithin: (store, client, id, messageOf) =>
     within(store, client, async ({ directory }) => {
       const row = await existingRow({ directory }, id)
@@ -27,9 +27,9 @@ export const callerSupport: CallerSupport = {
     }),
 }
 
-function callersDesk(store: StoreWithin, turnOf: (birth: StartRequest) => Turn): WriteScope {
+function callerWriteScope(store: StoreWithin, turnOf: (startRequest: StartRequest) => Turn): WriteScope {
   const write = async (turn: Turn): Promise<CommitResult> => (await store.journal.commit([turn]))[0] ?? "lost"
-  return { store, create: (birth) => write(turnOf(birth)), write, announce: () => undefined }
+  return { store, create: (startRequest) => write(turnOf(startRequest)), write, announce: () => undefined }
 }
 
 function within<T>({ callerTransactions }: Store, client: unknown, work: (store: StoreWithin) => Promise<T>): Promise<T> {

@@ -8,8 +8,8 @@ import type { Store } from "../../ports/store.ts"
 /** The entry that ended the instance; undefined: it is not over. */
 export async function readEndingEntry(store: Store, id: string): Promise<Entry | undefined> {
   const { directory } = store
-  const standing = await directory.standing?.(id)
-  if (standing) return standing.end && endingIn(id, standing.end.rows, standing.end.position)
+  const statusWithEnding = await directory.statusWithEnding?.(id)
+  if (statusWithEnding) return statusWithEnding.end && endingIn(id, statusWithEnding.end.rows, statusWithEnding.end.position)
   const row = await directory.get(id)
   if (row === undefined) throw notFound(id)
   return isTerminal(row.status) ? readEnding(store, row) : undefined

@@ -23,11 +23,11 @@ export async function sendOrStart(
 /** The result of an instance, once it has one. */
 export async function result({ parts }: EngineCore, id: string, { timeout, signal, rejectWhenStalled = false }: ResultOptions = {}): Promise<unknown> {
   const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, "timeout")
-  const runner = parts.worker.residency.get(id)
+  const runner = parts.worker.residents.get(id)
   const isOurs = runner !== undefined && !runner.state.ended
   // Its hooks may ask: by then it has one.
   if (isOurs) refuseSelf(parts, id, "waits for its own result, which can never come; return the value instead")
-  return resultOf(id, await parts.endings.wait(id, timeoutMs, isOurs, signal, rejectWhenStalled))
+  return resultOf(id, await parts.resultWaiters.wait(id, timeoutMs, isOurs, signal, rejectWhenStalled))
 }
 
 /** Throws where the instance itself is the caller. */

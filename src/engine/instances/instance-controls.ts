@@ -83,17 +83,17 @@ export class InstanceControls {
         this.#checked(await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options), row)
       return callersOf(this.#worker.features).sendWithin(this.#store, transaction, id, messageOf)
     }
-    const { mailroom, residency } = this.#worker
+    const { messageBatcher, residents } = this.#worker
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
-    const target = residency.get(id)?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
+    const target = residents.get(id)?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
     const event = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
     const message = target ? this.#checked(event, target) : { ...event, isChecked: true as const }
-    await mailroom.enter?.()
-    const resident = residency.get(id)
+    await messageBatcher.enter?.()
+    const resident = residents.get(id)
     // What goes straight into the journal is not looked at by the store.
     if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type, resident.identity.events)
-    const deliver = () => mailroom.deliver(message)
-    const delivery = await (resident ? resident.directEvents.send(message, mailroom.idle, deliver) : deliver())
+    const deliver = () => messageBatcher.deliver(message)
+    const delivery = await (resident ? resident.directEvents.send(message, messageBatcher.idle, deliver) : deliver())
     if (delivery === "taken") return
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw ended(await existingRow(this.#store, id))
@@ -103,7 +103,7 @@ export class InstanceControls {
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {
     checkText("reason", reason)
-    await this.#worker.mailroom.enter?.()
+    await this.#worker.messageBatcher.enter?.()
     if (kind === "pause" || kind === "cancel") {
       const answer = await this.#controlUnowned(id, kind, reason)
       if (answer) return answer
@@ -115,7 +115,7 @@ export class InstanceControls {
       const refusal = refuse(kind, row)
       if (refusal !== undefined) return controlResult(row, refusal)
     }
-    const delivery = await this.#worker.mailroom.deliver({
+    const delivery = await this.#worker.messageBatcher.deliver({
       instance: id,
       kind,
       at: this.#worker.host.now(),

@@ -34,7 +34,7 @@ export class InstanceStarter {
   readonly #worker: Worker
   readonly #flow: FlowRules | undefined
   readonly #debouncer: Replacer | undefined
-  readonly desk: WriteScope
+  readonly writeScope: WriteScope
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
@@ -42,7 +42,7 @@ export class InstanceStarter {
     this.#worker = worker
     this.#flow = worker.features.flow
     this.#debouncer = this.#flow?.debouncer(worker)
-    this.desk = ownWriteScope(store, worker, (birth) => this.create(birth))
+    this.writeScope = ownWriteScope(store, worker, (startRequest) => this.create(startRequest))
   }
 
   /** Answers the id of the instance, new or not. */
@@ -50,58 +50,58 @@ export class InstanceStarter {
     const { transaction } = options
     if (transaction !== undefined) {
       const prepared = await this.prepare(workflow, options)
-      return this.within(transaction, (desk) => this.startAt(desk, prepared, options))
+      return this.within(transaction, (writeScope) => this.startAt(writeScope, prepared, options))
     }
-    const admission = this.#worker.startLine?.enter()
+    const admission = this.#worker.startThrottle?.enter()
     if (admission) await admission
-    return this.startAt(this.desk, await this.prepare(workflow, options), options)
+    return this.startAt(this.writeScope, await this.prepare(workflow, options), options)
   }
 
   /** In a transaction of the caller's. */
-  within<T>(transaction: unknown, work: (desk: WriteScope) => Promise<T>): Promise<T> {
-    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (birth) => this.creationTurn(birth), work)
+  within<T>(transaction: unknown, work: (writeScope: WriteScope) => Promise<T>): Promise<T> {
+    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (startRequest) => this.creationTurn(startRequest), work)
   }
 
-  async startAt(desk: WriteScope, birth: StartRequest, options: StartOptions<unknown>): Promise<string> {
+  async startAt(writeScope: WriteScope, startRequest: StartRequest, options: StartOptions<unknown>): Promise<string> {
     for (let tries = 0; tries < triesMax; tries++) {
-      const replaced = birth.debounce && (await this.#debouncer?.replace(desk, birth, birth.debounce))
+      const replaced = startRequest.debounce && (await this.#debouncer?.replace(writeScope, startRequest, startRequest.debounce))
       if (replaced !== undefined) return replaced
-      const result = await desk.create(birth)
-      if (result === "committed") return birth.instance.id
+      const result = await writeScope.create(startRequest)
+      if (result === "committed") return startRequest.instance.id
       if (result !== "lost") throw result.error
-      const { id, flow } = birth.instance
-      if (flow?.unique === undefined || (await desk.store.directory.get(id))) {
-        if (await isRetriedStart(desk, id, options.requestId)) return id
-        if (options.ifExists === "return" && (await isEqualStart(desk, birth))) return id
+      const { id, flow } = startRequest.instance
+      if (flow?.unique === undefined || (await writeScope.store.directory.get(id))) {
+        if (await isRetriedStart(writeScope, id, options.requestId)) return id
+        if (options.ifExists === "return" && (await isEqualStart(writeScope, startRequest))) return id
         throw idExists(id)
       }
-      const holder = await this.#flow?.holderOf(desk, flow)
+      const holder = await this.#flow?.holderOf(writeScope, flow)
       if (holder !== undefined && options.ifExists === "return") return holder
       if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
       // Whoever had the key has just ended, or begun.
       await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
     }
-    throw new PerdureError("STORE_FAILED", `workflow "${birth.instance.workflow}" could not be started: others were faster ${triesMax} times; try again`)
+    throw new PerdureError("STORE_FAILED", `workflow "${startRequest.instance.workflow}" could not be started: others were faster ${triesMax} times; try again`)
   }
 
   /** Nobody waits any more until others have got on: all start now, or are refused. */
   close(refusal?: unknown): void {
-    this.#worker.startLine?.close(refusal)
+    this.#worker.startThrottle?.close(refusal)
   }
 
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
-    const birth = await this.prepare(workflow, options)
-    this.#flow?.refuseDebounce(birth, "be used with sendOrStart")
-    const sendAt = async (desk: WriteScope) => {
-      const answer = await desk.store.directory.deliverOrCreate(message, this.creationTurn(birth))
-      const delivery = answer === "unknown-event" ? await this.#deliverAgain(desk, birth, message) : answer
-      const holder = delivery === "absent" ? await this.#flow?.holderOf(desk, birth.instance.flow) : undefined
+    const startRequest = await this.prepare(workflow, options)
+    this.#flow?.refuseDebounce(startRequest, "be used with sendOrStart")
+    const sendAt = async (writeScope: WriteScope) => {
+      const answer = await writeScope.store.directory.deliverOrCreate(message, this.creationTurn(startRequest))
+      const delivery = answer === "unknown-event" ? await this.#deliverAgain(writeScope, startRequest, message) : answer
+      const holder = delivery === "absent" ? await this.#flow?.holderOf(writeScope, startRequest.instance.flow) : undefined
       if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
-      if (delivery === "ended") throw takesNoEvents(birth.instance.id)
+      if (delivery === "ended") throw takesNoEvents(startRequest.instance.id)
       return delivery
     }
-    return options.transaction === undefined ? sendAt(this.desk) : this.within(options.transaction, sendAt)
+    return options.transaction === undefined ? sendAt(this.writeScope) : this.within(options.transaction, sendAt)
   }
 
   /** The event was refused. The code that is here may declare more than was stored with an instance of the same version: then it is delivered. */
@@ -205,8 +205,8 @@ export class InstanceStarter {
   }
 
   /** In memory where it is to run here, else as a row. */
-  create(birth: StartRequest): Promise<CommitResult> {
-    const { definition, instance, start, within } = birth
+  create(startRequest: StartRequest): Promise<CommitResult> {
+    const { definition, instance, start, within } = startRequest
     return new Promise((resolve) => {
       // One with limits takes its slots when it is claimed.
       const mayBegin = start.startAt === undefined && instance.flow?.limits === undefined
@@ -215,7 +215,7 @@ export class InstanceStarter {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)
       }
-      this.#worker.committer.submit(this.creationTurn(birth), { onResult })
+      this.#worker.committer.submit(this.creationTurn(startRequest), { onResult })
     })
   }
 

@@ -13,17 +13,17 @@ const againMsMax = 5_000
 /** The same where others execute instances as well: what is not ours is found out by asking the store, when it tells of something, or after a while. */
 export class PolledResultWaiters extends ResultWaiters {
   readonly #ours: Ours
-  readonly #recheck: FallbackPoll
+  readonly #fallbackPoll: FallbackPoll
 
-  constructor({ store, host, worker }: EndingsParts, recheck: FallbackPollOptions) {
-    super(store, host, recheck.timers)
+  constructor({ store, host, worker }: EndingsParts, pollOptions: FallbackPollOptions) {
+    super(store, host, pollOptions.timers)
     this.#ours = worker
-    this.#recheck = new FallbackPoll(recheck, () => void this.check())
+    this.#fallbackPoll = new FallbackPoll(pollOptions, () => void this.check())
   }
 
   protected override onWaiting(isSomebody: boolean): void {
-    if (isSomebody) this.#recheck.restart()
-    else this.#recheck.stop()
+    if (isSomebody) this.#fallbackPoll.restart()
+    else this.#fallbackPoll.stop()
   }
 
   /** The first look for somebody. Where a connection broke on the way to a store that was there a moment ago, there are others, until one is answered. */
@@ -50,7 +50,7 @@ export class PolledResultWaiters extends ResultWaiters {
   async check(ids: Iterable<string> = this.waiters.keys()): Promise<void> {
     const wanted = [...new Set(ids)].filter((id) => this.waiters.has(id) && !this.#ours.holds(id))
     for (let from = 0; from < wanted.length; from += looksMax) await Promise.all(wanted.slice(from, from + looksMax).map((id) => this.#lookSafely(id)))
-    if (this.waiters.size > 0) this.#recheck.continue()
+    if (this.waiters.size > 0) this.#fallbackPoll.continue()
   }
 
   async #lookSafely(id: string): Promise<void> {

@@ -17,41 +17,41 @@ export class QueryUpdateClient {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
-  readonly #answers: UpdateWaiters
+  readonly #updateWaiters: UpdateWaiters
 
-  constructor(store: Store, registry: WorkflowRegistry, worker: Worker, answers: UpdateWaiters) {
+  constructor(store: Store, registry: WorkflowRegistry, worker: Worker, updateWaiters: UpdateWaiters) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
-    this.#answers = answers
+    this.#updateWaiters = updateWaiters
   }
 
   /** From memory where all that the code knows there is committed, else by reading the journal again: in any process that has the code. */
   async query(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
     const encoded = this.#encode("query", name, args)
-    const answer = this.#worker.residency.get(id)?.answers?.query(name, encoded) ?? (await this.#queryReplayed(id, name, encoded))
+    const answer = this.#worker.residents.get(id)?.queryUpdateResponder?.query(name, encoded) ?? (await this.#queryReplayed(id, name, encoded))
     return decodeValue(answer)
   }
 
   async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    const { host, mailroom } = this.#worker
+    const { host, messageBatcher } = this.#worker
     const encoded = this.#encode("update", name, args)
     const payload = this.#worker.settings.codecs?.encode(encoded) ?? encoded
-    await mailroom.enter?.()
+    await messageBatcher.enter?.()
     const row = await this.#store.directory.get(id)
     if (row === undefined) throw notFound(id)
     if (isTerminal(row.status)) throw ended(id)
     const update = randomToken(host)
-    const answer = this.#answers.wait(id, update, row.runPosition)
+    const answer = this.#updateWaiters.wait(id, update, row.runPosition)
     // It may be rejected before somebody looks at it.
     answer.catch(() => undefined)
     try {
-      const delivery = await mailroom.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
+      const delivery = await messageBatcher.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
       if (delivery === "absent") throw notFound(id)
       if (delivery === "ended") throw ended(id)
-      this.#answers.sent(update)
+      this.#updateWaiters.sent(update)
     } catch (error) {
-      this.#answers.giveUp(update, error)
+      this.#updateWaiters.giveUp(update, error)
     }
     this.#worker.hint([id])
     return answer
@@ -91,7 +91,7 @@ export class QueryUpdateClient {
           })
         }),
     })
-    return (execution.questions as QueryUpdateHandlers).query(name, args)
+    return (execution.queryUpdateHandlers as QueryUpdateHandlers).query(name, args)
   }
 }
 

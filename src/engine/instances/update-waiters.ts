@@ -16,12 +16,12 @@ export class UpdateWaiters implements EngineListener {
   readonly #store: Store
   readonly #host: Host
   readonly #waiters = new Map<string, Waiter>()
-  readonly #recheck: FallbackPoll
+  readonly #fallbackPoll: FallbackPoll
 
-  constructor(store: Store, host: Host, recheck: FallbackPollOptions) {
+  constructor(store: Store, host: Host, pollOptions: FallbackPollOptions) {
     this.#store = store
     this.#host = host
-    this.#recheck = new FallbackPoll(recheck, () => void this.check())
+    this.#fallbackPoll = new FallbackPoll(pollOptions, () => void this.check())
   }
 
   /** Resolves with what the update came to; `from` is a position before which its answer cannot be. */
@@ -29,7 +29,7 @@ export class UpdateWaiters implements EngineListener {
     const answer = new Promise<unknown>((resolve, reject) =>
       this.#waiters.set(update, { instance, from, isSent: false, acceptedAt: undefined, resolve, reject }),
     )
-    this.#recheck.restart()
+    this.#fallbackPoll.restart()
     return answer
   }
 
@@ -57,15 +57,15 @@ export class UpdateWaiters implements EngineListener {
     else waiter.reject(markCodeError(entry.value.decode()))
   }
 
-  async refresh({ answers }: Hint): Promise<void> {
-    if (answers) await this.check()
+  async refresh({ updatesAnswered }: Hint): Promise<void> {
+    if (updatesAnswered) await this.check()
   }
 
   /** Something may have changed in the store. */
   async check(): Promise<void> {
     for (const [instance, waiters] of this.#byInstance()) await this.#lookSafely(instance, waiters)
-    if (this.#waiters.size > 0) this.#recheck.continue()
-    else this.#recheck.stop()
+    if (this.#waiters.size > 0) this.#fallbackPoll.continue()
+    else this.#fallbackPoll.stop()
   }
 
   /** Whoever waits for the same instance is served by one look at it. */

@@ -11,7 +11,7 @@ import type { Worker } from "../worker/worker.ts"
 /** Where something is started or sent: in transactions of the store's own, or in one of the caller's. */
 export interface WriteScope {
   readonly store: StoreWithin
-  readonly create: (birth: StartRequest) => Promise<CommitResult>
+  readonly create: (startRequest: StartRequest) => Promise<CommitResult>
   readonly write: (turn: Turn) => Promise<CommitResult>
   /** An instance that nobody owns was written. */
   readonly announce: (id: string, dueAt: number | undefined) => void

@@ -112,14 +112,14 @@ export class AskRecorder {
     if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#driver.record(note)
     // On replay the handler comes to its end again.
     if (!this.#state.updates.has(note.update)) return
-    this.#driver.answers?.answer(note)
+    this.#driver.queryUpdateResponder?.answer(note)
   }
 
   #end(outcome: Outcome): void {
     const { limits } = this.#runtime.settings
     const { sensitive } = this.#driver.workflow.options
-    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.endings.continueAsNew(outcome.continues)
-    else this.#driver.endings.end(endingEntry(this.#driver.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
+    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.completion.continueAsNew(outcome.continues)
+    else this.#driver.completion.end(endingEntry(this.#driver.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
   }
 
   /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
@@ -144,6 +144,6 @@ export interface CodeDriver {
   readonly workflow: AnyWorkflow
   record(entry: Entry): Recorded
   settle(entry: EntryOf<"wait.completed">): void
-  readonly endings: RunCompletion
-  readonly answers: QueryUpdateResponder | undefined
+  readonly completion: RunCompletion
+  readonly queryUpdateResponder: QueryUpdateResponder | undefined
 }

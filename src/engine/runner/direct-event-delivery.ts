@@ -14,13 +14,13 @@ export class DirectEventDelivery {
   #line: Promise<unknown> | undefined = undefined
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #intake: MessageHandler
+  readonly #messageHandler: MessageHandler
   readonly #driver: DirectDriver
 
-  constructor(state: InstanceState, writer: TurnWriter, intake: MessageHandler, driver: DirectDriver) {
+  constructor(state: InstanceState, writer: TurnWriter, messageHandler: MessageHandler, driver: DirectDriver) {
     this.#state = state
     this.#writer = writer
-    this.#intake = intake
+    this.#messageHandler = messageHandler
     this.#driver = driver
   }
 
@@ -51,9 +51,9 @@ export class DirectEventDelivery {
     if (!this.#driver.takesDirectly) return false
     if (event.eventId !== undefined && this.#state.hasEventId(event.eventId)) return true
     const { draft } = this.#writer
-    draft.inboxSeen = this.#intake.seen
+    draft.inboxSeen = this.#messageHandler.seen
     const result = new Promise<CommitResult>((resolve) => (draft.onResult = resolve))
-    this.#intake.takeEvent(event)
+    this.#messageHandler.takeEvent(event)
     this.#driver.pump()
     const outcome = await result
     if (typeof outcome === "object" && !outcome.unsent) throw outcome.error

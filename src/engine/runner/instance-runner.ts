@@ -33,7 +33,7 @@ import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
 /**
  * Drives one resident instance. `pump` runs after a macrotask, and does in this order: release what is recorded, one entry at
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
- * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a pipeline that starts full.
+ * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a release queue that starts full.
  */
 export class InstanceRunner
   implements Runnable, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver, ClockDriver
@@ -49,15 +49,15 @@ export class InstanceRunner
   /** There may be messages that it has not read. */
   inboxDirty = false
 
-  readonly endings: RunCompletion
-  #answers: QueryUpdateResponder | undefined = undefined
+  readonly completion: RunCompletion
+  #queryUpdateResponder: QueryUpdateResponder | undefined = undefined
   #directEvents: DirectEventDelivery | undefined = undefined
   readonly #runtime: RunnerContext
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleaseQueue
+  readonly #releaseQueue: ReleaseQueue
   readonly #attempts: StepAttempts
   readonly #recorder: AskRecorder
-  readonly #intake: MessageHandler
+  readonly #messageHandler: MessageHandler
   /** Where there are any to call. */
   readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
@@ -83,30 +83,30 @@ export class InstanceRunner
     this.#clock = new WakeUpTimer(runtime, this)
     this.#hooks = runtime.features.hooks?.(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
-    this.#pipeline = new ReleaseQueue(this.state, this)
+    this.#releaseQueue = new ReleaseQueue(this.state, this)
     this.#attempts = new StepAttempts(runtime, identity, workflow, this.state, this.#writer, this)
-    this.endings = new RunCompletion(runtime, identity, this.state, this.#writer, this.#pipeline, this.#attempts, this)
+    this.completion = new RunCompletion(runtime, identity, this.state, this.#writer, this.#releaseQueue, this.#attempts, this)
     this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
-    this.#intake = new MessageHandler(this.state, this.#writer, this.#pipeline, this)
+    this.#messageHandler = new MessageHandler(this.state, this.#writer, this.#releaseQueue, this)
     this.#recorder = new AskRecorder(runtime, this.state, this.#writer, this.#attempts, this)
-    const own = { pipeline: this.#pipeline, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
-    this.#row = new RowProjection(runtime, { identity, state: this.state, endings: this.endings, timers: this.#timers, hooks: this.#hooks, ...own })
+    const own = { releaseQueue: this.#releaseQueue, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
+    this.#row = new RowProjection(runtime, { identity, state: this.state, completion: this.completion, timers: this.#timers, hooks: this.#hooks, ...own })
   }
 
   /** Made for the first: most instances get none. */
   get directEvents(): DirectEventDelivery {
-    this.#directEvents ??= new DirectEventDelivery(this.state, this.#writer, this.#intake, this)
+    this.#directEvents ??= new DirectEventDelivery(this.state, this.#writer, this.#messageHandler, this)
     return this.#directEvents
   }
 
   /** Undefined where nobody may ask its code. */
-  get answers(): QueryUpdateResponder | undefined {
-    this.#answers ??= this.#runtime.features.questions?.answers(this.id, this.#runtime, this.#writer, this.#pipeline, this)
-    return this.#answers
+  get queryUpdateResponder(): QueryUpdateResponder | undefined {
+    this.#queryUpdateResponder ??= this.#runtime.features.questions?.answers(this.id, this.#runtime, this.#writer, this.#releaseQueue, this)
+    return this.#queryUpdateResponder
   }
 
   #inputOf(message: IncomingMessage): Input {
-    return { take: (gated) => this.#intake.take(message, gated && !this.#row.isDelayed) }
+    return { take: (gated) => this.#messageHandler.take(message, gated && !this.#row.isDelayed) }
   }
 
   resume(messages: readonly IncomingMessage[]): void {
@@ -115,7 +115,7 @@ export class InstanceRunner
   }
 
   request(id: string): AskRequest | undefined {
-    return this.#pipeline.execution?.asks.request(id)
+    return this.#releaseQueue.execution?.asks.request(id)
   }
 
   onAccepted(): void {
@@ -145,7 +145,7 @@ export class InstanceRunner
     draft.create = this.identity
     draft.within = within
     draft.onResult = onCreated
-    this.#runtime.pulse.join(this)
+    this.#runtime.macrotaskQueue.join(this)
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
@@ -154,13 +154,13 @@ export class InstanceRunner
     this.activeAt = this.#runtime.host.now()
     for (const item of recorded) {
       this.state.apply(item)
-      this.#pipeline.push(item)
+      this.#releaseQueue.push(item)
     }
     for (const message of news) this.#inputs.push(this.#inputOf(message))
     this.#writer.restore(row, this.state.position, lastTurn, this.#timers.awaitsWallClock)
     this.#row.loaded(row)
     if (row.dueAt === undefined) this.#hooks?.markDone()
-    this.#pipeline.markReplay()
+    this.#releaseQueue.markReplay()
     this.#recovering = true
     this.state.dormant = this.state.isHeldBack
     this.#opening = new InboxBeforeStart()
@@ -172,7 +172,7 @@ export class InstanceRunner
     if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
       this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
     }
-    this.#opening.recordCrash(this.#writer, () => this.#runtime.pulse.join(this))
+    this.#opening.recordCrash(this.#writer, () => this.#runtime.macrotaskQueue.join(this))
   }
 
   /** Something came that no turn has taken in yet. */
@@ -204,16 +204,16 @@ export class InstanceRunner
   receive(messages: readonly Message[], isAll = true): void {
     const waited = this.inboxDirty
     this.inboxDirty = !isAll
-    const fresh = messages.filter(({ seq }) => seq > this.#intake.seen)
-    this.#intake.seen = fresh.at(-1)?.seq ?? this.#intake.seen
+    const fresh = messages.filter(({ seq }) => seq > this.#messageHandler.seen)
+    this.#messageHandler.seen = fresh.at(-1)?.seq ?? this.#messageHandler.seen
     const isFirst = this.#opening?.read(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
     if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
     // A timeout may have waited for this.
-    if (waited && !this.#gone) this.#runtime.pulse.join(this)
+    if (waited && !this.#gone) this.#runtime.macrotaskQueue.join(this)
   }
 
   get takesDirectly(): boolean {
-    return !this.#gone && this.idle && !this.#gated && this.#pipeline.execution !== undefined && this.#pipeline.isQuiet
+    return !this.#gone && this.idle && !this.#gated && this.#releaseQueue.execution !== undefined && this.#releaseQueue.isQuiet
   }
 
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
@@ -242,22 +242,22 @@ export class InstanceRunner
     let drained = false
     for (;;) {
       if (this.#row.hasMore && !this.#writer.makeRoom()) return false
-      const pipeline = this.#gated || this.#opening?.hasControls ? "gated" : this.#pipeline.advance()
-      drained = pipeline === "drained"
-      if (pipeline === "released") {
-        this.#runtime.pulse.join(this)
+      const progress = this.#gated || this.#opening?.hasControls ? "gated" : this.#releaseQueue.advance()
+      drained = progress === "drained"
+      if (progress === "released") {
+        this.#runtime.macrotaskQueue.join(this)
         return true
       }
-      if (pipeline === "blocked") break
-      if (pipeline === "drained" && this.#goOn()) continue
+      if (progress === "blocked") break
+      if (progress === "drained" && this.#goOn()) continue
       const input = this.#inputs.shift()
       if (input) {
-        if (!this.state.ended && !this.endings.continued) input.take(pipeline === "gated")
+        if (!this.state.ended && !this.completion.continued) input.take(progress === "gated")
         this.#opening?.took(this.state)
         if (this.#writer.isHeld) return false
         continue
       }
-      if (pipeline === "drained" && this.#timers.fire()) continue
+      if (progress === "drained" && this.#timers.fire()) continue
       if (this.#row.isBare && !this.#runtime.draining && this.#timers.fireDeadline()) continue
       if (this.state.ended || this.#runtime.draining || this.#attempts.isWithholding || !this.#writer.correctRow()) break
     }
@@ -268,7 +268,7 @@ export class InstanceRunner
 
   /** All that is recorded is released: looks what the code made of it. True: there is something to release. */
   #goOn(): boolean {
-    const { execution } = this.#pipeline
+    const { execution } = this.#releaseQueue
     if (!execution) return false
     if (this.#recovering) {
       this.#recovering = false
@@ -283,7 +283,7 @@ export class InstanceRunner
   get #gated(): boolean {
     const { ended, stalled, isHeldBack } = this.state
     if (ended !== undefined || stalled !== undefined || isHeldBack) return true
-    return this.#spent || this.#row.isBare || this.endings.continued || this.#runtime.draining || this.#row.isDelayed
+    return this.#spent || this.#row.isBare || this.completion.continued || this.#runtime.draining || this.#row.isDelayed
   }
 
   executionSpec(): ExecutionSpec {
@@ -292,12 +292,12 @@ export class InstanceRunner
 
   record(entry: Entry): Recorded {
     const recorded = this.#writer.record(entry)
-    this.#pipeline.push(recorded)
+    this.#releaseQueue.push(recorded)
     return recorded
   }
 
   onTransacted(recorded: Recorded): void {
-    this.#pipeline.push(recorded)
+    this.#releaseQueue.push(recorded)
     this.#attempts.takeTransacted(recorded)
   }
 
@@ -326,7 +326,7 @@ export class InstanceRunner
   }
 
   get inboxSeen(): number {
-    return this.#intake.seen
+    return this.#messageHandler.seen
   }
 
   #stall(code: ErrorCode, message: string): void {
@@ -335,7 +335,7 @@ export class InstanceRunner
     this.#writer.whenDurable({ afterCommit: () => this.#runtime.onStalled(this) })
     this.#attempts.abandon(message)
     this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
-    this.#runtime.pulse.join(this)
+    this.#runtime.macrotaskQueue.join(this)
   }
 
   row(previous?: Row): Row {
@@ -354,12 +354,12 @@ export class InstanceRunner
     const { row } = this.#writer
     if (row && row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
     else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
-    else if (!this.inLine && !this.#settling && !this.#awaitsSteps) this.#runtime.pulse.join(this)
+    else if (!this.inLine && !this.#settling && !this.#awaitsSteps) this.#runtime.macrotaskQueue.join(this)
   }
 
   /** Nothing is left to do before a step's function ends, which makes it go on by itself. */
   get #awaitsSteps(): boolean {
-    if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isSettled || !this.#pipeline.isQuiet) return false
+    if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isSettled || !this.#releaseQueue.isQuiet) return false
     return this.state.working && !this.#gated
   }
 
@@ -395,6 +395,6 @@ export class InstanceRunner
 
   /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
   get #isStuck(): boolean {
-    return this.#pipeline.isAtALoss && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
+    return this.#releaseQueue.isAtALoss && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
   }
 }

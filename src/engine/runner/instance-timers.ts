@@ -85,7 +85,7 @@ export class InstanceTimers {
     if (this.#writer.isBehind(this.dueAt ?? 0)) return true
     const timer = this.#next
     if (timer?.kind === "wait") return this.#driver.inboxDirty
-    return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepLine?.isSpent === true
+    return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepSlots?.isSpent === true
   }
 
   /** Lets one that is due have its effect. False: none is. */
@@ -106,8 +106,8 @@ export class InstanceTimers {
   }
 
   #end(): void {
-    if (this.#state.cancel) this.#driver.endings.forceCancel()
-    else this.#driver.endings.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    if (this.#state.cancel) this.#driver.completion.forceCancel()
+    else this.#driver.completion.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
   }
 }
 
@@ -119,5 +119,5 @@ export interface TimersDriver {
   /** Begins the next attempt of a step. */
   retry(id: string): void
   settle(entry: EntryOf<"sleep.completed" | "wait.timedOut">): void
-  readonly endings: RunCompletion
+  readonly completion: RunCompletion
 }

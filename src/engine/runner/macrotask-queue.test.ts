@@ -7,26 +7,26 @@ it("a beat reaches everybody in line, and what follows it, also where one of the
   const note = (message: string, data?: Record<string, unknown>) => void lines.push(`${message}: ${String(data?.["error"])}`)
   const host = new SimulatedHost({ log: { debug: note, info: note, warn: note, error: note } })
   const seen: string[] = []
-  const pulse = new MacrotaskQueue(host, () => seen.push("after"))
+  const macrotaskQueue = new MacrotaskQueue(host, () => seen.push("after"))
   const member = (pump: () => void): Runnable => ({ inLine: false, pump })
-  pulse.join(
+  macrotaskQueue.join(
     member(() => {
       throw new Error("a flaw")
     }),
   )
-  pulse.join(member(() => seen.push("other")))
+  macrotaskQueue.join(member(() => seen.push("other")))
   await new Promise<void>((resolve) => macrotask(resolve))
   expect(seen).toEqual(["other", "after"])
-  expect(pulse.idle).toBe(true)
+  expect(macrotaskQueue.idle).toBe(true)
   expect(lines).toEqual(["an instance failed to go on; the others do: Error: a flaw"])
 })
 
 it("a crowd in line goes on some hundreds at a time, in its order", async () => {
   const beats: number[][] = [[]]
-  const pulse = new MacrotaskQueue(new SimulatedHost(), () => beats.push([]))
+  const macrotaskQueue = new MacrotaskQueue(new SimulatedHost(), () => beats.push([]))
   const numbers = Array.from({ length: 1_200 }, (_, index) => index)
-  for (const number of numbers) pulse.join({ inLine: false, pump: () => beats.at(-1)?.push(number) })
-  while (!pulse.idle) await new Promise<void>((resolve) => macrotask(resolve))
+  for (const number of numbers) macrotaskQueue.join({ inLine: false, pump: () => beats.at(-1)?.push(number) })
+  while (!macrotaskQueue.idle) await new Promise<void>((resolve) => macrotask(resolve))
   expect(beats.map(({ length }) => length)).toEqual([512, 512, 176, 0])
   expect(beats.flat()).toEqual(numbers)
 })

@@ -2,7 +2,7 @@ import type { Host } from "../../ports/host.ts"
 
 /** Something that wants to go on when a macrotask has passed. */
 export interface Runnable {
-  /** Kept by the pulse: whether it is in line already. */
+  /** Set by the queue: whether it is in line already. */
   inLine: boolean
   pump(): void
 }

@@ -18,13 +18,13 @@ export class MessageHandler {
   seen = 0
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleaseQueue
+  readonly #releaseQueue: ReleaseQueue
   readonly #driver: IntakeDriver
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
   #held: IncomingMessage[] | undefined = undefined
 
-  constructor(state: InstanceState, writer: TurnWriter, pipeline: ReleaseQueue, driver: IntakeDriver) {
-    this.#pipeline = pipeline
+  constructor(state: InstanceState, writer: TurnWriter, releaseQueue: ReleaseQueue, driver: IntakeDriver) {
+    this.#releaseQueue = releaseQueue
     this.#state = state
     this.#writer = writer
     this.#driver = driver
@@ -47,11 +47,11 @@ export class MessageHandler {
       case "pause":
         return void this.#driver.record({ type: "paused", ...reason })
       case "terminate":
-        this.#driver.endings.terminate(message.topic, message.payload !== undefined)
+        this.#driver.completion.terminate(message.topic, message.payload !== undefined)
         return this.#resume()
       case "cancel":
-        if (this.#state.stalled) return this.#driver.endings.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
-        this.#driver.endings.cancel({ type: "cancel.requested", cause: "request", ...reason })
+        if (this.#state.stalled) return this.#driver.completion.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
+        this.#driver.completion.cancel({ type: "cancel.requested", cause: "request", ...reason })
         return this.#resume()
       case "resume":
         this.#driver.record({ type: "resumed" })
@@ -86,11 +86,11 @@ export class MessageHandler {
   /** One that the code refuses is answered, and never accepted. */
   #takeUpdate({ topic = "", payload = "", eventId = "" }: IncomingMessage): void {
     const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
-    const { answers } = this.#driver
-    if (!answers) throw partMissing("queries", `update "${topic}"`)
-    const refusal = answers.refuseUpdate(topic, value)
+    const { queryUpdateResponder } = this.#driver
+    if (!queryUpdateResponder) throw partMissing("queries", `update "${topic}"`)
+    const refusal = queryUpdateResponder.refuseUpdate(topic, value)
     if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
-    else answers.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
+    else queryUpdateResponder.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
   }
 
   /** Also one that comes without a detour through the inbox. */
@@ -104,19 +104,19 @@ export class MessageHandler {
     })
     const wait = this.#state.openWait(topic)
     if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
-    else if (this.#pipeline.execution?.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
+    else if (this.#releaseQueue.execution?.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
   }
 }
 
 /** A message from the inbox; without a `seq`, what the engine found out itself, and finds out again if this is lost. */
 export type IncomingMessage = NewMessage & Partial<Pick<Message, "seq">>
 
-/** The runner of the instance, as its intake sees it. */
+/** The runner of the instance, as its message handler sees it. */
 export interface IntakeDriver {
   readonly workflow: AnyWorkflow
   record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
-  readonly endings: RunCompletion
-  readonly answers: QueryUpdateResponder | undefined
+  readonly completion: RunCompletion
+  readonly queryUpdateResponder: QueryUpdateResponder | undefined
   settle(entry: EntryOf<"wait.completed">): void
   /** What was held back may begin; these messages go before all other inputs. */
   resume(messages: readonly IncomingMessage[]): void

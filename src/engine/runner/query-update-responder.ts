@@ -11,24 +11,24 @@ export class QueryUpdateResponder {
   readonly #id: string
   readonly #runtime: RunnerContext
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleaseQueue
+  readonly #releaseQueue: ReleaseQueue
   readonly #journal: EntryRecorder
 
-  constructor(id: string, runtime: RunnerContext, writer: TurnWriter, pipeline: ReleaseQueue, journal: EntryRecorder) {
+  constructor(id: string, runtime: RunnerContext, writer: TurnWriter, releaseQueue: ReleaseQueue, journal: EntryRecorder) {
     this.#id = id
     this.#runtime = runtime
     this.#writer = writer
-    this.#pipeline = pipeline
+    this.#releaseQueue = releaseQueue
     this.#journal = journal
   }
 
   /** What the code has against an update; undefined: nothing. */
   refuseUpdate(name: string, args: Payload): { readonly error: unknown } | undefined {
-    const { execution } = this.#pipeline
+    const { execution } = this.#releaseQueue
     if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
     try {
       if (execution.isHalted) throw new PerdureError("INSTANCE_ENDED", `the code of instance "${this.#id}" has ended, and takes no updates`)
-      execution.questions?.validateUpdate(name, args.text)
+      execution.queryUpdateHandlers?.validateUpdate(name, args.text)
       return undefined
     } catch (error) {
       return { error }
@@ -43,7 +43,7 @@ export class QueryUpdateResponder {
 
   /** Answers from what the code knows, where all of that is committed. */
   query(name: string, args: string): string | undefined {
-    const { execution, isQuiet } = this.#pipeline
-    return execution && isQuiet && this.#writer.idle ? execution.questions?.query(name, args) : undefined
+    const { execution, isQuiet } = this.#releaseQueue
+    return execution && isQuiet && this.#writer.idle ? execution.queryUpdateHandlers?.query(name, args) : undefined
   }
 }

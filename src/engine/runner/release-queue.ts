@@ -31,7 +31,7 @@ export class ReleaseQueue {
     this.#items.push(recorded)
   }
 
-  /** All that is in the pipeline now comes from the store. */
+  /** All that is in the queue now comes from the store. */
   markReplay(): void {
     this.#replayLeft = this.#items.size
   }
@@ -149,7 +149,7 @@ export class ReleaseQueue {
   }
 }
 
-/** The runner of the instance, as its pipeline sees it. */
+/** The runner of the instance, as its release queue sees it. */
 export interface PipelineDriver {
   readonly workflow: AnyWorkflow
   executionSpec(): ExecutionSpec

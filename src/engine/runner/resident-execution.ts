@@ -60,10 +60,10 @@ export class ResidentExecution implements ExecutionSpec, Scope {
     })
   }
 
-  newFamily(source: ChildHost): Children {
-    const { outreach } = this.#runtime
-    if (!outreach) throw partMissing("children", "a child")
-    return outreach.familyOf(this.#resident, source, this.limits)
+  newChildren(source: ChildHost): Children {
+    const { childOperations } = this.#runtime
+    if (!childOperations) throw partMissing("children", "a child")
+    return childOperations.childrenOf(this.#resident, source, this.limits)
   }
 
   newAnnotations(source: AnnotationSource): Annotations {
@@ -72,12 +72,12 @@ export class ResidentExecution implements ExecutionSpec, Scope {
     return annotations(source, this.limits)
   }
 
-  get newQuestions(): ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined {
+  get newQueryUpdateHandlers(): ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined {
     return this.#runtime.features.questions?.questions
   }
 
   onActivity(): void {
-    if (!this.#resident.isGone) this.#runtime.pulse.join(this.#resident)
+    if (!this.#resident.isGone) this.#runtime.macrotaskQueue.join(this.#resident)
   }
 }
 

@@ -27,21 +27,21 @@ export class RowProjection {
 
   /** Its start is in the future. What has asked for something has begun, also where the clock that said so was ahead of today's. */
   get isDelayed(): boolean {
-    const { state, pipeline } = this.#parts
-    return pipeline.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#runtime.host.now()
+    const { state, releaseQueue } = this.#parts
+    return releaseQueue.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#runtime.host.now()
   }
 
   /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
   get hasMore(): boolean {
-    const { state, endings, pipeline, inputs } = this.#parts
-    return !state.ended && !endings.continued && (inputs.size > 0 || !pipeline.isQuiet)
+    const { state, completion, releaseQueue, inputs } = this.#parts
+    return !state.ended && !completion.continued && (inputs.size > 0 || !releaseQueue.isQuiet)
   }
 
   /** Given what it says, the same object if that is right. */
   row(previous?: Row): Row {
-    const { state, identity, endings, timers, hooks, pipeline, attempts, writer, inputs } = this.#parts
+    const { state, identity, completion, timers, hooks, releaseQueue, attempts, writer, inputs } = this.#parts
     const { host, worker, settings } = this.#runtime
-    if (endings.continued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
+    if (completion.continued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
     // Between two steps, which is most turns, nothing changes but the journal.
     if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
     return rowOf(state, {
@@ -52,11 +52,11 @@ export class RowProjection {
       residentSleepMsMax: settings.residentSleepMsMax,
       hookPending: hooks?.pending === true,
       delayed: this.isDelayed,
-      unreleased: !pipeline.isQuiet || inputs.size > 0,
+      unreleased: !releaseQueue.isQuiet || inputs.size > 0,
       busy: attempts.count > 0,
       flow: identity.flow,
       deadlineAt: timers.deadlineAt,
-      bare: this.isBare ? { begun: pipeline.begun, before: writer.row } : undefined,
+      bare: this.isBare ? { begun: releaseQueue.begun, before: writer.row } : undefined,
     })
   }
 }
@@ -65,10 +65,10 @@ export class RowProjection {
 interface ResidentParts {
   readonly identity: NewInstance
   readonly state: InstanceState
-  readonly endings: RunCompletion
+  readonly completion: RunCompletion
   readonly timers: InstanceTimers
   readonly hooks: EndingHooks | undefined
-  readonly pipeline: ReleaseQueue
+  readonly releaseQueue: ReleaseQueue
   readonly attempts: StepAttempts
   readonly writer: TurnWriter
   /** What came and is not taken in. */

@@ -24,7 +24,7 @@ export class RunCompletion {
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #pipeline: ReleaseQueue
+  readonly #releaseQueue: ReleaseQueue
   readonly #attempts: StepAttempts
   readonly #journal: EntryRecorder
 
@@ -33,7 +33,7 @@ export class RunCompletion {
     identity: NewInstance,
     state: InstanceState,
     writer: TurnWriter,
-    pipeline: ReleaseQueue,
+    releaseQueue: ReleaseQueue,
     attempts: StepAttempts,
     journal: EntryRecorder,
   ) {
@@ -41,7 +41,7 @@ export class RunCompletion {
     this.#identity = identity
     this.#state = state
     this.#writer = writer
-    this.#pipeline = pipeline
+    this.#releaseQueue = releaseQueue
     this.#attempts = attempts
     this.#journal = journal
   }
@@ -57,7 +57,7 @@ export class RunCompletion {
 
   cancel(entry: EntryOf<"cancel.requested">): void {
     const { id } = this.#identity
-    const { begun } = this.#pipeline
+    const { begun } = this.#releaseQueue
     this.#journal.record(entry)
     if (!begun) return this.end(cancelledEntry(id, this.#state))
     this.#attempts.cancel(new CancelledError(id, entry.reason))
@@ -71,13 +71,13 @@ export class RunCompletion {
 
   /** The grace of a cancel is over. */
   forceCancel(): void {
-    const notRolledBack = this.#pipeline.execution?.notRolledBack ?? []
+    const notRolledBack = this.#releaseQueue.execution?.notRolledBack ?? []
     this.end({ ...cancelledEntry(this.#identity.id, this.#state), ...(notRolledBack.length === 0 ? undefined : { notRolledBack }) })
   }
 
   /** With rollback, what the code completed is undone first; the code itself does nothing more. */
   terminate(reason: string | undefined, rollback: boolean): void {
-    if (!rollback || !this.#pipeline.begun || this.#state.stalled) return this.end(terminatedEntry(reason))
+    if (!rollback || !this.#releaseQueue.begun || this.#state.stalled) return this.end(terminatedEntry(reason))
     this.#journal.record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
     this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
   }

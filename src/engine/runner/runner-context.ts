@@ -20,7 +20,7 @@ export interface RunnerContext {
   readonly worker: string
   readonly settings: EngineSettings
   readonly features: EngineFeatures
-  readonly pulse: MacrotaskQueue
+  readonly macrotaskQueue: MacrotaskQueue
   readonly committer: Commits
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
@@ -30,9 +30,9 @@ export interface RunnerContext {
   /** The engine is closing: attempts may finish, and nothing new begins. */
   readonly draining: boolean
   /** Where only so many attempts run at the same time. */
-  readonly stepLine: StepSlots | undefined
+  readonly stepSlots: StepSlots | undefined
   /** What instances do to others, where they may. */
-  readonly outreach: ChildOperations | undefined
+  readonly childOperations: ChildOperations | undefined
   /** There is no room in memory for instances that could go on. */
   readonly isStarved: boolean
   /** One is at rest, and could make room. */

@@ -169,7 +169,7 @@ export class TurnWriter implements CommitListener {
   /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
   letGo(): void {
     this.#held = false
-    if (!this.#driver.isGone) this.#runtime.pulse.join(this.#driver)
+    if (!this.#driver.isGone) this.#runtime.macrotaskQueue.join(this.#driver)
   }
 
   /** Runs `then` once the turn that is being written is durable. */
@@ -199,7 +199,7 @@ export class TurnWriter implements CommitListener {
         if (!isAsBefore) this.#driver.onLost({ error })
         else {
           // What waited for its end may go on.
-          this.#runtime.pulse.join(this.#driver)
+          this.#runtime.macrotaskQueue.join(this.#driver)
           throw error
         }
       }

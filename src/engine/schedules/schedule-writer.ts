@@ -54,7 +54,7 @@ export class ScheduleWriter {
     const { starts = [], cancels = [], dueAt, awaits, input, ended, live } = edit
     const now = this.#worker.host.now()
     const { id, incarnation, createdAt } = row
-    const creates = await this.#births(row, edit)
+    const creates = await this.#startTurns(row, edit)
     const change: ScheduleChange = {
       row: {
         id,
@@ -90,7 +90,7 @@ export class ScheduleWriter {
     return singleton && this.#store.flow.holder(singleton)
   }
 
-  async #births({ id, workflow }: ScheduleRow, { schedule, starts = [], startInput }: ScheduleEdit): Promise<readonly Turn[]> {
+  async #startTurns({ id, workflow }: ScheduleRow, { schedule, starts = [], startInput }: ScheduleEdit): Promise<readonly Turn[]> {
     if (starts.length === 0) return []
     const input = startInput ?? (await this.#store.schedules.input(id)) ?? ""
     return starts.map((at) => this.starts.turn({ id: instanceIdOf(id, at), workflow, input, definition: schedule, schedule: { id, scheduledAt: at } }))

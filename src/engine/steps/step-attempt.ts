@@ -95,7 +95,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   begin(): void {
     const { runtime, identity, hasGotOn } = this.#owner
     const isStart = this.number === 1 && !hasGotOn && !isNested(this.step)
-    this.#place = runtime.stepLine?.place(identity.flow?.priority ?? 0, isStart, this)
+    this.#place = runtime.stepSlots?.place(identity.flow?.priority ?? 0, isStart, this)
     if (this.#place) this.#place.begin(() => this.#start())
     else this.#start()
   }

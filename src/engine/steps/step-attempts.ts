@@ -92,7 +92,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
 
   /** Whether an attempt of the step may be recorded as started: in a tick, only so many may. */
   mayBegin(id: string): boolean {
-    if (isNested(id) || this.runtime.stepLine?.reserve() !== false) return true
+    if (isNested(id) || this.runtime.stepSlots?.reserve() !== false) return true
     this.isWithholding = true
     return false
   }

@@ -21,7 +21,7 @@ it("claims do not multiply while the store is away, and the first that is answer
     nextDueAt: () => Promise.resolve(undefined),
     renew: () => Promise.resolve(),
   }
-  const dispatcher: ClaimLoop = new ClaimLoop({
+  const claimLoop: ClaimLoop = new ClaimLoop({
     journal: journal as JournalStore,
     host,
     timers,
@@ -33,7 +33,7 @@ it("claims do not multiply while the store is away, and the first that is answer
     makeRoom: () => 10,
     onClaimed: () => Promise.resolve(),
     // As the worker does.
-    onSweep: () => dispatcher.wake(),
+    onSweep: () => claimLoop.wake(),
     onLapse: () => Promise.resolve(),
   })
   const claimsIn = async (ms: number) => {
@@ -41,14 +41,14 @@ it("claims do not multiply while the store is away, and the first that is answer
     await host.advanceTo(host.now() + ms, moment)
     return claims.length - before
   }
-  await dispatcher.start()
+  await claimLoop.start()
   expect(await claimsIn(8_000)).toBeLessThanOrEqual(2 * 8)
-  dispatcher.wake(["a"])
+  claimLoop.wake(["a"])
   isAway = false
   const begun = claims.length
   await claimsIn(2_000)
   expect(claims.slice(begun)).toContain(undefined)
   expect(await claimsIn(60_000)).toBe(0)
-  await dispatcher.stop()
+  await claimLoop.stop()
   timers.close()
 })

@@ -114,13 +114,13 @@ it("what is being claimed has its places in memory: starts that come meanwhile d
   const host = new SimulatedHost()
   const client = await Engine.open({ host, store, workflows: [flow], options: {}, role: "client" })
   const worker = await Engine.open({ host, store: slow, workflows: [flow], options: { maxResidentInstances: 3 } })
-  const { residency } = worker.parts.worker
+  const { residents } = worker.parts.worker
   const there = await Promise.all(["a", "b", "c"].map((id) => client.start(flow, { id })))
   const here = await Promise.all(["d", "e", "f"].map((id) => worker.start(flow, { id })))
-  expect(residency.size).toBe(0)
+  expect(residents.size).toBe(0)
   answer.open()
   for (let i = 0; i < 50; i++) await new Promise<void>((resolve) => macrotask(resolve))
-  expect(residency.size).toBe(3)
+  expect(residents.size).toBe(3)
   gate.open()
   await Promise.all([...there, ...here].map((handle) => handle.result()))
   await client.close()

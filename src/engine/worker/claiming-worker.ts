@@ -18,15 +18,15 @@ const compareMs = 250
 /** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
 export class ClaimingWorker extends Worker {
   readonly committer: GroupCommitter
-  readonly mailroom: MessageBatcher
-  readonly residency: ResidentInstances
-  readonly startLine: StartThrottle
+  readonly messageBatcher: MessageBatcher
+  readonly residents: ResidentInstances
+  readonly startThrottle: StartThrottle
   readonly known: KnownWorkflows
   /** It is time to look whether a hint was lost. */
   onSweep: () => void = () => undefined
   /** Another worker has this instance now. */
   onTaken: (id: string) => void = () => undefined
-  readonly #dispatcher: ClaimLoop
+  readonly #claimLoop: ClaimLoop
   /** By the monotonic clock. */
   #comparedAt = -Infinity
   /** How many new starts may begin before the busy instances are counted again. */
@@ -39,14 +39,14 @@ export class ClaimingWorker extends Worker {
     super(spec)
     const { store, host, registry, settings } = spec
     const { journal, batchesMax } = store
-    const arm = () => this.pulse.arm()
+    const arm = () => this.macrotaskQueue.arm()
     this.committer = new GroupCommitter(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
-    this.mailroom = new MessageBatcher(store, host, this.timers, (runner, error) => this.onLost(runner, error))
-    this.residency = new ResidentInstances(settings, () => this.#dispatcher.claiming + this.loading.size)
-    this.startLine = new StartThrottle(this.pulse, this.committer)
+    this.messageBatcher = new MessageBatcher(store, host, this.timers, (runner, error) => this.onLost(runner, error))
+    this.residents = new ResidentInstances(settings, () => this.#claimLoop.claiming + this.loading.size)
+    this.startThrottle = new StartThrottle(this.macrotaskQueue, this.committer)
     this.known = new KnownWorkflows(store.directory, registry, host)
     this.#nextLook = new Alarm(this.timers, () => this.onSweep())
-    this.#dispatcher = new ClaimLoop({
+    this.#claimLoop = new ClaimLoop({
       journal,
       host,
       timers: this.timers,
@@ -63,34 +63,34 @@ export class ClaimingWorker extends Worker {
   }
 
   wake(ids?: readonly string[]): void {
-    this.#dispatcher.wake(ids)
+    this.#claimLoop.wake(ids)
   }
 
   dueAt(at: number): void {
-    this.#dispatcher.dueAt(at)
+    this.#claimLoop.dueAt(at)
   }
 
   giveBack(ids: readonly string[]): void {
-    this.#dispatcher.giveBack(ids)
+    this.#claimLoop.giveBack(ids)
   }
 
   get isStarved(): boolean {
-    return this.#dispatcher.isStarved
+    return this.#claimLoop.isStarved
   }
 
   /** Where only so many steps run at a time, no more begin than would be claimed: the others would wait for their steps in front of what wakes up. */
   protected override mayBegin(): boolean {
     if (this.isStarved) return false
     if (this.settings.concurrentStepsMax === Infinity) return true
-    if (this.#startsLeft === 0) this.#startsLeft = this.residency.share
+    if (this.#startsLeft === 0) this.#startsLeft = this.residents.share
     if (this.#startsLeft === 0) return false
     this.#startsLeft--
     return true
   }
 
   onRest(): void {
-    this.#dispatcher.isStarved = false
-    this.#dispatcher.wake()
+    this.#claimLoop.isStarved = false
+    this.#claimLoop.wake()
   }
 
   async isRun({ id, owner, status }: InstanceRow): Promise<boolean> {
@@ -105,45 +105,45 @@ export class ClaimingWorker extends Worker {
 
   /** Nothing is under way but attempts and timers. */
   get idle(): boolean {
-    return this.pulse.idle && this.committer.idle && this.mailroom.idle && this.#dispatcher.idle
+    return this.macrotaskQueue.idle && this.committer.idle && this.messageBatcher.idle && this.#claimLoop.idle
   }
 
   /** The store has not answered a claim, or a release, yet. */
   get isClaiming(): boolean {
-    return !this.#dispatcher.idle
+    return !this.#claimLoop.idle
   }
 
   protected async beginClaims(): Promise<void> {
-    await this.#dispatcher.start()
+    await this.#claimLoop.start()
   }
 
   /** Drains: attempts may finish, then what is in memory is given back in good order. */
   async stop(): Promise<void> {
     this.stopClaims()
     try {
-      await this.#dispatcher.stop()
+      await this.#claimLoop.stop()
       this.draining = true
-      this.stepLine?.close()
+      this.stepSlots?.close()
       const wasActive = this.active
       if (wasActive) await drained(this)
       this.active = false
       this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
       await written(this)
       // Not only what was in memory: also what waits to be given back.
-      if (wasActive) await this.#dispatcher.leave()
+      if (wasActive) await this.#claimLoop.leave()
     } finally {
       this.timers.close()
     }
   }
 
   override kill(): void {
-    void this.#dispatcher.stop()
+    void this.#claimLoop.stop()
     super.kill()
   }
 
   /** The store is gone: begins nothing more. What still goes to the store is refused there, so that whoever waits for it is told. */
   abort(reason: PerdureError): void {
-    void this.#dispatcher.stop()
+    void this.#claimLoop.stop()
     this.stopClaims()
     this.active = false
     this.dropAll(reason)
@@ -152,18 +152,18 @@ export class ClaimingWorker extends Worker {
 
   /** The store heard a message with the hint of it. True: it is taken in here. */
   hear(message: Message): boolean {
-    const runner = this.residency.get(message.instance)
-    return runner !== undefined && this.mailroom.hear(runner, message)
+    const runner = this.residents.get(message.instance)
+    return runner !== undefined && this.messageBatcher.hear(runner, message)
   }
 
   /** Another process may have written something: looks at all that it can have changed here. */
   async look(): Promise<void> {
     if (!this.active) return
-    this.#dispatcher.wake()
+    this.#claimLoop.wake()
     try {
       for (const id of await this.store.journal.unread(this.worker, unreadMax)) {
-        const runner = this.residency.get(id)
-        if (runner) this.mailroom.read(runner)
+        const runner = this.residents.get(id)
+        if (runner) this.messageBatcher.read(runner)
       }
       await this.#compareOwned()
     } catch (error) {
@@ -178,23 +178,23 @@ export class ClaimingWorker extends Worker {
   }
 
   protected override discard(runner: InstanceRunner, reason?: unknown): boolean {
-    const wasFull = this.residency.room === 0
+    const wasFull = this.residents.room === 0
     const wasHere = super.discard(runner, reason)
-    if (wasHere && (wasFull || this.isStarved)) this.#dispatcher.wake()
+    if (wasHere && (wasFull || this.isStarved)) this.#claimLoop.wake()
     return wasHere
   }
 
   /** In case a hint was lost; and whoever has been idle for long leaves. */
   #sweep(): void {
     this.onSweep()
-    for (const runner of this.residency.surplus(this.host.now(), 0)) this.onIdle(runner)
+    for (const runner of this.residents.surplus(this.host.now(), 0)) this.onIdle(runner)
   }
 
   #makeRoom(): number {
-    const { share } = this.residency
-    if (share > 0 && this.residency.room === 0)
-      for (const runner of this.residency.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
-    return Math.min(share, this.residency.room)
+    const { share } = this.residents
+    if (share > 0 && this.residents.room === 0)
+      for (const runner of this.residents.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
+    return Math.min(share, this.residents.room)
   }
 
   /**
@@ -202,7 +202,7 @@ export class ClaimingWorker extends Worker {
    * steps. Then callers who wait for results in this process look again. An instance whose turn is being written is compared after the write.
    */
   async #findTaken(): Promise<void> {
-    if (this.residency.size > 0) {
+    if (this.residents.size > 0) {
       const held = this.#settled()
       const owned = await this.#owned()
       this.#discardMissing(held, owned, new PerdureError("ENGINE_CLOSED", "another worker has the instance: this one stood still for longer than its lease"))
@@ -223,17 +223,17 @@ export class ClaimingWorker extends Worker {
     const held = this.#settled()
     const owned = await this.#owned()
     this.#discardMissing(held, owned, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
-    const absent = [...owned].filter((id) => !this.residency.get(id))
+    const absent = [...owned].filter((id) => !this.residents.get(id))
     // What is only being loaded is there at the next look.
     const orphans = absent.filter((id) => this.#absent.has(id))
     this.#absent = new Set(absent)
-    if (orphans.length > 0) this.#dispatcher.giveBack(orphans)
+    if (orphans.length > 0) this.#claimLoop.giveBack(orphans)
     if (absent.length > orphans.length) this.#nextLook.setAfter(compareMs)
   }
 
   /** The instances in memory of which no turn is being written. */
   #settled(): readonly InstanceRunner[] {
-    return [...this.residency.values()].filter((runner) => runner.isSettledInStore)
+    return [...this.residents.values()].filter((runner) => runner.isSettledInStore)
   }
 
   async #owned(): Promise<ReadonlySet<string>> {

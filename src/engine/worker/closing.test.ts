@@ -78,7 +78,7 @@ it("no timer is left when the store takes nothing back", async () => {
   await moments()
   isBroken = true
   const { worker } = engine.parts
-  worker.onIdle(worker.residency.get("i")!)
+  worker.onIdle(worker.residents.get("i")!)
   await moments()
   await expect(engine.close()).rejects.toThrow("disk full")
   await host.advanceTo(host.now() + 600_000, () => moments(2))
@@ -114,7 +114,7 @@ it("what waits to be given back when the engine closes is given back: its next w
   await engine.start(endless, { id: "i" })
   await engine.settle()
   const { worker } = engine.current.parts
-  worker.onLost(worker.residency.get("i")!, new Error("a commit failed"))
+  worker.onLost(worker.residents.get("i")!, new Error("a commit failed"))
   await engine.close()
   await using next = await createTestEngine({ workflows: [endless], store, seed: "two", startAt: engine.host.now() })
   await next.skip("1s")

@@ -4,15 +4,15 @@ import { macrotask } from "../../hosts/simulated/simulated-host.ts"
 import { HintDispatcher } from "./hint-dispatcher.ts"
 
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
-const work: Hint = { work: true, ends: false, answers: false, changed: false }
-const answers: Hint = { work: false, ends: false, answers: true, changed: false }
+const work: Hint = { work: true, ends: false, updatesAnswered: false, changed: false }
+const answers: Hint = { work: false, ends: false, updatesAnswered: true, changed: false }
 
 /** A lookout that notes what it looks at, and the look at answers as the test has it. */
 function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
   const seen: string[] = []
   const note = (what: string) => async () => void seen.push(what)
   const waiters = {
-    refresh: ({ ends, answers: isAnswer }: Hint) => {
+    refresh: ({ ends, updatesAnswered: isAnswer }: Hint) => {
       if (ends !== false) seen.push("ends")
       if (!isAnswer) return Promise.resolve()
       seen.push("answers")
@@ -20,42 +20,42 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
     },
   }
   const worker = { look: note("work"), hint: (ids: readonly string[]) => void seen.push(`messages for ${ids.join()}`) }
-  return { lookout: new HintDispatcher(worker, [waiters]), seen }
+  return { hintDispatcher: new HintDispatcher(worker, [waiters]), seen }
 }
 
 it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told %i microtasks after a look began is looked at", async (microtasks) => {
   for (const hint of [work, answers]) {
-    const { lookout, seen } = open()
-    void lookout.look(hint)
+    const { hintDispatcher, seen } = open()
+    void hintDispatcher.look(hint)
     for (let at = 0; at < microtasks; at++) await Promise.resolve()
-    void lookout.look(hint)
+    void hintDispatcher.look(hint)
     await moment()
     expect(seen).toHaveLength(2)
   }
 })
 
 it("messages for certain instances are looked for there alone, unless anything may be there", async () => {
-  const { lookout, seen } = open()
-  await lookout.look({ ...work, work: ["a"] })
+  const { hintDispatcher, seen } = open()
+  await hintDispatcher.look({ ...work, work: ["a"] })
   expect(seen).toEqual(["messages for a"])
-  const looks = [["a"], ["b"], ["c"], true].map((of) => lookout.look({ ...work, work: of as Hint["work"] }))
+  const looks = [["a"], ["b"], ["c"], true].map((of) => hintDispatcher.look({ ...work, work: of as Hint["work"] }))
   await Promise.all(looks)
   expect(seen).toEqual(["messages for a", "messages for a", "work"])
 })
 
 it("work does not wait for those who wait for something", async () => {
-  const { lookout, seen } = open(() => new Promise<never>(() => undefined))
-  void lookout.look(answers)
+  const { hintDispatcher, seen } = open(() => new Promise<never>(() => undefined))
+  void hintDispatcher.look(answers)
   await moment()
-  void lookout.look(work)
+  void hintDispatcher.look(work)
   await moment()
   expect(seen).toEqual(["answers", "work"])
 })
 
 it("what is told during a look is one more look, for all that was told", async () => {
-  const { lookout, seen } = open(moment)
-  const first = lookout.look(answers)
-  const others = [lookout.look({ ...answers, ends: ["a"] }), lookout.look({ ...answers, ends: ["b"] })]
+  const { hintDispatcher, seen } = open(moment)
+  const first = hintDispatcher.look(answers)
+  const others = [hintDispatcher.look({ ...answers, ends: ["a"] }), hintDispatcher.look({ ...answers, ends: ["b"] })]
   await Promise.all([first, ...others])
   expect(seen).toEqual(["answers", "ends", "answers"])
 })

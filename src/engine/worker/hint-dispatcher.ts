@@ -2,27 +2,27 @@ import type { Hint } from "../../ports/store.ts"
 import type { EngineListener } from "../engine-listener.ts"
 import type { ClaimingWorker } from "./claiming-worker.ts"
 
-const anything: Hint = { work: true, ends: true, answers: true, changed: true }
+const anything: Hint = { work: true, ends: true, updatesAnswered: true, changed: true }
 
 /**
  * Looks at what somebody else may have changed: what is run here, and what somebody here waits for. Neither waits for the other.
  * Whatever is told during a look is one more look.
  */
 export class HintDispatcher {
-  readonly #companions: readonly EngineListener[]
+  readonly #listeners: readonly EngineListener[]
   readonly #work: Lane
   readonly #waiters: Lane
 
-  constructor(worker: Pick<ClaimingWorker, "look" | "hint">, companions: readonly EngineListener[]) {
-    this.#companions = companions
+  constructor(worker: Pick<ClaimingWorker, "look" | "hint">, listeners: readonly EngineListener[]) {
+    this.#listeners = listeners
     this.#work = new Lane(async ({ work }) => (typeof work === "boolean" ? worker.look() : worker.hint(work)))
     this.#waiters = new Lane(async (hint) => {
-      for (const companion of companions) await companion.refresh?.(hint)
+      for (const listener of listeners) await listener.refresh?.(hint)
     })
   }
 
   async look(hint: Hint = anything): Promise<void> {
-    for (const companion of this.#companions) companion.onHint?.(hint)
+    for (const listener of this.#listeners) listener.onHint?.(hint)
     await Promise.all([hint.work ? this.#work.tell(hint) : undefined, this.#waiters.tell(hint)])
   }
 }
@@ -57,7 +57,12 @@ class Lane {
 }
 
 function both(a: Hint, b: Hint): Hint {
-  return { work: eitherOf(a.work, b.work), ends: eitherOf(a.ends, b.ends), answers: a.answers || b.answers, changed: a.changed || b.changed }
+  return {
+    work: eitherOf(a.work, b.work),
+    ends: eitherOf(a.ends, b.ends),
+    updatesAnswered: a.updatesAnswered || b.updatesAnswered,
+    changed: a.changed || b.changed,
+  }
 }
 
 function eitherOf(a: boolean | readonly string[], b: boolean | readonly string[]): boolean | readonly string[] {

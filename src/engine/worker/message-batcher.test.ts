@@ -14,12 +14,12 @@ it("two runners of one instance, of which one is being dropped, get each message
   const received: (readonly Message[])[] = []
   const runner = () => ({ id: "i", inboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages) }) as unknown as InstanceRunner
   const host = new SimulatedHost()
-  const mailroom = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
+  const messageBatcher = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
     throw error
   })
-  mailroom.read(runner())
-  mailroom.read(runner())
-  await mailroom.whenIdle()
+  messageBatcher.read(runner())
+  messageBatcher.read(runner())
+  await messageBatcher.whenIdle()
   expect(received).toEqual([[message], [message]])
 })
 
@@ -48,47 +48,47 @@ function heardScene(failures = 0) {
   }
   const host = new SimulatedHost()
   const unreadable: unknown[] = []
-  const mailroom = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => unreadable.push(error))
-  return { mailroom, received, unreadable, message, one: runner("i"), other: runner("j") }
+  const messageBatcher = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => unreadable.push(error))
+  return { messageBatcher, received, unreadable, message, one: runner("i"), other: runner("j") }
 }
 
 it("what the store has heard is taken in at once, where nobody has another reason to read", async () => {
-  const { mailroom, received, message, one } = heardScene()
-  expect(mailroom.hear(one, message("i", 1))).toBe(true)
+  const { messageBatcher, received, message, one } = heardScene()
+  expect(messageBatcher.hear(one, message("i", 1))).toBe(true)
   expect(received).toEqual([[1]])
-  mailroom.read(one)
-  expect(mailroom.hear(one, message("i", 1))).toBe(false)
-  await mailroom.whenIdle()
+  messageBatcher.read(one)
+  expect(messageBatcher.hear(one, message("i", 1))).toBe(false)
+  await messageBatcher.whenIdle()
   expect(received).toEqual([[1], [1, 2]])
-  expect(mailroom.hear(one, message("i", 3))).toBe(true)
+  expect(messageBatcher.hear(one, message("i", 3))).toBe(true)
   expect(received).toEqual([[1], [1, 2], [3]])
 })
 
 it("nor where it has that message already", () => {
-  const { mailroom, received, message, one } = heardScene()
+  const { messageBatcher, received, message, one } = heardScene()
   Object.assign(one, { inboxSeen: 1 })
-  expect(mailroom.hear(one, message("i", 1))).toBe(false)
+  expect(messageBatcher.hear(one, message("i", 1))).toBe(false)
   expect(received).toEqual([])
 })
 
 it("a flaw in what becomes of a message that was heard is that instance's alone", () => {
-  const { mailroom, unreadable, message, one } = heardScene()
+  const { messageBatcher, unreadable, message, one } = heardScene()
   const bug = new Error("a flaw")
   Object.assign(one, {
     receive: () => {
       throw bug
     },
   })
-  expect(mailroom.hear(one, message("i", 1))).toBe(true)
+  expect(messageBatcher.hear(one, message("i", 1))).toBe(true)
   expect(unreadable).toEqual([bug])
 })
 
 it("a reason to read is not forgotten where the inboxes of several cannot be read at once", async () => {
-  const { mailroom, received, message, one, other } = heardScene(1)
-  mailroom.read(one)
-  mailroom.read(other)
-  expect(mailroom.hear(other, message("j", 1))).toBe(false)
-  await mailroom.whenIdle()
+  const { messageBatcher, received, message, one, other } = heardScene(1)
+  messageBatcher.read(one)
+  messageBatcher.read(other)
+  expect(messageBatcher.hear(other, message("j", 1))).toBe(false)
+  await messageBatcher.whenIdle()
   expect(received).toEqual([
     [1, 2],
     [1, 2],
@@ -107,8 +107,8 @@ it.each([
     },
   }
   const host = new SimulatedHost()
-  const mailroom = new MessageBatcher({ journal: {}, directory } as unknown as Store, host, new Timers(host), () => undefined)
-  const send = (topic: string) => mailroom.deliver({ instance: "i", kind: "event", topic, at: 0 })
+  const messageBatcher = new MessageBatcher({ journal: {}, directory } as unknown as Store, host, new Timers(host), () => undefined)
+  const send = (topic: string) => messageBatcher.deliver({ instance: "i", kind: "event", topic, at: 0 })
   const outcomes = await Promise.allSettled([send("a"), send("b")])
   expect(outcomes.map(({ status }) => status)).toEqual(isUnknown ? ["rejected", "rejected"] : ["fulfilled", "fulfilled"])
   expect(called).toBe(calls)

@@ -5,7 +5,7 @@ const lookMs = 5
 
 /** Attempts of a worker that closes may finish, and what they and the starts under way lead to is written; but not for ever. */
 export async function drained(worker: ClaimingWorker): Promise<void> {
-  const { host, timers, settings, residency, stepLine, pulse, committer, mailroom } = worker
+  const { host, timers, settings, residents, stepSlots, macrotaskQueue, committer, messageBatcher } = worker
   let isLate = false
   const late = new Promise<void>((resolve) =>
     timers.after(settings.drainMs, () => {
@@ -15,11 +15,11 @@ export async function drained(worker: ClaimingWorker): Promise<void> {
   )
   const whenQuieter = async () => {
     await committer.whenIdle()
-    await mailroom.whenIdle()
-    if (residency.attempts > 0) await new Promise<void>((resolve) => timers.after(lookMs, resolve))
+    await messageBatcher.whenIdle()
+    if (residents.attempts > 0) await new Promise<void>((resolve) => timers.after(lookMs, resolve))
     else await new Promise<void>((resolve) => host.quiesce(resolve))
   }
-  const isOver = () => isLate || (residency.attempts === (stepLine?.waiting ?? 0) && pulse.idle && committer.idle && mailroom.idle)
+  const isOver = () => isLate || (residents.attempts === (stepSlots?.waiting ?? 0) && macrotaskQueue.idle && committer.idle && messageBatcher.idle)
   while (!isOver()) await Promise.race([late, whenQuieter()])
 }
 

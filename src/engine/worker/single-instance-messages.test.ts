@@ -21,7 +21,7 @@ it("a long inbox is read once, some hundreds of messages at a time, with a macro
       return messages
     },
   } as unknown as JournalStore
-  const mailroom = new SingleInstanceMessages({ directory: {} as Directory, journal }, new SimulatedHost(), (_, error) => {
+  const messageBatcher = new SingleInstanceMessages({ directory: {} as Directory, journal }, new SimulatedHost(), (_, error) => {
     throw error
   })
   const received: number[] = []
@@ -37,8 +37,8 @@ it("a long inbox is read once, some hundreds of messages at a time, with a macro
     },
   }
   tick()
-  mailroom.read(runner as unknown as InstanceRunner)
-  while (!mailroom.idle) await new Promise<void>((resolve) => macrotask(resolve))
+  messageBatcher.read(runner as unknown as InstanceRunner)
+  while (!messageBatcher.idle) await new Promise<void>((resolve) => macrotask(resolve))
   isOver = true
   expect(received).toEqual(inbox.map(({ seq }) => seq))
   expect(reads.map(({ count }) => count)).toEqual([256, 256, 256, 232])

@@ -16,9 +16,9 @@ const leaseMs = 36_500 * 24 * 60 * 60 * 1_000
  */
 export class SingleInstanceWorker extends Worker {
   readonly committer: SingleInstanceCommitter
-  readonly mailroom: SingleInstanceMessages
-  readonly residency: ResidentSet = new OneResident()
-  readonly startLine = undefined
+  readonly messageBatcher: SingleInstanceMessages
+  readonly residents: ResidentSet = new OneResident()
+  readonly startThrottle = undefined
   readonly known = undefined
   readonly isStarved = false
   readonly #due: Alarm
@@ -28,9 +28,9 @@ export class SingleInstanceWorker extends Worker {
 
   constructor(spec: WorkerSpec) {
     super(spec)
-    const arm = () => this.pulse.arm()
+    const arm = () => this.macrotaskQueue.arm()
     this.committer = new SingleInstanceCommitter(spec.store.journal, arm, spec.host.log, (id) => this.isElsewhere(id))
-    this.mailroom = new SingleInstanceMessages(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
+    this.messageBatcher = new SingleInstanceMessages(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
     this.#due = new Alarm(this.timers, () => this.wake())
   }
 

@@ -17,7 +17,7 @@ const commitsMax = 16
  * function of a step, an event or a time is not busy.
  */
 export class StartThrottle {
-  readonly #pulse: MacrotaskQueue
+  readonly #macrotaskQueue: MacrotaskQueue
   readonly #committer: GroupCommitter
   readonly #waveMax: number
   readonly #busyMax: number
@@ -30,14 +30,14 @@ export class StartThrottle {
   #isClosed = false
   #looksAgain = false
 
-  constructor(pulse: MacrotaskQueue, committer: GroupCommitter) {
-    this.#pulse = pulse
+  constructor(macrotaskQueue: MacrotaskQueue, committer: GroupCommitter) {
+    this.#macrotaskQueue = macrotaskQueue
     this.#committer = committer
     const { batchesMax } = committer
     this.#waveMax = batchesMax === 1 ? waveMax : waveOfSeveralMax
     this.#busyMax = busyMax + this.#waveMax * (batchesMax - 1)
     this.#room = this.#waveMax
-    pulse.onBeat = () => this.#admit()
+    macrotaskQueue.onBeat = () => this.#admit()
   }
 
   /** Undefined: it may start at once. */
@@ -47,7 +47,7 @@ export class StartThrottle {
       this.#room--
       return undefined
     }
-    this.#pulse.arm()
+    this.#macrotaskQueue.arm()
     return this.#lastWave().enter()
   }
 
@@ -67,7 +67,7 @@ export class StartThrottle {
 
   #admit(): void {
     const { commits, underWay } = this.#committer
-    const busy = this.#pulse.waiting + underWay
+    const busy = this.#macrotaskQueue.waiting + underWay
     if (busy < this.#busyMax || commits - this.#commits >= commitsMax) {
       this.#commits = commits
       const wave = this.#waves.shift()
@@ -83,7 +83,7 @@ export class StartThrottle {
     this.#looksAgain = true
     void this.#committer.whenIdle().then(() => {
       this.#looksAgain = false
-      if (this.#waves.length > 0) this.#pulse.arm()
+      if (this.#waves.length > 0) this.#macrotaskQueue.arm()
     })
   }
 }

@@ -124,7 +124,7 @@ it("an instance that is in memory again is not given back by what was put off be
   await engine.start(flow, { id: "i" })
   await engine.settle()
   const { worker } = engine.current.parts
-  worker.onLost(worker.residency.get("i")!, new Error("a read failed"))
+  worker.onLost(worker.residents.get("i")!, new Error("a read failed"))
   await engine.skip("5s")
   expect(begun).toEqual([1, 2])
 })

@@ -34,13 +34,13 @@ export abstract class Worker implements RunnerContext {
   readonly host: Host
   readonly settings: EngineSettings
   readonly features: EngineFeatures
-  readonly pulse: MacrotaskQueue
+  readonly macrotaskQueue: MacrotaskQueue
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
-  readonly stepLine: StepSlots | undefined
+  readonly stepSlots: StepSlots | undefined
   /** Given later: whoever starts instances needs the worker first. */
-  outreach: ChildOperations | undefined
+  childOperations: ChildOperations | undefined
   readonly onAnswered: WorkerListener["onAnswered"]
   readonly onRunOver: WorkerListener["onRunOver"]
   /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
@@ -50,11 +50,11 @@ export abstract class Worker implements RunnerContext {
   draining = false
   graces = 0
   abstract readonly committer: Commits
-  abstract readonly mailroom: Messages
+  abstract readonly messageBatcher: Messages
   /** Who is in memory here. */
-  abstract readonly residency: ResidentSet
+  abstract readonly residents: ResidentSet
   /** Where starts may come in crowds. */
-  abstract readonly startLine: StartThrottle | undefined
+  abstract readonly startThrottle: StartThrottle | undefined
   /** Where others may have code that is not here. */
   abstract readonly known: KnownWorkflows | undefined
   /** Others wait for room. */
@@ -86,11 +86,11 @@ export abstract class Worker implements RunnerContext {
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
     this.limits = features.flow?.desk(store.flow, registry, host, this.timers)
-    this.pulse = new MacrotaskQueue(host, () => this.committer.flush())
+    this.macrotaskQueue = new MacrotaskQueue(host, () => this.committer.flush())
     this.transactions = store.transactions
     this.clientTransactions = store.clientTransactions
     const { concurrentStepsMax, budget } = settings
-    if (concurrentStepsMax < Infinity || budget) this.stepLine = features.flow?.stepLine(concurrentStepsMax, budget?.stepsMax)
+    if (concurrentStepsMax < Infinity || budget) this.stepSlots = features.flow?.stepSlots(concurrentStepsMax, budget?.stepsMax)
   }
 
   /** These instances, or any, may be there to be claimed. */
@@ -116,7 +116,7 @@ export abstract class Worker implements RunnerContext {
 
   /** It is in memory here. */
   holds(id: string): boolean {
-    return this.residency.get(id) !== undefined
+    return this.residents.get(id) !== undefined
   }
 
   async start(): Promise<void> {
@@ -143,8 +143,8 @@ export abstract class Worker implements RunnerContext {
   }
 
   protected dropAll(reason: PerdureError): void {
-    for (const runner of [...this.residency.values()]) {
-      this.residency.remove(runner)
+    for (const runner of [...this.residents.values()]) {
+      this.residents.remove(runner)
       runner.drop(reason)
     }
   }
@@ -156,7 +156,7 @@ export abstract class Worker implements RunnerContext {
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
   begin(workflow: AnyWorkflow, instance: NewInstance, beginning: StartSpec, onCreated: (result: CommitResult) => void): boolean {
-    if (!this.active || this.residency.room === 0 || this.residency.get(instance.id) || this.isElsewhere(instance.id)) return false
+    if (!this.active || this.residents.room === 0 || this.residents.get(instance.id) || this.isElsewhere(instance.id)) return false
     if (!this.registry.executes(workflow, instance.queue)) return false
     // A child belongs to an instance that is under way.
     if (beginning.within === undefined && !this.mayBegin()) return false
@@ -170,7 +170,7 @@ export abstract class Worker implements RunnerContext {
       onCreated(result)
     })
     // Only now: where its input cannot be encoded, nothing has begun.
-    this.residency.add(runner)
+    this.residents.add(runner)
     return true
   }
 
@@ -182,8 +182,8 @@ export abstract class Worker implements RunnerContext {
   hint(ids: readonly string[]): void {
     this.tick?.hint(ids)
     const others = ids.filter((id) => {
-      const runner = this.residency.get(id)
-      if (runner) this.mailroom.read(runner)
+      const runner = this.residents.get(id)
+      if (runner) this.messageBatcher.read(runner)
       return !runner
     })
     if (others.length > 0) this.wake(others)
@@ -192,7 +192,7 @@ export abstract class Worker implements RunnerContext {
   /** Takes an instance out of memory because somebody else is to write its next turn. */
   evict(id: string, reason: unknown): boolean {
     this.tick?.evict(id, reason)
-    const runner = this.residency.get(id)
+    const runner = this.residents.get(id)
     if (!runner) return false
     this.discard(runner, reason)
     return true
@@ -224,9 +224,9 @@ export abstract class Worker implements RunnerContext {
   }
 
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
-    const { hasInputs, endings, id } = runner
+    const { hasInputs, completion, id } = runner
     this.discard(runner)
-    if (endings.continued) this.onRunOver(id)
+    if (completion.continued) this.onRunOver(id)
     const isDue = dueAt !== undefined && dueAt <= this.host.now()
     if (hasInputs || isDue) this.wake([id])
     else if (dueAt !== undefined) this.dueAt(dueAt)
@@ -246,7 +246,7 @@ export abstract class Worker implements RunnerContext {
 
   /** True: it was here. */
   protected discard(runner: InstanceRunner, reason?: unknown): boolean {
-    const wasHere = this.residency.remove(runner)
+    const wasHere = this.residents.remove(runner)
     // Also one whose place another has taken: nothing that it still does may have an effect.
     runner.drop(reason)
     if (wasHere && this.#passedOver.delete(runner.id)) this.giveBack([runner.id])
@@ -260,7 +260,7 @@ export abstract class Worker implements RunnerContext {
       claimed.map(async ({ instance, crashed }) => {
         const workflow = this.registry.find(instance.workflow, instance.version)
         if (!workflow) return
-        const resident = this.residency.get(instance.id)
+        const resident = this.residents.get(instance.id)
         // A start that is about to lose against it, or a turn under way, which may win.
         if (resident && !resident.isSettledInStore) return void this.#passedOver.add(instance.id)
         // It was taken away from us, and is ours again.
@@ -273,14 +273,14 @@ export abstract class Worker implements RunnerContext {
           const lacksLimits = this.limits?.lacksLimits(instance, workflow) === true
           if (lacksLimits && (await this.limits?.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
           // A start came meanwhile, which is about to lose.
-          if (this.residency.get(instance.id)) return void this.#passedOver.add(instance.id)
-          this.residency.add(runner)
+          if (this.residents.get(instance.id)) return void this.#passedOver.add(instance.id)
+          this.residents.add(runner)
           // What nobody was working on when the worker died was not its victim.
           const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
           // What was pausing is paused now, and that is to be written.
           const cutOff = wasHit || instance.phase === "pausing"
           runner.load(instance, loaded, cutOff)
-          this.mailroom.read(runner)
+          this.messageBatcher.read(runner)
         } catch (error) {
           this.onLost(runner, error)
         } finally {

@@ -16,7 +16,7 @@ export interface ObjectTables {
   /** Makes the tables that are not there. */
   prepare(): void
   /** The one instance of the object; undefined: there is none. */
-  standing(): ObjectInstanceSummary | undefined
+  summary(): ObjectInstanceSummary | undefined
   /** Messages to other objects but these, the oldest first. */
   outgoing(limit: number, except?: readonly string[]): readonly OutgoingMessage[]
   /** Those have them. */
@@ -51,7 +51,7 @@ export interface ObjectInstanceSummary {
   readonly incarnation: string
   readonly status: Status
   readonly isOwned: boolean
-  readonly hasMail: boolean
+  readonly hasMessages: boolean
   readonly dueAt?: number | undefined
   /** When it wants to be claimed, if nobody owns it. */
   readonly claimableAt?: number | undefined

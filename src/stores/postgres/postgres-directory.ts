@@ -60,7 +60,7 @@ export class PostgresDirectory implements Directory {
     return readInstance(this.#database, this.#database.schema, id)
   }
 
-  readonly standing = (id: string): Promise<StatusWithEnding | undefined> => this.#standings.read(id)
+  readonly statusWithEnding = (id: string): Promise<StatusWithEnding | undefined> => this.#standings.read(id)
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     isOldestFirst(order)

@@ -136,7 +136,7 @@ class PostgresStore implements Store {
     return this.#hints.listen(listener)
   }
 
-  onMail(listener: (message: Message) => boolean): () => void {
+  onPushedMessage(listener: (message: Message) => boolean): () => void {
     return this.#hints.listenForMail(listener)
   }
 

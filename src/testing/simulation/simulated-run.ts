@@ -242,8 +242,8 @@ export class SimulatedRun {
   /** Steps whose function is under way, and does not wait for steps inside it. */
   #waitingSteps(): readonly string[] {
     const { engine, isDead = true } = this.#process ?? {}
-    if (!engine || isDead || engine.parts.worker.residency.attempts === 0) return []
-    return [...engine.parts.worker.residency.values()]
+    if (!engine || isDead || engine.parts.worker.residents.attempts === 0) return []
+    return [...engine.parts.worker.residents.values()]
       .filter((runner) => runner.attempts > 0)
       .flatMap(({ workflow, state }) =>
         state.steps
@@ -257,7 +257,7 @@ export class SimulatedRun {
   async #evict(): Promise<void> {
     const worker = this.#process?.engine?.parts.worker
     if (!worker || this.#process?.isDead) return
-    for (const runner of [...worker.residency.values()].filter(({ isAtRest }) => isAtRest)) {
+    for (const runner of [...worker.residents.values()].filter(({ isAtRest }) => isAtRest)) {
       this.#evictions++
       worker.onIdle(runner)
     }

@@ -66,7 +66,7 @@ export function toHint(flags: ReadonlySet<string>): Hint {
   return {
     work: flags.has("w") || (mailed.length > 0 && mailed),
     ends: flags.has("e") || (ended.length > 0 && ended),
-    answers: flags.has("a") || hasEnded,
+    updatesAnswered: flags.has("a") || hasEnded,
     changed: flags.has("c") || flags.has("w") || hasEnded,
   }
 }

@@ -67,8 +67,8 @@ export class SqliteObjectTables implements ObjectTables {
     },
     wrote: (turn) => {
       this.#turns.wrote(turn)
-      const standing = standingAfter(turn)
-      if (standing) recalled(this.#driver, "standing", "perdure_instance", () => standing)
+      const summary = summaryAfter(turn)
+      if (summary) recalled(this.#driver, "summary", "perdure_instance", () => summary)
       const row = this.#writtenRow.after(turn)
       if (row) onlyInstanceRow(this.#driver, row)
     },
@@ -116,11 +116,11 @@ export class SqliteObjectTables implements ObjectTables {
     return this.#inboxTable
   }
 
-  standing(): ObjectInstanceSummary | undefined {
-    return recalled(this.#driver, "standing", "perdure_instance", () => this.#readStanding())
+  summary(): ObjectInstanceSummary | undefined {
+    return recalled(this.#driver, "summary", "perdure_instance", () => this.#readSummary())
   }
 
-  #readStanding(): ObjectInstanceSummary | undefined {
+  #readSummary(): ObjectInstanceSummary | undefined {
     const row = readInstanceRow(this.#driver)
     if (row === undefined) return undefined
     const claimableAt = claimableAtOf(row)
@@ -129,7 +129,7 @@ export class SqliteObjectTables implements ObjectTables {
       incarnation: text(row, "incarnation"),
       status: text(row, "status") as Status,
       isOwned: row["owner"] !== null,
-      hasMail: row["mail_at"] !== null,
+      hasMessages: row["mail_at"] !== null,
       dueAt: optionalInteger(row, "due_at"),
       claimableAt: claimableAt < Infinity ? claimableAt : undefined,
     }
@@ -256,11 +256,11 @@ export class SqliteObjectTables implements ObjectTables {
 }
 
 /** As it is after a turn that tells all that counts; undefined: it is to be read. */
-function standingAfter({ instance: id, incarnation, create, state }: Turn): ObjectInstanceSummary | undefined {
+function summaryAfter({ instance: id, incarnation, create, state }: Turn): ObjectInstanceSummary | undefined {
   if (state === undefined || create?.flow !== undefined) return undefined
   const { status, owner, dueAt } = state
   const isOwned = owner !== undefined
   // Of others, mail that came before counts too.
   if (create === undefined && !isTerminal(status) && !(isOwned && status === "running")) return undefined
-  return { id, incarnation, status, isOwned, hasMail: false, dueAt, claimableAt: isOwned ? undefined : dueAt }
+  return { id, incarnation, status, isOwned, hasMessages: false, dueAt, claimableAt: isOwned ? undefined : dueAt }
 }

@@ -198,7 +198,7 @@ export function pauseStories(open: OpenBed): void {
       await engine.settle()
       await handle.pause()
       await engine.settle()
-      expect(engine.current.parts.worker.residency.size).toBe(0)
+      expect(engine.current.parts.worker.residents.size).toBe(0)
       const before = engine.current.parts.worker.committer.turns
       await engine.sendEvent("i", "word", 1)
       await engine.skip("1d")

@@ -273,7 +273,7 @@ export function codecStories(open: OpenBed): void {
       expect(await handle.result()).toEqual(result)
       expect(written.join()).not.toContain(secret)
       // Nothing of the start that was refused is left in the way of another.
-      expect(engine.current.parts.worker.residency.size).toBe(0)
+      expect(engine.current.parts.worker.residents.size).toBe(0)
     })
 
     it("large values, and marks of sensitive ones, go through it", async () => {

@@ -12,14 +12,13 @@ it("claims do not multiply while the store is away, and the first that is answer
   const timers = new Timers(host)
   let isAway = true
   const claims: (readonly string[] | undefined)[] = []
-  const journal: Pick<JournalStore, "claim" | "nextDueAt" | "renew"> = {
+  const journal: Pick<JournalStore, "claim" | "nextDueAt"> = {
     claim: ({ ids }: ClaimRequest) => {
       claims.push(ids)
       if (!isAway) return Promise.resolve([])
       return new Promise((_, reject) => host.setTimer(host.now() + 10, () => reject(new PerdureError("STORE_UNREACHABLE", "it is away"))))
     },
     nextDueAt: () => Promise.resolve(undefined),
-    renew: () => Promise.resolve(),
   }
   const claimLoop: ClaimLoop = new ClaimLoop({
     journal: journal as JournalStore,
@@ -34,14 +33,13 @@ it("claims do not multiply while the store is away, and the first that is answer
     onClaimed: () => Promise.resolve(),
     // As the worker does.
     onSweep: () => claimLoop.wake(),
-    onLapse: () => Promise.resolve(),
   })
   const claimsIn = async (ms: number) => {
     const before = claims.length
     await host.advanceTo(host.now() + ms, moment)
     return claims.length - before
   }
-  await claimLoop.start()
+  claimLoop.start()
   expect(await claimsIn(8_000)).toBeLessThanOrEqual(2 * 8)
   claimLoop.wake(["a"])
   isAway = false

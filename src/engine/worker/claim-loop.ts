@@ -1,4 +1,3 @@
-import { PerdureError } from "../../core/errors.ts"
 import type { Host } from "../../ports/host.ts"
 import type { ClaimedInstance, JournalStore, Offer } from "../../ports/journal-store.ts"
 import { StartShare } from "./start-share.ts"
@@ -9,7 +8,7 @@ const retryMs = 1_000
 
 /**
  * Decides when to ask the store for instances: at once when a hint names some, when the next one is due, and from time to
- * time in case a hint was lost. It also keeps the worker's lease, and gives instances back until the store takes them.
+ * time in case a hint was lost. It also gives instances back until the store takes them.
  */
 export class ClaimLoop {
   /** There was no room in memory when last looked, and there may be something to claim. */
@@ -26,9 +25,6 @@ export class ClaimLoop {
   #told = 0
   #retry: TimerHandle | undefined
   #sweep: TimerHandle | undefined
-  #lease: TimerHandle | undefined
-  /** When the renewal that was last answered was asked for. */
-  #renewedAt: number | undefined
   readonly #unreturned = new Set<string>()
   #returning = 0
   readonly #share: StartShare
@@ -43,9 +39,8 @@ export class ClaimLoop {
     return this.#claiming === undefined && this.#returning === 0
   }
 
-  async start(): Promise<void> {
+  start(): void {
     this.#running = true
-    await this.#renew()
     this.#scheduleSweep()
     this.wake()
   }
@@ -57,21 +52,7 @@ export class ClaimLoop {
     timers.clear(this.#due)
     timers.clear(this.#retry)
     timers.clear(this.#sweep)
-    timers.clear(this.#lease)
     await this.#claiming
-  }
-
-  /** Gives back all that the worker owns, and its lease: it is not missed. */
-  async leave(): Promise<void> {
-    const { journal, worker, host } = this.#spec
-    try {
-      await journal.release(worker, await journal.owned(worker))
-      await journal.renew(worker, 0)
-    } catch (error) {
-      // A store that is away is no reason not to close.
-      if (!PerdureError.is(error, "STORE_UNREACHABLE")) throw error
-      host.log.warn("instances could not be given back; others go on with them when the lease is over", { error })
-    }
   }
 
   /** These instances, or any, may be there to be claimed. */
@@ -182,29 +163,6 @@ export class ClaimLoop {
     })
   }
 
-  async #renew(): Promise<void> {
-    const { journal, host, worker, leaseMs, offers, timers } = this.#spec
-    const askedAt = host.now()
-    let nextMs = leaseMs / 3
-    try {
-      await journal.renew(worker, leaseMs, offers)
-      if (this.#isLeaseAgo(host.now())) await this.#spec.onLapse()
-      this.#renewedAt = askedAt
-    } catch (error) {
-      nextMs = Math.min(nextMs, retryMs)
-      host.log.error("the lease could not be renewed; trying again", { error })
-    }
-    if (this.#running) this.#lease = timers.after(nextMs, () => void this.#renew())
-  }
-
-  /**
-   * The last renewal was asked for more than a lease ago: the process or its machine stood still, or the store did not answer for so long. Where the
-   * store has a clock of its own, it may also have been set back by so much.
-   */
-  #isLeaseAgo(now: number): boolean {
-    return this.#renewedAt !== undefined && Math.abs(now - this.#renewedAt) > this.#spec.leaseMs
-  }
-
   #scheduleSweep(): void {
     if (!this.#running) return
     const { timers, sweepMs } = this.#spec
@@ -231,6 +189,4 @@ export interface ClaimLoopOptions {
   readonly makeRoom: () => number
   readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>
   readonly onSweep: () => void
-  /** The lease may have been over for a while, so others may have taken instances. The lease is renewed again only when this is done. */
-  readonly onLapse: () => Promise<void>
 }

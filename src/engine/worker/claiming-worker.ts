@@ -2,6 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { InstanceRow, Message } from "../../ports/journal-store.ts"
 import { GroupCommitter } from "./group-committer.ts"
 import { ClaimLoop } from "./claim-loop.ts"
+import { LeaseKeeper } from "./lease-keeper.ts"
 import { drained, written } from "./shutdown-drain.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import { KnownWorkflows } from "../instances/known-workflows.ts"
@@ -27,6 +28,7 @@ export class ClaimingWorker extends Worker {
   /** Another worker has this instance now. */
   onTaken: (id: string) => void = () => undefined
   readonly #claimLoop: ClaimLoop
+  readonly #leaseKeeper: LeaseKeeper
   /** By the monotonic clock. */
   #comparedAt = -Infinity
   /** How many new starts may begin before the busy instances are counted again. */
@@ -46,19 +48,15 @@ export class ClaimingWorker extends Worker {
     this.startThrottle = new StartThrottle(this.macrotaskQueue, this.committer)
     this.known = new KnownWorkflows(store.directory, registry, host)
     this.#nextLook = new Alarm(this.timers, () => this.onSweep())
+    const own = { journal, host, timers: this.timers, worker: this.worker, offers: registry.offers, leaseMs: settings.leaseMs }
+    this.#leaseKeeper = new LeaseKeeper({ ...own, onLapse: () => this.#findTaken() })
     this.#claimLoop = new ClaimLoop({
-      journal,
-      host,
-      timers: this.timers,
-      worker: this.worker,
-      offers: registry.offers,
-      leaseMs: settings.leaseMs,
+      ...own,
       sweepMs: settings.sweepMs,
       isHeld: (id) => this.holds(id) || this.loading.has(id),
       makeRoom: () => this.#makeRoom(),
       onClaimed: (claimed) => this.load(claimed),
       onSweep: () => this.#sweep(),
-      onLapse: () => this.#findTaken(),
     })
   }
 
@@ -114,14 +112,15 @@ export class ClaimingWorker extends Worker {
   }
 
   protected async beginClaims(): Promise<void> {
-    await this.#claimLoop.start()
+    await this.#leaseKeeper.start()
+    if (!this.isStopped) this.#claimLoop.start()
   }
 
   /** Drains: attempts may finish, then what is in memory is given back in good order. */
   async stop(): Promise<void> {
     this.stopClaims()
     try {
-      await this.#claimLoop.stop()
+      await this.#stopClaiming()
       this.draining = true
       this.stepSlots?.close()
       const wasActive = this.active
@@ -130,20 +129,25 @@ export class ClaimingWorker extends Worker {
       this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
       await written(this)
       // Not only what was in memory: also what waits to be given back.
-      if (wasActive) await this.#claimLoop.leave()
+      if (wasActive) await this.#leaseKeeper.releaseAll()
     } finally {
       this.timers.close()
     }
   }
 
+  async #stopClaiming(): Promise<void> {
+    this.#leaseKeeper.stop()
+    await this.#claimLoop.stop()
+  }
+
   override kill(): void {
-    void this.#claimLoop.stop()
+    void this.#stopClaiming()
     super.kill()
   }
 
   /** The store is gone: begins nothing more. What still goes to the store is refused there, so that whoever waits for it is told. */
   abort(reason: PerdureError): void {
-    void this.#claimLoop.stop()
+    void this.#stopClaiming()
     this.stopClaims()
     this.active = false
     this.dropAll(reason)

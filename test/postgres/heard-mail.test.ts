@@ -34,12 +34,6 @@ function statements() {
   return { alone: () => calls.mock.calls.map(([name]) => name), all: () => sent.mock.calls.map(([name]) => name) }
 }
 
-/** What makes whoever hears a message from now on doubt it, as where its connection breaks. */
-function doubtfully(): () => void {
-  const offered = vi.spyOn(PushedMessages.prototype, "offer")
-  return () => (offered.mock.contexts[0] as PushedMessages).doubt()
-}
-
 /** Longer than after another notification that was part of its transaction. */
 const quiet = () => delay(40)
 
@@ -154,71 +148,6 @@ it("one that is still there is taken in, and so it is when the same turn is sent
     await bed.close()
     vi.restoreAllMocks()
   }
-})
-
-it.each([
-  ["alone", (taker: Turn) => [taker]],
-  ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
-])("one that was heard before the server died, and whose number another has got since, is not taken for that one: %s", async (_, batchOf) => {
-  const doubt = doubtfully()
-  const { one, other, schema, heard } = await heardMessage()
-  const { seq } = found(heard[0])
-  await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [seq])
-  doubt()
-  const batch = batchOf(taking(seq, 3, idle))
-  expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
-  expect(await one.journal.readInbox(["i"])).toMatchObject([{ seq, payload: '"another"' }])
-})
-
-it("nor one that was read before it did", async () => {
-  const doubt = doubtfully()
-  const { one, other, schema, heard } = await heardMessage()
-  const { seq } = found(heard[0])
-  expect(await one.journal.commit([taking(seq, 3, idle)])).toEqual(["committed"])
-  await one.directory.deliver([event("j")])
-  const [read] = await other.journal.readInbox(["j"])
-  await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [found(read).seq])
-  doubt()
-  const taker = turn("j", 3, { consumed: [found(read).seq], state: idle })
-  expect(await other.journal.commit([taker])).toEqual(["lost"])
-  expect(await one.journal.readInbox(["j"])).toMatchObject([{ payload: '"another"' }])
-  // Whoever reads anew takes in what is there.
-  expect(await other.journal.commit([taker])).toEqual(["committed"])
-})
-
-it.each([
-  ["alone", (taker: Turn) => [taker]],
-  ["with another turn", (taker: Turn) => [turn("j", 3), taker]],
-  ["with one that follows it", (taker: Turn) => [taker, turn("i", taker.position + 1)]],
-])("nor where the connection breaks that its turn is sent over, and no other: %s", async (_, batchOf) => {
-  const { one, other, schema, heard } = await heardMessage()
-  const { seq } = found(heard[0])
-  const confirmed = Reflect.get(PushedMessages.prototype, "confirmed")
-  const batch = batchOf(taking(seq, 3, idle))
-  // Between the look and the write, or within the write where that looks by itself.
-  const breaks = async (): Promise<never> => {
-    await database.pool.query(`UPDATE ${schema}.inbox SET payload = '"another"' WHERE seq = $1`, [seq])
-    throw Object.assign(new Error("the connection broke"), { code: "ECONNRESET" })
-  }
-  if (batch.length === 1) vi.spyOn(ListenConnectionCalls.prototype, "call").mockImplementationOnce(breaks)
-  else
-    vi.spyOn(PushedMessages.prototype, "confirmed").mockImplementationOnce(async function (this: PushedMessages, ...given) {
-      const turns = await Reflect.apply(confirmed, this, given)
-      vi.spyOn(Database.prototype, batch[0]?.instance === "j" ? "get" : "transaction").mockImplementationOnce(breaks)
-      return turns
-    })
-  expect(await other.journal.commit(batch)).toEqual(batch.map(({ instance }) => (instance === "j" ? "committed" : "lost")))
-  expect(await one.journal.readInbox(["i"])).toMatchObject([{ seq, payload: '"another"' }])
-})
-
-it("one whose turn was written before a connection broke is taken in, and no more is done about it", async () => {
-  const doubt = doubtfully()
-  const { one, other, heard } = await heardMessage()
-  const taker = taking(found(heard[0]).seq, 3, idle)
-  expect(await one.journal.commit([taker])).toEqual(["committed"])
-  doubt()
-  expect(await other.journal.commit([taker])).toEqual(["committed"])
-  expect(await one.journal.readJournal("i", 1)).toHaveLength(2)
 })
 
 it("one whose turn was written, and the answer lost, counts as taken in", async () => {

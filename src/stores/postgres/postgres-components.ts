@@ -13,12 +13,10 @@ export interface PostgresTables {
   readonly clock: ServerClock
   readonly flow: FlowTransactions
   readonly committer: TurnCommitter
-  /** It can be seen to that what was told of before it was on disk is there. */
-  readonly maySendEarly: boolean
 }
 
-export function postgresTables(database: Database, hints: Notifier, clock: ServerClock, maySendEarly: boolean): PostgresTables {
+export function postgresTables(database: Database, hints: Notifier, clock: ServerClock): PostgresTables {
   const flow = new FlowTransactions(database, hints)
   const calls = new ListenConnectionCalls(database, () => hints.ear)
-  return { database, calls, hints, clock, flow, maySendEarly, committer: new TurnCommitter(database, calls, flow, hints.heard) }
+  return { database, calls, hints, clock, flow, committer: new TurnCommitter(database, calls, flow, hints.heard) }
 }

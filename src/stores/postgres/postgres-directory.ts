@@ -34,7 +34,7 @@ export class PostgresDirectory implements Directory {
     const { schema } = this.#database
     const told = hints.notificationFor(messages)
     const [message] = messages
-    if (told && "mail" in told && message) return [await deliverTold(this.#tables.calls, message, told, this.#tables.maySendEarly)]
+    if (told && "mail" in told && message) return [await deliverTold(this.#tables.calls, message, told)]
     if (told) return deliver(this.#database, schema, messages, told)
     let isNews = true
     try {

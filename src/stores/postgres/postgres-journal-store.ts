@@ -138,9 +138,7 @@ export class PostgresJournalStore implements JournalStore {
       after,
       part?.limit ?? null,
     )
-    const messages = rows.map(toMessage)
-    this.#tables.hints.heard.read(messages)
-    return messages
+    return rows.map(toMessage)
   }
 
   async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {

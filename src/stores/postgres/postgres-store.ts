@@ -42,7 +42,6 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   const onError = (error: Error) => {
     // The pool hangs the whole connection on it, which nobody wants to read in a log.
     Reflect.deleteProperty(error, "client")
-    hints.heard.doubt()
     if (!database.closed) context.log.warn("a connection to PostgreSQL that nobody used is lost", { error })
   }
   pool.on("error", onError)
@@ -73,21 +72,14 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
       if (isUnreachable(error)) throw error
       return undefined
     })
-    const { secret, maySendEarly } = await mailMeansOf(database)
-    await hints.open(secret)
-    const tables = postgresTables(database, hints, clock, maySendEarly)
+    const row = await database.get("channel.meta", `SELECT secret FROM ${database.schema}.mail_channel`)
+    await hints.open(text(row ?? {}, "secret"))
+    const tables = postgresTables(database, hints, clock)
     return new PostgresStore(tables, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()
     throw postgresFailure(error, { server, statement: undefined })
   }
-}
-
-async function mailMeansOf(database: Database): Promise<{ readonly secret: string; readonly maySendEarly: boolean }> {
-  const writesToLog = `SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_catalog.pg_proc p
-    WHERE p.proname = 'pg_logical_emit_message' AND p.pronamespace = 'pg_catalog'::regnamespace AND p.proargtypes[2] = 'text'::regtype`
-  const row = (await database.get("channel.meta", `SELECT secret, (${writesToLog}) AS may_send_early FROM ${database.schema}.mail_channel`)) ?? {}
-  return { secret: text(row, "secret"), maySendEarly: row["may_send_early"] === true }
 }
 
 interface StoreParts {

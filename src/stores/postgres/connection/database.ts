@@ -139,8 +139,8 @@ export class Database implements Queries {
   }
 
   /** What went wrong when that statement was sent, in our words. */
-  failure(error: unknown, statement: string | undefined, isSeveral = false): unknown {
-    return postgresFailure(error, { server: this.#server, statement, isSeveral })
+  failure(error: unknown, statement: string | undefined): unknown {
+    return postgresFailure(error, { server: this.#server, statement })
   }
 
   #on(client: PostgresClient, sent: Sent): Queries {

@@ -55,12 +55,10 @@ export interface Attempted {
   readonly server: string
   /** The last one that was sent; none: no connection came about. */
   readonly statement: string | undefined
-  /** It was several transactions: whatever the server answers, some of it may be done. */
-  readonly isSeveral?: boolean
 }
 
 /** What went wrong, in our words, with where it was tried and what to do. What says nothing of a server stays what it is. */
-export function postgresFailure(cause: unknown, { server, statement, isSeveral = false }: Attempted): unknown {
+export function postgresFailure(cause: unknown, { server, statement }: Attempted): unknown {
   if (PerdureError.is(cause)) return cause
   const code = codeOf(cause)
   const message = cause instanceof Error ? cause.message : String(cause)
@@ -78,15 +76,11 @@ export function postgresFailure(cause: unknown, { server, statement, isSeveral =
   }
   if (code === undefined || !/^[0-9A-Z]{5}$/.test(code)) return cause
   const fail = (kind: PerdureError["code"], text: string) =>
-    new PerdureError(kind, isSeveral ? `${text}; ${unknown}` : text, {
-      details: { postgresCode: code, server, doing, reason: code, isUnknown: isSeveral },
+    new PerdureError(kind, text, {
+      details: { postgresCode: code, server, doing, reason: code, isUnknown: false },
       cause,
     })
-  if (code === "53100")
-    return fail(
-      "DISK_FULL",
-      `${place} has no room left to write, while ${doing} (${why}); free some disk space${isSeveral ? "" : ", nothing was half written"}`,
-    )
+  if (code === "53100") return fail("DISK_FULL", `${place} has no room left to write, while ${doing} (${why}); free some disk space, nothing was half written`)
   if (code === "28P01" || code === "28000")
     return fail("DATABASE_UNREADABLE", `${place} refused the user or password, while ${doing} (${why}); see the connection string`)
   if (code === "3D000") return fail("DATABASE_UNREADABLE", `${place}: ${message}; create the database, or give another in the connection string`)

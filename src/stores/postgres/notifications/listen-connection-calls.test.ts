@@ -44,15 +44,6 @@ describe("calls that go alone", () => {
     expect(get).not.toHaveBeenCalled()
   })
 
-  it("go there as a procedure, where there is one that does the same, and over the pool as a function all the same", async () => {
-    const { asked, get, calls } = scene()
-    const call = () => calls.call("mail.deliver", "deliver_told", ["a", 1], "deliver_early")
-    void call()
-    expect(asked[0]?.query).toEqual({ name: `"s".ear.deliver_early`, text: `CALL "s".deliver_early($1, $2, '50', NULL)`, values: ["a", "1"] })
-    await call()
-    expect(get).toHaveBeenCalledExactlyOnceWith("mail.deliver", `SELECT "s".deliver_told($1, $2)::text AS answer`, "a", 1)
-  })
-
   it("go over the pool while another is under way there", async () => {
     const { asked, get, call } = scene()
     const first = call()

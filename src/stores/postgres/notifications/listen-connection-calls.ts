@@ -20,17 +20,17 @@ export class ListenConnectionCalls {
     this.#ear = ear
   }
 
-  /** `name`: of the statement, in errors. `early`: a procedure that does the same in transactions of its own, over the connection that listens. */
-  call(name: string, fn: string, values: readonly (string | number | boolean | null)[], early?: string): Promise<string | null> {
+  /** `name`: of the statement, in errors. */
+  call(name: string, fn: string, values: readonly (string | number | boolean | null)[]): Promise<string | null> {
     const ear = this.#ear()
-    const texts = this.#textsOf(name, fn, values.length, early)
+    const texts = this.#textsOf(name, fn, values.length)
     if (ear === undefined || !ear.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
     return new Promise((resolve, reject) => {
       ear.query(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
         if (!error) resolve(answer)
         // Nothing was done.
         else if (isCollision(error) || isMisprepared(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)
-        else reject(this.#database.failure(error, name, early !== undefined))
+        else reject(this.#database.failure(error, name))
       })
     })
   }
@@ -39,17 +39,15 @@ export class ListenConnectionCalls {
     return ((await this.#database.get(name, text, ...values))?.["answer"] ?? null) as string | null
   }
 
-  #textsOf(name: string, fn: string, count: number, early: string | undefined) {
-    const key = early ?? name
-    const known = this.#texts.get(key)
+  #textsOf(name: string, fn: string, count: number) {
+    const known = this.#texts.get(name)
     if (known) return known
     const { schema } = this.#database
     const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
     const call = `${schema}.${functionName(fn)}(${given})::text AS answer`
-    const calledEarly = early && `CALL ${schema}.${functionName(early)}(${given}, '${lockMs}', NULL)`
-    const overEar = calledEarly ?? `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
-    const texts = { name: `${schema}.ear.${key}`, overEar, overPool: `SELECT ${call}` }
-    this.#texts.set(key, texts)
+    const overEar = `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
+    const texts = { name: `${schema}.ear.${name}`, overEar, overPool: `SELECT ${call}` }
+    this.#texts.set(name, texts)
     return texts
   }
 }

@@ -266,7 +266,6 @@ export class Notifier {
   #lost(ear: ListenConnection, error: Error | undefined): void {
     if (this.#ear !== ear) return
     this.#ear = undefined
-    this.heard.doubt()
     ear.drop(error)
     this.#reconnect(error)
   }

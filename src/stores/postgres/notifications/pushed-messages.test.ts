@@ -40,35 +40,6 @@ describe("messages that come with the notification of them", () => {
     expect(mail.isUnsure(taking)).toBe(false)
   })
 
-  it("are doubtful where they were taken before a connection broke, and those that come later are not", () => {
-    const mail = new PushedMessages()
-    mail.offer({ ...message, seq: 7 }, [() => true])
-    mail.doubt()
-    mail.offer({ ...message, seq: 8 }, [() => true])
-    expect([7, 8].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([true, false])
-    mail.settle([turn("i", 3, { consumed: [7] })])
-    expect(mail.isDoubtful(turn("i", 3, { consumed: [7] }))).toBe(false)
-  })
-
-  it("are doubtful so where they were read: they may not have been on disk", () => {
-    const mail = new PushedMessages()
-    const taking = turn("i", 3, { consumed: [7] })
-    mail.read([{ ...message, seq: 7 }])
-    expect(mail.isUnsure(taking)).toBe(false)
-    mail.doubt()
-    expect([mail.isDoubtful(taking), mail.isUnsure(taking)]).toEqual([true, true])
-    mail.settle([taking])
-    mail.doubt()
-    expect(mail.isUnsure(taking)).toBe(false)
-  })
-
-  it("that nobody takes in are forgotten, the oldest first", () => {
-    const mail = new PushedMessages()
-    for (let seq = 1; seq <= 100_001; seq++) mail.read([{ ...message, seq }])
-    mail.doubt()
-    expect([1, 2, 100_001].map((seq) => mail.isDoubtful(turn("i", 3, { consumed: [seq] })))).toEqual([false, true, true])
-  })
-
   it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
     "are nothing where it says something else: %s",
     (payload) => {

@@ -7,21 +7,14 @@ import type { Queries } from "../connection/database.ts"
 /** A notification is less than 8,000 bytes long. */
 const bytesMax = 7_500
 const unsureMax = 10_000
-const readMax = 100_000
 
 /**
  * Messages that came with the notification of them: who runs the instance need not ask for its inbox. Each was the only one there when it was
  * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `take_lone`).
- *
- * Whoever hears or reads a message may do so before it is on disk (`deliver_early`). If the server dies then, it never was, and another may get its
- * number. So where a connection breaks, all that was told before is doubtful: turns with it count as lost unless they were written.
  */
 export class PushedMessages {
   /** Numbers of those that somebody has heard and takes in, until it is known what became of a turn with them. */
   readonly #unsure = new Set<number>()
-  /** The same of those that were read. What nobody takes in, because it is there for another, is forgotten some day. */
-  readonly #read = new Set<number>()
-  readonly #doubtful = new Set<number>()
 
   /** Offers a message. True: it is taken in. */
   offer(message: Message, takers: Iterable<(message: Message) => boolean>): boolean {
@@ -33,35 +26,14 @@ export class PushedMessages {
     return false
   }
 
-  read(messages: readonly Message[]): void {
-    for (const { seq } of messages) this.#read.add(seq)
-    forgetOldest(this.#read)
-  }
-
   /** Whether its messages are there has to be looked at. */
-  isUnsure(turn: Turn): boolean {
-    return turn.consumed?.some((seq) => this.#unsure.has(seq)) === true || this.isDoubtful(turn)
-  }
-
-  /** A connection broke. */
-  doubt(): void {
-    for (const told of [this.#unsure, this.#read]) for (const seq of told) this.#doubtful.add(seq)
-    this.#read.clear()
-    forgetOldest(this.#doubtful)
-  }
-
-  isDoubtful({ consumed }: Turn): boolean {
-    return this.#doubtful.size > 0 && consumed?.some((seq) => this.#doubtful.has(seq)) === true
+  isUnsure({ consumed }: Turn): boolean {
+    return this.#unsure.size > 0 && consumed?.some((seq) => this.#unsure.has(seq)) === true
   }
 
   /** It is known what became of these turns. */
   settle(turns: readonly Turn[]): void {
-    for (const { consumed } of turns)
-      for (const seq of consumed ?? []) {
-        this.#unsure.delete(seq)
-        this.#read.delete(seq)
-        this.#doubtful.delete(seq)
-      }
+    for (const { consumed } of turns) for (const seq of consumed ?? []) this.#unsure.delete(seq)
   }
 
   /**
@@ -71,9 +43,8 @@ export class PushedMessages {
   async confirmed(queries: Queries, schema: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
     const rows = await queries.all(
       "confirm.inbox",
-      `SELECT t.n, w.is_recorded FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
-      CROSS JOIN LATERAL (SELECT ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) AS is_recorded) w
-      WHERE w.is_recorded OR cardinality(t.consumed::bigint[]) = (
+      `SELECT t.n FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
+      WHERE ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) OR cardinality(t.consumed::bigint[]) = (
         SELECT count(*) FROM ${schema}.instance i JOIN ${schema}.inbox m ON m.instance = i.key
         WHERE i.id = t.id AND i.incarnation = t.incarnation AND m.seq = ANY (t.consumed::bigint[])
       )`,
@@ -84,17 +55,7 @@ export class PushedMessages {
       turns.map(({ consumed = [] }) => numberArray(consumed)),
     )
     const places = new Set(rows.map((row) => integer(row, "n")))
-    const recorded = new Set(rows.filter((row) => row["is_recorded"] === true).map((row) => integer(row, "n")))
-    // Their messages were there, whatever broke since.
-    this.settle(turns.filter((_, at) => recorded.has(at + 1)))
-    return turns.filter((turn, at) => places.has(at + 1) && !this.isDoubtful(turn))
-  }
-}
-
-function forgetOldest(numbers: Set<number>): void {
-  for (const oldest of numbers) {
-    if (numbers.size <= readMax) return
-    numbers.delete(oldest)
+    return turns.filter((_, at) => places.has(at + 1))
   }
 }
 

@@ -98,16 +98,14 @@ export function deliverOneFunction(s: string, knowsChecked = false): string {
   END $$`
 }
 
-const messageParameters = `of_id text, of_incarnation text, of_kind text, of_at bigint, of_topic text, of_event_id text, of_payload text,
-    channel text, told text, mail_channel text, told_with text, mail text`
-
 /**
  * One message, and those who listen are told with the commit. Where it is the only one it goes along, on the channel that only those know who may read
  * these tables; all others are told with `told_with` that it does. `deliver_checked` does the same with an event that is to be checked.
  */
 export function deliverToldFunction(s: string, isChecked = false): string {
   return `CREATE OR REPLACE FUNCTION ${s}.${isChecked ? "deliver_checked" : "deliver_told"}(
-    ${messageParameters}
+    of_id text, of_incarnation text, of_kind text, of_at bigint, of_topic text, of_event_id text, of_payload text,
+    channel text, told text, mail_channel text, told_with text, mail text
   ) RETURNS text LANGUAGE plpgsql ${byIndex} AS $$
   DECLARE
     p record;
@@ -132,26 +130,5 @@ export function deliverToldFunction(s: string, isChecked = false): string {
       PERFORM pg_notify(channel, told);
     END IF;
     RETURN p.outcome;
-  END $$`
-}
-
-/**
- * The same, and those who listen hear of it before it is on disk: that takes as long as they take to think. What comes of it is behind it in the log of
- * the server, so it cannot be on disk without it. The sender is answered when the message is: a second transaction writes a word into the log, and all
- * that stands before it is on disk with that. Also of one that was there already: whoever sent it may still wait for the disk.
- */
-export function deliverEarlyProcedure(s: string, isChecked = false): string {
-  return `CREATE OR REPLACE PROCEDURE ${s}.${isChecked ? "deliver_checked_early" : "deliver_early"}(
-    ${messageParameters}, lock_ms text, INOUT answer text
-  ) LANGUAGE plpgsql AS $$
-  BEGIN
-    answer := set_config('lock_timeout', lock_ms, true) || set_config('synchronous_commit', 'off', true);
-    answer := ${s}.${isChecked ? "deliver_checked" : "deliver_told"}(
-      of_id, of_incarnation, of_kind, of_at, of_topic, of_event_id, of_payload, channel, told, mail_channel, told_with, mail
-    );
-    COMMIT;
-    IF answer IN ('delivered', 'duplicate') THEN
-      PERFORM pg_logical_emit_message(true, 'perdure', '');
-    END IF;
   END $$`
 }

@@ -14,7 +14,7 @@ import {
   takeFirstFunction,
 } from "./claim-functions.ts"
 import { newToken } from "../reads/change-stream-token.ts"
-import { deliverEarlyProcedure, deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction, remarkFunction } from "./deliver-functions.ts"
+import { deliverFunctions, deliverOneFunction, deliverToldFunction, putMessageFunction, remarkFunction } from "./deliver-functions.ts"
 import { createLoneFunction, singleTurnFunctions, takeLoneFunction } from "./single-turn-functions.ts"
 import { createInstanceFunction, takeUniqueFunction, turnFunctions, writeTurnFunction } from "./turn-functions.ts"
 import { readFunctions, readInboxPartFunction } from "./read-functions.ts"
@@ -235,7 +235,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { version: 8, compatible: 1, statements: (s) => [deliverToldFunction(s), takeLoneFunction(s)] },
-  { version: 9, compatible: 1, statements: (s) => [deliverToldFunction(s), deliverEarlyProcedure(s)] },
+  { version: 9, compatible: 1, statements: (s) => [deliverToldFunction(s)] },
   {
     // The indexes of claims tell new starts from instances that have begun, which are claimed first.
     version: 10,
@@ -266,7 +266,6 @@ export const migrations: readonly Migration[] = [
       putMessageFunction(s, true),
       deliverOneFunction(s, true),
       deliverToldFunction(s, true),
-      deliverEarlyProcedure(s, true),
     ],
   },
   // An inbox that is long is read in parts, and what is taken out of it is found by its number.

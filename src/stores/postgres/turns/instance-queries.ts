@@ -1,4 +1,3 @@
-import { isControl } from "../../../core/journal/control-message.ts"
 import type { Delivery } from "../../../ports/directory.ts"
 import type { UniqueUse } from "../../../ports/flow-control.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../../ports/journal-store.ts"
@@ -51,18 +50,14 @@ export interface Notification {
   readonly payload: string
 }
 
-/**
- * Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. `isEarly`:
- * who listens may hear of it before it is on disk. Not of controls: to stop what runs does not wait for a turn.
- */
-export async function deliverTold(calls: ListenConnectionCalls, message: NewMessage, told: NotificationWithMail, isEarly: boolean): Promise<Delivery> {
+/** Who listens is told with the commit; `mail` goes along where it is the only message there, and then all others are told `payloadWithMail`. */
+export async function deliverTold(calls: ListenConnectionCalls, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
   const { channel, mailChannel, payloadWithMail, mail } = told
   const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
   const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
   const [name, fn] = message.isChecked ? (["checked.deliver", "deliver_checked"] as const) : (["mail.deliver", "deliver_told"] as const)
-  const early = message.isChecked ? "deliver_checked_early" : "deliver_early"
-  return (await calls.call(name, fn, values, isEarly && !isControl(kind) ? early : undefined)) as Delivery
+  return (await calls.call(name, fn, values)) as Delivery
 }
 
 export interface NotificationWithMail extends Notification {

@@ -9,7 +9,7 @@ import type { PushedMessages } from "../notifications/pushed-messages.ts"
 import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
 import { writeSingleTurn } from "./single-turn-writer.ts"
 import type { FlowTransactions } from "../flow-control/flow-transactions.ts"
-import { isTaken, isUnreachable } from "../connection/postgres-failure.ts"
+import { isTaken } from "../connection/postgres-failure.ts"
 import { inRounds, outcomeOf, writeTurns, type Written } from "./turn-batch-writer.ts"
 
 const knownMax = 10_000
@@ -36,27 +36,20 @@ export class TurnCommitter {
   }
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
-    for (;;) {
-      const unsure = turns.filter((turn) => this.#heard.isUnsure(turn))
-      try {
-        const outcomes = await (unsure.length === 0 ? this.#commit(turns) : this.#commitUnsure(turns, unsure))
-        // Not where that failed: they may be sent again, and are as unsure then.
-        this.#heard.settle(turns)
-        return outcomes
-      } catch (error) {
-        if (!(error instanceof Doubt)) throw error
-      }
-    }
+    const unsure = turns.filter((turn) => this.#heard.isUnsure(turn))
+    const outcomes = await (unsure.length === 0 ? this.#commit(turns) : this.#commitUnsure(turns, unsure))
+    // Not where that failed: they may be sent again, and are as unsure then.
+    this.#heard.settle(turns)
+    return outcomes
   }
 
   /** Some take in messages that may not be there: what is not there any more was taken in before, or never was. */
   async #commitUnsure(turns: readonly Turn[], unsure: readonly Turn[]): Promise<readonly TurnOutcome[]> {
     const { schema } = this.#database
     const [turn] = turns
-    const writeIfSure = async (one: Turn) => !this.#heard.isDoubtful(one) && writeSingleTurn(this.#calls, one)
     // It looks by itself.
-    if (turns.length === 1 && turn && (await this.#persistently([], () => writeIfSure(turn)))) return ["committed"]
-    const confirmed = new Set(await this.#persistently([], () => this.#heard.confirmed(this.#database, schema, unsure)))
+    if (turns.length === 1 && turn && (await this.#database.persistently(() => writeSingleTurn(this.#calls, turn)))) return ["committed"]
+    const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
     const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
     const others = turns.filter((one) => !refused.has(lineOf(one)))
     const outcomes = others.length === 0 ? [] : await this.#commit(others)
@@ -69,11 +62,11 @@ export class TurnCommitter {
     const written =
       rounds.length === 1
         ? await this.#writeRoundAtOnce(turns)
-        : await this.#persistently(turns, () => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
+        : await this.#database.persistently(() => this.#database.transaction((queries) => this.#writeRounds(queries, turns, rounds, undefined)))
     const outcomes = written.map(outcomeOf)
     const left = turns.filter((_, at) => written[at] === "flow")
     if (left.length > 0) {
-      const ofLeft = await this.#persistently(left, () => this.#commitWithFlow(left))
+      const ofLeft = await this.#database.persistently(() => this.#commitWithFlow(left))
       let next = 0
       written.forEach((one, at) => {
         if (one === "flow") outcomes[at] = outcomeOf(ofLeft[next++] ?? "lost")
@@ -91,9 +84,9 @@ export class TurnCommitter {
   async #writeRoundAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
     const isLeft = turns.map((turn) => this.#limited.has(turn.instance) && changesSlots(turn))
     turns.forEach(({ instance, state }) => state && isTerminal(state.status) && this.#limited.delete(instance))
-    if (!isLeft.includes(true)) return this.#persistently(turns, () => this.#writeAtOnce(turns))
+    if (!isLeft.includes(true)) return this.#database.persistently(() => this.#writeAtOnce(turns))
     const others = turns.filter((_, at) => !isLeft[at])
-    const written = others.length === 0 ? [] : await this.#persistently(others, () => this.#writeAtOnce(others))
+    const written = others.length === 0 ? [] : await this.#database.persistently(() => this.#writeAtOnce(others))
     let next = 0
     return isLeft.map((left) => (left ? "flow" : (written[next++] ?? "lost")))
   }
@@ -112,19 +105,6 @@ export class TurnCommitter {
       if (!isTaken(error)) throw error
       return writeTurns(this.#database, schema, turns, "plain")
     }
-  }
-
-  /** Waits for a server that is away. What was told before a connection broke is doubted from then on, and is not written without another look. */
-  #persistently<T>(turns: readonly Turn[], write: () => Promise<T>): Promise<T> {
-    return this.#database.persistently(async () => {
-      if (turns.some((turn) => this.#heard.isDoubtful(turn))) throw new Doubt()
-      try {
-        return await write()
-      } catch (error) {
-        if (isUnreachable(error)) this.#heard.doubt()
-        throw error
-      }
-    })
   }
 
   /** Within a transaction of its caller, under the locks of the workflows of all instances with limits among them. */
@@ -196,9 +176,6 @@ export class TurnCommitter {
     return written
   }
 }
-
-/** Messages that some of the turns take in were told before a connection broke, and may never have been. */
-class Doubt extends Error {}
 
 /** As `write_turn` has it: one that goes on running has what it had. */
 function changesSlots({ create, state }: Turn): boolean {

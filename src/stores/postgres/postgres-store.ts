@@ -52,7 +52,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     ears?.on("error", onError)
     ears?.on("connect", onConnect)
   }
-  const hints = new Notifier(pool, ears, schema, context.log, !opening.isGiven)
+  const hints = new Notifier(pool, ears, schema, context.log)
   const end = async () => {
     await hints.close()
     await database.close()

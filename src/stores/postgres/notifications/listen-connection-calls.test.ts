@@ -20,7 +20,7 @@ function scene({ prepares = true, isProven = true } = {}) {
     },
   } as unknown as NotifyingClient
   const onLost = vi.fn<(error: Error | undefined) => void>()
-  const ear = new ListenConnection(client, false, ["channel"], { onHeard: () => undefined, onLost })
+  const ear = new ListenConnection(client, ["channel"], { onHeard: () => undefined, onLost })
   ear.isProven = isProven
   const get = vi.fn<Database["get"]>(async (name, text) => ({ answer: `${name} over the pool: ${text.slice(0, 7)}` }))
   const database = { schema: `"s"`, prepares, get, failure: (error: Error, statement: string) => new Error(`${statement}: ${error.message}`) }

@@ -1,4 +1,3 @@
-import { LoneQuery } from "./text-query.ts"
 import type { PostgresClient } from "../connection/pg.ts"
 import { isMisprepared, isUnreachable } from "../connection/postgres-failure.ts"
 
@@ -29,16 +28,13 @@ export class ListenConnection {
   readonly #client: NotifyingClient
   readonly #channels: readonly string[]
   readonly #listener: ListenConnectionListener
-  /** It is `pg`'s own, and no other that behaves like it. */
-  readonly #isOwn: boolean
   #isAsked = false
   #isClosing = false
   #isGivenBack = false
   #onAnswered: () => void = () => undefined
 
-  constructor(client: NotifyingClient, isOwn: boolean, channels: readonly string[], listener: ListenConnectionListener) {
+  constructor(client: NotifyingClient, channels: readonly string[], listener: ListenConnectionListener) {
     this.#client = client
-    this.#isOwn = isOwn
     this.#channels = channels
     this.#listener = listener
   }
@@ -67,21 +63,13 @@ export class ListenConnection {
       onAnswer(error, answer)
     }
     try {
-      this.#send(name, text, values, answered)
+      this.#client.query({ name, text, values }).then(
+        ({ rows }) => answered(undefined, (rows[0]?.["answer"] ?? null) as string | null),
+        (error: Error) => answered(error, null),
+      )
     } catch (error) {
       answered(error instanceof Error ? error : new Error(String(error)), null)
     }
-  }
-
-  #send(name: string, text: string, values: (string | null)[], answered: OnAnswer): void {
-    if (this.#isOwn) {
-      const query = new LoneQuery(name, text, values, (error) => answered(error, query.answer))
-      return query.sendTo(this.#client)
-    }
-    this.#client.query({ name, text, values }).then(
-      ({ rows }) => answered(undefined, (rows[0]?.["answer"] ?? null) as string | null),
-      (error: Error) => answered(error, null),
-    )
   }
 
   /** Whoever gives it back meanwhile need not ask it for anything more. */

@@ -44,7 +44,6 @@ const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started
 export class Notifier {
   readonly #pool: PostgresPool
   readonly #ears: PostgresPool | undefined
-  readonly #isOwn: boolean
   readonly #channel: string
   readonly #schema: string
   /** Messages that came with the notification of them. */
@@ -75,9 +74,8 @@ export class Notifier {
   #withinAt = -Infinity
 
   /** `ears`: where the connection that listens comes from. Undefined: nobody listens. */
-  constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger, isOwn = false) {
+  constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger) {
     this.#pool = pool
-    this.#isOwn = isOwn
     this.#ears = ears
     this.#channel = channelOf(schema)
     this.#schema = schema
@@ -200,7 +198,7 @@ export class Notifier {
     const client = (await this.#ears.connect()) as NotifyingClient
     if (this.#closed) return client.release()
     const channels = this.#mailChannel === undefined ? [this.#channel] : [this.#channel, this.#mailChannel]
-    const ear = new ListenConnection(client, this.#isOwn, channels, {
+    const ear = new ListenConnection(client, channels, {
       onHeard: (payload, channel) => (channel === this.#channel ? this.#onHeard(payload) : this.#onMail(payload)),
       onLost: (error) => this.#lost(ear, error),
     })

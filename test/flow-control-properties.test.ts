@@ -181,7 +181,7 @@ class Bed {
     const found: string[] = []
     for (const { id } of this.handles) {
       const row = await directory.get(id)
-      const wait = row?.slots === "parked" ? await flow.waitOf(id) : undefined
+      const wait = row?.slots === "queuedForSlot" ? await flow.waitOf(id) : undefined
       if (wait?.use.kind === "concurrency" && wait.held < wait.max) found.push(`${id} waits for ${wait.use.key}, ${wait.held} of ${wait.max} are taken`)
     }
     return found

@@ -98,7 +98,7 @@ export interface InstanceRow extends NewInstance, RowState {
   /** What its code noted about it, encoded. */
   readonly memo?: string
   /** Of an instance with limits. `none`: it has not asked for them, or has given them back. */
-  readonly slots?: "taken" | "parked" | "none"
+  readonly slots?: "taken" | "queuedForSlot" | "none"
 }
 
 /** One row of the journal: what one turn appended. */

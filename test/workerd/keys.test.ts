@@ -3,7 +3,7 @@ import { type DurableObjectNamespace, env } from "cloudflare:workers"
 import { workflowClient, type WorkflowRunnerObject } from "perdure/cloudflare"
 import { describe, expect, it, vi } from "vitest"
 import { decodeAnswer, encodeCall } from "../../src/cloudflare/objects/instance-rpc-methods.ts"
-import { uniquePermit } from "../../src/stores/shared/unique-permit.ts"
+import { uniqueKeyUse } from "../../src/stores/shared/flow-rows.ts"
 import { soon } from "./eventually.ts"
 import { FlowRunner, inside } from "./flow-runner.ts"
 
@@ -74,7 +74,7 @@ describe("a key that one instance has to itself", () => {
   })
 
   it("is taken from one that does not know of it, once another is refused", async () => {
-    const use = uniquePermit({ kind: "singleton", key: "only/ghost" })
+    const use = uniqueKeyUse({ kind: "singleton", key: "only/ghost" })
     const ask = { id: "ghost", incarnation: "i", priority: 0, use }
     await (limitOf("ghost") as unknown as WorkflowRunnerObject).slotAsk(ask)
     await runInDurableObject(limitOf("ghost"), (_, { storage }) => storage.sql.exec("UPDATE perdure_limit_member SET seen_at = 0").toArray())

@@ -32,7 +32,7 @@ const flow: FlowPart = {
         return {
           flow: inTurns,
           control: (tables, edge) => {
-            permits.admit = (admitted) => inTurns.transaction(() => inTurns.admission.changed(admitted))
+            permits.admit = (admitted) => inTurns.transaction(() => inTurns.admission.limitsChanged(admitted))
             permits.admitHeld()
             return new ObjectFlowControl({ ...edge, local: new SqliteFlowControl({ ...tables, flow: inTurns }), network, permits: keys })
           },

@@ -1,5 +1,5 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse } from "../../ports/flow-control.ts"
-import { uniquePermit } from "../../stores/shared/unique-permit.ts"
+import { uniqueKeyUse } from "../../stores/shared/flow-rows.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { SlotRequester } from "./slot-requester.ts"
 
@@ -32,7 +32,7 @@ export class ObjectFlowControl implements FlowControl {
   }
 
   holder(unique: UniqueUse): Promise<string | undefined> {
-    return this.#parts.network.limit(uniquePermit(unique).key).slotHolder()
+    return this.#parts.network.limit(uniqueKeyUse(unique).key).slotHolder()
   }
 
   async waitOf(id: string): Promise<LimitWait | undefined> {

@@ -11,7 +11,7 @@ import type {
   Turn,
   TurnOutcome,
 } from "../../ports/journal-store.ts"
-import { appendsOnly } from "../../stores/shared/append-only-turn.ts"
+import { isAppendOnly } from "../../stores/shared/turn.ts"
 import type { SharedStoreOptions } from "./object-store.ts"
 
 /** The journal of the object's own instance; those of others are read, and begun, where they are. */
@@ -57,7 +57,7 @@ export class ObjectJournal implements JournalStore {
     const [first] = turns
     // The committer sends what is elsewhere on its own.
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
-    const isPlain = turns.every(appendsOnly)
+    const isPlain = turns.every(isAppendOnly)
     const { keyed } = this.#parts
     const unique = isPlain || !keyed ? [] : await keyed.lacking(turns)
     if (first?.create !== undefined) this.#parts.onWriting?.()

@@ -31,7 +31,7 @@ export async function readWhy({ parts, role }: EngineCore, id: string): Promise<
     cancelGraceMs: settings.cancelGraceMs,
     isInLine: (step) => worker.stepSlots?.holds(id, step) === true,
     concurrentStepsMax: settings.concurrentStepsMax,
-    line: row.slots === "parked" ? await store.flow.waitOf(id) : undefined,
+    line: row.slots === "queuedForSlot" ? await store.flow.waitOf(id) : undefined,
     workers: await store.directory.workers(),
     children: await openChildren(store.directory, steps),
   })

@@ -6,7 +6,7 @@ import type { InstanceRow, RowState, JournalRow, Message, NewInstance, NewMessag
 import type { Delivery } from "../../ports/directory.ts"
 import { MemoryChanges } from "./memory-changes.ts"
 import type { MemorySchedule } from "./memory-schedule-store.ts"
-import { slotsOf } from "../shared/slot-admission.ts"
+import { slotStateOf } from "../shared/slot-admission.ts"
 import { MemoryFlow, type MemoryFlowRecord } from "./memory-flow.ts"
 
 /** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */
@@ -76,7 +76,7 @@ export class MemoryDatabase {
       const { run } = existing.row
       existing.crashed = false
       this.replace(existing, { ...lasting(existing.row), ...turn.state, updatedAt: turn.at })
-      if (existing.flow) this.flow.admission.settle(existing.flow, run, turn.state)
+      if (existing.flow) this.flow.admission.applyState(existing.flow, run, turn.state)
     } else this.#place(existing)
     for (const message of turn.sends ?? []) this.deliver(message)
     return "committed"
@@ -107,7 +107,7 @@ export class MemoryDatabase {
     instance.crashed = crashed
     const due = row.status === "running" ? { dueAt: Math.min(now, row.dueAt ?? now) } : {}
     this.replace(instance, { ...row, ...due })
-    if (instance.flow && (row.status === "sleeping" || row.status === "waiting")) this.flow.admission.rest(instance.flow)
+    if (instance.flow && (row.status === "sleeping" || row.status === "waiting")) this.flow.admission.releaseSlots(instance.flow)
   }
 
   /** Limits and a priority for one that has not begun. */
@@ -175,7 +175,7 @@ export class MemoryDatabase {
 
   #place(instance: MemoryInstance): void {
     const { flow } = instance
-    if (flow && instance.row.slots !== slotsOf(flow)) instance.row = { ...instance.row, slots: slotsOf(flow) }
+    if (flow && instance.row.slots !== slotStateOf(flow)) instance.row = { ...instance.row, slots: slotStateOf(flow) }
     const { owner, dueAt } = instance.row
     if (owner !== undefined) {
       const siblings = this.owned.get(owner) ?? new Set()

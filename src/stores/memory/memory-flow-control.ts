@@ -1,11 +1,11 @@
 import type { FlowControl, FlowTraits, LimitOverride, LimitState, LimitWait, UniqueUse, WorkflowLimits } from "../../ports/flow-control.ts"
-import { AdmissionNews, holdersNamedMax, limitState, removedLimits } from "../shared/flow-rows.ts"
+import { AdmissionNotifier, holdersNamedMax, limitState, removedLimits } from "../shared/flow-rows.ts"
 import { uniqueKey, type MemoryLimit } from "./memory-flow.ts"
 import type { MemoryAccess } from "./memory-journal-store.ts"
 
 export class MemoryFlowControl implements FlowControl {
   readonly #access: MemoryAccess
-  readonly #news = new AdmissionNews()
+  readonly #news = new AdmissionNotifier()
 
   constructor(access: MemoryAccess) {
     this.#access = access
@@ -13,7 +13,7 @@ export class MemoryFlowControl implements FlowControl {
 
   /** These instances were let in. */
   tell(ids: readonly string[]): void {
-    this.#news.tell(ids)
+    this.#news.notify(ids)
   }
 
   async declare(workflows: readonly WorkflowLimits[]): Promise<void> {
@@ -49,7 +49,7 @@ export class MemoryFlowControl implements FlowControl {
     this.#access.enter()
     const { flow, instances } = this.#access.database
     const record = instances.get(id)?.flow
-    const use = record?.parkedOn === undefined ? undefined : record.uses[record.held]
+    const use = record?.parkedOn === undefined ? undefined : record.uses[record.limitsHeld]
     if (record === undefined || use === undefined) return undefined
     const holders = [...(flow.slots.get(use.key) ?? [])].map(({ instance }) => instance.row.id)
     return {
@@ -73,7 +73,7 @@ export class MemoryFlowControl implements FlowControl {
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#news.listen(listener)
+    return this.#news.subscribe(listener)
   }
 
   #limitsOf(workflow: string): Map<string, MemoryLimit> {
@@ -86,7 +86,7 @@ export class MemoryFlowControl implements FlowControl {
   #change(workflow: string, name: string, limit: MemoryLimit): void {
     const { flow } = this.#access.database
     this.#limitsOf(workflow).set(name, limit)
-    flow.admission.changed(flow.linesOf(workflow, name))
+    flow.admission.limitsChanged(flow.linesOf(workflow, name))
   }
 }
 

@@ -37,7 +37,7 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   readonly #onChange: (record: MemoryFlowRecord) => void
   #seq = 0
   /** Let in, or given a time, since somebody asked. */
-  letIn: string[] = []
+  admittedIds: string[] = []
 
   /** `onChange`: where an instance belongs may have changed. */
   constructor(now: () => number, onChange: (record: MemoryFlowRecord) => void) {
@@ -55,8 +55,8 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
         return instance.row.phase === "cancelling"
       },
       uses: limits,
-      held: 0,
-      isPaid: false,
+      limitsHeld: 0,
+      isStartCounted: false,
       place: undefined,
       ...unparked,
     }
@@ -88,7 +88,7 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     return limit?.override ?? limit?.declared ?? use
   }
 
-  used(limitKey: string): number {
+  slotsInUse(limitKey: string): number {
     return this.slots.get(limitKey)?.size ?? 0
   }
 
@@ -96,18 +96,18 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     return this.slots.get(limitKey)?.values().next().value
   }
 
-  take(limitKey: string, record: MemoryFlowRecord): void {
+  addHolder(limitKey: string, record: MemoryFlowRecord): void {
     const holders = this.slots.get(limitKey) ?? new Set()
     this.slots.set(limitKey, holders.add(record))
   }
 
-  give(limitKey: string, record: MemoryFlowRecord): void {
+  removeHolder(limitKey: string, record: MemoryFlowRecord): void {
     const holders = this.slots.get(limitKey)
     holders?.delete(record)
     if (holders?.size === 0) this.slots.delete(limitKey)
   }
 
-  next(limitKey: string): MemoryFlowRecord | undefined {
+  firstQueued(limitKey: string): MemoryFlowRecord | undefined {
     const line = this.#lines.get(limitKey)
     for (let place = line?.peek(); place !== undefined; place = line?.peek()) {
       if (isThere(place, limitKey)) return place.record
@@ -117,7 +117,7 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     return undefined
   }
 
-  nextSeq(): number {
+  nextQueueSeq(): number {
     return ++this.#seq
   }
 
@@ -143,21 +143,21 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     this.#onChange(record)
   }
 
-  admitted(record: MemoryFlowRecord): void {
+  onAdmitted(record: MemoryFlowRecord): void {
     const { instance } = record
     instance.row = { ...instance.row, dueAt: Math.min(instance.row.dueAt ?? this.#now(), this.#now()) }
-    this.letIn.push(instance.row.id)
+    this.admittedIds.push(instance.row.id)
     this.#onChange(record)
   }
 
-  scheduled({ instance }: MemoryFlowRecord): void {
-    this.letIn.push(instance.row.id)
+  onStartScheduled({ instance }: MemoryFlowRecord): void {
+    this.admittedIds.push(instance.row.id)
   }
 
   /** Keys of a workflow's limit that somebody is parked on. */
   linesOf(workflow: string, name: string): string[] {
     const whole = `${workflow}/${name}`
-    return [...this.#lines.keys()].filter((key) => (key === whole || key.startsWith(`${whole}/`)) && this.next(key) !== undefined)
+    return [...this.#lines.keys()].filter((key) => (key === whole || key.startsWith(`${whole}/`)) && this.firstQueued(key) !== undefined)
   }
 
   /** Those in line before it. */

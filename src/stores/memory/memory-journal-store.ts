@@ -2,7 +2,7 @@ import type { ClaimedInstance, ClaimRequest, InboxPart, JournalRow, JournalStore
 import { isControl } from "../../core/journal/control-message.ts"
 import { wantsSlots } from "../shared/slot-admission.ts"
 import { inClaimOrder, isOffered, type Claimable } from "../shared/claim-order.ts"
-import { lineOf } from "../shared/turn-sequence-key.ts"
+import { turnSequenceKey } from "../shared/turn.ts"
 import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
 
 /** `enter` is called first by every method and throws once the store is closed; `changed` tells whoever listens, here and in other stores of the provider. */
@@ -39,7 +39,7 @@ export class MemoryJournalStore implements JournalStore {
       }
     }
     if (claimed.length > 0) this.#database.leases.set(worker, now + leaseMs)
-    if (this.#database.flow.letIn.length > 0) this.#access.changed()
+    if (this.#database.flow.admittedIds.length > 0) this.#access.changed()
     return claimed
   }
 
@@ -62,7 +62,7 @@ export class MemoryJournalStore implements JournalStore {
     if (flow === undefined || row.slots === "taken") return true
     const hasEvents = () => inbox.some(({ kind }) => !isControl(kind))
     if (row.slots === "none" && !wantsSlots(row.status, row.dueAt, hasEvents, now)) return true
-    return this.#database.flow.admission.admit(flow) || (claimableAt(instance, now) ?? Infinity) <= now
+    return this.#database.flow.admission.tryAdmit(flow) || (claimableAt(instance, now) ?? Infinity) <= now
   }
 
   #take(instance: MemoryInstance, worker: string): ClaimedInstance {
@@ -116,8 +116,8 @@ export class MemoryJournalStore implements JournalStore {
     const lost = new Set<string>()
     const outcomes = turns.map((turn) => {
       // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
-      const outcome = lost.size > 0 && lost.has(lineOf(turn)) ? "lost" : this.#database.commit(turn)
-      if (outcome === "lost") lost.add(lineOf(turn))
+      const outcome = lost.size > 0 && lost.has(turnSequenceKey(turn)) ? "lost" : this.#database.commit(turn)
+      if (outcome === "lost") lost.add(turnSequenceKey(turn))
       return outcome
     })
     this.#access.changed()

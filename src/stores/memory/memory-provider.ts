@@ -1,5 +1,5 @@
 import type { Store, StoreContext, StoreProvider } from "../../ports/store.ts"
-import { closedStore } from "../shared/closed-store.ts"
+import { storeClosedError } from "../shared/store-error.ts"
 import { MemoryDatabase } from "./memory-database.ts"
 import { MemoryDirectory } from "./memory-directory.ts"
 import { MemoryFlowControl } from "./memory-flow-control.ts"
@@ -40,11 +40,11 @@ class MemoryStore implements Store {
       database,
       now: context.now,
       enter: () => {
-        if (!siblings.has(this)) throw closedStore()
+        if (!siblings.has(this)) throw storeClosedError()
         database.now = context.now
       },
       changed: () => {
-        this.flow.tell(database.flow.letIn.splice(0))
+        this.flow.tell(database.flow.admittedIds.splice(0))
         for (const sibling of siblings) if (sibling !== this) sibling.#hint()
       },
     }

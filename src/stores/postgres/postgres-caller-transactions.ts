@@ -2,7 +2,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { TransactionClient } from "../../core/workflow/transaction-sql.ts"
 import type { CallerTransactions, StoreWithin } from "../../ports/caller-transactions.ts"
 import type { Turn, TurnOutcome } from "../../ports/journal-store.ts"
-import { closedStore } from "../shared/closed-store.ts"
+import { storeClosedError } from "../shared/store-error.ts"
 import { toText } from "../shared/unsafe-text.ts"
 import { CallerQueries } from "./connection/caller-queries.ts"
 import type { Queries } from "./connection/database.ts"
@@ -46,7 +46,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
   }
 
   async #call<T>(client: TransactionClient, work: (store: StoreWithin) => Promise<T>): Promise<T> {
-    if (this.#tables.database.closed) throw closedStore()
+    if (this.#tables.database.closed) throw storeClosedError()
     const queries = new CallerQueries(client)
     try {
       await queries.run("SAVEPOINT perdure_call")

@@ -87,7 +87,7 @@ export class PostgresFlowControl implements FlowControl {
     const s = this.#schema
     const row = await this.#database.get("wait", `SELECT ${recordColumns} FROM ${s}.instance i WHERE i.id = $1 AND i.limits IS NOT NULL`, toText(id))
     const record = row && toRecord(row)
-    const use = record?.parkedOn === undefined ? undefined : record.uses[record.held]
+    const use = record?.parkedOn === undefined ? undefined : record.uses[record.limitsHeld]
     if (record === undefined || use === undefined) return undefined
     const known = (await this.#known(this.#database, [use.workflow]))(use.workflow).get(use.name)
     const { max, perMs } = known?.override ?? known?.declared ?? use
@@ -133,7 +133,7 @@ export class PostgresFlowControl implements FlowControl {
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#tables.flow.news.listen(listener)
+    return this.#tables.flow.news.subscribe(listener)
   }
 
   /** Writes other numbers, and lets in whom they let in. False: nothing is written. */
@@ -147,7 +147,7 @@ export class PostgresFlowControl implements FlowControl {
         const changed = await FlowSession.begin(queries, this.#schema, workflows)
         const lines: string[] = []
         for (const { workflow, name } of limits) lines.push(...(await this.#lines(queries, `${workflow}/${name}`)))
-        await changed.run([], (admission) => admission.changed(lines))
+        await changed.run([], (admission) => admission.limitsChanged(lines))
         session.letIn.push(...changed.letIn)
         return true
       },

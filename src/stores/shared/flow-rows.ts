@@ -1,6 +1,6 @@
 import { unlimited } from "../../core/workflow/flow-options.ts"
 import type { Status } from "../../core/journal/status.ts"
-import type { LimitState, WorkflowLimits } from "../../ports/flow-control.ts"
+import type { LimitState, LimitUse, UniqueUse, WorkflowLimits } from "../../ports/flow-control.ts"
 import type { FlowRecord } from "./slot-admission.ts"
 import { integer, optionalInteger, optionalText, text, type UntypedRow } from "./columns.ts"
 import { toUses } from "./instance-rows.ts"
@@ -36,8 +36,8 @@ export function toRecord(row: UntypedRow): StoredFlowRecord {
     priority: integer(row, "priority"),
     isCancelling: row["phase"] === "cancelling",
     uses: toUses(String(row["limits"])),
-    held: integer(row, "held"),
-    isPaid: row["paid"] === true || row["paid"] === 1,
+    limitsHeld: integer(row, "held"),
+    isStartCounted: row["paid"] === true || row["paid"] === 1,
     parkedOn: optionalText(row, "parked_on"),
     parkedPriority: optionalInteger(row, "parked_priority") ?? 0,
     parkedSeq: optionalInteger(row, "parked_seq") ?? 0,
@@ -60,15 +60,20 @@ export function limitState(name: string, declared: LimitNumbers, override: Limit
 }
 
 /** Tells whoever listens which instances were let in, after the transaction. */
-export class AdmissionNews {
+export class AdmissionNotifier {
   readonly #listeners = new Set<(ids: readonly string[]) => void>()
 
-  listen(listener: (ids: readonly string[]) => void): () => void {
+  subscribe(listener: (ids: readonly string[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  tell(ids: readonly string[]): void {
+  notify(ids: readonly string[]): void {
     if (ids.length > 0) for (const listener of this.#listeners) listener(ids)
   }
+}
+
+/** A unique key as a limit of one slot. No key of a declared limit begins with "!". */
+export function uniqueKeyUse({ kind, key }: UniqueUse): LimitUse {
+  return { kind: "concurrency", workflow: "", name: kind, key: `!${kind}/${key}`, isKeyed: true, hold: true, max: 1 }
 }

@@ -55,7 +55,7 @@ function toTraits(row: UntypedRow, inJson: ((stored: string) => string) | undefi
 }
 
 function slotsOf(row: UntypedRow, limits: readonly LimitUse[]): NonNullable<InstanceRow["slots"]> {
-  if (row["parked_on"] !== null) return "parked"
+  if (row["parked_on"] !== null) return "queuedForSlot"
   return integer(row, "held") === limits.length ? "taken" : "none"
 }
 

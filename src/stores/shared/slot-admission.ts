@@ -26,106 +26,106 @@ export class Admission<R extends FlowRecord> {
   }
 
   /** Takes all that it lacks; false: it is parked. */
-  admit(record: R): boolean {
-    const isIn = !this.#givesWay(record) && this.#advance(record)
+  tryAdmit(record: R): boolean {
+    const isIn = !this.#yieldsToHigherPriority(record) && this.#takeMissing(record)
     this.#rows.save(record)
-    this.#letIn()
+    this.#admitNext()
     return isIn
   }
 
   /** A turn gives the instance another state. `run`: what it was in before. */
-  settle(record: R, run: number, state: RowState): void {
+  applyState(record: R, run: number, state: RowState): void {
     const { status, phase, owner, dueAt = 0 } = state
     const isNewRun = status === "queued" && state.run !== run
-    if (isNewRun) record.isPaid = false
-    if (isTerminal(status) || status === "paused" || status === "stalled") this.#giveBack(record, 0)
-    else if (isNewRun || (status === "queued" && dueAt > this.#rows.now())) this.#giveBack(record, 0)
-    else if (owner === undefined && (status === "sleeping" || status === "waiting")) this.rest(record)
-    else if (phase === "cancelling" && record.parkedOn !== undefined) this.#prefer(record)
+    if (isNewRun) record.isStartCounted = false
+    if (isTerminal(status) || status === "paused" || status === "stalled") this.#releaseFrom(record, 0)
+    else if (isNewRun || (status === "queued" && dueAt > this.#rows.now())) this.#releaseFrom(record, 0)
+    else if (owner === undefined && (status === "sleeping" || status === "waiting")) this.releaseSlots(record)
+    else if (phase === "cancelling" && record.parkedOn !== undefined) this.#moveToFront(record)
   }
 
   /** It sleeps or waits, and nobody owns it. One that is parked stays in line. */
-  rest(record: R): void {
-    if (record.parkedOn === undefined) this.#giveBack(record, keptAtRest(record.uses))
+  releaseSlots(record: R): void {
+    if (record.parkedOn === undefined) this.#releaseFrom(record, keptAtRest(record.uses))
   }
 
   /** The numbers of limits have changed, for these keys among which somebody is parked. */
-  changed(limitKeys: Iterable<string>): void {
+  limitsChanged(limitKeys: Iterable<string>): void {
     for (const key of limitKeys) {
       const next = this.#rows.holder(key)
       // Whoever waits for the time of a rate is told another one.
       if (next?.parkedOn === key) {
-        this.#rows.give(key, next)
+        this.#rows.removeHolder(key, next)
         next.parkedUntil = undefined
         this.#rows.save(next)
       }
       this.#freed.add(key)
     }
-    this.#letIn()
+    this.#admitNext()
   }
 
   /** The transaction failed: what it had under way never was. */
-  forget(): void {
+  reset(): void {
     this.#freed.clear()
     this.#freedWide.clear()
   }
 
-  #giveBack(record: R, keep: number): void {
+  #releaseFrom(record: R, keep: number): void {
     const { uses } = record
-    const from = Math.min(record.held, keep)
-    for (const use of uses.slice(from, record.held)) this.#free(record, use)
-    const waitsFor = record.parkedOn === undefined ? undefined : uses[record.held]
+    const from = Math.min(record.limitsHeld, keep)
+    for (const use of uses.slice(from, record.limitsHeld)) this.#free(record, use)
+    const waitsFor = record.parkedOn === undefined ? undefined : uses[record.limitsHeld]
     if (waitsFor?.kind === "rate") this.#free(record, waitsFor)
-    record.held = from
-    unpark(record)
+    record.limitsHeld = from
+    dequeue(record)
     this.#rows.save(record)
-    this.#letIn()
+    this.#admitNext()
   }
 
   #free(record: R, use: LimitUse): void {
     // The slot of a rate was given on at the start.
-    if (use.kind === "rate" && record.isPaid) return
-    this.#rows.give(use.key, record)
+    if (use.kind === "rate" && record.isStartCounted) return
+    this.#rows.removeHolder(use.key, record)
     if (use.isKeyed) this.#freed.add(use.key)
     else this.#freedWide.add(use.key)
   }
 
   /** Its time has come, but somebody of a higher priority has joined the line meanwhile. */
-  #givesWay(record: R): boolean {
+  #yieldsToHigherPriority(record: R): boolean {
     const { parkedOn, parkedUntil } = record
     if (parkedOn === undefined || parkedUntil === undefined || parkedUntil > this.#rows.now()) return false
-    if (this.#rows.next(parkedOn)?.key === record.key) return false
-    this.#rows.give(parkedOn, record)
+    if (this.#rows.firstQueued(parkedOn)?.key === record.key) return false
+    this.#rows.removeHolder(parkedOn, record)
     record.parkedUntil = undefined
     this.#freed.add(parkedOn)
     return true
   }
 
-  #advance(record: R): boolean {
+  #takeMissing(record: R): boolean {
     const { uses } = record
-    for (; record.held < uses.length; record.held++) {
-      const use = uses[record.held]!
-      const mayPass = use.kind === "concurrency" ? this.#takeSlot(record, use) : record.isPaid || this.#takeTurn(record, use)
+    for (; record.limitsHeld < uses.length; record.limitsHeld++) {
+      const use = uses[record.limitsHeld]!
+      const mayPass = use.kind === "concurrency" ? this.#takeSlot(record, use) : record.isStartCounted || this.#takeRateSlot(record, use)
       if (!mayPass) return false
     }
-    if (!record.isPaid) for (const use of uses) if (use.kind === "rate") this.#pay(record, use)
-    record.isPaid = true
-    unpark(record)
+    if (!record.isStartCounted) for (const use of uses) if (use.kind === "rate") this.#countStart(record, use)
+    record.isStartCounted = true
+    dequeue(record)
     return true
   }
 
   #takeSlot(record: R, use: LimitUse): boolean {
-    if (this.#rows.used(use.key) >= this.#rows.numbers(use).max) return this.#park(record, use, undefined)
-    this.#rows.take(use.key, record)
+    if (this.#rows.slotsInUse(use.key) >= this.#rows.numbers(use).max) return this.#enqueue(record, use, undefined)
+    this.#rows.addHolder(use.key, record)
     return true
   }
 
-  #takeTurn(record: R, use: LimitUse): boolean {
+  #takeRateSlot(record: R, use: LimitUse): boolean {
     const holder = this.#rows.holder(use.key)
-    if (holder !== undefined && holder.key !== record.key) return this.#park(record, use, undefined)
-    if (holder === undefined) this.#rows.take(use.key, record)
+    if (holder !== undefined && holder.key !== record.key) return this.#enqueue(record, use, undefined)
+    if (holder === undefined) this.#rows.addHolder(use.key, record)
     const at = this.#allowedAt(use)
-    return at <= this.#rows.now() || this.#park(record, use, at === Infinity ? undefined : at)
+    return at <= this.#rows.now() || this.#enqueue(record, use, at === Infinity ? undefined : at)
   }
 
   /** The generic cell rate algorithm: `tat` is when all that was started would have been due, had it been spread evenly. */
@@ -145,47 +145,47 @@ export class Admission<R extends FlowRecord> {
     return latest
   }
 
-  #pay(record: R, use: LimitUse): void {
+  #countStart(record: R, use: LimitUse): void {
     const { max, perMs = 0 } = this.#rows.numbers(use)
     if (max > 0 && max < unlimited) this.#rows.setTat(use.key, Math.max(this.#tat(use.key, perMs), this.#rows.now()) + perMs / max)
     this.#free(record, use)
   }
 
-  #park(record: R, use: LimitUse, until: number | undefined): false {
+  #enqueue(record: R, use: LimitUse, until: number | undefined): false {
     if (record.parkedOn !== use.key) {
       record.parkedOn = use.key
       record.parkedPriority = record.isCancelling ? unlimited : record.priority
-      record.parkedSeq = this.#rows.nextSeq()
+      record.parkedSeq = this.#rows.nextQueueSeq()
     }
     record.parkedUntil = until
     return false
   }
 
   /** What is being cancelled has little time to clean up. */
-  #prefer(record: R): void {
+  #moveToFront(record: R): void {
     record.parkedPriority = unlimited
     this.#rows.save(record)
   }
 
-  #letIn(): void {
+  #admitNext(): void {
     for (;;) {
       const keys = this.#freedWide.size > 0 ? this.#freedWide : this.#freed
       const key = keys.values().next().value
       if (key === undefined) return
       keys.delete(key)
-      this.#letInTo(key)
+      this.#admitNextOf(key)
     }
   }
 
-  #letInTo(key: string): void {
-    for (let next = this.#rows.next(key); next !== undefined; next = this.#rows.next(key)) {
+  #admitNextOf(key: string): void {
+    for (let next = this.#rows.firstQueued(key); next !== undefined; next = this.#rows.firstQueued(key)) {
       const { parkedUntil } = next
-      const isIn = this.#advance(next)
+      const isIn = this.#takeMissing(next)
       const stays = next.parkedOn === key
       if (stays && next.parkedUntil === parkedUntil) return
       this.#rows.save(next)
-      if (isIn) this.#rows.admitted(next)
-      else if (next.parkedUntil !== undefined) this.#rows.scheduled(next)
+      if (isIn) this.#rows.onAdmitted(next)
+      else if (next.parkedUntil !== undefined) this.#rows.onStartScheduled(next)
       if (stays) return
       // It may have given on the turn of a wider rate, which goes first.
       if (this.#freedWide.size > 0) return void this.#freed.add(key)
@@ -200,9 +200,9 @@ export interface FlowRecord {
   readonly isCancelling: boolean
   readonly uses: readonly LimitUse[]
   /** How many of its limits it has, from the first on. */
-  held: number
+  limitsHeld: number
   /** Its start was counted by the rates. */
-  isPaid: boolean
+  isStartCounted: boolean
   parkedOn: string | undefined
   parkedPriority: number
   parkedSeq: number
@@ -214,30 +214,30 @@ export interface FlowRows<R extends FlowRecord> {
   now(): number
   /** In force: as set, else as declared, else as of the instance's start. */
   numbers(use: LimitUse): { readonly max: number; readonly perMs?: number }
-  used(limitKey: string): number
+  slotsInUse(limitKey: string): number
   /** One of those who have its slots. */
   holder(limitKey: string): R | undefined
-  take(limitKey: string, record: R): void
-  give(limitKey: string, record: R): void
+  addHolder(limitKey: string, record: R): void
+  removeHolder(limitKey: string, record: R): void
   /** The first in line: highest priority, then longest there. */
-  next(limitKey: string): R | undefined
-  nextSeq(): number
+  firstQueued(limitKey: string): R | undefined
+  nextQueueSeq(): number
   tat(limitKey: string): number | undefined
   setTat(limitKey: string, tat: number): void
   save(record: R): void
   /** One that was parked has all its slots: it is due at once. */
-  admitted(record: R): void
+  onAdmitted(record: R): void
   /** One that was parked has a time to start at. */
-  scheduled(record: R): void
+  onStartScheduled(record: R): void
 }
 
 function isAdmitted(record: FlowRecord): boolean {
-  return record.held === record.uses.length && record.parkedOn === undefined
+  return record.limitsHeld === record.uses.length && record.parkedOn === undefined
 }
 
 /** What the row of an instance with limits says of them. */
-export function slotsOf(record: FlowRecord): "taken" | "parked" | "none" {
-  return record.parkedOn !== undefined ? "parked" : isAdmitted(record) ? "taken" : "none"
+export function slotStateOf(record: FlowRecord): "taken" | "queuedForSlot" | "none" {
+  return record.parkedOn !== undefined ? "queuedForSlot" : isAdmitted(record) ? "taken" : "none"
 }
 
 /** Whether an instance that nobody owns wants to go on, and not only to be told something. */
@@ -247,7 +247,7 @@ export function wantsSlots(status: Status, dueAt: number | undefined, hasEvents:
   return isDue && (status === "queued" || status === "running")
 }
 
-function unpark(record: FlowRecord): void {
+function dequeue(record: FlowRecord): void {
   record.parkedOn = undefined
   record.parkedUntil = undefined
 }

@@ -80,7 +80,7 @@ export class SqliteFlowControl implements FlowControl {
   async waitOf(id: string): Promise<LimitWait | undefined> {
     const row = this.#find.get(toText(id))
     const record = row && this.#flow.table.record(integer(row, "key"))
-    const use = record?.parkedOn === undefined ? undefined : record.uses[record.held]
+    const use = record?.parkedOn === undefined ? undefined : record.uses[record.limitsHeld]
     if (record === undefined || use === undefined) return undefined
     const { max, perMs } = this.#flow.table.numbers(use)
     const ahead = this.#ahead.get(toText(use.key), record.parkedPriority, record.parkedPriority, record.parkedSeq)
@@ -89,7 +89,7 @@ export class SqliteFlowControl implements FlowControl {
       max,
       ...(perMs === undefined ? {} : { perMs }),
       holders: this.#holders.all(toText(use.key)).map((holder) => text(holder, "id")),
-      held: this.#flow.table.used(use.key),
+      held: this.#flow.table.slotsInUse(use.key),
       ahead: ahead === undefined ? 0 : integer(ahead, "count"),
       ...(record.parkedUntil === undefined ? {} : { until: record.parkedUntil }),
     }
@@ -109,7 +109,7 @@ export class SqliteFlowControl implements FlowControl {
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#flow.news.listen(listener)
+    return this.#flow.notifier.subscribe(listener)
   }
 
   #known(workflow: string): Map<string, { readonly declared: LimitNumbers; readonly override: LimitNumbers | undefined }> {
@@ -118,7 +118,7 @@ export class SqliteFlowControl implements FlowControl {
   }
 
   #changed(workflow: string, name: string): void {
-    this.#flow.admission.changed([...this.#lines(`${workflow}/${name}`)])
+    this.#flow.admission.limitsChanged([...this.#lines(`${workflow}/${name}`)])
   }
 
   /** The keys of a limit that somebody may be parked on: the limit as a whole, and each of its keys. */

@@ -2,7 +2,7 @@ import type { ClaimedInstance, ClaimRequest, InboxPart, JournalRow, JournalStore
 import type { SqlDriver, SqlRow } from "../../ports/sql-driver.ts"
 import type { ClaimTable } from "./tables/claim-table.ts"
 import type { InboxTable } from "./tables/inbox-table.ts"
-import { lineOf } from "../shared/turn-sequence-key.ts"
+import { turnSequenceKey } from "../shared/turn.ts"
 import { toInstanceRow } from "./tables/instance-row.ts"
 import type { OfferTable } from "./tables/offer-table.ts"
 import type { JournalTable } from "./tables/journal-table.ts"
@@ -44,7 +44,7 @@ export class SqliteJournalStore implements JournalStore {
       const seen = new Set<number>()
       for (;;) {
         const room = limit - claimed.length
-        const letIn = this.#flow.letInCount
+        const letIn = this.#flow.admittedCount
         const starts = claimed.filter(({ instance }) => instance.status === "queued").length
         const rows = this.#claims.due(offers, ids, { limit: room, startsMin: Math.max(0, startsMin - starts) }, now)
         const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
@@ -53,7 +53,7 @@ export class SqliteJournalStore implements JournalStore {
           const taken = this.#take(row, worker, now)
           if (taken) claimed.push(taken)
         }
-        const mayBeMore = rows.length === room || this.#flow.letInCount > letIn
+        const mayBeMore = rows.length === room || this.#flow.admittedCount > letIn
         if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
       }
       if (claimed.length > 0) this.#claims.renew(worker, now + leaseMs)
@@ -65,17 +65,17 @@ export class SqliteJournalStore implements JournalStore {
   #take(row: SqlRow, worker: string, now: number): ClaimedInstance | undefined {
     const key = integer(row, "key")
     const hasLimits = row["limits"] !== null
-    const slots = hasLimits ? this.#flow.admit(key, now) : "taken"
+    const slots = hasLimits ? this.#flow.tryAdmit(key, now) : "taken"
     if (slots === undefined) return undefined
-    if (slots === "taken") this.#flow.begin(key, optionalText(row, "uniques"), optionalInteger(row, "due_at"), now)
+    if (slots === "taken") this.#flow.releaseDebounceKeys(key, optionalText(row, "uniques"), optionalInteger(row, "due_at"), now)
     this.#claims.take(worker, key)
     return { instance: { ...toInstanceRow(row), owner: worker, ...(hasLimits ? { slots } : undefined) }, crashed: row["crashed"] === 1 }
   }
 
   #abandon(worker: string, now: number): void {
-    const resting = this.#flow.restingOf(worker)
+    const resting = this.#flow.idleWithLimits(worker)
     this.#claims.abandon(worker, now)
-    this.#flow.rest(resting)
+    this.#flow.releaseSlots(resting)
   }
 
   async owned(worker: string): Promise<readonly string[]> {
@@ -100,9 +100,9 @@ export class SqliteJournalStore implements JournalStore {
     const now = this.#now()
     this.#flow.transaction(() => {
       for (const id of ids) {
-        const resting = this.#flow.restingOf(worker, id)
+        const resting = this.#flow.idleWithLimits(worker, id)
         this.#claims.release(worker, id, now)
-        this.#flow.rest(resting)
+        this.#flow.releaseSlots(resting)
       }
     })
   }
@@ -139,8 +139,8 @@ export class SqliteJournalStore implements JournalStore {
     const lost = new Set<string>()
     return turns.map((turn) => {
       // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
-      const outcome = lost.size > 0 && lost.has(lineOf(turn)) ? "lost" : this.#turns.write(turn)
-      if (outcome === "lost") lost.add(lineOf(turn))
+      const outcome = lost.size > 0 && lost.has(turnSequenceKey(turn)) ? "lost" : this.#turns.write(turn)
+      if (outcome === "lost") lost.add(turnSequenceKey(turn))
       return outcome
     })
   }

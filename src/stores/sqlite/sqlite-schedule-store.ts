@@ -75,7 +75,7 @@ export class SqliteScheduleStore implements ScheduleStore {
         this.#turns.begin()
         if (ended.some((id) => this.#isLive(id)) || live.some((id) => !this.#isLive(id))) return "lost"
         if (creates.some(({ instance }) => this.#status.get(toText(instance)) !== undefined)) return "lost"
-        if (creates.some(({ create }) => !this.#flow.areFree(create?.flow?.unique ?? []))) return "lost"
+        if (creates.some(({ create }) => !this.#flow.areUniqueKeysFree(create?.flow?.unique ?? []))) return "lost"
         if (!this.#writeRow(row)) return "lost"
         if (input !== undefined) this.#writeInput(row.id, input)
         for (const turn of creates) if (this.#turns.write(turn) !== "committed") throw new Error("an instance whose id and keys are free can be created")

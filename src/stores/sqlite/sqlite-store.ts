@@ -6,7 +6,7 @@ import type { JournalStore } from "../../ports/journal-store.ts"
 import type { ScheduleStore } from "../../ports/schedule-store.ts"
 import type { Store, StoreContext, StoreRole } from "../../ports/store.ts"
 import type { Transactions } from "../../ports/transactions.ts"
-import { closedStore } from "../shared/closed-store.ts"
+import { storeClosedError } from "../shared/store-error.ts"
 import { ChangePoll } from "./file/change-poll.ts"
 import { LockQueue, onceUnlocked } from "./file/lock-queue.ts"
 import { migrate } from "./schema/migrate.ts"
@@ -135,7 +135,7 @@ class SqliteStore implements Store {
 
   async standBy(): Promise<StoreRole> {
     return this.#queue.write(async () => {
-      if (this.#driver.closed) throw closedStore()
+      if (this.#driver.closed) throw storeClosedError()
       this.#becomeWorker()
       return this.#role
     })

@@ -17,7 +17,7 @@ export function lineCases(bed: CurrentBed): void {
       const [first] = await bed().journal.claim(claimBy({ limit: 1 }))
       expect(found(first).instance).toEqual({ ...(await bed().directory.get("a")), owner: "a", slots: "taken" })
       expect(await claimed()).toEqual(["b"])
-      expect(await slotsOf("a", "b", "c")).toEqual(["taken", "taken", "parked"])
+      expect(await slotsOf("a", "b", "c")).toEqual(["taken", "taken", "queuedForSlot"])
       expect(await claimed()).toEqual([])
       expect(await bed().journal.nextDueAt(claimBy().offers)).toBeUndefined()
     })
@@ -37,7 +37,7 @@ export function lineCases(bed: CurrentBed): void {
       await claimed()
       await set("a", 3, to)
       expect(admitted).toEqual(["b"])
-      expect(await slotsOf("a", "b", "c")).toEqual(["none", "taken", "parked"])
+      expect(await slotsOf("a", "b", "c")).toEqual(["none", "taken", "queuedForSlot"])
       expect(await journal.nextDueAt(claimBy().offers)).toBeLessThanOrEqual(bed().now)
       expect(await claimed({ ids: ["b", "c"] })).toEqual(["b"])
     })
@@ -50,7 +50,7 @@ export function lineCases(bed: CurrentBed): void {
       await set("a", 4, state("sleeping", { owner: "a", dueAt: 9_000_000 }))
       await set("a", 5, state("running", { owner: "a" }))
       await journal.release("a", ["a"])
-      expect(await slotsOf("a", "b")).toEqual(["taken", "parked"])
+      expect(await slotsOf("a", "b")).toEqual(["taken", "queuedForSlot"])
       expect(await claimed()).toEqual(["a"])
     })
 
@@ -88,7 +88,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["b"])
       bed().now += 1
       expect(await claimed()).toEqual([])
-      expect(await slotsOf("a")).toEqual(["parked"])
+      expect(await slotsOf("a")).toEqual(["queuedForSlot"])
       await set("b", 3, completed)
       expect(await claimed()).toEqual(["c"])
       await set("c", 3, completed)
@@ -101,7 +101,7 @@ export function lineCases(bed: CurrentBed): void {
       await journal.commit([limited("a", limits), limited("b", limits), limited("c", [slots(1, "y"), ...limits.slice(1)])])
       expect(await claimed()).toEqual(["a"])
       await set("a", 3, state("waiting"))
-      expect(await slotsOf("a", "b", "c")).toEqual(["none", "parked", "taken"])
+      expect(await slotsOf("a", "b", "c")).toEqual(["none", "queuedForSlot", "taken"])
       await claimed()
       await set("c", 3, completed)
       expect(await claimed()).toEqual([])
@@ -156,10 +156,10 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual([])
       await directory.deliver([control("b")])
       const [bare] = await journal.claim(claimBy())
-      expect([found(bare).instance.id, found(bare).instance.slots]).toEqual(["b", "parked"])
+      expect([found(bare).instance.id, found(bare).instance.slots]).toEqual(["b", "queuedForSlot"])
       const message = (await journal.readInbox(["b"])).find(({ kind }) => kind === "pause")
       await journal.commit([turn("b", 3, { consumed: [found(message).seq], state: state("queued", { dueAt: 1_000_000 }) })])
-      expect(await slotsOf("b")).toEqual(["parked"])
+      expect(await slotsOf("b")).toEqual(["queuedForSlot"])
       expect(await claimed()).toEqual([])
       await set("a", 3, completed)
       expect(await claimed()).toEqual(["b"])
@@ -187,7 +187,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await journal.nextDueAt(claimBy().offers)).toBe(1_000_500)
       bed().now = 1_000_500
       const [bare] = await journal.claim(claimBy())
-      expect([found(bare).instance.id, found(bare).instance.slots]).toEqual(["b", "parked"])
+      expect([found(bare).instance.id, found(bare).instance.slots]).toEqual(["b", "queuedForSlot"])
     })
 
     it("one that is being cancelled goes to the front of the line", async () => {
@@ -218,7 +218,7 @@ export function lineCases(bed: CurrentBed): void {
       await claimed()
       await set("a", 3, state("running", { owner: "a" }))
       expect(await set("a", 3, completed)).toEqual(["lost"])
-      expect(await slotsOf("a", "b")).toEqual(["taken", "parked"])
+      expect(await slotsOf("a", "b")).toEqual(["taken", "queuedForSlot"])
     })
 
     it("a creation that is lost, or a turn that is sent again, changes nothing", async () => {
@@ -230,7 +230,7 @@ export function lineCases(bed: CurrentBed): void {
       await journal.commit([ending])
       expect(await claimed()).toEqual(["b"])
       expect(await journal.commit([create, ending])).toEqual(["committed", "committed"])
-      expect(await slotsOf("a", "b", "c")).toEqual(["none", "taken", "parked"])
+      expect(await slotsOf("a", "b", "c")).toEqual(["none", "taken", "queuedForSlot"])
     })
   })
 

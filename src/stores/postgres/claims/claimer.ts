@@ -1,5 +1,5 @@
 import type { ClaimedInstance, ClaimRequest } from "../../../ports/journal-store.ts"
-import { slotsOf, wantsSlots } from "../../shared/slot-admission.ts"
+import { slotStateOf, wantsSlots } from "../../shared/slot-admission.ts"
 import { inClaimOrder } from "../../shared/claim-order.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { isLive, renewal } from "../schema/claim-functions.ts"
@@ -11,7 +11,7 @@ import { type FlowSession, limitedWorkflows } from "../flow-control/flow-session
 import { instanceColumns, toInstanceRow } from "../reads/instance-row.ts"
 import type { FlowTransactions } from "../flow-control/flow-transactions.ts"
 
-type Slots = "taken" | "parked" | "none"
+type Slots = "taken" | "queuedForSlot" | "none"
 
 /** Claims. Mostly one round trip that finds nothing, or only instances without limits; else a transaction under the locks of flow control. */
 export class Claimer {
@@ -112,7 +112,7 @@ export class Claimer {
       session.now,
     )
     const records = await session.records(list<number>(row, "resting"))
-    if (records.length > 0) await session.run(records, (admission, own) => records.forEach((record) => admission.rest(own(record))))
+    if (records.length > 0) await session.run(records, (admission, own) => records.forEach((record) => admission.releaseSlots(own(record))))
   }
 
   async #take(session: FlowSession, queries: Queries, rows: readonly PgRow[], worker: string): Promise<ClaimedInstance[]> {
@@ -126,11 +126,11 @@ export class Claimer {
         const record = ofKey.get(integer(row, "key"))
         if (record === undefined) continue
         const mine = own(record)
-        const before = slotsOf(mine)
+        const before = slotStateOf(mine)
         const wants = () => wantsSlots(record.status, record.dueAt, () => eventful.has(record.key), session.now)
-        const isIn = before === "taken" || (before === "none" && !wants()) || admission.admit(mine)
+        const isIn = before === "taken" || (before === "none" && !wants()) || admission.tryAdmit(mine)
         const isWoken = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= session.now
-        if (isIn || isWoken) outcomes.set(record.key, slotsOf(mine))
+        if (isIn || isWoken) outcomes.set(record.key, slotStateOf(mine))
       }
       return outcomes
     })

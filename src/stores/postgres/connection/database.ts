@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises"
-import { closedStore } from "../../shared/closed-store.ts"
+import { storeClosedError } from "../../shared/store-error.ts"
 import type { PgModule, PostgresClient, PostgresPool, PostgresResult } from "./pg.ts"
 import { isCollision, isMisprepared, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
 import { commitStatement } from "./statement-purpose.ts"
@@ -122,7 +122,7 @@ export class Database implements Queries {
 
   /** Until it is given back, the store is not closed. */
   async connect(): Promise<Connection> {
-    if (this.closed) throw closedStore()
+    if (this.closed) throw storeClosedError()
     let isBack: () => void = () => undefined
     const promise = new Promise<void>((resolve) => (isBack = resolve))
     this.#open.add(promise)
@@ -157,7 +157,7 @@ export class Database implements Queries {
   }
 
   async #use<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
-    if (this.closed) throw closedStore()
+    if (this.closed) throw storeClosedError()
     const work = this.#attempt(fn)
     this.#open.add(work)
     try {
@@ -200,9 +200,9 @@ export class Database implements Queries {
   }
 
   async #pause(ms: number): Promise<void> {
-    if (this.closed) throw closedStore()
+    if (this.closed) throw storeClosedError()
     await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => {
-      throw closedStore()
+      throw storeClosedError()
     })
   }
 

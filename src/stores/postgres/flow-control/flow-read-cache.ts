@@ -70,7 +70,7 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
     return this.#reading.numbers.get(`${use.workflow}/${use.name}`) ?? use
   }
 
-  used(limitKey: string): number {
+  slotsInUse(limitKey: string): number {
     return this.#read(limitKey).used + (this.taken.get(limitKey)?.size ?? 0) - (this.given.get(limitKey)?.size ?? 0)
   }
 
@@ -80,17 +80,17 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
     return holder === undefined || this.given.get(limitKey)?.has(holder.key) ? undefined : this.own(holder)
   }
 
-  take(limitKey: string, { key }: StoredFlowRecord): void {
+  addHolder(limitKey: string, { key }: StoredFlowRecord): void {
     if (this.given.get(limitKey)?.delete(key)) return
     ofKey(this.taken, limitKey).add(key)
   }
 
-  give(limitKey: string, { key }: StoredFlowRecord): void {
+  removeHolder(limitKey: string, { key }: StoredFlowRecord): void {
     if (this.taken.get(limitKey)?.delete(key)) return
     ofKey(this.given, limitKey).add(key)
   }
 
-  next(limitKey: string): StoredFlowRecord | undefined {
+  firstQueued(limitKey: string): StoredFlowRecord | undefined {
     const { line, isWholeLine } = this.#read(limitKey)
     let first: StoredFlowRecord | undefined
     for (const record of this.records.values()) if (record.parkedOn === limitKey && (first === undefined || isBefore(record, first))) first = record
@@ -103,7 +103,7 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
     return first
   }
 
-  nextSeq(): number {
+  nextQueueSeq(): number {
     const { seq } = this.#reading
     if (seq === undefined) throw new NotLoaded({ seq: true })
     return seq + this.#seqs++
@@ -121,12 +121,12 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
     this.saved.add(record)
   }
 
-  admitted(record: StoredFlowRecord): void {
+  onAdmitted(record: StoredFlowRecord): void {
     if (record.dueAt === undefined || record.dueAt > this.now()) this.dueNow.add(record)
     this.letIn.push(record.id)
   }
 
-  scheduled({ id }: StoredFlowRecord): void {
+  onStartScheduled({ id }: StoredFlowRecord): void {
     this.letIn.push(id)
   }
 

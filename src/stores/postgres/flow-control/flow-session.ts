@@ -157,8 +157,8 @@ export class FlowSession {
         parked_seq = g.parked_seq, parked_until = g.parked_until, due_at = CASE WHEN g.is_due THEN $9 ELSE i.due_at END
       FROM given g JOIN locked l ON l.key = g.key WHERE i.key = g.key`,
       records.map(({ key }) => key),
-      records.map(({ held }) => held),
-      records.map(({ isPaid }) => isPaid),
+      records.map(({ limitsHeld: held }) => held),
+      records.map(({ isStartCounted: isPaid }) => isPaid),
       parked(({ parkedOn }) => parkedOn && toText(parkedOn)),
       parked(({ parkedPriority }) => parkedPriority),
       parked(({ parkedSeq }) => parkedSeq),

@@ -1,24 +1,24 @@
-import { AdmissionNews } from "../../shared/flow-rows.ts"
+import { AdmissionNotifier } from "../../shared/flow-rows.ts"
 import type { Database, Queries } from "../connection/database.ts"
 import { FlowSession } from "./flow-session.ts"
 import type { Notifier } from "../notifications/notifier.ts"
 
 /** Transactions that flow control has a say in; whoever listens is told afterwards who was let in. */
 export class FlowTransactions {
-  readonly news = new AdmissionNews()
+  readonly news = new AdmissionNotifier()
   readonly #database: Database
   readonly #hints: Notifier
 
   constructor(database: Database, hints: Notifier) {
     this.#database = database
     this.#hints = hints
-    hints.onLetIn = (ids) => this.news.tell(ids)
+    hints.onLetIn = (ids) => this.news.notify(ids)
   }
 
   /** They were let in: to whoever is here, and to others. */
   tell(letIn: readonly string[]): void {
     this.#hints.letIn(letIn)
-    this.news.tell(letIn)
+    this.news.notify(letIn)
   }
 
   /** `workflows` says, before anything is locked, which workflows' instances with limits it is about. */

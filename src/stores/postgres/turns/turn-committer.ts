@@ -1,7 +1,7 @@
 import { isTerminal } from "../../../core/journal/status.ts"
 import type { Turn, TurnOutcome } from "../../../ports/journal-store.ts"
 import { toText } from "../../shared/unsafe-text.ts"
-import { lineOf } from "../../shared/turn-sequence-key.ts"
+import { turnSequenceKey } from "../../shared/turn.ts"
 import { text } from "../reads/columns.ts"
 import type { Database, Queries } from "../connection/database.ts"
 import type { FlowSession } from "../flow-control/flow-session.ts"
@@ -50,11 +50,11 @@ export class TurnCommitter {
     // It looks by itself.
     if (turns.length === 1 && turn && (await this.#database.persistently(() => writeSingleTurn(this.#calls, turn)))) return ["committed"]
     const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
-    const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(lineOf))
-    const others = turns.filter((one) => !refused.has(lineOf(one)))
+    const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(turnSequenceKey))
+    const others = turns.filter((one) => !refused.has(turnSequenceKey(one)))
     const outcomes = others.length === 0 ? [] : await this.#commit(others)
     let next = 0
-    return turns.map((one) => (refused.has(lineOf(one)) ? "lost" : (outcomes[next++] ?? "lost")))
+    return turns.map((one) => (refused.has(turnSequenceKey(one)) ? "lost" : (outcomes[next++] ?? "lost")))
   }
 
   async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
@@ -139,8 +139,8 @@ export class TurnCommitter {
     // What follows a turn that is lost was thought up on ground that is not there; what follows one that is left over comes after it.
     const barred = new Map<string, Written>()
     for (const round of rounds) {
-      const members = round.filter((at) => !barred.has(lineOf(turns[at]!)))
-      for (const at of round) written[at] = barred.get(lineOf(turns[at]!)) ?? "lost"
+      const members = round.filter((at) => !barred.has(turnSequenceKey(turns[at]!)))
+      for (const at of round) written[at] = barred.get(turnSequenceKey(turns[at]!)) ?? "lost"
       if (members.length === 0) continue
       const outcomes = await this.#writeRound(
         queries,
@@ -150,7 +150,7 @@ export class TurnCommitter {
       members.forEach((at, index) => {
         const outcome = outcomes[index] ?? "lost"
         written[at] = outcome
-        if (outcome === "lost" || outcome === "flow") barred.set(lineOf(turns[at]!), outcome)
+        if (outcome === "lost" || outcome === "flow") barred.set(turnSequenceKey(turns[at]!), outcome)
       })
     }
     return written
@@ -170,7 +170,7 @@ export class TurnCommitter {
     if (settled.length > 0) {
       await session.run(
         settled.map(({ record }) => record),
-        (admission, own) => settled.forEach(({ record, state }) => admission.settle(own(record), record.run, state)),
+        (admission, own) => settled.forEach(({ record, state }) => admission.applyState(own(record), record.run, state)),
       )
     }
     return written

@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../../ports/sql-driver.ts"
 import type { PerdureError } from "../../../core/errors.ts"
-import { closedStore } from "../../shared/closed-store.ts"
+import { storeClosedError } from "../../shared/store-error.ts"
 import { FileWatch } from "../file/file-watch.ts"
 import { counterQuery } from "../file/raw-file.ts"
 import { WalPreallocation } from "./wal-preallocation.ts"
@@ -193,7 +193,7 @@ export class NodeSqlDriver implements SqlDriver {
   }
 
   #failure(error: unknown): Error {
-    if (this.#closed) return closedStore()
+    if (this.#closed) return storeClosedError()
     const failure = sqliteFailure(this.path, error)
     if (failure.code === "DATABASE_BUSY" && !this.#isInTransaction) this.#refusal = failure
     return failure

@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks"
 import { setTimeout as delay } from "node:timers/promises"
 import { PerdureError } from "../../../core/errors.ts"
-import { closedStore } from "../../shared/closed-store.ts"
+import { storeClosedError } from "../../shared/store-error.ts"
 
 /** What the queue needs of the driver. */
 export interface LockedDatabase {
@@ -58,7 +58,7 @@ export class LockQueue {
   /** Rejects all calls that wait. */
   close(): void {
     clearTimeout(this.#timer)
-    for (const { reject } of this.#waiting.splice(0)) reject(closedStore())
+    for (const { reject } of this.#waiting.splice(0)) reject(storeClosedError())
   }
 
   #wait<T>(call: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import type { StoreContext, StoreRole } from "../../../ports/store.ts"
 import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
-import { closedStore } from "../../shared/closed-store.ts"
+import { storeClosedError } from "../../shared/store-error.ts"
 import type { LockedDueSearch } from "../tables/due-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
 import { objectMigrations } from "./object-schema.ts"
@@ -43,7 +43,7 @@ export class ObjectDatabase {
   }
 
   async standBy(): Promise<StoreRole> {
-    if (this.#driver.closed) throw closedStore()
+    if (this.#driver.closed) throw storeClosedError()
     this.#becomeWorker()
     return this.#role
   }

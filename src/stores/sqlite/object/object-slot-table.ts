@@ -3,7 +3,7 @@ import type { SlotMember } from "../../../ports/cloudflare/limit-key.ts"
 import type { SlotRequests, SlotRequest, SlotRequestWork } from "../../../ports/cloudflare/object-permits.ts"
 import type { SqlDriver, SqlRow, SqlValue } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
-import { uniquePermit } from "../../shared/unique-permit.ts"
+import { uniqueKeyUse } from "../../shared/flow-rows.ts"
 import { toUniques, toUses } from "../../shared/instance-rows.ts"
 import { limitsOf, recalled } from "./object-read-cache.ts"
 import { readInstanceRow } from "./object-instance-row.ts"
@@ -80,7 +80,7 @@ export class ObjectSlotTable implements SlotRequests {
   reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly SlotRequest[] | undefined {
     return this.#driver.transaction(() => {
       if (this.#hasOther(member)) return undefined
-      return uses.map(uniquePermit).map((use) => {
+      return uses.map(uniqueKeyUse).map((use) => {
         this.#reserved.set(use.key, member.incarnation)
         this.#add(member, use)
         return { key: use.key, ask: { ...member, use, priority: 0 } }
@@ -89,7 +89,7 @@ export class ObjectSlotTable implements SlotRequests {
   }
 
   settled({ incarnation }: SlotMember, uses: readonly UniqueUse[]): void {
-    for (const { key } of uses.map(uniquePermit)) if (this.#reserved.get(key) === incarnation) this.#reserved.delete(key)
+    for (const { key } of uses.map(uniqueKeyUse)) if (this.#reserved.get(key) === incarnation) this.#reserved.delete(key)
   }
 
   /** Whose keys would be written over, and so never given back. */
@@ -111,7 +111,7 @@ export class ObjectSlotTable implements SlotRequests {
   #wanted(instance: Instance | undefined): ReadonlySet<string> {
     if (instance === undefined) return new Set()
     const slots = instance.limits.length === 0 ? [] : this.#all(`SELECT limit_key FROM perdure_slot`).map((row) => text(row, "limit_key"))
-    const unique = instance.hasUnique ? this.#all(`SELECT kind, key FROM perdure_unique`).map((row) => uniquePermit(toUnique(row)).key) : []
+    const unique = instance.hasUnique ? this.#all(`SELECT kind, key FROM perdure_unique`).map((row) => uniqueKeyUse(toUnique(row)).key) : []
     return new Set([...slots, ...unique, ...(instance.parkedOn === undefined ? [] : [instance.parkedOn])])
   }
 

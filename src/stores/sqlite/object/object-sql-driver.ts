@@ -1,6 +1,6 @@
 import { PerdureError } from "../../../core/errors.ts"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../../ports/sql-driver.ts"
-import { closedStore } from "../../shared/closed-store.ts"
+import { storeClosedError } from "../../shared/store-error.ts"
 import { madeBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
 import { firstTables } from "./object-schema.ts"
 import { objectSqlFailure } from "./object-sql-failure.ts"
@@ -186,7 +186,7 @@ export class ObjectSqlDriver implements SqlDriver {
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw closedStore()
+    if (this.#closed) throw storeClosedError()
   }
 }
 

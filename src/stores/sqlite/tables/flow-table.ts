@@ -11,7 +11,7 @@ import { integer, optionalInteger } from "../driver/sql-columns.ts"
 export class FlowTable implements FlowRows<StoredFlowRecord> {
   readonly now: () => number
   /** Let in, or given a time, by the transaction that is under way. */
-  readonly letIn: string[] = []
+  readonly admittedIds: string[] = []
   readonly #isPermitted: IsPermitted | undefined
   readonly #record: SqlStatement
   readonly #numbers: SqlStatement
@@ -62,7 +62,7 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
     return row === undefined ? use : (setNumbers(row) ?? declaredNumbers(row))
   }
 
-  used(limitKey: string): number {
+  slotsInUse(limitKey: string): number {
     const row = this.#used.get(toText(limitKey))
     return row === undefined ? 0 : integer(row, "count")
   }
@@ -72,20 +72,20 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
     return row === undefined ? undefined : this.record(integer(row, "instance"))
   }
 
-  take(limitKey: string, { key }: StoredFlowRecord): void {
+  addHolder(limitKey: string, { key }: StoredFlowRecord): void {
     this.#take.run(toText(limitKey), key)
   }
 
-  give(limitKey: string, { key }: StoredFlowRecord): void {
+  removeHolder(limitKey: string, { key }: StoredFlowRecord): void {
     this.#give.run(toText(limitKey), key)
   }
 
-  next(limitKey: string): StoredFlowRecord | undefined {
+  firstQueued(limitKey: string): StoredFlowRecord | undefined {
     const row = this.#next.get(toText(limitKey))
     return row === undefined ? undefined : toRecord(row)
   }
 
-  nextSeq(): number {
+  nextQueueSeq(): number {
     this.#step.run()
     const row = this.#seq.get()
     if (row === undefined) throw new Error("the row that numbers those in line is missing")
@@ -104,19 +104,19 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   }
 
   save(record: StoredFlowRecord): void {
-    const { held, isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil = null, key } = record
+    const { limitsHeld: held, isStartCounted: isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil = null, key } = record
     if (parkedOn === undefined) this.#save.run(held, isPaid ? 1 : 0, null, null, null, null, key)
     else this.#save.run(held, isPaid ? 1 : 0, toText(parkedOn), parkedPriority, parkedSeq, parkedUntil, key)
   }
 
-  admitted({ key, id, dueAt }: StoredFlowRecord): void {
+  onAdmitted({ key, id, dueAt }: StoredFlowRecord): void {
     const now = this.now()
     if (dueAt === undefined || dueAt > now) this.#dueNow.run(now, key)
-    this.letIn.push(id)
+    this.admittedIds.push(id)
   }
 
-  scheduled({ id }: StoredFlowRecord): void {
-    this.letIn.push(id)
+  onStartScheduled({ id }: StoredFlowRecord): void {
+    this.admittedIds.push(id)
   }
 }
 

@@ -3,8 +3,8 @@ import type { UniqueUse } from "../../../ports/flow-control.ts"
 import type { RowState } from "../../../ports/journal-store.ts"
 import type { IsPermitted } from "../../../ports/cloudflare/object-permits.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
-import { Admission, slotsOf, wantsSlots } from "../../shared/slot-admission.ts"
-import { AdmissionNews } from "../../shared/flow-rows.ts"
+import { Admission, slotStateOf, wantsSlots } from "../../shared/slot-admission.ts"
+import { AdmissionNotifier } from "../../shared/flow-rows.ts"
 import { FlowTable } from "./flow-table.ts"
 import type { StoredFlowRecord } from "../../shared/flow-rows.ts"
 import { toUniques } from "../../shared/instance-rows.ts"
@@ -17,7 +17,7 @@ export class SqliteFlowTransaction implements TurnFlow {
   readonly table: FlowTable
   readonly unique: UniqueTable
   readonly admission: Admission<StoredFlowRecord>
-  readonly news = new AdmissionNews()
+  readonly notifier = new AdmissionNotifier()
   readonly #driver: SqlDriver
   readonly #row: SqlStatement
   readonly #hasEvents: SqlStatement
@@ -41,29 +41,29 @@ export class SqliteFlowTransaction implements TurnFlow {
   transaction<T>(fn: () => T): T {
     try {
       const result = this.#driver.transaction(fn)
-      if (this.table.letIn.length > 0) this.news.tell(this.table.letIn.splice(0))
+      if (this.table.admittedIds.length > 0) this.notifier.notify(this.table.admittedIds.splice(0))
       return result
     } catch (error) {
-      this.table.letIn.length = 0
-      this.admission.forget()
+      this.table.admittedIds.length = 0
+      this.admission.reset()
       throw error
     }
   }
 
-  get letInCount(): number {
-    return this.table.letIn.length
+  get admittedCount(): number {
+    return this.table.admittedIds.length
   }
 
-  admit(key: number, now: number): "taken" | "parked" | "none" | undefined {
+  tryAdmit(key: number, now: number): "taken" | "queuedForSlot" | "none" | undefined {
     const record = this.table.record(key)
     if (record === undefined) return "taken"
-    const before = slotsOf(record)
-    if (before === "taken" || (before === "none" && !this.#wants(record, now)) || this.admission.admit(record)) return slotsOf(record)
+    const before = slotStateOf(record)
+    if (before === "taken" || (before === "none" && !this.#wants(record, now)) || this.admission.tryAdmit(record)) return slotStateOf(record)
     const isWoken = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= now
-    return isWoken ? slotsOf(record) : undefined
+    return isWoken ? slotStateOf(record) : undefined
   }
 
-  begin(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void {
+  releaseDebounceKeys(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void {
     if (uniques === undefined || dueAt === undefined || dueAt > now) return
     this.unique.free(
       toUniques(uniques).filter(({ kind }) => kind === "debounce"),
@@ -80,7 +80,7 @@ export class SqliteFlowTransaction implements TurnFlow {
     return optionalText(this.#found(key), "owner") === worker
   }
 
-  keepUnique(key: number, { status }: RowState): boolean {
+  updateUniqueKeys(key: number, { status }: RowState): boolean {
     const row = this.#found(key)
     const uniques = toUniques(optionalText(row, "uniques"))
     if (uniques.length === 0) return true
@@ -93,30 +93,30 @@ export class SqliteFlowTransaction implements TurnFlow {
     return true
   }
 
-  settle(key: number, state: RowState, write: () => void): void {
+  applyState(key: number, state: RowState, write: () => void): void {
     // What it was in before counts.
     const record = this.table.record(key)
     write()
-    if (record) this.admission.settle(record, record.run, state)
+    if (record) this.admission.applyState(record, record.run, state)
   }
 
-  areFree(uses: readonly UniqueUse[]): boolean {
+  areUniqueKeysFree(uses: readonly UniqueUse[]): boolean {
     return this.unique.areFree(uses, undefined)
   }
 
-  take(uses: readonly UniqueUse[], key: number): void {
+  takeUniqueKeys(uses: readonly UniqueUse[], key: number): void {
     this.unique.take(uses, key)
   }
 
-  restingOf(worker: string, id?: string): number[] {
+  idleWithLimits(worker: string, id?: string): number[] {
     const rows = id === undefined ? this.#resting.all(toText(worker)) : this.#restingById.all(toText(id), toText(worker))
     return rows.map((row) => integer(row, "key"))
   }
 
-  rest(keys: readonly number[]): void {
+  releaseSlots(keys: readonly number[]): void {
     for (const key of keys) {
       const record = this.table.record(key)
-      if (record) this.admission.rest(record)
+      if (record) this.admission.releaseSlots(record)
     }
   }
 

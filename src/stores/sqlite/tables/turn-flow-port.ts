@@ -7,28 +7,28 @@ export interface TurnFlow {
   /** A write transaction; whoever listens is told afterwards who was let in. */
   transaction<T>(fn: () => T): T
   /** How many the transaction that is under way has let in. */
-  readonly letInCount: number
+  readonly admittedCount: number
   /** Before it is claimed. Undefined: it is parked, and nothing wakes it. */
-  admit(key: number, now: number): "taken" | "parked" | "none" | undefined
+  tryAdmit(key: number, now: number): "taken" | "queuedForSlot" | "none" | undefined
   /** It is claimed and goes on: nobody replaces its input any more. */
-  begin(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void
+  releaseDebounceKeys(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void
   isQueued(key: number): boolean
   isOwnedBy(key: number, worker: string): boolean
   /** A turn gives the instance another state. False: another instance has a key that a restart needs. */
-  keepUnique(key: number, state: RowState): boolean
+  updateUniqueKeys(key: number, state: RowState): boolean
   /** Sets one with limits to another state by `write`, and its slots with it. */
-  settle(key: number, state: RowState, write: () => void): void
+  applyState(key: number, state: RowState, write: () => void): void
   /** Those of a worker that sleep or wait; before they lose their owner. */
-  restingOf(worker: string, id?: string): number[]
-  rest(keys: readonly number[]): void
+  idleWithLimits(worker: string, id?: string): number[]
+  releaseSlots(keys: readonly number[]): void
   /** Whether nobody has one of these. */
-  areFree(uses: readonly UniqueUse[]): boolean
-  take(uses: readonly UniqueUse[], key: number): void
+  areUniqueKeysFree(uses: readonly UniqueUse[]): boolean
+  takeUniqueKeys(uses: readonly UniqueUse[], key: number): void
 }
 
 /** That of a database whose workflows have neither limits nor keys. Should an instance have some, from when its workflow had, they do not count. */
 export class NoFlow implements TurnFlow {
-  readonly letInCount = 0
+  readonly admittedCount = 0
   readonly #driver: SqlDriver
 
   constructor(driver: SqlDriver) {
@@ -39,11 +39,11 @@ export class NoFlow implements TurnFlow {
     return this.#driver.transaction(fn)
   }
 
-  admit(): "taken" {
+  tryAdmit(): "taken" {
     return "taken"
   }
 
-  begin(): void {}
+  releaseDebounceKeys(): void {}
 
   /** Whoever asks would replace the input of one that is debounced. */
   isQueued(): boolean {
@@ -54,23 +54,23 @@ export class NoFlow implements TurnFlow {
     return true
   }
 
-  keepUnique(): boolean {
+  updateUniqueKeys(): boolean {
     return true
   }
 
-  settle(_key: number, _state: RowState, write: () => void): void {
+  applyState(_key: number, _state: RowState, write: () => void): void {
     write()
   }
 
-  restingOf(): number[] {
+  idleWithLimits(): number[] {
     return []
   }
 
-  rest(): void {}
+  releaseSlots(): void {}
 
-  areFree(): boolean {
+  areUniqueKeysFree(): boolean {
     return true
   }
 
-  take(): void {}
+  takeUniqueKeys(): void {}
 }

@@ -8,7 +8,7 @@ import { InstanceAnnotations } from "./instance-annotations.ts"
 import { stateChange, stateColumns, stateValues, toEvents, toQueue, toTags, traitColumns, traitValues } from "./instance-row.ts"
 import { isInline, type JournalTable } from "./journal-table.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
-import { appendsOnly } from "../../shared/append-only-turn.ts"
+import { isAppendOnly } from "../../shared/turn.ts"
 import { text } from "../driver/sql-columns.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
 import type { TurnBatch } from "./turn-batch.ts"
@@ -90,7 +90,7 @@ export class TurnTable {
       (inboxSeen === undefined || !this.#inbox.hasNewer(key, inboxSeen)) &&
       (!hasLimits || by === undefined || this.#flow.isOwnedBy(key, by)) &&
       (ifQueued !== true || this.#flow.isQueued(key)) &&
-      (!hasUnique || state === undefined || this.#flow.keepUnique(key, state))
+      (!hasUnique || state === undefined || this.#flow.updateUniqueKeys(key, state))
     )
   }
 
@@ -100,13 +100,13 @@ export class TurnTable {
 
   #setTo(state: RowState, at: number, { key, hasLimits }: KnownInstance): void {
     const set = () => void this.#setState.run(...stateValues(state), at, key)
-    if (hasLimits) this.#flow.settle(key, state, set)
+    if (hasLimits) this.#flow.applyState(key, state, set)
     else if (!this.#group?.set(key, state, at)) set()
   }
 
   /** One statement writes all of it. */
   isOneRow(turn: Turn): boolean {
-    return isInline(turn) && appendsOnly(turn)
+    return isInline(turn) && isAppendOnly(turn)
   }
 
   /** Runs `write`, which writes several turns. */
@@ -133,7 +133,7 @@ export class TurnTable {
     if (turn.within ?? flow) this.#group?.flush()
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
-    if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areFree(unique)) return "lost"
+    if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areUniqueKeysFree(unique)) return "lost"
     const { changes, lastInsertRowid } = (hasMore ? this.#createWithMore : this.#create).run(
       toText(id),
       toText(incarnation),
@@ -150,7 +150,7 @@ export class TurnTable {
     const key = Number(lastInsertRowid)
     const [next, lastTurn] = [turn.position + turn.count, turn.turn]
     this.#keys.remember(id, { incarnation, key, next, lastTurn, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
-    if (unique.length > 0) this.#flow.take(unique, key)
+    if (unique.length > 0) this.#flow.takeUniqueKeys(unique, key)
     this.#notes.tag(key, createdAt, tags)
     if (!this.#append(key, turn)) throw new Error("a creation lacks its journal")
     if (turn.sends !== undefined) this.#send(turn.sends)

@@ -95,7 +95,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     return this.#numbersOf(use) ?? use
   }
 
-  used(): number {
+  slotsInUse(): number {
     return count(this.#used.get())
   }
 
@@ -107,19 +107,19 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     return this.#holders.all().map((row) => text(row, "id"))
   }
 
-  take(_limitKey: string, { key }: MemberRecord): void {
+  addHolder(_limitKey: string, { key }: MemberRecord): void {
     this.#setSlot.run(1, key)
   }
 
-  give(_limitKey: string, { key }: MemberRecord): void {
+  removeHolder(_limitKey: string, { key }: MemberRecord): void {
     this.#setSlot.run(0, key)
   }
 
-  next(): MemberRecord | undefined {
+  firstQueued(): MemberRecord | undefined {
     return record(this.#next.get())
   }
 
-  nextSeq(): number {
+  nextQueueSeq(): number {
     const row = this.#seq.get()
     return row === undefined ? 1 : integer(row, "seq")
   }
@@ -137,17 +137,17 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#setTat.run(tat)
   }
 
-  save({ held, isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil, key }: MemberRecord): void {
+  save({ limitsHeld: held, isStartCounted: isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil, key }: MemberRecord): void {
     const line = parkedOn === undefined ? [null, null, null] : [parkedPriority, parkedSeq, parkedUntil ?? null]
     this.#save.run(held, isPaid ? 1 : 0, ...line, key)
   }
 
-  admitted({ key }: MemberRecord): void {
+  onAdmitted({ key }: MemberRecord): void {
     this.#setTell.run(1, key)
   }
 
   /** The key wakes at that time by itself. */
-  scheduled(): void {}
+  onStartScheduled(): void {}
 
   untold(limit: number): readonly SlotMember[] {
     return this.#untold.all(limit).map(toMember)
@@ -198,8 +198,8 @@ function record(row: SqlRow | undefined): MemberRecord | undefined {
     uses: [use],
     priority: integer(row, "priority"),
     isCancelling: row["cancelling"] === 1,
-    held: integer(row, "held"),
-    isPaid: row["paid"] === 1,
+    limitsHeld: integer(row, "held"),
+    isStartCounted: row["paid"] === 1,
     parkedOn: parkedSeq === undefined ? undefined : use.key,
     parkedPriority: optionalInteger(row, "parked_priority") ?? 0,
     parkedSeq: parkedSeq ?? 0,

@@ -1,6 +1,6 @@
 import type { LimitTables, SlotAnswer, SlotAsk, SlotMember } from "../../../../ports/cloudflare/limit-key.ts"
 import type { SqlDriver } from "../../../../ports/sql-driver.ts"
-import { Admission, slotsOf } from "../../../shared/slot-admission.ts"
+import { Admission, slotStateOf } from "../../../shared/slot-admission.ts"
 import { migrate, versionOf } from "../../schema/migrate.ts"
 import { LimitMembers, type MemberRecord, type NumbersOf } from "./limit-members.ts"
 import { limitMigrations } from "./limit-schema.ts"
@@ -34,8 +34,8 @@ export class SqliteLimitKey implements LimitTables {
   async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
     return this.#transaction(() => {
       const member = this.#members.join(ask)
-      if (slotsOf(member) === "none") this.#admission.admit(member)
-      else if (ask.isCancelling === true) this.#admission.settle(member, 1, { status: "running", phase: "cancelling", run: 1, runPosition: 1 })
+      if (slotStateOf(member) === "none") this.#admission.tryAdmit(member)
+      else if (ask.isCancelling === true) this.#admission.applyState(member, 1, { status: "running", phase: "cancelling", run: 1, runPosition: 1 })
       return this.#answer(ask)
     })
   }
@@ -44,7 +44,7 @@ export class SqliteLimitKey implements LimitTables {
     this.#transaction(() => {
       const member = this.#members.find(holder)
       if (member === undefined) return
-      this.#admission.settle(member, 1, over)
+      this.#admission.applyState(member, 1, over)
       this.#members.leave(member)
     })
   }
@@ -54,16 +54,16 @@ export class SqliteLimitKey implements LimitTables {
   }
 
   numbersChanged(): void {
-    const first = this.#members.next()
-    if (first) this.#transaction(() => this.#admission.changed([first.uses[0]!.key]))
+    const first = this.#members.firstQueued()
+    if (first) this.#transaction(() => this.#admission.limitsChanged([first.uses[0]!.key]))
   }
 
   wake(): void {
     for (let next = this.#members.due(); next !== undefined; next = this.#members.due()) {
       const member = next
       const isIn = this.#transaction(() => {
-        const admitted = this.#admission.admit(member)
-        if (admitted) this.#members.admitted(member)
+        const admitted = this.#admission.tryAdmit(member)
+        if (admitted) this.#members.onAdmitted(member)
         return admitted
       })
       // It was put off, or another goes first, who is due then.
@@ -92,7 +92,7 @@ export class SqliteLimitKey implements LimitTables {
   }
 
   isWaitedFor(): boolean {
-    return this.#members.next() !== undefined
+    return this.#members.firstQueued() !== undefined
   }
 
   nextDueAt(): number | undefined {
@@ -106,14 +106,14 @@ export class SqliteLimitKey implements LimitTables {
   #answer(ask: SlotAsk): SlotAnswer {
     const member = this.#members.find(ask)
     if (member === undefined) throw new Error("a member that has asked is there")
-    if (slotsOf(member) === "taken") return { state: "taken" }
+    if (slotStateOf(member) === "taken") return { state: "taken" }
     const { max, perMs } = this.#members.numbers(ask.use)
     return {
       state: "waiting",
       max,
       ...(perMs === undefined ? undefined : { perMs }),
       holders: this.#members.holders(),
-      held: this.#members.used(),
+      held: this.#members.slotsInUse(),
       ahead: this.#members.ahead(member),
       ...(member.parkedUntil === undefined ? undefined : { until: member.parkedUntil }),
     }
@@ -123,7 +123,7 @@ export class SqliteLimitKey implements LimitTables {
     try {
       return this.#driver.transaction(fn)
     } catch (error) {
-      this.#admission.forget()
+      this.#admission.reset()
       throw error
     }
   }

@@ -1,20 +1,20 @@
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
 
-/** So many macrotasks in a row nothing must have moved: whoever awaits a result may do something else at the same time. */
+/** How many macrotasks in a row the engine must be at rest before a result counts as unreachable: a test may await a result and do something else at the same time. */
 const quietMacrotasks = 20
-/** After so many it looks less often while something moves: a step, or a store, may be waiting for something real. */
+/** After this many macrotasks the check runs less often: a step or a store may be waiting for something in real time. */
 const hurriedMacrotasks = 50
 const unhurriedMs = 5
 
 /**
- * Results that a test awaits from an engine with virtual time. Where nothing moves any more, a result would never come: time stands still
- * until the test moves it, and the test stands still until the result comes. Such a result is rejected, with what the test can do. It is so
- * only for one that somebody awaits, and only while the test does nothing else with the engine.
+ * Results that a test awaits from an engine with virtual time. Time stands still until the test moves it, and the test stands still until the
+ * result comes: a result that depends on time would never come. Such a result is rejected, and the error says what the test can do. A result is
+ * rejected only if the test awaits it, and only while the test makes no other call to the engine.
  */
 export class AwaitedResults {
-  /** Nothing moves without time passing or somebody doing something. */
+  /** The engine is at rest: only time or an outside call can change something. */
   readonly #isQuiet: () => boolean
-  /** The error for an instance; undefined: it is over, or not for us to say. */
+  /** The error for an instance that is not over; undefined if the instance is over. */
   readonly #problem: (id: string) => Promise<Error | undefined>
   readonly #awaited = new Set<Waiting>()
   #calls = 0
@@ -25,7 +25,7 @@ export class AwaitedResults {
     this.#problem = problem
   }
 
-  /** A call that the test makes meanwhile: it may be what the result waits for. */
+  /** Runs a call of the test. No result is rejected meanwhile, because the call may be what the result waits for. */
   async during<T>(call: () => Promise<T>): Promise<T> {
     this.#calls++
     try {
@@ -35,7 +35,7 @@ export class AwaitedResults {
     }
   }
 
-  /** The same result, which is rejected where it can never come. */
+  /** Wraps a result: the wrapped promise is rejected if the result can never come. */
   watch(id: string, result: Promise<unknown>): Promise<unknown> {
     return new ResultPromise((resolve, reject) => {
       const waiting: Waiting = { id, reject }
@@ -83,11 +83,11 @@ interface Waiting {
 
 type Executor<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void
 
-/** A promise that knows when somebody begins to await it. */
+/** A promise that notices when the test begins to await it. */
 class ResultPromise<T> extends Promise<T> {
   #onAwaited: () => void = () => undefined
 
-  /** The promises that are made of it are ordinary ones. */
+  /** `then` returns an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
@@ -100,7 +100,7 @@ class ResultPromise<T> extends Promise<T> {
     this.#onAwaited = onAwaited
   }
 
-  /** `await` calls it as well, as the class is not Promise itself. */
+  /** `await` calls this method too, because the class is not Promise itself. */
   // oxlint-disable-next-line unicorn/no-thenable
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,

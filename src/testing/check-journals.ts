@@ -6,19 +6,19 @@ import { payloadCodecs } from "../engine/payload-codec-store.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import { macrotask } from "../hosts/simulated/simulated-host.ts"
 
-/** Options of `checkJournals`. `codec` and `retiredCodecs` are for journals that were kept; a client has its own. */
+/** Options of `checkJournals`. `codec` and `retiredCodecs` are for exported journals; a client has its own codecs. */
 export interface CheckOptions extends Pick<EngineOptions, "codec" | "retiredCodecs"> {
-  /** Only instances of this workflow, or whose ids begin so. */
+  /** Check only instances of this workflow, or only instances whose ids begin with this prefix. */
   readonly filter?: Pick<ListFilter, "workflow" | "idPrefix">
-  /** Called after each instance with how many were checked. */
+  /** Called after each instance with the number of instances checked so far. */
   readonly onProgress?: (checked: number) => void
 }
 
 const patienceMacrotasks = 5_000
 
 /**
- * Replays the journals of all instances that are not over against these workflows, and says which of them the code does not fit. Reads only, and runs no
- * step. `source` is a client of where the instances are, or journals that were kept.
+ * Replays the journals of all instances that are not over against these workflows, and reports every instance whose journal disagrees with the code. The check
+ * only reads, and runs no step. `source` is a client of the engine that has the instances, or a list of exported journals.
  */
 export function checkJournals(workflows: readonly AnyWorkflow[], source: JournalSource, options: CheckOptions = {}): Promise<CheckReport> {
   const { filter = {}, onProgress } = options

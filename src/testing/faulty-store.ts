@@ -6,15 +6,15 @@ import type { Store, StoreProvider } from "../ports/store.ts"
 import type { Transactions } from "../ports/transactions.ts"
 
 /**
- * A store as a process sees it over a bad network, in a process that dies. Every call first asks what is to happen to it:
+ * A store behind a bad network, used by a process that may die. Every call first asks the fault source for a fault:
  *
- *   before          after                acknowledged
- *   crash: nothing  crash: done, nobody  crash: done and answered; the process dies once
- *   is done         is told              what follows at once from the answer has happened
- *   error: nothing  error: done, but
- *   is done         the answer is lost
+ *           before the call        after the call               acknowledged
+ *   crash   the store did nothing  the store did it, the        the caller has the answer; the process dies
+ *                                  caller gets no answer        after the caller's next microtasks
+ *   error   the store did nothing  the store did it, the
+ *                                  caller gets an error
  *
- * A dead process's calls never end. One that was delayed on its way still reaches the store, whatever became of its sender.
+ * A call of a dead process never ends. A delayed call still reaches the store if its process dies meanwhile.
  */
 export type StoreOperation = keyof JournalStore | keyof Directory | keyof Transactions | `schedules.${keyof ScheduleStore}` | `flow.${keyof FlowControl}`
 
@@ -23,7 +23,7 @@ export type Fault =
   | { readonly kind: "error"; readonly when: "before" | "after" }
   /** The call reaches the store late, or its answer comes late. */
   | { readonly kind: "delay"; readonly when: "before" | "after"; readonly ms: number }
-  /** Answered as if done, and not done: for calls that promise nothing, such as a renewal. */
+  /** The call is answered as if it had succeeded, but the store does nothing. For calls without a guarantee, such as a renewal. */
   | { readonly kind: "ignored" }
 
 export interface FaultSource {
@@ -34,11 +34,11 @@ export interface FaultSource {
 /** The process that uses the store. */
 export interface FaultyProcess {
   readonly isDead: boolean
-  /** `afterwards`: once what follows at once has happened. */
+  /** `afterwards`: after the caller's next microtasks have run. */
   die(when: "now" | "afterwards"): void
-  /** Virtual time on the way to the store or back; goes on when the process is dead. */
+  /** Lets virtual time pass on the way to the store or back. That time passes even if the process is dead. */
   pass(ms: number): Promise<void>
-  /** Until the process is awake: one that is suspended gets its answers later. */
+  /** Resolves when the process is awake: a suspended process receives its answers later. */
   awake(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ class FaultyStore implements Store {
     this.schedules = intercepted(inner.schedules, (operation, run) => this.#call(`schedules.${operation}`, run))
     this.transactions = inner.transactions && intercepted(inner.transactions, (operation, run) => this.#call(operation, run))
     this.flow = intercepted(inner.flow, (operation, run) => this.#call(`flow.${operation}`, run), {
-      // Who was let in is a hint like any other.
+      // The ids of admitted instances are a hint, so they may be lost like any other hint.
       onAdmitted: (listener) =>
         inner.flow.onAdmitted((ids) => {
           if (!process.isDead && !faults.isHintLost()) void process.awake().then(() => listener(ids))
@@ -116,12 +116,12 @@ class FaultyStore implements Store {
     if (fault?.kind === "delay" && fault.when === "after") await process.pass(fault.ms)
     await process.awake()
     if (process.isDead) return never()
-    if (fault?.kind === "error") throw new StoreFaultError(`${operation} is done, but its answer got lost`)
+    if (fault?.kind === "error") throw new StoreFaultError(`${operation} succeeded, but its answer was lost`)
     return answer
   }
 }
 
-/** All methods of a port, each through `call`, but for those replaced. */
+/** A port whose methods all go through `call`, except for the methods in `replaced`. */
 function intercepted<T extends object>(port: T, call: (operation: keyof T, run: () => Promise<unknown>) => Promise<unknown>, replaced: Partial<T> = {}): T {
   return new Proxy(port, {
     get: (target, name) => {

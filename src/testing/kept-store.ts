@@ -2,8 +2,8 @@ import type { Store, StoreProvider } from "../ports/store.ts"
 import { overriding } from "./overriding.ts"
 
 /**
- * A provider whose store is opened once, and stays open until `close`: an engine that closes and opens it again finds what was there. It is for
- * stores that lose everything when they are closed, such as SQLite in memory, in tests that crash an engine.
+ * A provider that opens its store once and keeps it open until `close`: an engine that closes the store and opens it again finds its data. Tests that
+ * crash an engine need this provider for stores that lose everything when they are closed, such as SQLite in memory.
  */
 export class KeptStore implements StoreProvider {
   readonly name: string

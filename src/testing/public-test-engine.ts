@@ -1,14 +1,15 @@
 import type { PublicEngine } from "../engine/public-engine.ts"
 import { createTestEngine as createWholeTestEngine, type TestEngine, type TestEngineOptions } from "./test-engine.ts"
 
-/** An engine in virtual time, as tests of workflows see it. Time stands still until the test moves it. */
+/** The public interface of a test engine. Virtual time stands still until the test moves it. */
 export interface PublicTestEngine extends Omit<TestEngine, "current" | "open"> {
-  /** The engine as it is now: another one after each crash. Throws `ENGINE_CLOSED` once the test engine is closed. */
+  /** The current engine: a new one after each crash. Throws `ENGINE_CLOSED` after the test engine is closed. */
   readonly current: PublicEngine
 }
 
 /**
- * An engine with virtual time for tests of workflows: nothing waits, crashes are a call, steps can be replaced. Throws what `Perdure.open` throws.
+ * Opens an engine with virtual time for tests of workflows: no test waits for real time, a crash is a method call, and steps can be replaced. It throws the
+ * same errors as `Perdure.open`.
  *
  * @example
  * await using engine = await createTestEngine({ workflows: [reminder] })

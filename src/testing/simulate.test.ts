@@ -266,7 +266,7 @@ const mistakes: readonly Mistake[] = [
     name: "something outside answers differently in every run",
     subject: workflow("outer", async (ctx) => ctx.do("count", () => ++requests)),
     kind: "result",
-    says: /two runs without any fault differ already.*fakes of its own/s,
+    says: /two runs without any fault differ.*fakes of its own/s,
   },
   {
     name: "code awaits something that does not come from ctx",

@@ -9,74 +9,74 @@ import { SimulatedRun, type Bounds, type RunRecord, type Subject } from "./simul
 import type { SimulatedWorld } from "./simulation/simulated-world.ts"
 import { SimulationError } from "./simulation/simulation-error.ts"
 
-/** What may go wrong. Everything that is not named does, but for long delays: an event comes up to a second late. */
+/** The kinds of faults that `simulate` injects. All kinds are on by default; events are delayed by at most one second. */
 export interface SimulatedFaults {
-  /** The process dies at every write, and at random ones, and comes back. */
+  /** The process dies and starts again: in one run for each write of the workflow, and at random writes in the random runs. */
   readonly crashes?: boolean
-  /** How long it stays away at most, in runs with a number as their seed; default: it is back at once. */
+  /** The longest time between a crash and the next start of the process, in runs whose seed is a number. Default: the process starts again at once. */
   readonly downtime?: Duration
-  /** Something is stored, and whoever stored it gets an error. */
+  /** The store writes, but the engine gets an error in place of the answer. */
   readonly lostAcknowledgements?: boolean
-  /** Instances leave memory while nothing happens to them, and are brought back from their journals. */
+  /** Idle instances are evicted from memory, and loaded again from their journals. */
   readonly evictions?: boolean
-  /** Events are sent twice; the second has another id, unless you give one. */
+  /** Events are sent twice. The second event has another id, unless you give the event an id. */
   readonly duplicateEvents?: boolean
-  /** How late an event comes at most; `false`: never. */
+  /** The longest delay of an event; `false`: no event is delayed. */
   readonly delayEvents?: Duration | false
 }
 
-/** An event that `simulate` sends to the instance in every run. */
+/** An event that `simulate` sends to the instance in each run. */
 export type SimulatedEvent<Sent> = {
   [K in keyof Sent & string]: {
     /** The type of the event. */
     readonly type: K
-    /** When it is sent, since the start. Default: at once. */
+    /** The time from the start of the instance to the sending of the event. Default: the event is sent at once. */
     readonly after?: Duration
-    /** An event sent twice with the same id is received once. Default: each sending is an event of its own, also a doubled one. */
+    /** Two events with the same id are received once. Default: every sent event has its own id, also the second of a duplicated pair. */
     readonly eventId?: string
   } & PayloadOf<Sent[K]>
 }[keyof Sent & string]
 
 type PayloadOf<P> = undefined extends P
   ? {
-      /** What the event carries. */
+      /** The payload of the event. */
       readonly payload?: P
     }
   : unknown extends P
     ? { readonly payload?: P }
     : { readonly payload: P }
 
-/** Anything else that somebody does from outside; done again if its answer is lost. */
+/** A call from outside, other than an event. It is made again if its answer is lost. */
 export interface SimulatedAction<Out, Sent> {
-  /** Since the start. */
+  /** The time from the start of the instance to the call. Default: the call is made at once. */
   readonly after?: Duration
-  /** What is done. It may be asynchronous; what it throws is an answer like any other, and does not fail the run. */
+  /** Makes the call. The function may be asynchronous. An error counts as an answer and does not fail the run. */
   readonly run: (handle: Handle<Out, Sent>, client: Client) => unknown
 }
 
 /** Options of `simulate`. */
 export interface SimulateOptions<In, Out, Sent> {
-  /** What the instance is started with. */
+  /** The input of the instance. */
   readonly input?: In
-  /** Events that somebody sends, each at its time since the start. Default: none. */
+  /** Events that are sent to the instance. Default: none. */
   readonly events?: readonly SimulatedEvent<Sent>[]
-  /** Other things that somebody does from outside, each at its time since the start. Default: none. */
+  /** Other calls from outside. Default: none. */
   readonly actions?: readonly SimulatedAction<Out, Sent>[]
-  /** Others that it may start. Default: none. */
+  /** Other workflows that the simulated workflow may start. Default: none. */
   readonly workflows?: readonly AnyWorkflow[]
-  /** How many random runs follow the systematic ones, default 100; or exactly which runs. */
+  /** The number of random runs after the systematic runs (default 100), or a list of the exact seeds to run. */
   readonly seeds?: number | readonly Seed[]
-  /** What may go wrong. Default: everything, with events up to a second late. */
+  /** The kinds of faults. Default: all kinds, with events delayed by at most one second. */
   readonly faults?: SimulatedFaults
-  /** What of the result has to be the same in every run; default: all of it. */
+  /** Selects the part of the result that must be equal in all runs. Default: the whole result. */
   readonly comparable?: (result: Out) => unknown
-  /** The virtual time that it may take; default ten years. */
+  /** The longest virtual time that a run may take. Default: ten years. */
   readonly within?: Duration
   /** The id of the instance. Default `"simulated"`. */
   readonly id?: string
-  /** Options of the engine that runs it, such as `retry`. */
+  /** Options of the engine that runs the workflow, such as `retry`. */
   readonly engine?: EngineOptions
-  /** Called before each run with its seed, how many are done, and how many there will be. */
+  /** Called before each run with its seed, the number of finished runs, and the number of all runs. */
   readonly onProgress?: (progress: { readonly seed: Seed; readonly done: number; readonly runs: number }) => void
 }
 
@@ -87,40 +87,40 @@ export type SimulateArguments<In, Out, Sent> = undefined extends In
     : [options: SimulateOptions<In, Out, Sent> & { readonly input: In }]
 
 /**
- * Makes a workflow, with the fakes that its steps talk to, anew for every run; and others that it may start, behind it. Write the type of its
- * parameter, `(world: SimulatedWorld) => …`: without it the compiler looks at `events` before it knows the workflow.
+ * Creates the workflow, and the fakes that its steps call, for each run. It may return a list: the workflow first, then the workflows that it may start. Write the
+ * type of the parameter, `(world: SimulatedWorld) => …`: without the type, the compiler checks `events` before it knows the workflow.
  */
 export type SimulationSetup<In, Out, Events, Sent> = (
   world: SimulatedWorld,
 ) => Workflow<In, Out, Events, Sent> | readonly [Workflow<In, Out, Events, Sent>, ...AnyWorkflow[]]
 
-/** What `simulate` gives where every run came out as the one without faults did. */
+/** The answer of `simulate` if the result of each run equals the result of the run without faults. */
 export interface SimulationReport<Out> {
-  /** How many runs were made, those without faults included. */
+  /** The number of runs, including the runs without faults. */
   readonly runs: number
-  /** How the instance ended without faults. */
+  /** The final status of the instance in the run without faults. */
   readonly status: string
-  /** What it gave without faults. */
+  /** The result of the instance in the run without faults. */
   readonly result: Out
-  /** How often each effect and each step happened without faults. */
+  /** The count of each effect and of each step in the run without faults. */
   readonly effects: Readonly<Record<string, number>>
-  /** Boundaries at which the process was made to die: the writes of the run without faults. */
+  /** The number of writes in the run without faults. The systematic runs crash the process at each of them. */
   readonly writes: number
-  /** How often the process died, over all runs. */
+  /** The number of crashes in all runs. */
   readonly crashes: number
-  /** How often an instance was taken out of memory, over all runs. */
+  /** The number of evictions in all runs. */
   readonly evictions: number
 }
 
 /**
- * Runs a workflow many times under virtual time, each time with something else going wrong around it, and throws a `SimulationError` for the
- * first run that does not come out as the one without faults did: another result, other effects, or no end.
+ * Runs a workflow many times in virtual time, with other faults in each run. Throws a `SimulationError` for the first run that differs from the run
+ * without faults: by its result, by its effects, or because it does not end.
  */
 export function simulate<In, Out, Events, Sent>(
   workflow: Workflow<In, Out, Events, Sent>,
   ...options: SimulateArguments<NoInfer<In>, NoInfer<Out>, NoInfer<Sent>>
 ): Promise<SimulationReport<Out>>
-/** The same with fakes: `setup` makes them, and the workflow over them, anew for every run. */
+/** Simulates a workflow whose steps call fakes: `setup` creates the fakes and the workflow for each run. */
 export function simulate<In, Out, Events, Sent>(
   setup: SimulationSetup<In, Out, Events, Sent>,
   ...options: SimulateArguments<NoInfer<In>, NoInfer<Out>, NoInfer<Sent>>
@@ -159,7 +159,7 @@ class Simulation {
     for (const [done, seed] of chosen.entries()) {
       onProgress?.({ seed, done, runs: chosen.length })
       const plan = faultPlan(seed, this.#kinds, calm.writes)
-      if (!plan) throw new PerdureError("BAD_OPTION", `"${seed}" is no seed; give numbers, or the text that a SimulationError gave`, { details: { seed } })
+      if (!plan) throw new PerdureError("BAD_OPTION", `"${seed}" is not a seed; give a number, or the seed of a SimulationError`, { details: { seed } })
       const run = await this.#once(plan, String(seed), bounds)
       this.#check(seed, mistakesIn(run) ?? differenceOf(calm, run), run)
     }
@@ -182,12 +182,12 @@ class Simulation {
   }
 }
 
-/** Two runs without faults already differ: no fault is needed to see that. */
+/** The finding for two runs without faults that differ. */
 function unlikeItself(finding: Finding | undefined): Finding | undefined {
   return (
     finding && {
       ...finding,
-      what: `two runs without any fault differ already: ${finding.what}`,
+      what: `two runs without any fault differ: ${finding.what}`,
       hints: finding.hints.length > 0 ? finding.hints : ["every run needs fakes of its own that answer the same: make them in simulate((world) => …)"],
     }
   )

@@ -4,18 +4,18 @@ import { isRollback } from "../core/workflow/step-id.ts"
 import type { InterceptedStep } from "../engine/settings.ts"
 import { nearestName } from "../core/arguments/nearest-name.ts"
 
-/** What a step does instead: an error is thrown, a function is called, any other value is the result. */
+/** The replacement of a step's function: an error is thrown, a function is called, and any other value is the result. */
 export type Mock = Error | ((context: StepContext) => unknown) | string | number | boolean | bigint | object | null | undefined
 
 /** Options of `mockStep`. */
 export interface MockOptions {
-  /** How often the step is replaced; then its own function runs again. Default: always. */
+  /** The number of attempts that are replaced; later attempts call the step's own function. Default: all attempts. */
   readonly times?: number
-  /** The step need not be asked for: a way that the workflow may not take. Else `close()` throws where no instance asked for it. */
+  /** The workflow need not reach the step. Without this option, `close()` throws if no instance asked for the step. */
   readonly optional?: boolean
 }
 
-/** Replacements of steps, by workflow and by the step's name or id; the last one added wins. */
+/** Replacements of steps, by workflow and by the step's name or id. The newest replacement wins. */
 export class StepMocks {
   readonly #mocks: StepMock[] = []
   /** Names and ids of the steps that ran, by workflow. */
@@ -35,7 +35,7 @@ export class StepMocks {
     return typeof mock === "function" ? (mock as (context: StepContext) => unknown)(step.context) : mock
   }
 
-  /** Throws where a step was to be replaced that no instance asked for, although instances of its workflow ran: most likely its name is wrong. */
+  /** Throws if instances of a workflow ran and none asked for a replaced step: most likely the name of the step is wrong. */
   requireKnown(): void {
     for (const { workflow, step, optional } of this.#mocks.splice(0)) {
       const asked = this.#asked.get(workflow)
@@ -65,7 +65,7 @@ interface StepMock {
   left: number
 }
 
-/** What undoes a step has its name, and is meant only by its id. */
+/** A rollback has the name of its step, so a replacement applies to a rollback only by id. */
 function isMeant(name: string, step: InterceptedStep): boolean {
   return name === step.id || (name === step.name && !isRollback(step.id))
 }

@@ -1,7 +1,7 @@
 import type { Store, StoreProvider } from "../ports/store.ts"
 import type { ClientTransactions } from "../ports/transactions.ts"
 
-/** How many calls of the stores of a provider are not answered yet: some stores answer in real time, which virtual time has to wait for. */
+/** Counts the unanswered calls to the stores of a provider. Some stores answer in real time, and virtual time must wait for their answers. */
 export class StoreCalls {
   #open = { count: 0 }
   #waiters: (() => void)[] = []
@@ -10,12 +10,12 @@ export class StoreCalls {
     return this.#open.count === 0
   }
 
-  /** Resolves when all are answered. Whoever waits so leaves the processor to a store that is another process. */
+  /** Resolves when all calls are answered. Waiting leaves the processor to a store that runs in another process. */
   whenIdle(): Promise<void> {
     return this.idle ? Promise.resolve() : new Promise((resolve) => this.#waiters.push(resolve))
   }
 
-  /** Whoever asked is gone, and waits no longer. */
+  /** Forgets all unanswered calls: the engine that made them is dead. */
   forget(): void {
     this.#open = { count: 0 }
     this.#wake()
@@ -42,7 +42,7 @@ export class StoreCalls {
     })
   }
 
-  /** Methods are called on the port itself: those of classes know their private parts only there. */
+  /** The wrapper calls each method on the port itself, because private fields of a class exist only there. */
   #counted<T extends object>(port: T): T {
     return new Proxy(port, {
       get: (target, name) => {

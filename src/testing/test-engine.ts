@@ -1,4 +1,4 @@
-// Of what users compile with it: their target may not have AsyncDisposable.
+// The declaration file must name this library: the compile target of a user may lack AsyncDisposable.
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { StepReference } from "../core/workflow/declared-handlers.ts"
@@ -23,21 +23,21 @@ import { KeptStore } from "./kept-store.ts"
 import { StoreCalls } from "./store-calls.ts"
 import { type MockOptions, StepMocks, type Mock } from "./step-mocks.ts"
 
-/** Options of `createTestEngine`: the workflows, and those of an engine. */
+/** Options of `createTestEngine`: the workflows, and the options of an engine. */
 export interface TestEngineOptions extends EngineOptions {
-  /** What it executes. */
+  /** The workflows that the engine executes. */
   readonly workflows: readonly WorkflowSource[]
-  /** Where instances live. Default: memory. `sqlite(":memory:")` has tables for transactions. */
+  /** The store of the instances. Default: memory. Use `sqlite(":memory:")` for workflows with transactions. */
   readonly store?: StoreProvider
-  /** The virtual time at the start. Default: the beginning of 2026, in UTC. */
+  /** The virtual time when the engine opens. Default: the beginning of 2026, in UTC. */
   readonly startAt?: Date | number
-  /** What random numbers are made from: the same seed gives the same ids and numbers. Default: always the same. */
+  /** The seed of random numbers: equal seeds give equal ids and numbers. Default: a fixed seed. */
   readonly seed?: string
-  /** Where the engine writes to. Default: nowhere. */
+  /** The logger of the engine. Default: nothing is logged. */
   readonly log?: Logger
 }
 
-/** With what Perdure itself needs of it; public-test-engine.ts says what its users see. */
+/** Opens a test engine with its internal interface; public-test-engine.ts narrows it to the public one. */
 export async function createTestEngine(options: TestEngineOptions): Promise<TestEngine> {
   const { startAt, seed, log } = options
   const host = new SimulatedHost({
@@ -51,31 +51,31 @@ export async function createTestEngine(options: TestEngineOptions): Promise<Test
 }
 
 const quietMacrotasks = 3
-/** In real time: how long to leave a store to itself that has not answered. */
+/** The real time that `settle` waits for an answer of a store before it checks again. */
 const unhurriedMs = 5
-/** In macrotasks: about a second. */
+/** A number of macrotasks: about one second. */
 const unansweredMax = 100_000
 
 /** An engine in virtual time. Time stands still until the test moves it. */
 export class TestEngine implements AsyncDisposable {
-  /** What gives it virtual time and seeded randomness. */
+  /** The host with virtual time and seeded randomness. */
   readonly host: SimulatedHost
   readonly #options: TestEngineOptions
-  /** The store for others who use it at the same time, such as a client in another process: `settle` waits for what they ask of it, too. */
+  /** The same store for other users of it, such as a client in another process: `settle` waits for their calls too. */
   readonly sharedStore: StoreProvider
   readonly #store: StoreProvider
-  /** Of a store that would lose everything in a crash. */
+  /** Keeps a store open that would lose everything in a crash. */
   readonly #kept: KeptStore | undefined
   readonly #mocks = new StepMocks()
   readonly #calls = new StoreCalls()
   readonly #callsOfOthers = new StoreCalls()
-  /** Others use the store, and may do what an instance waits for. */
+  /** Other users have opened the store: their calls may be what an instance waits for. */
   #isShared = false
   readonly #results = new AwaitedResults(
     () => this.#isAtRest,
     (id) => this.#unending(id),
   )
-  /** Starts instances at times that come again, in virtual time. It and its handles outlive crashes. */
+  /** Schedules, which fire in virtual time. The client and its handles outlive crashes. */
   readonly schedules: Schedules = new Schedules(
     () => this.current,
     (id) => this.#handle(id),
@@ -102,13 +102,13 @@ export class TestEngine implements AsyncDisposable {
     this.#workflows = options.workflows
   }
 
-  /** The engine as it is now: another one after each crash. */
+  /** The current engine: a new one after each crash. */
   get current(): Engine {
     if (!this.#engine) throw new PerdureError("ENGINE_CLOSED", "the test engine is closed; create another")
     return this.#engine
   }
 
-  /** Opens the engine; `createTestEngine` has done so. */
+  /** Opens the engine. `createTestEngine` calls this method. */
   async open(): Promise<void> {
     const { workflows: _, store: __, ...rest } = this.#options
     this.#engine = await Engine.open({
@@ -119,39 +119,39 @@ export class TestEngine implements AsyncDisposable {
     })
   }
 
-  /** Starts an instance, as `start` of a client. The handle outlives crashes. */
+  /** Starts an instance, like `start` of a client. The handle outlives crashes. */
   get start(): Client["start"] {
     return (async (workflow: AnyWorkflow | string, options?: StartOptions<unknown>) =>
       this.#handle((await this.current.start(workflow as string, options)).id)) as Client["start"]
   }
 
-  /** Sends an event to an instance, which is started first where there is none. The handle outlives crashes. */
+  /** Sends an event to an instance, and starts the instance first if it does not exist. The handle outlives crashes. */
   get sendOrStart(): Client["sendOrStart"] {
     return (async (workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>) =>
       this.#handle((await this.current.sendOrStart(workflow as string, options)).id)) as Client["sendOrStart"]
   }
 
-  /** A handle of an instance, which outlives crashes. It makes no request. */
+  /** Returns a handle of an instance without a request. The handle outlives crashes. */
   get get(): Client["get"] {
     return ((first: AnyWorkflow | string, second?: string) => this.#handle(typeof first === "string" ? first : (second ?? ""))) as Client["get"]
   }
 
-  /** Starts many instances, as `startBatch` of a client. */
+  /** Starts many instances, like `startBatch` of a client. */
   get startBatch(): Client["startBatch"] {
     return (items, options) => this.current.startBatch(items, options)
   }
 
-  /** A page of instances, as `list` of a client. */
+  /** Returns a page of instances, like `list` of a client. */
   get list(): Client["list"] {
     return (filter) => this.current.list(filter)
   }
 
-  /** How many instances there are, by status or by workflow. */
+  /** Counts instances by status or by workflow. */
   get count(): Client["count"] {
     return (filter, by) => this.current.count(filter, by)
   }
 
-  /** What happens to instances, as `changes` of a client. An iteration ends with a crash; begin another at its cursor. */
+  /** Iterates over the changes of instances, like `changes` of a client. A crash ends the iteration; begin another one at its cursor. */
   get changes(): Client["changes"] {
     return (cursor) => this.current.changes(cursor)
   }
@@ -161,7 +161,7 @@ export class TestEngine implements AsyncDisposable {
     return this.current.limits
   }
 
-  /** Sends an event and lets its effects happen. A handle of a workflow takes only its events; an id takes any, as far as the compiler knows. */
+  /** Sends an event and lets its effects happen. The compiler checks the type of the event if you give a typed handle, and does not if you give an id. */
   async sendEvent<Out, Sent = EventMap, Handlers = unknown, Type extends keyof Sent & string = keyof Sent & string>(
     to: Handle<Out, Sent, Handlers> | string,
     type: Type,
@@ -178,13 +178,13 @@ export class TestEngine implements AsyncDisposable {
     return this.host.now()
   }
 
-  /** Moves time forward by this much: timers fire in their order, with all that follows from them. */
+  /** Moves time forward by this duration. Timers fire in order, and their effects happen before the next timer fires. */
   async skip(duration: Duration): Promise<void> {
     const ms = durationMs(duration, "skip")
     await this.#results.during(() => this.host.advanceTo(this.host.now() + ms, () => this.settle()))
   }
 
-  /** Moves time forward from timer to timer until the instance ends. Throws `STALLED` if nothing is left that could end it. */
+  /** Moves time forward from timer to timer until the instance ends. Throws `STALLED` if no timer is left and the instance has not ended. */
   skipToEnd(id: string, timersMax = 100_000): Promise<void> {
     return this.#results.during(() => this.#skipToEnd(id, timersMax))
   }
@@ -202,7 +202,7 @@ export class TestEngine implements AsyncDisposable {
     throw new PerdureError("STALLED", `instance "${id}" does not end by the passing of time: ${why.because.join("; ")}`)
   }
 
-  /** Waits until nothing moves any more without time passing or somebody sending something. */
+  /** Waits until the engine is idle: only time or an outside call can change something. */
   settle(): Promise<void> {
     return this.#results.during(() => this.#settle())
   }
@@ -211,9 +211,9 @@ export class TestEngine implements AsyncDisposable {
     for (let quiet = 0; quiet < quietMacrotasks;) {
       await new Promise<void>((resolve) => macrotask(resolve))
       const isAsking = !this.#calls.idle
-      // An engine that dies meanwhile waits for nothing any more.
+      // The engine may die meanwhile: then its calls are forgotten, and this wait ends with the timeout.
       if (isAsking) await Promise.race([this.#calls.whenIdle(), new Promise((resolve) => setTimeout(resolve, unhurriedMs))])
-      // Whoever has just got an answer has not made anything of it yet.
+      // The engine has not reacted yet to an answer that has just arrived.
       const isAnswered = isAsking && this.#calls.idle
       quiet = this.#isIdle && !isAnswered ? quiet + 1 : 0
     }
@@ -223,11 +223,11 @@ export class TestEngine implements AsyncDisposable {
     if (!this.#callsOfOthers.idle) return false
     if (!this.#engine) return this.#calls.idle
     const { worker, scheduler, changes } = this.#engine.parts
-    // Nobody waits for what an engine asked that is dead by now.
+    // The calls of a dead engine do not count.
     return worker.idle && scheduler.idle && (!worker.active || (this.#calls.idle && changes.idle))
   }
 
-  /** It is idle, no step runs, and no code awaits something of its own: only time, or somebody, can go on. */
+  /** The engine is idle, no step runs, and no workflow code awaits a promise of its own: only time or an outside call can change something. */
   get #isAtRest(): boolean {
     if (!this.#engine || this.#isShared || !this.#isIdle) return false
     const nextAt = this.host.nextTimerAt()
@@ -236,7 +236,7 @@ export class TestEngine implements AsyncDisposable {
     return graces === 0 && [...residents.values()].every((runner) => runner.attempts === 0)
   }
 
-  /** What to tell whoever awaits the result of an instance that nothing moves. */
+  /** The error for a caller who awaits the result of an instance while the engine is at rest. */
   async #unending(id: string): Promise<PerdureError | undefined> {
     const { status, because } = await this.current.why(id)
     if (isTerminal(status)) return undefined
@@ -248,8 +248,8 @@ export class TestEngine implements AsyncDisposable {
   }
 
   /**
-   * From now on a step of that name gives this value, throws this error, or runs this function instead of its own. The last replacement wins. `close` throws
-   * `UNKNOWN_STEP` if instances ran and none of them asked for the step.
+   * Replaces the function of a step: with a value, an error to throw, or another function. The newest replacement wins. `close` throws `UNKNOWN_STEP` if
+   * instances of the workflow ran and none of them asked for the step.
    */
   mockStep<W extends AnyWorkflow | string>(
     workflow: W,
@@ -260,7 +260,7 @@ export class TestEngine implements AsyncDisposable {
     this.#mocks.add(typeof workflow === "string" ? workflow : workflow.name, step, mock, options)
   }
 
-  /** Drops all live state, as the death of the process would, and opens again; with other workflows, as a deploy would. */
+  /** Drops everything in memory, like the death of a process, and opens the engine again. Give other workflows to simulate a deploy. */
   async crash(options: { readonly workflows?: readonly WorkflowSource[] } = {}): Promise<void> {
     this.#crashing ??= this.#results
       .during(() => this.#crash(options))
@@ -280,14 +280,14 @@ export class TestEngine implements AsyncDisposable {
     this.#workflows = options.workflows ?? this.#workflows
     await this.open()
     if (wasClaiming) {
-      // A claim that was on its way to the store may have come after that.
+      // A claim that was on its way to the store may have arrived after the first call ended the lease.
       await this.current.parts.store.journal.renew(worker.worker, 0)
       await this.current.parts.worker.look()
     }
     await this.settle()
   }
 
-  /** Takes an instance out of memory; it is loaded again when something happens to it. */
+  /** Evicts an instance from memory. The engine loads the instance again when something happens to it. */
   async evict(id: string): Promise<void> {
     await this.settle()
     const runner = this.current.parts.worker.residents.get(id)
@@ -295,14 +295,14 @@ export class TestEngine implements AsyncDisposable {
     await this.settle()
   }
 
-  /** The whole journal of an instance, to replay it later. */
+  /** Returns the whole journal of an instance, for `expectReplay`. */
   async journal(id: string): Promise<JournalExport> {
     const { store, reader } = this.current.parts
     const { incarnation, workflow, version, createdAt, tags } = await reader.row(id)
     return { instance: { id, incarnation, workflow, version, createdAt, tags }, rows: await store.journal.readJournal(id, 1) }
   }
 
-  /** Closes the engine and its store. Throws `UNKNOWN_STEP` for a replaced step that no instance asked for, unless it is `optional`. */
+  /** Closes the engine and its store. Throws `UNKNOWN_STEP` if no instance asked for a replaced step, unless the replacement is `optional`. */
   async close(): Promise<void> {
     const engine = this.#engine
     this.#engine = undefined
@@ -311,12 +311,12 @@ export class TestEngine implements AsyncDisposable {
     const closing = engine.close().finally(() => {
       closed = true
     })
-    // Draining waits for attempts; in virtual time only we can end that wait.
+    // Closing waits for running attempts; in virtual time this loop must move time to end that wait.
     for (let quiet = 0, waited = 0; !closed; waited++) {
       await new Promise<void>((resolve) => macrotask(resolve))
       quiet = this.#calls.idle ? quiet + 1 : 0
       const at = this.host.nextTimerAt()
-      // A store that never answers must not keep it open.
+      // A store that never answers must not keep the engine open.
       const mayPass = quiet >= quietMacrotasks || waited > unansweredMax
       if (!closed && mayPass && at !== undefined) await this.host.advanceTo(at, () => Promise.resolve())
     }
@@ -377,7 +377,7 @@ class TestHandle extends InstanceHandle {
   }
 }
 
-/** Runs the code against a recorded journal; throws, naming both sides, where the two disagree. No step is run. */
+/** Replays a recorded journal against workflow code. Throws if the two disagree, and names both sides. Runs no step. */
 export async function expectReplay(
   journal: JournalExport,
   workflow: AnyWorkflow,

@@ -82,7 +82,7 @@ class OneStrike implements Doom {
     this.hasHappened = true
     if (this.#moment === "unacknowledged") {
       await write()
-      throw new StoreFaultError("it is done, but its answer got lost")
+      throw new StoreFaultError("the write succeeded, but its answer was lost")
     }
     this.#isDead = true
     this.#tell()

@@ -6,7 +6,7 @@ import type { SimulatedProcess } from "./simulated-process.ts"
 
 const patienceMs = 20_000
 
-/** Whoever calls the engine from outside: asks again when it does not know what became of a request. */
+/** Makes calls to the engine from outside, and repeats a call whose outcome is unknown. */
 export class Callers {
   readonly #host: SimulatedHost
   readonly #living: () => Promise<SimulatedProcess>
@@ -16,7 +16,7 @@ export class Callers {
     this.#living = living
   }
 
-  /** A refusal is an answer, too. */
+  /** Repeats the call until the engine answers. A refusal is an answer too. */
   async untilAnswered(ask: (engine: Engine) => Promise<unknown>): Promise<void> {
     while (!(await this.#isAnswered(ask)));
   }
@@ -37,7 +37,7 @@ export class Callers {
   }
 }
 
-/** It says what became of the request; any other leaves that open. */
+/** The error says what became of the request; after any other error the outcome is unknown. */
 function isAnswer(error: unknown): boolean {
   return PerdureError.is(error) ? error.code !== "ENGINE_CLOSED" && error.code !== "STORE_FAILED" : !(error instanceof StoreFaultError)
 }

@@ -1,8 +1,8 @@
 import type { InterceptedStep } from "../../engine/settings.ts"
 
 /**
- * What a run did to the outside, counted: steps whose function was called, and effects that fakes report. What has a key counts
- * once for each key, however often it happens: whoever is outside knows it again.
+ * Counts the effects of a run on the outside world: called step functions, and effects that fakes report. Effects with the same key count once,
+ * because an outside service recognises the key.
  */
 export class EffectLedger {
   /** Effects that happened in workflow code, outside any step. */
@@ -26,7 +26,7 @@ export class EffectLedger {
     return counts
   }
 
-  /** Some of it happened without a key. */
+  /** At least one of these effects had no key. */
   isKeyless(what: string): boolean {
     return this.#keyless.has(what)
   }

@@ -2,7 +2,7 @@ import { encodeValue } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { InstanceDescription } from "../../engine/client-api.ts"
 
-/** How an instance ended, as text that can be compared and shown. */
+/** The end of an instance, as text that can be compared and shown. */
 export interface Ending {
   readonly status: string
   readonly result: unknown
@@ -14,7 +14,7 @@ export function endingOf({ status, result, error }: InstanceDescription, compara
   return { status, result: undefined, text: error instanceof Error ? `${status} with ${errorText(error)}` : status }
 }
 
-/** How many attempts a step had is no part of it: those that a crash cut off count. */
+/** The text leaves out the number of attempts, because attempts that a crash interrupts count. */
 function errorText(error: Error): string {
   if (!PerdureError.is(error, "STEP_FAILED")) return `${error.name}: ${error.message}`
   const { cause } = error

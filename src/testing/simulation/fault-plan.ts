@@ -3,11 +3,11 @@ import type { Fault, FaultSource, StoreOperation } from "../faulty-store.ts"
 
 type CrashPhase = "before" | "after" | "acknowledged"
 
-/** In the words of seeds. */
+/** The names of crash phases in the text of a seed. */
 const crashPhases = { before: "before", after: "after", "soon after": "acknowledged" } as const
 const phases = Object.values(crashPhases)
 
-/** The name of a run: what goes wrong in it follows from it. A number stands for a random mixture. */
+/** Identifies a run: the faults of the run follow from its seed. A number stands for a random mixture of faults. */
 export type Seed =
   | number
   | `crash ${keyof typeof crashPhases} write ${number}`
@@ -16,7 +16,7 @@ export type Seed =
   | "send every event twice"
   | "send every event late"
 
-/** What may go wrong, in numbers. */
+/** The kinds of faults, with times in milliseconds. */
 export interface FaultKinds {
   readonly crashes: boolean
   readonly lostAcknowledgements: boolean
@@ -26,12 +26,12 @@ export interface FaultKinds {
   readonly downtimeMs: number
 }
 
-/** What goes wrong in one run. Writes count from 1. */
+/** The faults of one run. Writes count from 1. */
 export interface FaultPlan {
   readonly crashes: ReadonlyMap<number, CrashPhase>
   isAnswerLost(write: number): boolean
   isEvicted(): boolean
-  /** What becomes of an event: how late it is sent, and how late again, if it is sent twice. */
+  /** The delays of an event in milliseconds: of the first sending, and of the second sending if the event is sent twice. */
   eventDelays(): { readonly first: number; readonly again: number | undefined }
   downtimeMs(): number
 }
@@ -44,7 +44,7 @@ export const noFaults: FaultPlan = {
   downtimeMs: () => 0,
 }
 
-/** Every single thing that can go wrong, once, at every place in a run with so many writes. */
+/** The seeds of all single faults: each kind of fault once at every write of a run. */
 export function systematicSeeds(kinds: FaultKinds, writes: number, hasEvents: boolean): readonly Seed[] {
   const seeds: Seed[] = []
   for (let write = 1; write <= writes; write++) {
@@ -57,7 +57,7 @@ export function systematicSeeds(kinds: FaultKinds, writes: number, hasEvents: bo
   return seeds
 }
 
-/** Undefined: there is no such seed. */
+/** Returns undefined if the text is not a seed. */
 export function faultPlan(seed: Seed, kinds: FaultKinds, writes: number): FaultPlan | undefined {
   if (typeof seed === "number") return randomPlan(new SeededRandom(`simulate ${seed}`), kinds, writes)
   if (seed === "evict at every rest") return { ...noFaults, isEvicted: () => true }
@@ -77,7 +77,7 @@ const againMsMax = 1_000
 function randomPlan(random: SeededRandom, kinds: FaultKinds, writes: number): FaultPlan {
   const upTo = (bound: number) => Math.floor(random.next() * bound)
   const crashes = new Map<number, CrashPhase>()
-  // What went wrong before makes more writes follow than there were without.
+  // Earlier faults cause extra writes, so a random run may have more writes than the run without faults.
   if (kinds.crashes) for (let left = 1 + upTo(crashesMax); left > 0; left--) crashes.set(1 + upTo(writes + 2), phases[upTo(3)] ?? "before")
   const loses = kinds.lostAcknowledgements && random.next() < 0.5
   return {
@@ -94,10 +94,10 @@ function randomPlan(random: SeededRandom, kinds: FaultKinds, writes: number): Fa
 
 const writing: ReadonlySet<StoreOperation> = new Set<StoreOperation>(["commit", "deliver", "deliverOrCreate"])
 
-/** The plan as the store meets it, with a record of what it did. */
+/** Applies the plan to the calls of the store, and records the faults that happened. */
 export class PlannedFaults implements FaultSource {
   writes = 0
-  /** In words, in their order. */
+  /** The faults that happened, in words and in order. */
   readonly happened: string[] = []
   readonly #plan: FaultPlan
 

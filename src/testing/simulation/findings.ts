@@ -1,16 +1,16 @@
 import type { RunRecord } from "./simulated-run.ts"
 
-/** What is wrong with a run, in words and as data. */
+/** A mistake that a run shows, in words and as data. */
 export interface Finding {
   readonly kind: "result" | "effects" | "stalled" | "unended" | "unawaited" | "effect outside steps"
   readonly what: string
-  /** What it is without faults, where that is to be compared. */
+  /** The value in the run without faults, if the finding compares two runs. */
   readonly expected?: string
   readonly found: string
   readonly hints: readonly string[]
 }
 
-/** What is wrong with it whatever others did. */
+/** Returns the mistake of a run that shows without comparison, if there is one. */
 export function mistakesIn(run: RunRecord): Finding | undefined {
   const hints = impurityHints(run)
   const [effect] = run.effects.outsideSteps
@@ -38,7 +38,7 @@ export function mistakesIn(run: RunRecord): Finding | undefined {
   }
 }
 
-/** How it differs from what it should be. */
+/** Returns the difference between the run without faults and a run with faults, if there is one. */
 export function differenceOf(expected: RunRecord, run: RunRecord): Finding | undefined {
   const [before, after] = [endingText(expected), endingText(run)]
   const hints = [...impurityHints(run), ...eventHints(run)]
@@ -92,7 +92,7 @@ function keyHints(what: string, { effects }: RunRecord): readonly string[] {
     : ["which steps run hangs on which of several things comes first, or on something that is not in the journal"]
 }
 
-/** Times are the first thing that differs when something comes late. */
+/** A hint about times: they differ first when something is late. */
 function timeHints(before: string, after: string): readonly string[] {
   const timeless = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "time").replaceAll(/\b\d{13}\b/g, "time")
   return timeless(before) === timeless(after) ? ["only times differ; say what has to be the same with the option `comparable`"] : []

@@ -2,10 +2,9 @@ import { SeededRandom } from "../../core/execution/seeded-random.ts"
 import type { Host, Scope } from "../../ports/host.ts"
 
 /**
- * Clock and chance as the code of a simulated run meets them, in place of the platform's while simulations run. In steps time is
- * virtual and chance is seeded by the step: what is recorded is the same from run to run. In workflow code outside steps both
- * are different in every execution, as they are in life: whatever hangs on them shows as a difference. Everybody else in
- * the process sees the platform's own.
+ * Replaces the platform's clock and random numbers for the code of simulated runs. In steps, time is virtual and random numbers are seeded by the
+ * step, so recorded values are equal in all runs. In workflow code outside steps, both differ in every execution, as they do in production:
+ * everything that depends on them shows as a difference. All other code in the process uses the platform's own functions.
  */
 export class OwnGlobals {
   readonly #host: Host
@@ -19,12 +18,12 @@ export class OwnGlobals {
     this.#seed = seed
   }
 
-  /** What workflow code called outside steps, with the place where it did so first. */
+  /** The functions that workflow code called outside steps, each with the place of its first call. */
   get calls(): ReadonlyMap<string, string> {
     return this.#calls
   }
 
-  /** Undefined: the code that asks is not of this simulation. */
+  /** Undefined: the calling code does not belong to this simulation. */
   time(what: string): number | undefined {
     const source = this.#source(what)
     return source && this.#host.now() + source.skewMs
@@ -51,7 +50,7 @@ export class OwnGlobals {
     return { random, skewMs: execution === 0 ? 0 : execution * dayMs + Math.floor(random.next() * dayMs) }
   }
 
-  /** From now until the function it gives is called. */
+  /** Replaces the functions until the returned function is called. */
   install(): () => void {
     active.add(this)
     if (active.size === 1) restore = replaceGlobals()
@@ -106,7 +105,7 @@ function replaceGlobals(): () => void {
   }
 }
 
-/** Puts another function in the place of a method, and gives the way back. */
+/** Replaces a method, and returns a function that restores it. */
 function replace<T extends object, K extends keyof T>(object: T | undefined, name: K, make: (own: () => never) => () => unknown): () => void {
   const own = object?.[name]
   if (object === undefined || typeof own !== "function") return () => undefined
@@ -118,7 +117,7 @@ function replace<T extends object, K extends keyof T>(object: T | undefined, nam
   }
 }
 
-/** The line of the stack that is outside this file. */
+/** The first line of the stack outside this file. */
 function callPlace(): string {
   const lines = new Error().stack?.split("\n").slice(1) ?? []
   const line = lines.find((text) => !text.includes("own-globals") && !text.includes("Object.construct"))

@@ -12,19 +12,19 @@ export interface ProcessSpec {
   readonly store: StoreProvider
   readonly faults: FaultSource
   readonly options: EngineOptions
-  /** Something happened: the simulation is not at rest. */
+  /** Called when something happens in the process: the simulation is not at rest. */
   readonly onActivity: () => void
   readonly onDeath: (process: SimulatedProcess) => void
 }
 
 /**
- * One process of a simulation: an engine whose clock is its own, so that the process can die between any two things that happen,
- * be suspended for a while, and be thought dead by others. Nothing of a dead process moves any more, and it says no farewell.
+ * One process of a simulation: an engine with a clock of its own. The process can die between any two operations, be suspended for a while, and be
+ * declared dead by other processes. A dead process does nothing more: no timer fires, no call ends, and nothing is closed.
  */
 export class SimulatedProcess implements FaultyProcess, Host {
   readonly died: Promise<void>
   isDead = false
-  /** Macrotasks that were asked for and have not come. */
+  /** The number of macrotasks that were requested and have not run. */
   beats = 0
   readonly #spec: ProcessSpec
   #engine: Engine | undefined
@@ -50,12 +50,12 @@ export class SimulatedProcess implements FaultyProcess, Host {
     return this.#engine
   }
 
-  /** As the store knows it. */
+  /** The name of the worker in the store. */
   get worker(): string {
     return this.#worker
   }
 
-  /** An engine says its name first when it renews its lease, before it is open. */
+  /** An engine first gives its name when it renews its lease, before `open` returns. */
   protected watch(store: Store): Store {
     const renew: Store["journal"]["renew"] = (worker, ms) => {
       this.#worker = worker
@@ -77,13 +77,13 @@ export class SimulatedProcess implements FaultyProcess, Host {
     this.#tellDeath()
   }
 
-  /** Closed in good order: nothing of it is left. */
+  /** Closes the engine in good order and ends the process. */
   retire(): void {
     this.isDead = true
     this.#tellDeath()
   }
 
-  /** Nothing in it moves, and others take it for dead. */
+  /** Suspends the process: nothing in it runs, and other processes may declare it dead. */
   freeze(): void {
     if (!this.isDead) this.#frozen ??= []
   }
@@ -105,7 +105,7 @@ export class SimulatedProcess implements FaultyProcess, Host {
     return this.#frozen ? new Promise((resolve) => this.#frozen?.push(resolve)) : Promise.resolve()
   }
 
-  /** Virtual time that passes in this process only while it lives. */
+  /** Lets virtual time pass in this process; never resolves if the process dies meanwhile. */
   work(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.setTimer(this.now() + ms, resolve)

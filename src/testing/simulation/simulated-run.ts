@@ -17,9 +17,9 @@ import { SimulatedProcess } from "./simulated-process.ts"
 import { WatchedAsks } from "./watched-asks.ts"
 import type { SimulatedWorld } from "./simulated-world.ts"
 
-/** What is simulated, the same in every run. */
+/** The subject of the simulation; all runs share it. */
 export interface Subject {
-  /** The first is started; the others are those that it may start. */
+  /** The first workflow is started; the first workflow may start the others. */
   readonly workflows: (world: SimulatedWorld) => readonly [AnyWorkflow, ...AnyWorkflow[]]
   readonly id: string
   readonly input: unknown
@@ -30,7 +30,7 @@ export interface Subject {
   readonly withinMs: number
 }
 
-/** How long a run may go on: one that goes on for longer than others did, or for ever, is stopped. */
+/** The bounds of a run: a run that exceeds them counts as endless and is stopped. */
 export interface Bounds {
   readonly timersMax: number
   readonly writesMax: number
@@ -38,19 +38,19 @@ export interface Bounds {
 
 export interface RunRecord {
   readonly ending: Ending | undefined
-  /** How the instances that it started ended, by id. */
+  /** The ends of the instances that the simulated instance started, by id. */
   readonly others: ReadonlyMap<string, string>
   readonly effects: EffectLedger
   readonly why: Why | undefined
   readonly unawaited: readonly string[]
-  /** What workflow code called outside steps that is different every time, and where. */
+  /** The impure functions that workflow code called outside steps, and the places of the calls. */
   readonly impureCalls: ReadonlyMap<string, string>
   readonly faults: readonly string[]
   readonly crashes: number
   readonly evictions: number
   readonly writes: number
   readonly timers: number
-  /** It went on and on, and was stopped. */
+  /** The run exceeded its bounds and was stopped. */
   readonly isEndless: boolean
   readonly journal: JournalExport | undefined
 }
@@ -65,7 +65,7 @@ export class SimulatedRun {
   readonly #subject: Subject
   readonly #plan: FaultPlan
   readonly #bounds: Bounds
-  /** Steps that wait for something that only real time brings, or nothing: they are not waited for again. */
+  /** Steps that did not end in real time: the run does not wait for them again. */
   readonly #hanging: Set<string>
   readonly #host: SimulatedHost
   readonly #store = memory()
@@ -77,7 +77,7 @@ export class SimulatedRun {
   readonly #workflows: readonly [AnyWorkflow, ...AnyWorkflow[]]
   #process: SimulatedProcess | undefined
   #activity = 0
-  /** Fakes that let virtual time pass. */
+  /** The number of fakes that wait for virtual time. */
   #passing = 0
   #crashes = 0
   #evictions = 0
@@ -99,12 +99,12 @@ export class SimulatedRun {
   async run(): Promise<RunRecord> {
     const restore = this.#globals.install()
     try {
-      // Past all faults: who starts it, looks at the end, and frees what the dead had.
+      // This client has no faults: it starts the instance, reads its end, and releases what dead processes held.
       const observer = await Engine.open({ host: this.#host, store: this.#store, workflows: this.#workflows, options: this.#subject.engine, role: "client" })
       this.#reopen = () => this.#open(observer)
       this.#living = this.#reopen()
       await this.#living
-      // Only once: a start that is tried again is another incarnation, which draws other random numbers.
+      // The start is made once: a repeated start would create another incarnation, with other random numbers.
       const { id, input } = this.#subject
       await observer.start(this.#workflows[0].name, { id, input })
       this.#act()
@@ -117,7 +117,7 @@ export class SimulatedRun {
   }
 
   #reopen!: () => Promise<SimulatedProcess>
-  /** The process that lives now, or the next one that will. */
+  /** The living process, or the next one if none lives. */
   #living!: Promise<SimulatedProcess>
 
   #world(): SimulatedWorld {
@@ -170,7 +170,7 @@ export class SimulatedRun {
     this.#living = this.#callers.pass(this.#plan.downtimeMs()).then(this.#reopen)
   }
 
-  /** What comes from outside, each at its time. */
+  /** Sends the events and makes the calls, each at its time. */
   #act(): void {
     const { events, actions } = this.#subject
     events.forEach((event, index) => {
@@ -212,7 +212,7 @@ export class SimulatedRun {
     return this.#timers > this.#bounds.timersMax || this.#faults.writes > this.#bounds.writesMax
   }
 
-  /** The instance is, and so are those that it started. One that stalled goes on only by a hand that is not there. */
+  /** The instance and all instances that it started have ended. A stalled instance counts as ended: it would need a person. */
   async #isOver({ parts }: Engine): Promise<boolean> {
     const row = await parts.store.directory.get(this.#subject.id)
     if (row?.status === "stalled") return true
@@ -221,7 +221,7 @@ export class SimulatedRun {
     return Object.values(counts).every((count) => count === 0)
   }
 
-  /** Until nothing moves any more without time passing. Steps that wait for something real get some real time. */
+  /** Waits until only time can change something. Steps that wait for something in real time get some real time. */
   async #settle(): Promise<void> {
     let last = -1
     let givenUpAt: number | undefined
@@ -239,7 +239,7 @@ export class SimulatedRun {
     }
   }
 
-  /** Steps whose function is under way, and does not wait for steps inside it. */
+  /** The steps whose function runs and does not wait for nested steps. */
   #waitingSteps(): readonly string[] {
     const { engine, isDead = true } = this.#process ?? {}
     if (!engine || isDead || engine.parts.worker.residents.attempts === 0) return []

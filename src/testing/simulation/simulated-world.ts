@@ -1,14 +1,14 @@
 import type { Duration } from "../../core/time/duration.ts"
 
-/** What surrounds one run of a simulation: the fakes that a workflow's steps talk to are made with it, anew for every run. */
+/** The surroundings of one run of a simulation. The fakes that a workflow's steps call are created with it for each run. */
 export interface SimulatedWorld {
   /**
-   * Something happened out there that cannot be taken back. With a key it counts once for each key: the service knows the request
-   * again. Without one it counts every time.
+   * Records an effect on the outside world that cannot be undone. Effects with the same key count once: the service recognises the key. An effect
+   * without a key counts every time.
    */
   effect(name: string, key?: string): void
-  /** Virtual time. */
+  /** The virtual time, in milliseconds since 1970. */
   now(): number
-  /** Lets virtual time pass, as a slow service does. It never comes back if the process dies meanwhile. */
+  /** Lets virtual time pass, like a slow service. The promise never resolves if the process dies meanwhile. */
   sleep(duration: Duration): Promise<void>
 }

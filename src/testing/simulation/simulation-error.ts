@@ -8,23 +8,23 @@ import type { RunRecord } from "./simulated-run.ts"
 const entriesMax = 40
 const valueLengthMax = 160
 
-/** A run that did not come out as it should, with everything that is needed to see why. */
+/** A run that shows a mistake, with everything that is needed to find the cause. */
 export class SimulationError extends PerdureError {
   /** The name of the class. */
   override readonly name = "SimulationError"
-  /** The run that went wrong: `simulate(workflow, { seeds: [seed] })` makes it again. Undefined: it went wrong without any fault. */
+  /** The seed of the failed run: `simulate(workflow, { seeds: [seed] })` repeats the run. Undefined: the run failed without any fault. */
   readonly seed: Seed | undefined
-  /** What is wrong: another result, other effects, no end, a stall, a step that nobody awaits, or an effect outside of steps. */
+  /** The kind of the mistake: another result, other effects, no end, a stall, a step that the code does not await, or an effect outside steps. */
   readonly kind: Finding["kind"]
-  /** What went wrong around it, in the order in which it did. */
+  /** The injected faults, in the order in which they happened. */
   readonly faults: readonly string[]
-  /** What the run without faults came to, where the two were compared. */
+  /** The value in the run without faults, if two runs were compared. */
   readonly expected: string | undefined
-  /** What this run came to. */
+  /** The value in this run. */
   readonly found: string
-  /** What may be the cause, in plain sentences: the line that asked for the time, an event without an id. */
+  /** Possible causes, in plain sentences: for example the line that read the clock, or an event without an id. */
   readonly hints: readonly string[]
-  /** The journal of the instance in this run; undefined: it was never started. */
+  /** The journal of the instance in this run; undefined if the instance was not started. */
   readonly journal: JournalExport | undefined
 
   constructor(workflow: string, seed: Seed | undefined, finding: Finding, run: RunRecord) {

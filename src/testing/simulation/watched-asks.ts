@@ -1,12 +1,12 @@
 import type { Context } from "../../core/workflow/context.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 
-/** Workflow code of a simulation, and what its authors should know: things it asked for that nobody ever looked at. */
+/** Watches the workflow code of a simulation for steps, sleeps and waits whose promises the code never awaits. */
 export class WatchedAsks {
   readonly #unawaited = new Set<string>()
   readonly #byOriginal = new Map<AnyWorkflow, AnyWorkflow>()
 
-  /** The same workflow, watched. */
+  /** Returns the workflow with a context that notes each ask. */
   watch(workflow: AnyWorkflow): AnyWorkflow {
     const known = this.#byOriginal.get(workflow)
     if (known) return known
@@ -15,7 +15,7 @@ export class WatchedAsks {
     return watched
   }
 
-  /** In words. */
+  /** The asks that the code never awaited, in words. */
   get unawaited(): readonly string[] {
     return [...this.#unawaited]
   }
@@ -68,7 +68,7 @@ function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === "object" && value !== null && "run" in value && "name" in value
 }
 
-/** Knows whether somebody looked at it: `await` and all combinators do that by `then`, as it is not a plain promise. */
+/** Notices whether the code awaits it: `await` and all combinators call `then`, because the class is not Promise itself. */
 class WatchedPromise extends Promise<unknown> {
   isWatched = false
 
@@ -78,7 +78,7 @@ class WatchedPromise extends Promise<unknown> {
 
   constructor(inner: Promise<unknown>) {
     super((resolve, reject) => inner.then(resolve, reject))
-    // One that nobody looks at is reported; its rejection must not take the process down before that.
+    // The simulation reports a promise that is never awaited; its rejection must not end the process before that.
     super.then(undefined, () => undefined)
   }
 

@@ -8,6 +8,7 @@ import { type Client, type Context, type Engine, Perdure, PerdureError, workflow
 import { createHttpApp } from "perdure/http"
 import { sqlite } from "perdure/sqlite"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../src/hosts/silent-logger.ts"
 import { wholeEngine } from "../src/engine/public-engine.ts"
 import { overriding } from "../src/testing/overriding.ts"
 import { askForAll, expectNoSecrets } from "./http-answers.ts"
@@ -19,14 +20,13 @@ const flow = workflow("flow", async (ctx: Context, input: number) => {
   if (input === 0) throw new PerdureError("STORE_UNREACHABLE", "the shop's own server shop.internal:5432 is away")
   return ctx.waitForEvent("word")
 })
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 let folder: string
 let path: string
 let engine: Engine
 
 const open = async (options: { readonly busyTimeout?: number } = {}) =>
-  (engine = await Perdure.open({ store: sqlite(path, { durability: "process", ...options }), workflows: [flow], log }))
+  (engine = await Perdure.open({ store: sqlite(path, { durability: "process", ...options }), workflows: [flow], log: silentLogger }))
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "perdure-secret-"))
@@ -156,7 +156,7 @@ describe("the HTTP API", () => {
   })
 
   it("shows what the code of a workflow threw, whatever its code says", async () => {
-    const app = createHttpApp(engine, { log })
+    const app = createHttpApp(engine, { log: silentLogger })
     const result = await app.request("/workflows/over/result")
     expect(result.status).toBe(409)
     expect(await result.json()).toMatchObject({
@@ -173,7 +173,7 @@ describe("the HTTP API", () => {
       get: (() => overriding(engine.get("over"), { result: () => Promise.reject(ours()) })) as never,
       query: () => Promise.reject(raw()),
     })
-    const app = createHttpApp(failed, { log })
+    const app = createHttpApp(failed, { log: silentLogger })
     for (const [method, where] of [
       ["GET", "/workflows/over/result"],
       ["POST", "/workflows/waits/queries/broken"],

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest"
+import { silentLogger } from "../hosts/silent-logger.ts"
 import type { ClientTransaction } from "../ports/transactions.ts"
 import type { Turn } from "../ports/journal-store.ts"
 import type { StoreProvider } from "../ports/store.ts"
@@ -7,7 +8,7 @@ import { Gate } from "./scenarios/gate.ts"
 import { overriding } from "./overriding.ts"
 import { StoreCalls } from "./store-calls.ts"
 
-const context = { now: () => 0, log: { debug() {}, info() {}, warn() {}, error() {} }, role: "worker" } as const
+const context = { now: () => 0, log: silentLogger, role: "worker" } as const
 
 it("transactions of steps and of callers are counted until they are answered", async () => {
   const gates = { begin: new Gate(), commit: new Gate(), within: new Gate() }

@@ -5,10 +5,9 @@ import { Readable } from "node:stream"
 import { type Engine, Perdure, type Status } from "perdure"
 import { type HttpServer, serve } from "perdure/http"
 import { sqlite } from "perdure/sqlite"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { run } from "../../src/cli/run.ts"
 import { shop } from "./shop.ts"
-
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** Of the server. */
 export const token = "let-me-in"
@@ -52,7 +51,7 @@ export class CliBed {
   }
 
   async work(): Promise<void> {
-    this.#engine = await Perdure.open({ store: sqlite(this.db, { durability: "process" }), workflows: shop, log: silent })
+    this.#engine = await Perdure.open({ store: sqlite(this.db, { durability: "process" }), workflows: shop, log: silentLogger })
   }
 
   /** The worker leaves, and nobody executes. */

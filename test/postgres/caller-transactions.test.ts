@@ -6,11 +6,11 @@ import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"
 import pg, { type PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const engines: Awaited<ReturnType<typeof Perdure.open>>[] = []
 let schema: string
 
@@ -24,7 +24,7 @@ afterAll(() => database.drop())
 
 async function open(workflows: readonly AnyWorkflow[], options: PerdureOptions = {}) {
   // Nobody looks without being told.
-  const engine = await Perdure.open({ store: postgres({ ...database.options, schema }), workflows, log: silent, sweep: "1h", ...options })
+  const engine = await Perdure.open({ store: postgres({ ...database.options, schema }), workflows, log: silentLogger, sweep: "1h", ...options })
   engines.push(engine)
   return engine
 }
@@ -350,7 +350,7 @@ describe("clients of the caller's", () => {
     const other = new pg.Client({ connectionString: address.href })
     await other.connect()
     // Also where it has the same tables.
-    await (await Perdure.open({ store: postgres({ connectionString: address.href, schema }), role: "client", log: silent })).close()
+    await (await Perdure.open({ store: postgres({ connectionString: address.href, schema }), role: "client", log: silentLogger })).close()
     await other.query("BEGIN")
     const started = worker.start(double, { input: 1, transaction: other })
     await expect(started).rejects.toMatchObject({ code: "BAD_TRANSACTION", details: { client: expect.stringContaining(name) as string } })
@@ -360,7 +360,7 @@ describe("clients of the caller's", () => {
   })
 
   it("are of no use to other stores, and over HTTP", async () => {
-    const embedded = await Perdure.open({ store: sqlite(":memory:"), workflows: [double, echo], log: silent })
+    const embedded = await Perdure.open({ store: sqlite(":memory:"), workflows: [double, echo], log: silentLogger })
     const handle = await embedded.start(echo)
     const client = await database.callers.connect()
     const remote = connect("http://127.0.0.1:9")

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { type Change, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { ChangeRow } from "../../src/ports/change-stream.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { creation, turn } from "../../src/testing/store-conformance/sample.ts"
@@ -18,7 +19,6 @@ beforeAll(async () => {
   server = await PostgresServer.start(["fsync=off"])
   database = new TestDatabase(12, server.url)
 })
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const stores: Store[] = []
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close()
@@ -34,7 +34,7 @@ async function processes(count: number): Promise<{ pools: HoldingPool[]; opened:
   const schema = await database.emptySchema()
   const pools = Array.from({ length: count }, () => new HoldingPool(database.pool))
   const opened: Store[] = []
-  for (const pool of pools) opened.push(await postgres({ pool, schema }).open({ now: Date.now, log, role: "worker" }))
+  for (const pool of pools) opened.push(await postgres({ pool, schema }).open({ now: Date.now, log: silentLogger, role: "worker" }))
   stores.push(...opened)
   return { pools, opened, schema }
 }
@@ -131,8 +131,8 @@ it("readers who never pause miss nothing and see nothing twice while transaction
 it("whoever follows is given what an open transaction held back soon after it ends, although nobody tells of that", async () => {
   const flow = workflow("flow", async () => "done")
   const schema = await database.emptySchema()
-  const worker = await Perdure.open({ store: database.ownStore(schema), workflows: [flow], log, sweep: "1h" })
-  const client = await Perdure.open({ store: database.ownStore(schema), log, role: "client", sweep: "1h" })
+  const worker = await Perdure.open({ store: database.ownStore(schema), workflows: [flow], log: silentLogger, sweep: "1h" })
+  const client = await Perdure.open({ store: database.ownStore(schema), log: silentLogger, role: "client", sweep: "1h" })
   const stranger = await database.pool.connect()
   try {
     const seen: Record<"worker" | "client", Change[]> = { worker: [], client: [] }
@@ -167,7 +167,7 @@ it("whoever follows is given what an open transaction held back soon after it en
 
 it("rows that came from another server, with numbers that are still to come here, are numbered anew in their order, and cursors from there are refused", async () => {
   const schema = await database.emptySchema()
-  const open = () => postgres({ pool: new HoldingPool(database.pool), schema }).open({ now: Date.now, log, role: "worker" })
+  const open = () => postgres({ pool: new HoldingPool(database.pool), schema }).open({ now: Date.now, log: silentLogger, role: "worker" })
   const before = await open()
   for (const id of ["a", "b", "c"]) await before.journal.commit([creation(id)])
   await before.journal.commit([turn("a", 3)])
@@ -189,7 +189,7 @@ it("what a caller's transaction adds to an instance that is younger than the tra
     opened: [store],
     schema,
   } = await processes(1)
-  const engine = await Perdure.open({ store: database.ownStore(schema), workflows: [settled], log, role: "client" })
+  const engine = await Perdure.open({ store: database.ownStore(schema), workflows: [settled], log: silentLogger, role: "client" })
   const caller = await database.pool.connect()
   try {
     const follower = new Reader(store!)

@@ -4,6 +4,7 @@ import { type Engine, Perdure } from "perdure"
 import { connect } from "perdure/client"
 import { serve } from "perdure/http"
 import { afterAll, afterEach } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { AnyWorkflow } from "../../src/core/workflow/workflow.ts"
 import { describeClient } from "../../src/testing/client-conformance/describe-client.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
@@ -12,18 +13,16 @@ const database = new TestDatabase(4)
 afterEach(() => database.reset())
 afterAll(() => database.drop())
 
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-
 /** A worker, and a client as another process would have it. Nobody finds anything by looking: hints have to tell of it. */
 async function openBoth(workflows: readonly AnyWorkflow[]): Promise<{ worker: Engine; client: Engine }> {
   const schema = await database.emptySchema()
-  const worker = await Perdure.open({ store: database.ownStore(schema), workflows, log, sweep: "1h" })
-  const client = await Perdure.open({ store: database.ownStore(schema), workflows, log, role: "client", sweep: "1h" })
+  const worker = await Perdure.open({ store: database.ownStore(schema), workflows, log: silentLogger, sweep: "1h" })
+  const client = await Perdure.open({ store: database.ownStore(schema), workflows, log: silentLogger, role: "client", sweep: "1h" })
   return { worker, client }
 }
 
 describeClient("an engine on PostgreSQL", async (workflows) => {
-  const client = await Perdure.open({ store: database.ownStore(await database.emptySchema()), workflows, log, sweep: "1h" })
+  const client = await Perdure.open({ store: database.ownStore(await database.emptySchema()), workflows, log: silentLogger, sweep: "1h" })
   return { client, close: () => client.close() }
 })
 
@@ -38,7 +37,7 @@ describeClient("an engine on PostgreSQL that another executes for", async (workf
 
 describeClient("a connection over HTTP to an engine on PostgreSQL that another executes for", async (workflows) => {
   const { worker, client: behind } = await openBoth(workflows)
-  const server = await serve(behind, { port: 0, token: "secret", log })
+  const server = await serve(behind, { port: 0, token: "secret", log: silentLogger })
   const client = connect(server.url, { token: "secret", retryFor: "2s" })
   const close = async () => {
     await client.close()

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { postgres } from "perdure/postgres"
 import pg from "pg"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { FaultyProxy } from "../../tools/postgres/faulty-proxy.ts"
 import { fileServerUrl } from "../../tools/postgres/file-server.ts"
 
@@ -12,7 +13,6 @@ const name = `closing_${randomBytes(6).toString("hex")}`
 const url = new URL(fileServerUrl())
 url.searchParams.set("application_name", name)
 const admin = new pg.Client({ connectionString: fileServerUrl() })
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 beforeAll(() => admin.connect())
 afterAll(async () => {
@@ -26,7 +26,7 @@ it("connections that the server ends while a store is closed take nobody down", 
   process.on("uncaughtException", listener)
   try {
     for (let round = 0; round < 20; round++) {
-      const store = await postgres({ connectionString: url.href, schema: name }).open({ now: Date.now, log: silent, role: "worker" })
+      const store = await postgres({ connectionString: url.href, schema: name }).open({ now: Date.now, log: silentLogger, role: "worker" })
       await Promise.all(Array.from({ length: 4 }, () => store.directory.list({}, { limit: 1, order: "newest" })))
       await Promise.all([store.close(), admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1`, [name])])
     }
@@ -40,7 +40,7 @@ it("connections that the server ends while a store is closed take nobody down", 
 it("a connection that breaks while it begins to listen is made again once, and a store that had such ends", async () => {
   const proxy = await FaultyProxy.before(url.href)
   try {
-    const store = await postgres({ connectionString: proxy.url(url.href), schema: name }).open({ now: Date.now, log: silent, role: "worker" })
+    const store = await postgres({ connectionString: proxy.url(url.href), schema: name }).open({ now: Date.now, log: silentLogger, role: "worker" })
     const listening = async () => (await admin.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE 'LISTEN%'`, [name])).rows.length
     for (const harm of ["cut before", "cut after", "cut before"] as const) {
       const fault = proxy.inject(/^LISTEN/, harm, 1)

@@ -5,6 +5,7 @@ import { Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import pg, { type PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/connection/database.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
@@ -12,13 +13,12 @@ import { claimBy, completed, creation, event, idle, limited, slots, turn } from 
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 let schema: string
 let store: Store
 
 beforeEach(async () => {
   schema = database.newSchema()
-  store = await postgres({ connectionString: database.url, schema, maxConnections: 4 }).open({ now: Date.now, log, role: "worker" })
+  store = await postgres({ connectionString: database.url, schema, maxConnections: 4 }).open({ now: Date.now, log: silentLogger, role: "worker" })
 })
 afterEach(() => store.close())
 afterAll(() => database.drop())
@@ -74,7 +74,7 @@ describe("an instance that a caller has in an open transaction", () => {
   })
 
   it("gets a message when it is free, and until then its sender hears of others", async () => {
-    const other = await postgres({ connectionString: database.url, schema }).open({ now: Date.now, log, role: "worker" })
+    const other = await postgres({ connectionString: database.url, schema }).open({ now: Date.now, log: silentLogger, role: "worker" })
     await store.journal.commit([creation("held"), creation("free")])
     const heard: string[] = []
     store.onPushedMessage?.(({ instance }) => heard.push(instance) > 0)
@@ -120,7 +120,7 @@ it("a caller's open transaction in which something was debounced again is no hin
     { debounce: { key: (input: string) => input, quiet: "3s" }, concurrency: { limit: 1 } },
     async (_, input: string) => input,
   )
-  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log })
+  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log: silentLogger })
   const caller = await database.pool.connect()
   try {
     const first = await engine.start(settled, { input: "mine" })
@@ -143,7 +143,7 @@ it("what stands in line and is debounced again in a caller's transaction leaves 
       return input
     }),
   )
-  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log })
+  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log: silentLogger })
   const caller = await database.pool.connect()
   const parkedOf = async (id: string) =>
     (await database.pool.query<{ parked: boolean }>(`SELECT parked_on IS NOT NULL AS parked FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.parked
@@ -222,7 +222,7 @@ describe("a process that is frozen inside a transaction", () => {
     const ask = workflow("ask", async (ctx) =>
       ctx.transaction("look", async (client: PoolClient) => (await client.query<{ value: string }>(setting)).rows[0]!.value),
     )
-    const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [ask], log })
+    const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [ask], log: silentLogger })
     expect(await (await engine.start(ask)).result({ timeout: "10s" })).toBe("0")
     await engine.close()
     const { rows } = await database.pool.query<{ value: string }>(`SELECT value FROM ${schema}.seen WHERE turn LIKE '%"step.completed"%'`)
@@ -246,7 +246,7 @@ it("a deadlock of the turn itself is no failed attempt of a transaction: the sam
       return "paid"
     }),
   )
-  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [pay], log })
+  const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [pay], log: silentLogger })
   expect(await (await engine.start(pay)).result({ timeout: "20s" })).toBe("paid")
   await engine.close()
   expect(attempts).toEqual([1, 1])
@@ -255,7 +255,7 @@ it("a deadlock of the turn itself is no failed attempt of a transaction: the sam
 it("callers who have all connections of the engine's own pool can start in their transactions, also as the first thing", async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 3 })
   const nap = workflow("nap", async () => "slept")
-  const engine = await Perdure.open({ store: postgres({ pool, schema }), workflows: [nap], role: "client", log })
+  const engine = await Perdure.open({ store: postgres({ pool, schema }), workflows: [nap], role: "client", log: silentLogger })
   const clients = [await pool.connect(), await pool.connect()]
   for (const client of clients) await client.query("BEGIN")
   const started = Promise.all(clients.map((transaction) => engine.start(nap, { transaction })))

@@ -3,13 +3,13 @@
 import { type Context, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import { afterAll, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 import { askForAll, expectNoSecrets } from "../http-answers.ts"
 
 const database = new TestDatabase(4)
 afterAll(() => database.drop())
 
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const flow = workflow("flow", async (ctx: Context) => ctx.waitForEvent("word"))
 
 const { hostname, port, pathname, username } = new URL(database.url)
@@ -18,7 +18,12 @@ const secrets = new RegExp(`${words.map((word) => `\\b${word}\\b`).join("|")}|12
 
 async function openEngine() {
   const schema = await database.emptySchema()
-  const engine = await Perdure.open({ store: postgres({ ...database.options, schema, maxConnections: 4 }), workflows: [flow], log, role: "client" })
+  const engine = await Perdure.open({
+    store: postgres({ ...database.options, schema, maxConnections: 4 }),
+    workflows: [flow],
+    log: silentLogger,
+    role: "client",
+  })
   await engine.start(flow, { id: "waits" })
   return { schema, engine }
 }
@@ -54,7 +59,7 @@ describe("the HTTP API on PostgreSQL", () => {
     const { default: pg } = await import("pg")
     const pool = new pg.Pool({ connectionString: database.url, max: 4 })
     pool.on("error", () => undefined)
-    const engine = await Perdure.open({ store: postgres({ pool, schema, listen: false }), workflows: [flow], log, role: "client" })
+    const engine = await Perdure.open({ store: postgres({ pool, schema, listen: false }), workflows: [flow], log: silentLogger, role: "client" })
     await engine.start(flow, { id: "waits" })
     const away = () => Promise.reject(Object.assign(new Error(message), { code }))
     Object.assign(pool, { connect: (then?: (error: Error) => void) => (then ? void away().catch(then) : away()), query: away })

@@ -5,6 +5,7 @@
 
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { postgres } from "../../src/stores/postgres/postgres-provider.ts"
 import { claimBy, completed, creation, event, found, turn } from "../../src/testing/store-conformance/sample.ts"
@@ -24,11 +25,10 @@ afterAll(async () => {
 const isLong = process.env["LONG"] === "1"
 const size = isLong ? 1_000_000 : 100_000
 const hour = 3_600_000
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function openStore(schema: string): Promise<Store & AsyncDisposable> {
   const pool = new pg.Pool({ connectionString: database.url, max: 4 })
-  const store = await postgres({ pool, schema }).open({ now: Date.now, log, role: "worker" })
+  const store = await postgres({ pool, schema }).open({ now: Date.now, log: silentLogger, role: "worker" })
   return Object.assign(store, {
     async [Symbol.asyncDispose]() {
       await store.close()

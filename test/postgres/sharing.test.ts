@@ -5,13 +5,13 @@ import { type Context, Perdure, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import pg, { type PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { Database } from "../../src/stores/postgres/connection/database.ts"
 import { migrate } from "../../src/stores/postgres/schema/migrate.ts"
 import { type Migration, migrations } from "../../src/stores/postgres/schema/schema.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const engines: Awaited<ReturnType<typeof Perdure.open>>[] = []
 let schema: string
 
@@ -33,7 +33,7 @@ const echo = workflow(
 )
 
 async function open(connectionString = database.url, maxConnections = 4, workflows = [echo]) {
-  const engine = await Perdure.open({ store: postgres({ connectionString, schema, maxConnections }), workflows, log: silent })
+  const engine = await Perdure.open({ store: postgres({ connectionString, schema, maxConnections }), workflows, log: silentLogger })
   engines.push(engine)
   return engine
 }

@@ -5,11 +5,11 @@ import { type AnyWorkflow, type Context, NonRetryableError, Perdure, type Perdur
 import { postgres } from "perdure/postgres"
 import type { PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const engines: Awaited<ReturnType<typeof Perdure.open>>[] = []
 let schema: string
 
@@ -26,7 +26,7 @@ afterAll(() => database.drop())
 
 async function open(workflows: readonly AnyWorkflow[], options: PerdureOptions & { readonly maxConnections?: number } = {}) {
   const { maxConnections = 10, ...rest } = options
-  const engine = await Perdure.open({ store: postgres({ ...database.options, schema, maxConnections }), workflows, log: silent, ...rest })
+  const engine = await Perdure.open({ store: postgres({ ...database.options, schema, maxConnections }), workflows, log: silentLogger, ...rest })
   engines.push(engine)
   return engine
 }

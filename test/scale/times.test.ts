@@ -4,6 +4,7 @@
 
 import pg from "pg"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { postgres } from "../../src/stores/postgres/postgres-provider.ts"
 import { crowdSchema } from "../../tools/postgres/crowded-schema.ts"
 import { PostgresServer } from "../../tools/postgres/server.ts"
@@ -15,7 +16,6 @@ const company = 100
 const warmUps = 20
 const times = 201
 const day = 24 * 3_600_000
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 let server: PostgresServer
 let pool: pg.Pool
@@ -23,7 +23,7 @@ let empty: Place
 let crowded: Place
 
 async function open(schema: string, crowd: number): Promise<Place> {
-  const store = await postgres({ pool, schema }).open({ now: Date.now, log, role: "worker" })
+  const store = await postgres({ pool, schema }).open({ now: Date.now, log: silentLogger, role: "worker" })
   await crowdSchema(pool, schema, crowd, { from: Date.now() - 10 * crowd - day, wakeAt: Date.now() + day })
   return Object.assign(store, { crowd, used: 0 })
 }

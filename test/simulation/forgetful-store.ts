@@ -1,4 +1,5 @@
 import { memory } from "perdure/testing"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { Store, StoreContext, StoreProvider } from "../../src/ports/store.ts"
 import { overriding } from "../../src/testing/overriding.ts"
 
@@ -66,8 +67,7 @@ export class ForgetfulStore implements StoreProvider {
     this.#written.splice(this.#written.length - forgotten)
     const standby = memory()
     let now = 0
-    const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-    const replaying = await standby.open({ now: () => now, log: silent, role: "worker" })
+    const replaying = await standby.open({ now: () => now, log: silentLogger, role: "worker" })
     for (const { port, method, args, at } of this.#written) {
       now = at
       const target = replaying[port]

@@ -1,4 +1,5 @@
 import { createWorkflowRunner, type ObjectNamespace } from "perdure/cloudflare"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { sampleWorkflows } from "../../src/testing/client-conformance/sample-workflows.ts"
 
 /** No id has it. */
@@ -9,8 +10,7 @@ export function worldOf(real: ObjectNamespace, world: string): ObjectNamespace {
   return { idFromName: (name) => real.idFromName(world + mark + name), get: (id, options) => real.get(id, options) }
 }
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-const Runner = createWorkflowRunner({ workflows: sampleWorkflows, binding: "APART", indexShards: 2, log: silent })
+const Runner = createWorkflowRunner({ workflows: sampleWorkflows, binding: "APART", indexShards: 2, log: silentLogger })
 
 /** Runs the workflows of the client suite, in whatever world its name says. */
 export class ApartRunner extends Runner {

@@ -3,6 +3,7 @@ import { DurableObject, type DurableObjectNamespace, type DurableObjectState, ty
 import { type AnyWorkflow, type Client, type Duration, type EventMap, type Handle, PerdureError, type SendOrStartOptions, type StartOptions } from "perdure"
 import { createWorkflowRunner, workflowClient, type WorkflowRunnerClass } from "perdure/cloudflare"
 import type { TestEngine } from "perdure/testing"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { durationMs } from "../../src/core/time/duration.ts"
 import type { BedOptions } from "../../src/testing/scenarios/scenario-bed.ts"
 import { StepMocks } from "../../src/testing/step-mocks.ts"
@@ -66,14 +67,13 @@ export class ObjectBed {
 
   #runnerOf(workflows: BedOptions["workflows"]): WorkflowRunnerClass {
     const { workflows: _, startAt: __, seed: ___, wrap: ____, log, interceptors = [], ...options } = this.#options
-    const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
     return createWorkflowRunner({
       ...options,
       interceptors: [(step, next) => this.#mocks.intercept(step, next), ...interceptors],
       workflows,
       binding: "BED",
       indexShards: 1,
-      log: log ?? silent,
+      log: log ?? silentLogger,
     })
   }
 

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto"
 import pg from "pg"
 import { inject } from "vitest"
+import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { StoreProvider } from "../../src/ports/store.ts"
 import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/connection/pg.ts"
 import { postgres, type PostgresOptions } from "../../src/stores/postgres/postgres-provider.ts"
@@ -144,7 +145,7 @@ class TableClock implements Clock {
 
   /** In a schema that may not be there yet. */
   async install(): Promise<void> {
-    const context = { now: () => Date.now(), log: { debug() {}, info() {}, warn() {}, error() {} }, role: "client" as const }
+    const context = { now: () => Date.now(), log: silentLogger, role: "client" as const }
     await (await postgres({ pool: this.#pool, schema: this.#schema, listen: false }).open(context)).close()
     await this.#pool.query(`CREATE TABLE IF NOT EXISTS ${this.#schema}.test_clock (now bigint NOT NULL)`)
     await this.#pool.query(`INSERT INTO ${this.#schema}.test_clock SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM ${this.#schema}.test_clock)`)

@@ -1,4 +1,5 @@
 import { Argument, type Command } from "commander"
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import { completionScripts } from "../completion-scripts.ts"
 import { complete, type Completion, type NameKind, splitLine } from "../completion.ts"
 import type { Invocation } from "../invocation.ts"
@@ -44,8 +45,7 @@ async function replies(cli: Invocation, completion: Completion): Promise<readonl
 
 async function names(cli: Invocation, { of, prefix, globals }: Extract<Completion, { kind: "names" }>): Promise<readonly string[]> {
   if (of === "profiles") return profileNames(cli.io)
-  const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const open = await openClient(resolveTarget(globals, cli.io), quiet)
+  const open = await openClient(resolveTarget(globals, cli.io), silentLogger)
   cli.onClose(() => open.close())
   const { client } = open
   const lists: Record<Exclude<NameKind, "profiles">, () => Promise<readonly string[]>> = {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest"
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import type { ObjectTables, ObjectInstanceSummary } from "../../ports/cloudflare/object-tables.ts"
 import { ObjectAlarm } from "./object-alarm.ts"
 import { ObjectHost } from "./object-host.ts"
@@ -16,8 +17,7 @@ function open() {
     sync: async () => undefined,
   }
   const tables: Partial<ObjectTables> = { isThere: () => true, summary: () => asleep as unknown as ObjectInstanceSummary, keptUntil: () => undefined }
-  const silent = { debug() {}, info() {}, warn() {}, error() {} }
-  const host = new ObjectHost(storage as ObjectStorage, silent, () => platform.now)
+  const host = new ObjectHost(storage as ObjectStorage, silentLogger, () => platform.now)
   const clock = new ObjectAlarm(storage as ObjectStorage, tables as ObjectTables, host, () => undefined)
   return { platform, asleep, host, clock }
 }

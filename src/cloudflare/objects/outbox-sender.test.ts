@@ -1,10 +1,10 @@
 import { expect, it } from "vitest"
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import type { NewMessage } from "../../ports/journal-store.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
 import { OutboxSender } from "./outbox-sender.ts"
 
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const turns = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /** An outbox in memory, and targets that do not answer or fail. */
@@ -39,7 +39,7 @@ class Desk {
         },
       }),
     } as unknown as ObjectNetwork
-    this.sender = new OutboxSender(tables, network, () => this.now, silent)
+    this.sender = new OutboxSender(tables, network, () => this.now, silentLogger)
   }
 
   get left(): number {

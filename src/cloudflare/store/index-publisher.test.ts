@@ -1,5 +1,6 @@
 import { setImmediate as macrotask } from "node:timers/promises"
 import { expect, it } from "vitest"
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import type { Status } from "../../core/journal/status.ts"
 import type { IndexRemoval, IndexUpdate } from "../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
@@ -7,7 +8,6 @@ import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
 import { IndexPublisher } from "./index-publisher.ts"
 import { ShardLayout } from "./shard-layout.ts"
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 const layout = new ShardLayout()
 
 /** A sender of an object whose instance has the statuses that a test gives it, on a clock that the test moves. */
@@ -54,7 +54,7 @@ function scene() {
     layout,
     shardOf: (name) => ({ indexWrite, indexRemove: (gone) => indexRemove(name, gone) }),
     now: () => 1_000,
-    log,
+    log: silentLogger,
     onEnded: async () => {},
     later: (run, ms) => {
       const timer = { run, ms }

@@ -2,6 +2,7 @@
 
 import { setImmediate as macrotask } from "node:timers/promises"
 import { expect, it } from "vitest"
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { LimitKey } from "../../ports/cloudflare/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
@@ -13,7 +14,6 @@ import { ScheduleOrderSender } from "./schedule-order-sender.ts"
 import { SlotRequester } from "./slot-requester.ts"
 import { ShardLayout } from "./shard-layout.ts"
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 const layout = new ShardLayout()
 const moments = Array.from({ length: 12 }, (_, microtasks) => microtasks)
 
@@ -65,7 +65,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     layout,
     shardOf: shard,
     now: Date.now,
-    log,
+    log: silentLogger,
     onEnded: async () => {},
     later: (run) => {
       queueMicrotask(run)
@@ -98,7 +98,7 @@ it.each(moments)("a schedule's order is carried out that comes %i microtasks aft
   }
   const network = { peer: (id: string) => ({ deliver: async () => void carriedOut.push(id) }) } as unknown as ObjectNetwork
   const shard = () => ({ scheduleWrite: async () => {}, scheduleRemove: async () => {} })
-  const sender = new ScheduleOrderSender(tables as ObjectSchedule, network, layout, shard, Date.now, log)
+  const sender = new ScheduleOrderSender(tables as ObjectSchedule, network, layout, shard, Date.now, silentLogger)
   sender.send(() => {})
   await macrotask()
   expect([carriedOut, sender.retryAt]).toEqual([["a", "b"], undefined])
@@ -120,7 +120,7 @@ it.each(moments)("a slot goes back that is not wanted any more %i microtasks aft
     },
   }
   const limit = (key: string) => ({ slotGive: async () => void given.push(key) }) as unknown as LimitKey
-  const sender = new SlotRequester(permits as SlotRequests, limit, Date.now, log)
+  const sender = new SlotRequester(permits as SlotRequests, limit, Date.now, silentLogger)
   sender.send(() => {})
   await macrotask()
   expect([given, sender.retryAt]).toEqual([["a", "b"], undefined])
@@ -155,7 +155,7 @@ it.each(moments)("whoever waits for a schedule's orders waits for one that comes
     layout,
     () => ({ scheduleWrite: async () => {}, scheduleRemove: async () => {} }),
     Date.now,
-    log,
+    silentLogger,
   )
   sender.send(() => {})
   for (let turns = 0; turns < 6; turns++) await macrotask()

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest"
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import { PerdureError } from "../../core/errors.ts"
 import { macrotask, SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
 import type { ClaimRequest, JournalStore } from "../../ports/journal-store.ts"
@@ -8,7 +9,7 @@ import { Timers } from "./timers.ts"
 const moment = () => new Promise<void>((resolve) => macrotask(resolve))
 
 it("claims do not multiply while the store is away, and the first that is answered is for all that was named meanwhile", async () => {
-  const host = new SimulatedHost({ log: { debug() {}, info() {}, warn() {}, error() {} } })
+  const host = new SimulatedHost({ log: silentLogger })
   const timers = new Timers(host)
   let isAway = true
   const claims: (readonly string[] | undefined)[] = []

@@ -3,6 +3,7 @@ import { SeededRandom } from "../../core/execution/seeded-random.ts"
 import { sha256 } from "../../core/values/sha256.ts"
 import type { Host, Logger, Scope } from "../../ports/host.ts"
 import { SafeLogger } from "../safe-logger.ts"
+import { silentLogger } from "../silent-logger.ts"
 import { SteadyClock } from "../steady-clock.ts"
 
 /** Virtual time and seeded randomness. Time stands still until somebody advances it. */
@@ -23,7 +24,7 @@ export class SimulatedHost implements Host {
       () => this.#monotonic,
     )
     this.#random = new SeededRandom(options.seed ?? "perdure")
-    this.log = options.log ? new SafeLogger(options.log) : silent
+    this.log = options.log ? new SafeLogger(options.log) : silentLogger
   }
 
   now(): number {
@@ -109,8 +110,6 @@ interface SimulatedTimer {
   readonly order: number
   fire: (() => void) | undefined
 }
-
-const silent: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 interface ScopeStorage {
   run<T>(scope: Scope, run: () => T): T

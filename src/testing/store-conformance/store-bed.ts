@@ -1,10 +1,8 @@
+import { silentLogger } from "../../hosts/silent-logger.ts"
 import type { Directory } from "../../ports/directory.ts"
 import type { FlowControl } from "../../ports/flow-control.ts"
-import type { Logger } from "../../ports/host.ts"
 import type { JournalStore } from "../../ports/journal-store.ts"
 import type { Store, StoreContext, StoreProvider } from "../../ports/store.ts"
-
-const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** A fresh store for one test, on a clock that the test moves. */
 export class StoreBed {
@@ -18,7 +16,7 @@ export class StoreBed {
   }
 
   get context(): StoreContext {
-    return { now: () => this.now, log: silent, role: "worker" }
+    return { now: () => this.now, log: silentLogger, role: "worker" }
   }
 
   async open(): Promise<Store> {

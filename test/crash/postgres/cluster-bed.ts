@@ -1,8 +1,8 @@
+import { silentLogger } from "../../../src/hosts/silent-logger.ts"
 import { type Duration, Perdure } from "../../../src/index.ts"
 import { postgres, type PostgresOptions } from "../../../src/postgres.ts"
 import { ClusterProcess, type ClusterWorkerOptions } from "./cluster-process.ts"
 
-export const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export const steps = 10
 
 type Client = Awaited<ReturnType<typeof Perdure.open>>
@@ -72,7 +72,7 @@ export class ClusterBed {
 }
 
 function openClient(options: PostgresOptions): Promise<Client> {
-  return Perdure.open({ store: postgres(options), role: "client", log: silent })
+  return Perdure.open({ store: postgres(options), role: "client", log: silentLogger })
 }
 
 export const all = Array.from({ length: steps }, (_, n) => n)

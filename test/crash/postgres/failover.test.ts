@@ -7,7 +7,8 @@ import { PostgresServer } from "../../../tools/postgres/server.ts"
 import { until } from "../until.ts"
 import { postgres } from "../../../src/postgres.ts"
 import { completed, creation, turn } from "../../../src/testing/store-conformance/sample.ts"
-import { all, ClusterBed, ids, silent } from "./cluster-bed.ts"
+import { all, ClusterBed, ids } from "./cluster-bed.ts"
+import { silentLogger } from "../../../src/hosts/silent-logger.ts"
 
 const servers: PostgresServer[] = []
 let bed: ClusterBed | undefined
@@ -113,7 +114,7 @@ it("a standby that nobody has promoted is not written to; the error names both s
 
 it("a turn that follows turns which a failover lost is not appended to those that another worker wrote in their place", async () => {
   const servers = await pair({ synchronous: false })
-  const context = { now: () => Date.now(), log: silent, role: "worker" } as const
+  const context = { now: () => Date.now(), log: silentLogger, role: "worker" } as const
   const provider = () => postgres({ connectionString: servers.url, schema: "failover" })
   const first = await provider().open(context)
   const second = await provider().open(context)

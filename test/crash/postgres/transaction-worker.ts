@@ -1,6 +1,7 @@
 // A worker whose transactions kill their process: between what the user writes and the commit, and between the commit and its answer.
 
 import pg from "pg"
+import { silentLogger } from "../../../src/hosts/silent-logger.ts"
 import { Perdure, workflow } from "../../../src/index.ts"
 import { postgres } from "../../../src/postgres.ts"
 
@@ -54,7 +55,6 @@ const ledgered = workflow("ledgered", async (ctx, rounds: number) => {
   return nonces
 })
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
-const engine = await Perdure.open({ store: postgres({ pool, schema }), workflows: [ledgered], lease: "500ms", maxRecoveries: 10_000, log })
+const engine = await Perdure.open({ store: postgres({ pool, schema }), workflows: [ledgered], lease: "500ms", maxRecoveries: 10_000, log: silentLogger })
 process.on("disconnect", () => process.exit(1))
 process.once("SIGTERM", () => void engine.close().then(() => process.exit(0)))

@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import pg from "pg"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { silentLogger } from "../../../src/hosts/silent-logger.ts"
 import { Perdure } from "../../../src/index.ts"
 import { postgres } from "../../../src/postgres.ts"
 import { PostgresServer } from "../../../tools/postgres/server.ts"
@@ -52,7 +53,7 @@ it("a transaction is made exactly once, whether its worker dies before the commi
   const client = await Perdure.open({
     store: postgres({ connectionString: server.url, schema }),
     role: "client",
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: silentLogger,
   })
   const ids = Array.from({ length: instances }, (_, n) => `i${n}`)
   await client.startBatch(ids.map((id) => ({ workflow: "ledgered", version: "1", allowUnknown: true, id, input: rounds })))

@@ -1,6 +1,7 @@
 // One worker on a PostgreSQL database, until it is told to end. It reports each call of a step's function.
 
 import { setTimeout } from "node:timers/promises"
+import { silentLogger } from "../../../src/hosts/silent-logger.ts"
 import { type Context, Perdure, workflow } from "../../../src/index.ts"
 import { postgres } from "../../../src/postgres.ts"
 import type { ClusterCommand, ClusterReport, ClusterWorkerOptions } from "./cluster-process.ts"
@@ -52,7 +53,7 @@ const engine = await Perdure.open({
   workflows,
   lease,
   drain,
-  log: { debug() {}, info() {}, warn() {}, error() {} },
+  log: silentLogger,
 })
 report({ type: "ready" })
 process.on("message", ({ wanted }: ClusterCommand) => {

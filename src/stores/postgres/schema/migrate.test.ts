@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import pg from "pg"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { silentLogger } from "../../../hosts/silent-logger.ts"
 import { fileServerUrl } from "../../../../tools/postgres/file-server.ts"
 import type { StoreContext } from "../../../ports/store.ts"
 import { Database } from "../connection/database.ts"
@@ -8,7 +9,7 @@ import { migrate } from "./migrate.ts"
 import { postgres } from "../postgres-provider.ts"
 import { type Migration, migrations } from "./schema.ts"
 
-const context: StoreContext = { now: () => Date.now(), log: { debug() {}, info() {}, warn() {}, error() {} }, role: "worker" }
+const context: StoreContext = { now: () => Date.now(), log: silentLogger, role: "worker" }
 const url = fileServerUrl()
 const pool = new pg.Pool({ connectionString: url, max: 10 })
 const schemas: string[] = []

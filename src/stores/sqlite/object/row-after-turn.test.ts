@@ -1,14 +1,13 @@
 import { expect, it } from "vitest"
+import { silentLogger } from "../../../hosts/silent-logger.ts"
 import type { Turn } from "../../../ports/journal-store.ts"
 import { completed, creation, slots, turn } from "../../../testing/store-conformance/sample.ts"
 import { sqlite } from "../sqlite-provider.ts"
 import { RowAfterTurn } from "./row-after-turn.ts"
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
-
 /** What is known after each turn, beside what the store has then. */
 async function followed(turns: readonly Turn[]): Promise<readonly (readonly [known: unknown, stored: unknown])[]> {
-  const store = await sqlite(":memory:").open({ now: () => 1_000_000, log: silent, role: "worker" })
+  const store = await sqlite(":memory:").open({ now: () => 1_000_000, log: silentLogger, role: "worker" })
   const written = new RowAfterTurn()
   const pairs: [unknown, unknown][] = []
   for (const one of turns) {

@@ -2,7 +2,7 @@
 
 import { Perdure } from "../../../../src/index.ts"
 import { postgres } from "../../../../src/postgres.ts"
-import { silent } from "../cluster-bed.ts"
+import { silentLogger } from "../../../../src/hosts/silent-logger.ts"
 import { chaosWorkflows } from "./chaos-workflows.ts"
 import { Effects } from "./effects.ts"
 
@@ -31,7 +31,7 @@ const engine = await Perdure.open({
   lease: "1s",
   drain: "1s",
   maxRecoveries: 1_000,
-  log: silent,
+  log: silentLogger,
 })
 process.send?.("ready")
 process.once("SIGTERM", () => void engine.close().finally(() => process.exit(0)))

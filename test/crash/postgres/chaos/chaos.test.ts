@@ -9,7 +9,7 @@ import { FaultyProxy } from "../../../../tools/postgres/faulty-proxy.ts"
 import { PostgresServer } from "../../../../tools/postgres/server.ts"
 import { wholeHistory } from "../../findings.ts"
 import { until } from "../../until.ts"
-import { silent } from "../cluster-bed.ts"
+import { silentLogger } from "../../../../src/hosts/silent-logger.ts"
 import { type ChaosEvidence, check } from "./chaos-checker.ts"
 import { ChaosLoad } from "./chaos-load.ts"
 import { ChaosMonkey } from "./chaos-monkey.ts"
@@ -56,7 +56,7 @@ it(
       store: postgres({ connectionString: url, schema, answerTimeout: "5s" }),
       role: "client",
       workflows: chaosWorkflows(undefined, "client"),
-      log: silent,
+      log: silentLogger,
     })
     ends.push(() => engine.close())
     const workers = Array.from({ length: workerCount }, (_, place) => new ChaosProcess(place, { url, effectsUrl: server.url, schema }))

@@ -30,7 +30,7 @@ export function describeClient(name: string, open: OpenClient): void {
     scheduleCases(client)
     hostileCases(client)
 
-    it("has been asked for all that a client can do", () => {
+    it("uses every method of a client", () => {
       expect(allMethods.filter((method) => !record.used.has(method))).toEqual([])
     })
   })

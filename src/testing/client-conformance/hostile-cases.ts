@@ -296,7 +296,7 @@ export function hostileCases(client: CurrentClient): void {
       expect(await before.describe()).toMatchObject({ everyMs: 86_400_000, overlap: "skip" })
     })
 
-    it("of an item of a batch are the error of that item alone", async () => {
+    it("of an item of a batch fail only that item", async () => {
       const items = [
         { workflow: "echo", id: "first", input: 1 },
         null,
@@ -327,7 +327,7 @@ export function hostileCases(client: CurrentClient): void {
       expect((await client().list({ order: "oldest" })).instances.map(({ id }) => id).toSorted()).toEqual(["first", "last"])
     })
 
-    it("that are read once: what is checked is what is used", async () => {
+    it("are read once: the checked value is the used value", async () => {
       let reads = 0
       const options = {
         get id() {
@@ -338,14 +338,14 @@ export function hostileCases(client: CurrentClient): void {
       expect(reads).toBe(1)
     })
 
-    it("count names the words that it can count by", async () => {
+    it("count names the words by which it can count", async () => {
       await expect((client().count as (filter: object) => Promise<unknown>)({})).rejects.toMatchObject({
         code: "BAD_OPTION",
         message: 'by is undefined; give one of "status", "workflow"',
       })
     })
 
-    it("no text that no id, name or tag can have finds anything, or fails", async () => {
+    it("text that no id, name or tag can have finds nothing and does not fail", async () => {
       await client().start(echo, { id: "a", tags: ["t"] })
       for (const odd of ["\0", "a\0", "\ud800", "a\udc00", "%", "_", "'", '"; --', "\\", "%00"]) {
         for (const key of ["idPrefix", "workflow", "version", "tag", "queue"] as const)

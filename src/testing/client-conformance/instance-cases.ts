@@ -14,7 +14,7 @@ export const untilWaiting = (handle: Pick<Handle, "changes">) => until(handle, "
 
 export function instanceCases(client: CurrentClient): void {
   describe("a handle", () => {
-    it("tells the whole of an instance", async () => {
+    it("describes an instance completely", async () => {
       const handle = await client().start(patient, { id: "p", tags: ["t"] })
       await untilWaiting(handle)
       expect(await handle.status()).toBe("waiting")
@@ -66,7 +66,7 @@ export function instanceCases(client: CurrentClient): void {
       expect((await handle.history({ order: "newest", limit: 1 })).entries[0]?.type).toBe("run.completed")
     })
 
-    it("of an instance that is not there says so at every call", async () => {
+    it("of an absent instance rejects every call with NOT_FOUND", async () => {
       const nobody = client().get("nobody")
       const calls = [
         () => nobody.result(),
@@ -99,7 +99,7 @@ export function instanceCases(client: CurrentClient): void {
       expect((error as Error).cause).toBeInstanceOf(RangeError)
     })
 
-    it("of a stalled instance rejects where that is asked for, also for who waited before it stalled", async () => {
+    it("of a stalled instance rejects on request, also for a caller that waited before the instance stalled", async () => {
       const handle = await client().start(fickle, { id: "f" })
       await until(handle, "step.completed")
       const early = handle.result({ rejectWhenStalled: true }).catch((error: unknown) => error)
@@ -115,7 +115,7 @@ export function instanceCases(client: CurrentClient): void {
       await expect(handle.result({ rejectWhenStalled: true })).rejects.toMatchObject({ code: "TERMINATED" })
     })
 
-    it("is whole for who waits for it, where descriptions and changes are without what is sensitive", async () => {
+    it("is complete for a caller of result(); descriptions and changes hide sensitive values", async () => {
       const handle = await client().start(secretive, { id: "s", input: "tell" })
       for (let i = 0; i < 2; i++) expect(await handle.result()).toBe("a secret")
       expect(JSON.stringify(await handle.describe())).not.toContain("a secret")
@@ -128,7 +128,7 @@ export function instanceCases(client: CurrentClient): void {
       }
     })
 
-    it("rejects when the instance is cancelled or terminated, with the reason, also for who waits", async () => {
+    it("rejects with the reason when the instance is cancelled or terminated, also for a waiting caller", async () => {
       const cancelled = await client().start(patient, { id: "c" })
       const waiting = cancelled.result().catch((thrown: unknown) => thrown)
       await cancelled.cancel("no need")
@@ -154,7 +154,7 @@ export function instanceCases(client: CurrentClient): void {
   })
 
   describe("events, queries and updates", () => {
-    it("reach the code, and bring back what it says", async () => {
+    it("reach the workflow code and return its answers", async () => {
       const handle = await client().start(patient, { id: "p" })
       expect(await handle.update("add", richValue)).toBe(1)
       expect(await client().update("p", "add", undefined)).toBe(2)
@@ -174,7 +174,7 @@ export function instanceCases(client: CurrentClient): void {
       expect((await handle.history()).entries.filter(({ type }) => type === "event.received").length).toBeLessThanOrEqual(2)
     })
 
-    it("are refused as the engine does, and fail as the code does", async () => {
+    it("are refused with the engine's errors, and fail with the code's errors", async () => {
       const handle = await client().start(patient, { id: "p" })
       await untilWaiting(handle)
       await expect(handle.query("unknown")).rejects.toMatchObject({ code: "UNKNOWN_QUERY" })

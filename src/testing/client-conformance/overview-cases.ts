@@ -26,7 +26,7 @@ export function overviewCases(client: CurrentClient): void {
       return since
     }
 
-    it("keep to their filters, and page", async () => {
+    it("honour their filters, and return pages", async () => {
       const since = await populate()
       const ids = async (filter: Parameters<ReturnType<CurrentClient>["list"]>[0]) => (await client().list(filter)).instances.map(({ id }) => id)
       expect(await ids({ order: "oldest" })).toEqual(["order-1", "order-2", "check-1", "fail-1"])
@@ -74,7 +74,7 @@ export function overviewCases(client: CurrentClient): void {
   })
 
   describe("workflows", () => {
-    it("are those that can be started by name", async () => {
+    it("lists the workflows that can be started by name", async () => {
       const workflows = await client().workflows()
       expect(workflows.map(({ name }) => name).toSorted()).toEqual(sampleWorkflows.map(({ name }) => name).toSorted())
       expect(workflows.find(({ name }) => name === "checked")).toEqual({ name: "checked", version: "3", versions: ["3"] })
@@ -119,7 +119,7 @@ export function overviewCases(client: CurrentClient): void {
       ])
     })
 
-    it("end for whoever leaves while waiting, and refuse cursors that are none", async () => {
+    it("end when the reader stops waiting, and refuse invalid cursors", async () => {
       const iterator = client().changes("latest")[Symbol.asyncIterator]()
       const waiting = iterator.next()
       await iterator.cursor()

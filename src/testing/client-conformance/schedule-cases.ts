@@ -80,7 +80,7 @@ export function scheduleCases(client: CurrentClient): void {
   })
 
   describe("limits", () => {
-    it("are told, set and reset", async () => {
+    it("are read, set and reset", async () => {
       const wide = { name: "wide", limit: 9 }
       expect(await client().limits.get(limited)).toEqual({ concurrency: [{ limit: 3 }, wide] })
       await client().limits.set(limited, { concurrency: Infinity })

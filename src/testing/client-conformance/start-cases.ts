@@ -89,7 +89,7 @@ export function startCases(client: CurrentClient): void {
   })
 
   describe("startBatch", () => {
-    it("starts each on its own, and says of each what became of it", async () => {
+    it("starts each item on its own, and reports the outcome of each", async () => {
       await client().start(echo, { id: "taken", input: 1 })
       const results = await client().startBatch([
         { workflow: echo, id: "a", input: richValue },
@@ -104,7 +104,7 @@ export function startCases(client: CurrentClient): void {
       expect(await client().startBatch([])).toEqual([])
     })
 
-    it("gives an id that comes twice to the first", async () => {
+    it("gives an id that occurs twice to the first item", async () => {
       const results = await client().startBatch([1, 2, 3].map((input) => ({ workflow: echo, id: "same", input })))
       expect(results.map((result) => (result.created ? "created" : result.error.code))).toEqual(["created", "ID_EXISTS", "ID_EXISTS"])
       expect(await client().get("same").result()).toBe(1)
@@ -112,7 +112,7 @@ export function startCases(client: CurrentClient): void {
   })
 
   describe("sendOrStart", () => {
-    it("starts what is not there, and sends to what is", async () => {
+    it("starts an absent instance, and sends to an existing one", async () => {
       const handle = await client().sendOrStart(patient, { id: "p", event: "word", payload: richValue, tags: ["t"] })
       expect(await handle.result()).toStrictEqual([richValue])
       await client().start(patient, { id: "q" })

@@ -82,7 +82,7 @@ export function lifeCases(bed: CurrentHost): void {
     expect(bed().host.sha256(text)).toBe(hash)
   })
 
-  it("a logger that throws is the user's affair", () => {
+  it("an error of the logger does not reach the engine", () => {
     const { log } = bed().host
     expect(() => {
       log.debug("one")

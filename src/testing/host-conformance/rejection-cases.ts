@@ -4,7 +4,7 @@ import { type CurrentHost, quiet } from "./host-bed.ts"
 
 export function rejectionCases(bed: CurrentHost): void {
   describe("rejections that nobody handles", () => {
-    it("are told with the scope of their code, until the listener is taken away", async () => {
+    it("are reported with the scope of their code until the listener is removed", async () => {
       const { host } = bed()
       const scope: Scope = { engine: {}, instance: "i", step: "s" }
       const told: unknown[] = []

@@ -7,7 +7,7 @@ const scopeOf = (instance: string): Scope => ({ engine, instance })
 
 export function scopeCases(bed: CurrentHost): void {
   describe("scopes", () => {
-    it("code outside of all has none, and what runs in one is given it, and its answer given back", () => {
+    it("code outside all scopes has none; code inside a scope sees it, and its answer is returned", () => {
       const { host } = bed()
       const scope = scopeOf("i")
       expect(host.currentScope()).toBeUndefined()
@@ -15,7 +15,7 @@ export function scopeCases(bed: CurrentHost): void {
       expect(host.currentScope()).toBeUndefined()
     })
 
-    it("what is thrown in one comes out, and the scope is left", () => {
+    it("an error inside a scope is rethrown, and the scope ends", () => {
       const { host } = bed()
       const fail = () =>
         host.runIn(scopeOf("i"), () => {

@@ -6,7 +6,7 @@ const hourMs = 60 * 60 * 1_000
 
 export function timeCases(bed: CurrentHost): void {
   describe("time", () => {
-    it("is told in whole milliseconds, and passes", async () => {
+    it("is in whole milliseconds, and passes", async () => {
       const { host, pass } = bed()
       const before = host.now()
       expect(Number.isInteger(before)).toBe(true)

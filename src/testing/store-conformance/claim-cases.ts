@@ -15,7 +15,7 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds(claimBy({ worker: "b" }))).toEqual([])
     })
 
-    it("what is not due yet, has no due time, or is owned stays", async () => {
+    it("an instance that is not due, has no due time, or has an owner is not claimed", async () => {
       const { journal } = bed()
       await journal.renew("other", 30_000)
       await journal.commit([
@@ -29,7 +29,7 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual(["later"])
     })
 
-    it("a worker learns what it owns, and what was taken away from it", async () => {
+    it("a worker reads which instances it owns, and no longer sees an instance that another worker claimed", async () => {
       const { journal } = bed()
       await journal.renew("a", 30_000)
       await journal.commit([creation("i", { state: { owner: "a" } }), creation("j", { state: { owner: "a" } }), creation("k")])
@@ -69,7 +69,7 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds(claimBy({ offers, limit: 3 }))).toEqual(["fourth"])
     })
 
-    it("with ids only these are looked at, under the same conditions", async () => {
+    it("a claim that names ids claims only these, under the same conditions", async () => {
       const { journal } = bed()
       const state = { dueAt: 1 }
       await journal.commit([creation("a", { state }), creation("b", { state }), creation("idle"), creation("v2", { state, version: "2" })])
@@ -78,7 +78,7 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual(["a"])
     })
 
-    it("more ids than a statement may bind are fine", async () => {
+    it("a claim may name more ids than a statement can bind", async () => {
       const { journal } = bed()
       const ids = Array.from({ length: 250 }, (_, i) => `i${i}`)
       await journal.commit(ids.map((id) => creation(id, { state: { dueAt: 1 } })))
@@ -130,7 +130,7 @@ export function claimCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual(["i"])
     })
 
-    it("one that takes some of its control messages, and gives itself back, is claimed for the others", async () => {
+    it("an instance that consumes some of its control messages and is released is claimed for the others", async () => {
       const { journal, directory } = bed()
       const state = { status: "paused", run: 1, runPosition: 1 } as const
       await journal.commit([creation("i", { state })])
@@ -145,7 +145,7 @@ export function claimCases(bed: CurrentBed): void {
   })
 
   describe("next due time", () => {
-    it("is the earliest of the offered instances that nobody owns", async () => {
+    it("is the earliest due time of the offered instances without an owner", async () => {
       const { journal } = bed()
       const { offers } = claimBy()
       expect(await journal.nextDueAt(offers)).toBeUndefined()

@@ -9,7 +9,7 @@ export function claimOrderCases(bed: CurrentBed): void {
   const sleeper = (id: string, dueAt: number, more: CreationOptions = {}) => creation(id, { ...more, state: { status: "sleeping", dueAt } })
 
   describe("the order of claims", () => {
-    it("what wakes up goes before new starts that are older, whatever wakes it", async () => {
+    it("a waking instance is claimed before older new starts, whatever wakes it", async () => {
       const { journal, directory } = bed()
       await journal.renew("w", 30_000)
       await journal.commit([
@@ -26,7 +26,7 @@ export function claimOrderCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual(["new-1", "new-2"])
     })
 
-    it("what a dead worker left goes before new starts", async () => {
+    it("an instance of a dead worker is claimed before new starts", async () => {
       const { journal } = bed()
       await journal.renew("w", 1_000)
       await journal.commit([start("new", 10), creation("left", { state: { status: "running", owner: "w" } })])
@@ -34,7 +34,7 @@ export function claimOrderCases(bed: CurrentBed): void {
       expect(await claimedIds(claimBy({ limit: 1 }))).toEqual(["left"])
     })
 
-    it("a crowd of new starts does not delay what wakes up, over all workflows, versions and queues that are offered", async () => {
+    it("many new starts do not delay waking instances, over all offered workflows, versions and queues", async () => {
       const { journal } = bed()
       await journal.commit(Array.from({ length: 300 }, (_, n) => start(`new-${n}`, 10 + n, n % 2 ? { queue: "gpu" } : {})))
       await journal.commit([sleeper("third", 900_003, { version: "2" }), sleeper("second", 900_002, { queue: "mail" }), sleeper("first", 900_001)])
@@ -45,7 +45,7 @@ export function claimOrderCases(bed: CurrentBed): void {
       expect(await claimedIds(claimBy({ offers, limit: 5 }))).toEqual(["first", "second", "third", "new-0", "new-1"])
     })
 
-    it("priority counts first: a new start of a higher one goes before what wakes up", async () => {
+    it("priority counts first: a new start of higher priority is claimed before a waking instance", async () => {
       const { journal } = bed()
       await journal.commit([
         sleeper("low", 1, { flow: { priority: -1 } }),
@@ -57,14 +57,14 @@ export function claimOrderCases(bed: CurrentBed): void {
       expect(await claimedIds()).toEqual(["high", "new-high", "plain", "new-plain", "low"])
     })
 
-    it("named ones come in the same order", async () => {
+    it("instances named by id are claimed in the same order", async () => {
       const { journal } = bed()
       await journal.commit([start("new", 1), sleeper("old", 2)])
       expect(await claimedIds(claimBy({ ids: ["new", "old"], limit: 1 }))).toEqual(["old"])
       expect(await claimedIds(claimBy({ ids: ["new", "old"], limit: 1 }))).toEqual(["new"])
     })
 
-    it("new starts get the places that are kept for them, the oldest first; the others go to what wakes up", async () => {
+    it("new starts get the places reserved for them, the oldest first; waking instances get the other places", async () => {
       const { journal } = bed()
       await journal.commit([
         ...Array.from({ length: 8 }, (_, n) => sleeper(`old-${n}`, 10 + n)),
@@ -76,7 +76,7 @@ export function claimOrderCases(bed: CurrentBed): void {
       expect(await claimedIds(claimBy({ limit: 3, startsMin: 2 }))).toEqual(["old-5", "old-6", "old-7"])
     })
 
-    it("places that are kept for new starts are kept within a priority, also for named ones", async () => {
+    it("places for new starts are reserved within a priority, also for instances named by id", async () => {
       const { journal } = bed()
       await journal.commit([sleeper("high", 2, { flow: { priority: 3 } }), sleeper("plain", 3), start("new", 4)])
       const ids = ["high", "plain", "new"]
@@ -84,7 +84,7 @@ export function claimOrderCases(bed: CurrentBed): void {
       expect(await claimedIds(claimBy({ ids, limit: 1, startsMin: 1 }))).toEqual(["new"])
     })
 
-    it("with limits, too: what wakes up and has its slots goes first, and lanes take turns within new starts", async () => {
+    it("with limits too: a waking instance that has its slots is claimed first, and fairness keys take turns within new starts", async () => {
       const { journal } = bed()
       const of = (lane: string) => [slots(100, lane)]
       await journal.commit([

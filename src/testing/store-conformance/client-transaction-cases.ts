@@ -22,7 +22,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
   const end = async (id: string) => (await bed().journal.readJournal(id, 1)).at(-1)?.position
 
   describe("a transaction of a step", () => {
-    it("commits what is written in it together with the turn, and neither is seen before", async () => {
+    it("commits the user's writes together with the turn, and neither is visible before", async () => {
       const { journal } = bed()
       await journal.commit([creation("i"), creation("a")])
       const transaction = await begin()
@@ -42,7 +42,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
       expect(await unread("a")).toBe(0)
     })
 
-    it("that is rolled back never was, and its client is of no more use", async () => {
+    it("that is rolled back leaves nothing, and its client refuses further statements", async () => {
       const { journal } = bed()
       await journal.commit([creation("a")])
       const transaction = await begin()
@@ -53,7 +53,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
       await expect(send(transaction, "a")).rejects.toMatchObject({ code: "SQL_REFUSED" })
     })
 
-    it("in which a statement failed is undone, and that is the function's affair", async () => {
+    it("in which a statement failed can only be rolled back", async () => {
       const { journal } = bed()
       await journal.commit([creation("i"), creation("a")])
       const transaction = await begin()
@@ -63,7 +63,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
       expect([await unread("a"), await end("i")]).toEqual([0, 1])
     })
 
-    it("whose turn ends an instance with limits lets the next one in", async () => {
+    it("whose turn ends an instance with limits admits the next instance", async () => {
       const { journal } = bed()
       await journal.commit([limited("first", [slots(1)]), limited("second", [slots(1)])])
       expect((await journal.claim(claimBy())).map(({ instance }) => instance.id)).toEqual(["first"])
@@ -72,7 +72,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
       expect((await journal.claim(claimBy())).map(({ instance }) => instance.id)).toEqual(["second"])
     })
 
-    it("more than there are connections for wait for those before them", async () => {
+    it("wait for a free connection when all connections are in use", async () => {
       const open = await begin()
       const others = Array.from({ length: 30 }, begin)
       await open.rollBack()
@@ -82,7 +82,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
   })
 
   describe("a transaction of a caller", () => {
-    it("sees what it has created, and nobody else does before it is committed", async () => {
+    it("sees the instance that it created, and no other reader sees the instance before the commit", async () => {
       const other = creation("other")
       await bed().journal.commit([other])
       const transaction = await begin()
@@ -96,7 +96,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
       expect(await unread("i")).toBe(1)
     })
 
-    it("undoes of a call that throws what that call did, and keeps the rest", async () => {
+    it("undoes the writes of a call that throws, and keeps the writes of other calls", async () => {
       await bed().journal.commit([creation("i"), creation("a")])
       const transaction = await begin()
       await send(transaction, "a")
@@ -111,7 +111,7 @@ export function clientTransactionCases(bed: CurrentBed): void {
       expect(await bed().directory.get("never")).toBeUndefined()
     })
 
-    it("knows who has a unique key, and loses a creation that wants it", async () => {
+    it("sees the holder of a unique key, and a creation with that key is lost", async () => {
       const unique = [{ kind: "singleton", key: "order" }] as const
       await bed().journal.commit([creation("i"), creation("one", { flow: { unique } })])
       const transaction = await begin()

@@ -44,7 +44,7 @@ export function commitCases(bed: CurrentBed): void {
       expect(await journal.readInbox(["i"])).toHaveLength(1)
     })
 
-    it("a turn that does not begin where the journal ends is lost: before, behind, and in what another store wrote", async () => {
+    it("a turn that does not begin at the end of the journal is lost: before the end, behind the end, and within the turn of another store", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i")])
       const long = turn("i", 3, { count: 4 })
@@ -113,7 +113,7 @@ export function commitCases(bed: CurrentBed): void {
       expect((await journal.readJournal("i", 1)).map((row) => row.position)).toEqual([1, 3, 4])
     })
 
-    it("what follows a lost turn in its batch is lost too, although its own position is free", async () => {
+    it("a turn that follows a lost turn in its batch is lost too, although its own position is free", async () => {
       const { journal } = bed()
       await journal.commit([creation("i")])
       const winner = turn("i", 3)
@@ -148,7 +148,7 @@ export function commitCases(bed: CurrentBed): void {
       expect(await journal.readJournal("i", 1)).toHaveLength(3)
     })
 
-    it("a turn that waited for a quiet inbox is still committed when it is sent again after a message came", async () => {
+    it("a turn that required an unchanged inbox is still committed when it is sent again after a new message", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i")])
       const timeout = turn("i", 3, { inboxSeen: 0 })
@@ -176,7 +176,7 @@ export function commitCases(bed: CurrentBed): void {
       })
     })
 
-    it("the row says where the run ended, until another run begins", async () => {
+    it("the row has the end position of the run until another run begins", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i", { state: completed })])
       expect((await directory.get("i"))?.endPosition).toBe(2)
@@ -213,7 +213,7 @@ export function commitCases(bed: CurrentBed): void {
       expect(await from(11)).toEqual([])
     })
 
-    it("an empty batch is nothing", async () => {
+    it("an empty batch writes nothing", async () => {
       expect(await bed().journal.commit([])).toEqual([])
     })
 

@@ -4,14 +4,14 @@ import type { CurrentBed } from "./store-bed.ts"
 
 export function createCases(bed: CurrentBed): void {
   describe("creation", () => {
-    it("a creation makes the row with all that it says", async () => {
+    it("a creation writes the row with all fields of the request", async () => {
       const { journal, directory } = bed()
       const create = creation("i", { version: "2", tags: ["b", "a"], state: { status: "queued", dueAt: 3_000_000, owner: "w", phase: "cancelling" } })
       await journal.commit([create])
       expect(await directory.get("i")).toEqual({ ...create.create, ...create.state, updatedAt: create.at })
     })
 
-    it("a creation is lost if the id exists, and changes nothing of what is there", async () => {
+    it("a creation is lost if the id exists, and leaves the existing instance unchanged", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i", { tags: ["mine"] })])
       const before = await directory.get("i")
@@ -36,7 +36,7 @@ export function createCases(bed: CurrentBed): void {
       expect(await journal.readJournal("i", 1)).toHaveLength(1)
     })
 
-    it("ids are told apart by case, blanks and accents", async () => {
+    it("ids differ by case, blanks and accents", async () => {
       const { journal, directory } = bed()
       const ids = ["order", "Order", "order ", "ördér", "o\u0308rder"]
       expect(await journal.commit(ids.map((id) => creation(id)))).toEqual(ids.map(() => "committed"))

@@ -6,7 +6,7 @@ const checked = { isChecked: true } as const
 
 export function declaredEventCases(bed: CurrentBed): void {
   describe("declared events", () => {
-    it("are kept with the instance, whatever becomes of it", async () => {
+    it("are kept with the instance through all its states", async () => {
       const { journal, directory } = bed()
       const odd = ["paid", 'with "quotes"', "ä\u{1f600}", "nul\u0000", ""]
       await journal.commit([
@@ -27,7 +27,7 @@ export function declaredEventCases(bed: CurrentBed): void {
       expect(items.map(({ events }) => events)).toEqual([[]])
     })
 
-    it("are all that is delivered of what is to be checked; each message is answered on its own", async () => {
+    it("only declared events are delivered; each message gets its own answer", async () => {
       const { journal, directory } = bed()
       await journal.commit([
         creation("i", { events: ["paid", "void"] }),
@@ -48,7 +48,7 @@ export function declaredEventCases(bed: CurrentBed): void {
       expect((await journal.readInbox(["i", "none", "free"])).map(({ instance, topic }) => `${instance} ${topic}`)).toEqual(["i paid", "free payd"])
     })
 
-    it("also of a message that comes alone, to an instance with or without others in its inbox", async () => {
+    it("are checked also for a single message, with an empty inbox or with unread messages", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i", { events: ["paid"] })])
       const wrong = event("i", { ...checked, topic: "payd" })
@@ -62,7 +62,7 @@ export function declaredEventCases(bed: CurrentBed): void {
       expect(found(unread[0])).not.toHaveProperty("isChecked")
     })
 
-    it("do not hinder what is not to be checked, nor controls", async () => {
+    it("do not refuse unchecked messages or control messages", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i", { events: ["paid"] }), creation("sender")])
       expect(await directory.deliver([event("i", { topic: "other" }), { instance: "i", kind: "pause", at: 1, topic: "why not" }])).toEqual([

@@ -84,7 +84,7 @@ export function directoryCases(bed: CurrentBed): void {
       expect(seen).toEqual(ids.toReversed())
     })
 
-    it("says by the cursor whether there is more, with several statuses too", async () => {
+    it("gives a cursor only if there is another page, with several statuses too", async () => {
       await populate()
       const { directory } = bed()
       const filter: Filter = { status: ["failed", "waiting", "completed"] }
@@ -104,7 +104,7 @@ export function directoryCases(bed: CurrentBed): void {
       expect([...first.items, ...second.items].map((item) => item.id)).toEqual(["c", "b", "a"])
     })
 
-    it("refuses a cursor that it did not give", async () => {
+    it("refuses a foreign cursor", async () => {
       for (const cursor of ["", "nonsense", "%%%"]) {
         await expect(bed().directory.list({}, { limit: 1, order: "newest", cursor })).rejects.toMatchObject({ code: "BAD_OPTION" })
       }
@@ -121,20 +121,20 @@ export function directoryCases(bed: CurrentBed): void {
       return (await Promise.all(codes)).flat()
     }
 
-    it("refuses to count by anything but a status or a workflow, and runs nothing", async () => {
+    it("refuses to count by anything but status or workflow, and runs no statement", async () => {
       await populate()
       expect(await taken((word) => bed().directory.count({}, word as "status"))).toEqual([])
       expect(await listed({})).toHaveLength(5)
     })
 
-    it("refuses an order that is none, and runs nothing", async () => {
+    it("refuses an unknown order, and runs no statement", async () => {
       await populate()
       expect(await taken((word) => bed().directory.list({}, { limit: 10, order: word as "newest" }))).toEqual([])
       expect(await taken((word) => bed().directory.list({ status: [] }, { limit: 10, order: word as "newest" }))).toEqual([])
       expect(await listed({})).toHaveLength(5)
     })
 
-    it("refuses a status that is none, and runs nothing", async () => {
+    it("refuses an unknown status, and runs no statement", async () => {
       await populate()
       expect(await taken((word) => bed().directory.count({ status: [word as "failed"] }, "status"))).toEqual([])
       expect(await taken((word) => bed().directory.list({ status: [word as "failed"] }, { limit: 10, order: "newest" }))).toEqual([])
@@ -181,7 +181,7 @@ export function directoryCases(bed: CurrentBed): void {
       expect(await directory.count({}, "workflow")).toEqual({ order: 1, refund: 2 })
     })
 
-    it("removes nothing for no ids, and all four ended statuses", async () => {
+    it("removes nothing for an empty list of ids, and removes instances of all four terminal statuses", async () => {
       const { journal, directory } = bed()
       expect(await directory.remove([])).toEqual([])
       const ended = ["completed", "failed", "cancelled", "terminated"] as const

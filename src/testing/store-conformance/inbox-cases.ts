@@ -16,7 +16,7 @@ export function inboxCases(bed: CurrentBed): void {
       expect(new Set(seqs).size).toBe(5)
     })
 
-    it("part of an inbox is read: of each instance what is newer than a number, and the oldest of that", async () => {
+    it("an inbox is read in parts: of each instance the oldest messages that are newer than a number", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("a"), creation("b")])
       await directory.deliver(["a", "b", "a", "a", "b", "a"].map((id, at) => event(id, { topic: `${id}${at}` })))
@@ -34,7 +34,7 @@ export function inboxCases(bed: CurrentBed): void {
       expect(await read(["b4", "a0"], 1)).toEqual(["a3"])
     })
 
-    it("a turn that takes much out of a long inbox leaves the rest, whatever is among it", async () => {
+    it("a turn that consumes many messages of a long inbox leaves the others", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i"), creation("other")])
       const events = Array.from({ length: 300 }, (_, at) => event(at % 2 === 0 ? "i" : "other", { topic: String(at) }))
@@ -47,7 +47,7 @@ export function inboxCases(bed: CurrentBed): void {
       expect(await journal.readInbox(["i"])).toEqual([])
     })
 
-    it("a message comes back with all that it carries, and without what it does not", async () => {
+    it("a message is read back with exactly the fields that it was sent with", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i")])
       await directory.deliver([
@@ -89,7 +89,7 @@ export function inboxCases(bed: CurrentBed): void {
       expect((await journal.readInbox(["i"])).map((message) => message.topic)).toEqual(["2"])
     })
 
-    it("the seq of a message is never given again, also when the inbox was empty in between", async () => {
+    it("a message number is never used again, also after the inbox was empty", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i")])
       await directory.deliver([event("i")])
@@ -100,7 +100,7 @@ export function inboxCases(bed: CurrentBed): void {
       expect(found(second).seq).toBeGreaterThan(found(first).seq)
     })
 
-    it("a turn that saw less of the inbox than there is is lost; messages of others do not matter", async () => {
+    it("a turn that requires an unchanged inbox is lost after a new message to its instance; messages to other instances do not matter", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i"), creation("other")])
       await directory.deliver([event("i")])
@@ -117,7 +117,7 @@ export function inboxCases(bed: CurrentBed): void {
       expect(await journal.readInbox(["i"])).toEqual([])
     })
 
-    it("a turn that takes what it saw, and would end its instance, is lost if there is more", async () => {
+    it("a turn that consumes the messages it saw and would end its instance is lost if there are more messages", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i")])
       await directory.deliver([event("i")])

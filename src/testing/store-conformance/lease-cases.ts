@@ -33,7 +33,7 @@ export function leaseCases(bed: CurrentBed): void {
       ])
     })
 
-    it("the owner of a lost lease learns nothing by its turns: they count until somebody else writes", async () => {
+    it("turns of a worker that lost its lease are committed until another worker writes", async () => {
       const { journal } = bed()
       await journal.renew("a", 10)
       await journal.commit([creation("i", { state: running("a") })])
@@ -44,7 +44,7 @@ export function leaseCases(bed: CurrentBed): void {
       expect(await journal.commit([turn("i", 4, { entries: "a" })])).toEqual(["lost"])
     })
 
-    it("who has a lease is told, and until when", async () => {
+    it("the list of workers shows each lease and its end", async () => {
       const { journal, directory } = bed()
       expect(await directory.workers()).toEqual([])
       await journal.renew("b", 10)
@@ -63,7 +63,7 @@ export function leaseCases(bed: CurrentBed): void {
       expect(await directory.workers()).toEqual([])
     })
 
-    it("what a worker offers is told with its lease, as it said it last; claims and renewals without a word do not change it", async () => {
+    it("the offers of a worker are shown with its lease; claims and renewals without offers do not change them", async () => {
       const { journal, directory } = bed()
       const offers = [
         { workflow: "order", version: "1" },
@@ -95,7 +95,7 @@ export function leaseCases(bed: CurrentBed): void {
       expect((await bed().directory.get("i"))?.owner).toBe("a")
     })
 
-    it("a lease given up is a crash at once", async () => {
+    it("ending a lease counts as a crash at once", async () => {
       const { journal } = bed()
       await journal.renew("a", 30_000)
       await journal.commit([creation("i", { state: running("a") })])
@@ -104,7 +104,7 @@ export function leaseCases(bed: CurrentBed): void {
       expect(await claimed("b")).toEqual([["i", true]])
     })
 
-    it("a released instance has not crashed; running it is due at once, else when it said", async () => {
+    it("a released instance has not crashed; it is due at once if it was running, else at its due time", async () => {
       const { journal } = bed()
       await journal.renew("a", 30_000)
       await journal.commit([
@@ -121,7 +121,7 @@ export function leaseCases(bed: CurrentBed): void {
       expect((await bed().directory.get("kept"))?.owner).toBe("a")
     })
 
-    it("a crashed instance that only waits is told as crashed when something wakes it", async () => {
+    it("a crashed instance that waits is claimed as crashed when something wakes it", async () => {
       const { journal, directory } = bed()
       await journal.renew("a", 10)
       await journal.commit([

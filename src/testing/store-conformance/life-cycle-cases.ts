@@ -4,7 +4,7 @@ import type { CurrentBed } from "./store-bed.ts"
 
 export function lifeCycleCases(bed: CurrentBed): void {
   describe("opening and closing", () => {
-    it("what was written is there after closing and opening again", async () => {
+    it("data is there after closing and opening again", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i", { tags: ["t"] }), turn("i", 3)])
       await directory.deliver([event("i")])
@@ -14,7 +14,7 @@ export function lifeCycleCases(bed: CurrentBed): void {
       expect([await reopened.get("i"), await again.readJournal("i", 1), await again.readInbox(["i"])]).toEqual(before)
     })
 
-    it("after closing every call is refused, and closing again is fine", async () => {
+    it("after closing every call is refused, and closing again does nothing", async () => {
       const store = await bed().open()
       await store.close()
       await store.close()

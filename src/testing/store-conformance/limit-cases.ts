@@ -23,7 +23,7 @@ export function limitCases(bed: CurrentBed): void {
   })
 
   describe("the numbers of limits", () => {
-    it("as declared count, not those that an instance was started with", async () => {
+    it("the declared numbers count, not the numbers with which an instance was started", async () => {
       const { flow } = bed()
       await flow.declare([concurrency(2)])
       await start("abcd", [slots(1)])
@@ -32,7 +32,7 @@ export function limitCases(bed: CurrentBed): void {
       expect(await flow.limitsOf("other")).toEqual([])
     })
 
-    it("a higher one lets in at once, and tells of it; a lower one lets those who are in finish", async () => {
+    it("a higher limit admits instances at once and announces them; a lower limit lets admitted instances finish", async () => {
       const { flow, journal } = bed()
       await flow.declare([concurrency(1)])
       await start("abcde", [slots(1)])
@@ -51,7 +51,7 @@ export function limitCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["d"])
     })
 
-    it("what was set outlives declarations and other stores, until it is taken back", async () => {
+    it("an override outlives declarations and other stores until it is removed", async () => {
       const { flow } = bed()
       await flow.declare([concurrency(1)])
       await flow.override("order", [{ name: "concurrency.1", to: { max: 4 } }])
@@ -62,7 +62,7 @@ export function limitCases(bed: CurrentBed): void {
       expect(await flow.limitsOf("order")).toEqual([{ name: "concurrency.1", max: 2 }])
     })
 
-    it("of a limit that is not there cannot be set, and then nothing is", async () => {
+    it("the numbers of an unknown limit cannot be set, and then no number is", async () => {
       const { flow } = bed()
       await flow.declare([concurrency(1)])
       const changes = [
@@ -73,7 +73,7 @@ export function limitCases(bed: CurrentBed): void {
       expect(await flow.limitsOf("order")).toEqual([{ name: "concurrency.1", max: 1 }])
     })
 
-    it("a limit that is declared no more lets everybody in", async () => {
+    it("a limit that is no longer declared admits all instances", async () => {
       const { flow } = bed()
       await flow.declare([concurrency(1)])
       await start("abc", [slots(1)])
@@ -101,7 +101,7 @@ export function limitCases(bed: CurrentBed): void {
       expect((await claimed()).toSorted()).toEqual(["x2", "y2", "é/z2"])
     })
 
-    it("zero lets nobody in; a rate that is raised does not wait for the old time", async () => {
+    it("a limit of zero admits no instance; a raised rate does not wait for the old time", async () => {
       const { flow } = bed()
       const day = 86_400_000
       await flow.declare([{ workflow: "order", limits: [{ name: "rate", max: 1, perMs: day }] }])
@@ -119,7 +119,7 @@ export function limitCases(bed: CurrentBed): void {
   })
 
   describe("what a parked instance waits for", () => {
-    it("is told with those who have it, and how many are before", async () => {
+    it("is described with the holders and the number of instances ahead", async () => {
       const { flow } = bed()
       await flow.declare([concurrency(2)])
       await start("abcde", [slots(9)])
@@ -131,7 +131,7 @@ export function limitCases(bed: CurrentBed): void {
       expect(await flow.waitOf("nobody")).toBeUndefined()
     })
 
-    it("of a rate: when it starts, if it is the next", async () => {
+    it("of a rate: the start time is described for the next instance", async () => {
       const { flow } = bed()
       await start("abc", [rate(1, 1_000, "k")])
       await claimed()

@@ -11,7 +11,7 @@ export function lineCases(bed: CurrentBed): void {
   const control = (instance: string) => ({ instance, kind: "pause", at: 1_000_000 }) as const
 
   describe("slots", () => {
-    it("a claim takes at most as many as the limit, and parks the rest; the row says what became of each", async () => {
+    it("a claim admits at most as many instances as the limit and queues the others; each row shows the outcome", async () => {
       await bed().journal.commit(["a", "b", "c"].map((id) => limited(id, [slots(2)])))
       expect(await slotsOf("a", "b", "c")).toEqual(["none", "none", "none"])
       const [first] = await bed().journal.claim(claimBy({ limit: 1 }))
@@ -42,7 +42,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed({ ids: ["b", "c"] })).toEqual(["b"])
     })
 
-    it("whoever sleeps in memory, runs, or is given back while running keeps its slots", async () => {
+    it("an instance that runs, sleeps in memory, or is released while running keeps its slots", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b"].map((id) => limited(id, [slots(1)])))
       await claimed()
@@ -66,7 +66,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["b"])
     })
 
-    it("one that was asleep in the memory of a worker that died or gave it back has none", async () => {
+    it("an instance that slept in the memory of a worker that died or released it has no slots", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b", "c"].map((id) => limited(id, [slots(1)])))
       await claimed()
@@ -80,7 +80,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await slotsOf("b", "c")).toEqual(["none", "taken"])
     })
 
-    it("one that wakes up stands in line again, behind those who are there", async () => {
+    it("an instance that wakes up queues for its slots again, behind the others", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b", "c"].map((id) => limited(id, [slots(1)])))
       await claimed()
@@ -127,7 +127,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["a3"])
     })
 
-    it("lines go by priority, then by arrival", async () => {
+    it("queues for slots are ordered by priority, then by arrival", async () => {
       const { journal } = bed()
       await journal.commit([
         limited("first", [slots(1)]),
@@ -148,7 +148,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(order).toEqual(["high", "plain", "later", "low", ""])
     })
 
-    it("a parked one is claimed for a control message, without slots; not for an event", async () => {
+    it("an instance queued for a slot is claimed for a control message without slots, and not for an event", async () => {
       const { journal, directory } = bed()
       await journal.commit([limited("a", [slots(1)]), limited("b", [slots(1)])])
       await claimed()
@@ -165,7 +165,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["b"])
     })
 
-    it("one that does not want to go on is claimed for a control message without asking for slots", async () => {
+    it("an instance that sleeps, is delayed or is paused is claimed for a control message without slots", async () => {
       const { journal, directory } = bed()
       await journal.commit([
         limited("asleep", [slots(1)], { state: { status: "sleeping", dueAt: 9_000_000 } }),
@@ -180,7 +180,7 @@ export function lineCases(bed: CurrentBed): void {
       ])
     })
 
-    it("a parked one is claimed at its deadline, without slots", async () => {
+    it("an instance queued for a slot is claimed at its deadline, without slots", async () => {
       const { journal } = bed()
       await journal.commit([limited("a", [slots(1)]), limited("b", [slots(1)], { state: { deadlineAt: 1_000_500 } })])
       await claimed()
@@ -190,7 +190,7 @@ export function lineCases(bed: CurrentBed): void {
       expect([found(bare).instance.id, found(bare).instance.slots]).toEqual(["b", "queuedForSlot"])
     })
 
-    it("one that is being cancelled goes to the front of the line", async () => {
+    it("an instance that is being cancelled moves to the front of the queue", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b", "c", "d"].map((id) => limited(id, [slots(1)])))
       await claimed()
@@ -199,7 +199,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["c"])
     })
 
-    it("a new run stands at the end of the line, wherever the old one was", async () => {
+    it("a new run joins the end of the queue", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b", "c"].map((id) => limited(id, [slots(1)])))
       await claimed()
@@ -212,7 +212,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["a"])
     })
 
-    it("a lost turn frees nothing", async () => {
+    it("a lost turn releases no slot", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b"].map((id) => limited(id, [slots(1)])))
       await claimed()
@@ -278,7 +278,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["a"])
     })
 
-    it("is counted when they start: those held up elsewhere do not start all at once later", async () => {
+    it("a rate counts when instances start: instances delayed by another limit do not start all at once later", async () => {
       const { journal } = bed()
       const of = (id: string) => limited(id, [rate(1, 1_000, "k"), slots(1)])
       await journal.commit(["a", "b", "c"].map(of))
@@ -294,7 +294,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["c"])
     })
 
-    it("whoever is next when the time comes is who has the highest priority then", async () => {
+    it("the next instance of a rate is the one with the highest priority at that time", async () => {
       const { journal } = bed()
       await journal.commit([limited("a", [rate(1, 1_000)]), limited("b", [rate(1, 1_000)])])
       expect(await claimed()).toEqual(["a"])
@@ -307,7 +307,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await claimed()).toEqual(["b"])
     })
 
-    it("whoever comes to be the next while others are written is told of, as it has a time to start at", async () => {
+    it("an instance that becomes the next while others are written is announced, because it has a start time", async () => {
       const { journal, flow } = bed()
       const told: string[] = []
       await journal.commit(["a", "b", "c"].map((id) => limited(id, [slots(1), rate(2, 1_000)])))
@@ -320,7 +320,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await journal.nextDueAt(claimBy().offers)).toBe(1_000_500)
     })
 
-    it("the next in line that is gone gives its turn on", async () => {
+    it("the next instance of a rate that ends passes its turn on", async () => {
       const { journal } = bed()
       await journal.commit(["a", "b", "c"].map((id) => limited(id, [rate(1, 1_000)])))
       await claimed()
@@ -340,7 +340,7 @@ export function lineCases(bed: CurrentBed): void {
       expect(await journal.nextDueAt(claimBy().offers)).toBe(2_000_000)
     })
 
-    it("where room is short the keys of limits take turns", async () => {
+    it("with few free places the keys of limits take turns", async () => {
       const { journal } = bed()
       const of = (id: string, key: string) => limited(id, [slots(100, key)])
       const burst = Array.from({ length: 40 }, (_, i) => of(`a${i}`, "a"))

@@ -24,7 +24,7 @@ export function queueCases(bed: CurrentBed): void {
       expect(await directory.get("b")).toMatchObject({ queue: "gpu", status: "paused" })
     })
 
-    it("who offers some queues claims only there", async () => {
+    it("a worker that offers some queues claims only from these", async () => {
       const { journal } = bed()
       await journal.commit([
         creation("plain", { state: due }),
@@ -39,7 +39,7 @@ export function queueCases(bed: CurrentBed): void {
       expect(await claimedIds(["default", "gpu", "mail"])).toEqual(["mail"])
     })
 
-    it("who offers no queues in particular claims from all of them, the oldest due first", async () => {
+    it("a worker that names no queues claims from all queues, the oldest due first", async () => {
       const { journal } = bed()
       await journal.commit([
         creation("third", { state: { dueAt: 30 }, queue: "a" }),
@@ -52,7 +52,7 @@ export function queueCases(bed: CurrentBed): void {
       expect(claimed.map(({ instance }) => instance.id)).toEqual(["urgent", "first", "second", "third"])
     })
 
-    it("a named instance is given only to who serves its queue, and so is one with limits or messages", async () => {
+    it("an instance named by id is claimed only by a worker of its queue, also with limits or messages", async () => {
       const { journal, directory } = bed()
       await journal.commit([
         creation("named", { state: due, queue: "gpu" }),

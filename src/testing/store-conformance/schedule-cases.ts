@@ -41,7 +41,7 @@ export function scheduleCases(bed: CurrentBed): void {
       expect(await schedules.get("t")).toBeUndefined()
     })
 
-    it("of many writers at once one is first", async () => {
+    it("one of many concurrent writers wins", async () => {
       const second = await bed().open()
       await create("s")
       const outcomes = await Promise.all(
@@ -117,7 +117,7 @@ export function scheduleCases(bed: CurrentBed): void {
       expect((await journal.claim(claimBy())).map(({ instance }) => instance.id)).toEqual(["live"])
     })
 
-    it("those that are due are found by workflow, the longest due first", async () => {
+    it("due schedules are found by workflow, the longest due first", async () => {
       const { schedules } = bed().store
       await create("late", { dueAt: 999_000 })
       await create("now", { dueAt: 1_000_000 })
@@ -135,7 +135,7 @@ export function scheduleCases(bed: CurrentBed): void {
       expect(await due("order")).toEqual(["late", "now", "later"])
     })
 
-    it("one that awaits an instance wants to be looked at when that is over, or not there", async () => {
+    it("a schedule that awaits an instance is due when the instance is over or absent", async () => {
       const { journal, directory } = bed()
       await journal.commit([creation("i"), creation("j")])
       await create("s", { awaits: "i", dueAt: 2_000_000 })

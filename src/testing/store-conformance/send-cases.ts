@@ -16,7 +16,7 @@ export function sendCases(bed: CurrentBed): void {
   describe("messages that a turn sends to others", () => {
     const topics = async (...ids: string[]) => (await bed().journal.readInbox(ids)).map(({ instance, topic }) => `${instance} ${topic}`)
 
-    it("are delivered with it, in order, and come back with all that they carry", async () => {
+    it("are delivered with the turn, in order, and keep all their fields", async () => {
       const { journal } = bed()
       await journal.commit([creation("i"), creation("a"), creation("b")])
       const sends = [news("a", { topic: "1" }), news("b", { topic: "2", kind: "terminate" }), news("a", { topic: "3", eventId: "e" })]
@@ -25,7 +25,7 @@ export function sendCases(bed: CurrentBed): void {
       expect(await journal.readInbox(["a", "b"])).toStrictEqual(sends.map((message) => ({ ...message, seq })))
     })
 
-    it("also with the turn that creates its sender, be it over at once", async () => {
+    it("are delivered also with the turn that creates their sender, even if the sender ends at once", async () => {
       const { journal } = bed()
       await journal.commit([creation("parent")])
       expect(await journal.commit([{ ...creation("i", { state: completed }), sends: [news("parent")] }])).toEqual(["committed"])
@@ -103,7 +103,7 @@ export function sendCases(bed: CurrentBed): void {
       expect(found(small).topic).toBe("small")
     })
 
-    it("wake whom they are for: news of children and updates not a paused or stalled one, a terminate does", async () => {
+    it("wake their receiver: results of children and updates do not wake a paused or stalled instance, a terminate does", async () => {
       const { journal } = bed()
       for (const status of ["waiting", "paused", "stalled"] as const) {
         const kinds = ["child", "update", "terminate", "cancel"] as const

@@ -39,7 +39,7 @@ export function uniqueCases(bed: CurrentBed): void {
       expect(await journal.commit([only("c")])).toEqual(["lost"])
     })
 
-    it("a debounce's key is free when the instance begins, and not when it is only told something", async () => {
+    it("a debounce key is free when the instance begins, and not when the instance only receives a message", async () => {
       const { journal, directory, flow } = bed()
       await journal.commit([quiet("a")])
       await directory.deliver([event("a")])

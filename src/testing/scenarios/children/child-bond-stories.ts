@@ -149,7 +149,7 @@ export function childBondStories(open: OpenBed): void {
       expect(await engine.count({}, "workflow")).toEqual({ starter: 2 })
     })
 
-    it("does nothing to a stranger whose id a child was to have", async () => {
+    it("leaves an unrelated instance alone that has the id of a failed child start", async () => {
       const gate = new Gate()
       const strict = workflow(
         "strict",
@@ -203,7 +203,7 @@ export function childBondStories(open: OpenBed): void {
       return [ctx.instance.run, child.id, word]
     })
 
-    it("a restarted parent starts children of its own; those of the run before are over, and what they still say is not for it", async () => {
+    it("a restarted parent starts new children; the children of the run before are over, and their late results are dropped", async () => {
       const engine = await open({ workflows: [one, patient] })
       const handle = await engine.start(one, { id: "p", input: 1 })
       await engine.settle()
@@ -310,7 +310,7 @@ export function childBondStories(open: OpenBed): void {
       expect(await handle.result()).toBe("run 4 of p")
     })
 
-    it("a child whose parent was deleted ends in peace, also when another instance has the parent's id", async () => {
+    it("a child whose parent was deleted ends normally, also when another instance has the parent's id", async () => {
       const leaver = workflow("leaver", async (ctx) => void (await ctx.startChild(patient, { id: `${ctx.instance.id}-c`, onParentEnd: "abandon" })))
       const engine = await open({ workflows: [leaver, patient] })
       for (const id of ["gone", "replaced"]) {

@@ -67,7 +67,7 @@ export function childRecoveryStories(open: OpenBed): void {
       }, allMoments)
     }, 60_000)
 
-    it("a parent that is paused hears of a child's end when it is resumed, and starts no child before", async () => {
+    it("a paused parent receives a child's result when it is resumed, and starts no child before", async () => {
       const parent = workflow("parent", async (ctx) => {
         const result = await ctx.runChild(patient, { id: "c" })
         return [result, await ctx.runChild(double, { input: 1 })]
@@ -87,7 +87,7 @@ export function childRecoveryStories(open: OpenBed): void {
       expect(await handle.result()).toEqual(["while paused", 2])
     })
 
-    it("a parent that is stalled hears of it when it goes on", async () => {
+    it("a stalled parent receives a child's result when it goes on", async () => {
       const parent = workflow("parent", async (ctx) => {
         await ctx.do("a", () => 1)
         return ctx.runChild(patient, { id: "c" })
@@ -107,7 +107,7 @@ export function childRecoveryStories(open: OpenBed): void {
       expect(await handle.result()).toBe("meanwhile")
     })
 
-    it("few places in memory are enough for many parents and children, without waiting for anything", async () => {
+    it("many parents and children need only a few resident instances", async () => {
       const parent = workflow("parent", async (ctx, input: number) => {
         const children = await Promise.all(Array.from({ length: 4 }, () => ctx.startChild(double, { input })))
         const results = await Promise.all(children.map((child) => child.result()))

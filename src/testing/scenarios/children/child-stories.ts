@@ -103,7 +103,7 @@ export function childStories(open: OpenBed): void {
       }
     })
 
-    it("an id that somebody else has is ID_EXISTS where it was asked for, can be caught, and harms nobody", async () => {
+    it("an id of another instance rejects with ID_EXISTS, can be caught, and leaves that instance alone", async () => {
       const parent = workflow("parent", async (ctx) => {
         const code = await ctx.startChild(patient, { id: "taken" }).catch((error: unknown) => error)
         const again = await ctx.runChild(double, { id: "free", input: 1 })
@@ -162,7 +162,7 @@ export function childStories(open: OpenBed): void {
       await expect(handle.result()).rejects.toThrow("the schema is broken")
     })
 
-    it("by name: the last version registered, or the one asked for, which may be nobody's yet", async () => {
+    it("by name starts the version registered last, or the requested one, even if no worker has it yet", async () => {
       const one = workflow("flow", { version: "1" }, async () => "one")
       const two = workflow("flow", { version: "2" }, async () => "two")
       const parent = workflow("parent", async (ctx) => [
@@ -203,7 +203,7 @@ export function childStories(open: OpenBed): void {
       expect(await handle.steps()).toMatchObject([{ id: "c", type: "child", status: "failed", error: shown }])
     })
 
-    it("one that nobody catches fails its parent, and every error on the way up names whose it is", async () => {
+    it("an uncaught failure fails the parent, and each error on the way up names its instance", async () => {
       const parent = workflow("parent", (ctx) => ctx.runChild(failing))
       const grandparent = workflow("grandparent", (ctx) => ctx.runChild(parent, { id: "p" }))
       const engine = await open({ workflows: [grandparent, parent, failing] })
@@ -271,7 +271,7 @@ export function childStories(open: OpenBed): void {
       expect(await handle.result()).toEqual([2, 2, 4, 4, "never"])
     })
 
-    it("a failure that nobody looks at disturbs nobody", async () => {
+    it("a failure of a child that its parent does not await has no effect", async () => {
       const parent = workflow("parent", async (ctx) => {
         const child = await ctx.startChild(failing)
         void child.result()

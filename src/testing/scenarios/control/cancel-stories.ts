@@ -47,7 +47,7 @@ export function cancelStories(open: OpenBed): void {
       }
     })
 
-    it("tells a running attempt, whose promise rejects when it ends, whatever it ends with", async () => {
+    it("aborts the signal of a running attempt, whose promise rejects when the attempt ends", async () => {
       const gate = new Gate<string>()
       const seen: string[] = []
       const flow = workflow("flow", async (ctx) => {
@@ -217,7 +217,7 @@ export function cancelStories(open: OpenBed): void {
       expect(await handle.status()).toBe("cancelled")
     })
 
-    it("twice is as good as once; of what is over it is refused", async () => {
+    it("a second cancel changes nothing; cancel of an ended instance is refused", async () => {
       const gate = new Gate()
       const flow = workflow("flow", (ctx) => ctx.do("work", () => gate.passed))
       const engine = await open({ workflows: [flow], cancelGrace: "30s" })

@@ -32,7 +32,7 @@ export function terminateStories(open: OpenBed): void {
       await expect(handle.result()).rejects.toMatchObject({ details: { instance: "i", reason: "broken" } })
     })
 
-    it("works on whatever is not over: delayed, sleeping, waiting, paused, cancelling", async () => {
+    it("works on every instance that is not over: delayed, sleeping, waiting, paused, cancelling", async () => {
       const flow = workflow("flow", async (ctx, input: "sleep" | "wait" | "work") => {
         if (input === "sleep") await ctx.sleep("nap", "1d")
         else if (input === "wait") await ctx.waitForEvent("word")
@@ -53,7 +53,7 @@ export function terminateStories(open: OpenBed): void {
       expect(await engine.count({}, "status")).toEqual({ terminated: 5 })
     })
 
-    it("of what is over is refused, and changes nothing", async () => {
+    it("of an ended instance is refused, and changes nothing", async () => {
       const flow = workflow("flow", async () => "done")
       const engine = await open({ workflows: [flow] })
       const handle = await engine.start(flow)
@@ -63,7 +63,7 @@ export function terminateStories(open: OpenBed): void {
       await expect(engine.get("nobody").terminate()).rejects.toMatchObject({ code: "NOT_FOUND" })
     })
 
-    it("rejects whoever waits for the result", async () => {
+    it("rejects the result for waiting callers", async () => {
       const flow = workflow("flow", (ctx) => ctx.waitForEvent("word"))
       const engine = await open({ workflows: [flow] })
       const handle = await engine.start(flow)

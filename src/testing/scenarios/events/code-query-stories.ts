@@ -269,7 +269,7 @@ export function codeQueryStories(open: OpenBed): void {
       expect(await answer).toMatchObject({ code: "JOURNAL_MISMATCH" })
     })
 
-    it("promises that the code leaves behind in a replay disturb nobody", async () => {
+    it("promises that the code leaves behind in a replay have no effect", async () => {
       const flow = workflow("flow", async (ctx: Context) => {
         ctx.setQueryHandler("q", () => "fine")
         void ctx.do("fails", () => Promise.reject(new Error("left behind")), { retry: { maxAttempts: 1 } })

@@ -25,7 +25,7 @@ export function eventStories(open: OpenBed): void {
       expect(await handle.result()).toEqual({ n: 1 })
     })
 
-    it("come first in, first out, whether somebody waits or not", async () => {
+    it("come first in, first out, with or without an open wait", async () => {
       const engine = await open({ workflows: [taker] })
       const handle = await engine.start(taker, { id: "i", input: 6 })
       await engine.sendEvent("i", "word", 1)

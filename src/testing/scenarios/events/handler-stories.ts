@@ -48,7 +48,7 @@ export function handlerStories(open: OpenBed): void {
       expect(await handle.result()).toEqual(["a1", "b1", "a2", "b2", "a3"])
     })
 
-    it("do not get what somebody waits for", async () => {
+    it("do not get events that a wait takes", async () => {
       const flow = workflow("flow", async (ctx: Context) => {
         const heard: unknown[] = []
         ctx.onEvent("word", (word) => heard.push(word))
@@ -217,7 +217,7 @@ export function handlerStories(open: OpenBed): void {
       expect(writes).toBeGreaterThan(4)
     }, 60_000)
 
-    it("what is no handler, and no type, is refused", async () => {
+    it("invalid handlers and invalid types are refused", async () => {
       const flow = workflow("flow", async (ctx: Context) => {
         const codes: unknown[] = []
         for (const set of [

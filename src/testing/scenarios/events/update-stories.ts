@@ -315,7 +315,7 @@ export function updateStories(open: OpenBed): void {
       await client.close()
     })
 
-    it("an engine that is closed says so to those who wait", async () => {
+    it("a closed engine rejects waiting callers with ENGINE_CLOSED", async () => {
       const { engine, client } = await openWithClient(open, { workflows: [basket] }, [])
       const handle = await engine.start(basket, { id: "i" })
       await engine.settle()
@@ -329,7 +329,7 @@ export function updateStories(open: OpenBed): void {
       await expect(client.update("i", "add", "fig")).rejects.toMatchObject({ code: "ENGINE_CLOSED" })
     })
 
-    it("an instance that updates itself and waits for the answer is told that it never comes", async () => {
+    it("an instance that updates itself and waits for the answer gets an error at once", async () => {
       const flow = workflow("flow", async (ctx: Context) => {
         ctx.setUpdateHandler("u", () => 1)
         return ctx.do("update", () => engine.get("i").update("u"), { retry: { maxAttempts: 1 } })

@@ -109,7 +109,7 @@ export function changeStories(open: OpenBed): void {
       expect(follower.types("terminated")).toEqual(["workflow.started", "workflow.terminated", "workflow.restarted"])
     })
 
-    it("is told of a stalled instance with the reason", async () => {
+    it("report a stalled instance with the reason", async () => {
       const one = workflow("flow", async (ctx) => [await ctx.do("a", () => 1), await ctx.waitForEvent("word")])
       const other = workflow("flow", async (ctx) => [await ctx.do("b", () => 1), await ctx.waitForEvent("word")])
       const engine = await open({ workflows: [one] })

@@ -37,7 +37,7 @@ class ReadCount {
 
 export function followingStories(open: OpenBed): void {
   describe("following changes", () => {
-    it("a thousand who wait read nothing while nothing happens, and together little when something does", async () => {
+    it("a thousand waiting readers read nothing while nothing happens, and share reads when something does", async () => {
       const count = new ReadCount()
       const engine = await open({ workflows: [double, patient], wrap: count.wrap, sweep: "5s" })
       await engine.start(patient, { id: "p" })
@@ -66,7 +66,7 @@ export function followingStories(open: OpenBed): void {
       expect(count.reads).toBeLessThanOrEqual(20)
     })
 
-    it("whoever does not ask for more causes no reads, and sees all when it does", async () => {
+    it("a reader that does not ask for more causes no reads, and later sees all changes", async () => {
       const count = new ReadCount()
       const engine = await open({ workflows: [double], wrap: count.wrap })
       await engine.start(double, { id: "i-0", input: 1 })
@@ -102,7 +102,7 @@ export function followingStories(open: OpenBed): void {
       expect(await there.over).toBeUndefined()
     })
 
-    it("ends for whoever leaves, at once, also while it waits, and for good", async () => {
+    it("ends at once and for good when the reader stops, also while it waits", async () => {
       const engine = await open({ workflows: [double] })
       const early = engine.changes()[Symbol.asyncIterator]()
       const notYet = early.next()

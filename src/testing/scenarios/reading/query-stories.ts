@@ -94,7 +94,7 @@ export function queryStories(open: OpenBed): void {
       ])
     })
 
-    it("what makes no sense is refused", async () => {
+    it("invalid filters are refused", async () => {
       const { engine } = await populated()
       for (const filter of [{ limit: 0 }, { limit: 1.5 }, { limit: 100_000 }, { cursor: "nonsense" }, { status: "happy" as "failed" }, { since: "yesterday" }])
         await expect(engine.list(filter)).rejects.toMatchObject({ code: "BAD_OPTION" })
@@ -183,7 +183,7 @@ export function queryStories(open: OpenBed): void {
       expect(await (await engine.start(order, { id: "order-3", input: "another" })).result()).toBe("another")
     })
 
-    it("of what is not over is refused", async () => {
+    it("of an instance that is not over is refused", async () => {
       const { engine } = await populated()
       await expect(engine.get("order-0").delete()).rejects.toMatchObject({ code: "NOT_ENDED", details: { status: "waiting" } })
       expect(await engine.get("order-0").status()).toBe("waiting")

@@ -19,7 +19,7 @@ export function whyHolderStories(open: OpenBed): void {
   const first = async (handle: { why(): Promise<{ readonly because: readonly string[] }> }) => (await handle.why()).because[0]
 
   describe("why, by somebody else", () => {
-    it("a worker holds it: which one, and until when, told in another process as well", async () => {
+    it("a worker has it: names the worker and the end of its lease, in another process as well", async () => {
       const { engine, client } = await openWithClient(open, { workflows: [flow], startAt, lease: "30s" }, [])
       await engine.start(flow, { id: "i", input: "run" })
       await engine.skip("15s")
@@ -44,7 +44,7 @@ export function whyHolderStories(open: OpenBed): void {
       await client.close()
     })
 
-    it("nobody executes: what is due waits for a worker, what sleeps says until when first", async () => {
+    it("no worker runs: a due instance waits for a worker, a sleeping one first shows its wake time", async () => {
       const { engine, client } = await openWithClient(open, { workflows: [flow], startAt }, [flow])
       await engine.start(flow, { id: "s", input: "sleep" })
       await engine.settle()
@@ -105,7 +105,7 @@ export function whyHolderStories(open: OpenBed): void {
       expect((await handle.why()).because).toHaveLength(1)
     })
 
-    it("a key: who has its slot; and a rate: when it allows the next", async () => {
+    it("a limit: names the holder of the slot; a rate: names the time of the next start", async () => {
       const keyed = workflow(
         "keyed",
         { concurrency: { limit: 1, key: (input) => input, hold: true } },

@@ -15,7 +15,7 @@ export function scheduleControlStories(open: OpenBed): void {
   }
 
   describe("a schedule's controls", () => {
-    it("pause lets nothing fire, and what came meanwhile is not caught up on resume", async () => {
+    it("pause stops firing, and times that passed meanwhile are not caught up on resume", async () => {
       const { engine, handle } = await opened()
       await engine.skip("10m")
       expect(await handle.pause("holidays")).toEqual({ id: "s", accepted: true })

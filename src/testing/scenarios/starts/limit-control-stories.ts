@@ -15,7 +15,7 @@ export function limitControlStories(open: OpenBed): void {
     )
 
   describe("limits changed at run time", () => {
-    it("a higher one lets in at once, a lower one lets those who are in finish; both outlive a crash", async () => {
+    it("a higher limit admits instances at once, a lower one lets admitted instances finish; both outlive a crash", async () => {
       let gate = new Gate()
       const flow = workflow("flow", { concurrency: 2 }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
       const engine = await open({ workflows: [flow] })
@@ -41,7 +41,7 @@ export function limitControlStories(open: OpenBed): void {
       expect(await engine.limits.get(flow)).toEqual({ concurrency: [{ limit: 2 }] })
     })
 
-    it("0 lets nobody begin, Infinity everybody", async () => {
+    it("0 admits no instance, Infinity admits all", async () => {
       const gate = new Gate()
       const flow = workflow("flow", { concurrency: 2 }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
       const engine = await open({ workflows: [flow] })
@@ -75,7 +75,7 @@ export function limitControlStories(open: OpenBed): void {
       expect(await engine.count({}, "status")).toEqual({ completed: 3 })
     })
 
-    it("a deploy changes what the code says; what was set stays; a limit that it has no more holds nobody", async () => {
+    it("a deploy changes declared numbers and keeps overrides; a limit that the code no longer declares blocks no instance", async () => {
       const gate = new Gate()
       const engine = await open({ workflows: [running(1, gate)] })
       for (let i = 0; i < 6; i++) await engine.start("flow", { input: { key: `${i}` } })

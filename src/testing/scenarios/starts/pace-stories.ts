@@ -13,7 +13,7 @@ export function paceStories(open: OpenBed): void {
   const job = (key: string, id: string) => ({ id, input: { key } })
 
   describe("rate limits", () => {
-    it("let a burst in up to the limit, then spread the rest evenly, with one timer for all of them", async () => {
+    it("admit a burst up to the limit, then spread the rest evenly, with one timer for all of them", async () => {
       const begun: [string, number][] = []
       const flow = workflow("flow", { rateLimit: { limit: 3, per: "30s" } }, async (ctx: Context, input: Job) => {
         await ctx.do("note", () => void begun.push([input.key, engine.now()]))
@@ -167,7 +167,7 @@ export function paceStories(open: OpenBed): void {
       expect(most).toBe(1)
     })
 
-    it("an attempt that times out, is cancelled, or whose instance is terminated gives its place on", async () => {
+    it("an attempt that times out, is cancelled, or whose instance is terminated frees its slot", async () => {
       const endless = () => new Promise<never>(() => undefined)
       const flow = workflow("flow", async (ctx: Context, input: Job) => {
         if (input.key === "hangs") await ctx.do("hang", endless, { timeout: "1m", retry: { maxAttempts: 1 } })
@@ -188,7 +188,7 @@ export function paceStories(open: OpenBed): void {
       }
     })
 
-    it("closing does not wait for those in line: they begin in the next process", async () => {
+    it("closing does not wait for queued attempts: they begin in the next process", async () => {
       const gate = new Gate()
       let begun = 0
       const flow = workflow("flow", (ctx: Context, _input: Job) =>

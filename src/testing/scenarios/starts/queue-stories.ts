@@ -66,7 +66,7 @@ export function queueStories(open: OpenBed): void {
       expect(await engine.count({ queue: "mail" }, "status")).toEqual({ queued: 2 })
     })
 
-    it("whoever serves the queue takes up what others left", async () => {
+    it("a worker that serves the queue runs the instances that other workers leave", async () => {
       const slow = workflow("slow", async (ctx) => {
         await ctx.sleep("nap", "1h")
         return ctx.do("say", () => "done")
@@ -135,7 +135,7 @@ export function queueStories(open: OpenBed): void {
       await expect(open({ workflows: [], taskQueues: [""] })).rejects.toMatchObject({ code: "BAD_NAME" })
     })
 
-    it("names that are none are refused, wherever they are given", async () => {
+    it("invalid queue names are refused, wherever they are given", async () => {
       expect(() => workflow("w", { taskQueue: "a b" }, async () => 1)).toThrow(expect.objectContaining({ code: "BAD_NAME" }))
       const engine = await open({ workflows: [echo] })
       await expect(engine.start(echo, { input: "hi", taskQueue: "" })).rejects.toMatchObject({ code: "BAD_NAME" })

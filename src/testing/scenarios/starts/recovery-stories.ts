@@ -40,7 +40,7 @@ export function recoveryStories(open: OpenBed): void {
       expect(await handle.result()).toBe("cured")
     })
 
-    it("crashes that others survive are not held against an instance that gets on", async () => {
+    it("crashes do not count against an instance that makes progress", async () => {
       const flow = workflow("flow", async (ctx) => {
         for (let i = 0; i < 8; i++) await ctx.do("work", ({ attempt }) => (attempt === 1 ? new Promise<never>(() => undefined) : i))
         return "done"

@@ -32,7 +32,7 @@ export function slotStories(open: OpenBed): void {
   const job = (key: string, id: string) => ({ id, input: { key } })
 
   describe("concurrency", () => {
-    it("a burst on a key never exceeds its limit at any moment, and drains without anybody looking again and again", async () => {
+    it("a burst on a key never exceeds its limit, and drains without polling", async () => {
       const door = new Turnstile(5)
       const flow = workflow("flow", { concurrency: { limit: 5, key: (input) => input.key } }, async (ctx: Context, input: Job) => {
         await ctx.do("one", () => door.pass(input.key))
@@ -87,7 +87,7 @@ export function slotStories(open: OpenBed): void {
       expect(order.indexOf("b")).toBeLessThan(4)
     })
 
-    it("a slot is given back while the instance sleeps or waits, and taken again when it goes on", async () => {
+    it("a slot is released while the instance sleeps or waits, and taken again when it goes on", async () => {
       const door = new Turnstile()
       const flow = workflow("flow", { concurrency: 1 }, async (ctx: Context, _input: Job) => {
         await ctx.do("before", () => door.pass(""))
@@ -217,7 +217,7 @@ export function slotStories(open: OpenBed): void {
       },
     )
 
-    it("a queued one that is cancelled, terminated or paused leaves the line; resumed, it stands at its end", async () => {
+    it("a queued instance that is cancelled, terminated or paused leaves the queue; resumed, it joins the end of the queue", async () => {
       const gate = new Gate()
       const order: string[] = []
       const flow = workflow("flow", { concurrency: 1 }, (ctx: Context, input: Job) =>
@@ -243,7 +243,7 @@ export function slotStories(open: OpenBed): void {
       expect(order).toEqual(["a", "e", "b"])
     })
 
-    it("a control that changes nothing costs no place in line, and events wait for the slot", async () => {
+    it("a control that changes nothing keeps the instance's position in the queue, and events wait for the slot", async () => {
       const gate = new Gate()
       const flow = workflow("flow", { concurrency: 1 }, async (ctx: Context<{ word: string }>, _input: Job) => {
         await ctx.do("work", () => gate.passed)
@@ -274,7 +274,7 @@ export function slotStories(open: OpenBed): void {
       await expect(late.result()).rejects.toMatchObject({ code: "INSTANCE_TIMEOUT" })
     })
 
-    it("so does that of a fork, of what a schedule starts, and of one that was started by somebody who does not know the workflow", async () => {
+    it("the timeout also ends a fork, a scheduled instance, and an instance started by a client without the code", async () => {
       const gate = new Gate()
       const flow = workflow("flow", { version: "2", concurrency: 1 }, (ctx: Context, _input: Job) => ctx.do("work", () => gate.passed))
       const engine = await open({ workflows: [] })
@@ -336,7 +336,7 @@ export function slotStories(open: OpenBed): void {
       expect(await later.status()).toBe("completed")
     })
 
-    it("children, restarts and forks stand in line like any other", async () => {
+    it("children, restarts and forks queue for slots like any other instance", async () => {
       const door = new Turnstile()
       const child = workflow("child", { concurrency: 1 }, (ctx: Context, _input: Job) => ctx.do("work", () => door.pass("")))
       const parent = workflow("parent", async (ctx: Context) => {
@@ -353,7 +353,7 @@ export function slotStories(open: OpenBed): void {
       expect([door.passed, door.most("")]).toEqual([6, 1])
     })
 
-    it("what a schedule starts stands in line, too", async () => {
+    it("instances started by a schedule queue for slots too", async () => {
       const door = new Turnstile()
       const flow = workflow("flow", { concurrency: 1 }, (ctx: Context, _input: Job) => ctx.do("work", () => door.pass("")))
       const engine = await open({ workflows: [flow] })
@@ -362,7 +362,7 @@ export function slotStories(open: OpenBed): void {
       expect([door.passed, door.most("")]).toEqual([6, 1])
     })
 
-    it("one that was started by somebody who does not know the workflow stands in line all the same", async () => {
+    it("an instance started by a client without the workflow's code queues for its slot too", async () => {
       const door = new Turnstile()
       const flow = workflow("flow", { version: "2", concurrency: { limit: 1, key: (input) => input.key } }, (ctx: Context, input: Job) =>
         ctx.do("work", () => door.pass(input.key)),

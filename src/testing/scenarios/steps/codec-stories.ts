@@ -157,7 +157,7 @@ export function codecStories(open: OpenBed): void {
       expect(second.calls).toBeGreaterThan(0)
     })
 
-    it("who lacks the codec still lists and controls, is shown which codec it is, and gets an error where a value is wanted", async () => {
+    it("a client without the codec still lists and controls, sees the id of the codec, and gets an error where a value is needed", async () => {
       const { engine, store } = await openWatched({ workflows: [flow, child], codec: masking("mask-1") })
       await play(engine)
       const other = await openOther(engine, store, {})
@@ -304,7 +304,7 @@ export function codecStories(open: OpenBed): void {
       await expect(expectReplay(kept, flow)).rejects.toMatchObject({ code: "CODEC_MISSING" })
     })
 
-    it("codecs that are none are refused", async () => {
+    it("invalid codecs are refused", async () => {
       const mask = masking("mask-1")
       for (const codec of [{ ...mask, id: "a:b" }, { ...mask, id: "" }, { id: "x", encode: 1, decode: 2 }, null])
         await expect(open({ workflows: [], codec: codec as never })).rejects.toMatchObject({ code: "BAD_OPTION" })

@@ -260,7 +260,7 @@ export function sensitiveStories(open: OpenBed): void {
       await expect(engine.start(child, { input: secret })).rejects.toThrow(secret)
     })
 
-    it("marks that are none are refused", async () => {
+    it("invalid sensitive marks are refused", async () => {
       const wrong = [{ inputs: true }, { input: "yes" }, { events: "card" }, { updates: [1] }]
       for (const sensitive of wrong)
         expect(() => workflow("w", { sensitive: sensitive as never }, async () => 1)).toThrow(expect.objectContaining({ code: "BAD_OPTION" }))

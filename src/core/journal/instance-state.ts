@@ -245,8 +245,8 @@ export class InstanceState {
     }
   }
 
-  /** The oldest buffered event of that type. */
-  bufferedEvent(event: string): number | undefined {
+  /** The position of the earliest buffered event of that type. */
+  earliestBuffered(event: string): number | undefined {
     return this.#events?.first(event)
   }
 
@@ -272,11 +272,6 @@ export class InstanceState {
   /** Nobody will ask for it again. */
   forgetReceived(position: number): void {
     this.#events?.forget(position)
-  }
-
-  /** The open wait for that type that was asked for first. */
-  openWait(event: string): OpenWait | undefined {
-    return this.waits.find((wait) => wait.event === event)
   }
 
   /** The timer that fires first: a sleep, a retry or the timeout of a wait. `aheadMs`: so far is the time ahead of the wall clock, which instants follow. */

@@ -2,6 +2,7 @@ import type { AskRequest } from "../../core/execution/ask.ts"
 import { Payload } from "../../core/values/value-codec.ts"
 import type { Execution } from "../../core/execution/execution.ts"
 import type { Outcome } from "../../core/execution/run-outcome.ts"
+import { matchesForHandlers, matchForWait } from "../../core/journal/event-matching.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Entry, EntryOf, Note, Recorded } from "../../core/journal/journal.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
@@ -42,8 +43,7 @@ export class AskRecorder {
     if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
-      for (const { entry, position } of this.#state.buffered())
-        if (execution.handlesEvent(entry.event)) this.#driver.record({ type: "event.handled", event: entry.event, from: position })
+      for (const match of matchesForHandlers(this.#state, execution)) this.#driver.record(match)
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
     execution.asks.fresh.some(({ request }) => {
@@ -101,9 +101,9 @@ export class AskRecorder {
       ...(event === undefined ? undefined : { event }),
       ...(timeoutMs === undefined ? undefined : { timeoutAt: now + timeoutMs }),
     })
-    const buffered = event === undefined ? undefined : this.#state.bufferedEvent(event)
-    if (buffered === undefined) return undefined
-    this.#driver.settle({ type: "wait.completed", id, from: buffered })
+    const match = event === undefined ? undefined : matchForWait(this.#state, id, event)
+    if (match === undefined) return undefined
+    this.#driver.settle(match)
     return "answered"
   }
 

@@ -1,5 +1,6 @@
 import { Payload } from "../../core/values/value-codec.ts"
 import { isControl } from "../../core/journal/control-message.ts"
+import { matchForEvent } from "../../core/journal/event-matching.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { EntryOf, Recorded } from "../../core/journal/journal.ts"
 import { partMissing } from "../../core/execution/part-missing.ts"
@@ -102,9 +103,9 @@ export class MessageHandler {
       value: this.#writer.payloadOf(payload, this.#sensitive.events?.includes(topic)),
       ...id,
     })
-    const wait = this.#state.openWait(topic)
-    if (wait) this.#driver.settle({ type: "wait.completed", id: wait.id, from: position })
-    else if (this.#releaseQueue.execution?.handlesEvent(topic)) this.#driver.record({ type: "event.handled", event: topic, from: position })
+    const match = matchForEvent(this.#state, topic, position, this.#releaseQueue.execution)
+    if (match?.type === "wait.completed") this.#driver.settle(match)
+    else if (match) this.#driver.record(match)
   }
 }
 

@@ -58,9 +58,9 @@ export class Children {
     this.#results.ended(entry)
   }
 
-  /** Nobody waits for them any more. */
-  cancel(error: unknown): void {
-    this.#results.cancel(error)
+  /** Rejects the results that the code waits for. */
+  rejectAwaited(error: unknown): void {
+    this.#results.rejectAwaited(error)
   }
 
   start(askFor: AskFor, workflow: AnyWorkflow | string, options: ChildOptions<unknown>): Promise<Child> {

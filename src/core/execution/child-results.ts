@@ -28,8 +28,7 @@ export class ChildResults {
     else result.reject(childError(entry))
   }
 
-  /** Nobody waits for them any more. */
-  cancel(error: unknown): void {
+  rejectAwaited(error: unknown): void {
     for (const result of this.#results.values()) if (result.isAwaited) result.reject(error)
     this.#awaited = 0
   }

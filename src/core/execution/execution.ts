@@ -1,9 +1,10 @@
 import type { Annotations } from "./annotations.ts"
 import type { AskRequest } from "./ask.ts"
+import { Cancellation, type CancelRequest } from "./cancellation.ts"
 import { encodeValue, Payload } from "../values/value-codec.ts"
 import type { InstanceInfo, WorkflowLog } from "../workflow/context.ts"
 import { firstSettledCondition, type ConditionResult } from "./condition.ts"
-import { tooManySteps, CancelledError } from "../errors.ts"
+import { tooManySteps } from "../errors.ts"
 import { EventHandlers } from "./event-handlers.ts"
 import type { ExecutionSpec } from "./execution-environment.ts"
 import type { Children } from "./child-handles.ts"
@@ -45,8 +46,8 @@ export class Execution implements ContextSource {
   hasNewHandlers = false
 
   readonly #spec: ExecutionSpec
-  #cancelling: AbortController | undefined = undefined
-  #cancelled: CancelledError | undefined = undefined
+  /** Created for a cancel, or when the code first reads `ctx.signal`: most runs see neither. */
+  #cancellation: Cancellation | undefined = undefined
   #asked = 0
   #rollbacks: RollbackStack | undefined = undefined
   #handlers: EventHandlers | undefined = undefined
@@ -117,7 +118,7 @@ export class Execution implements ContextSource {
         this.#annotations?.begin(entry)
         return this.#begin(entry.value.decode())
       case "cancel.requested":
-        return this.#cancel(position, entry.reason)
+        return this.#cancel({ position, reason: entry.reason })
       case "terminate.requested":
         return this.#terminate()
       case "child.ended":
@@ -160,7 +161,7 @@ export class Execution implements ContextSource {
     if (this.#halted) return
     this.#halted = true
     const outcome = this.#hasUndoable ? storable(ended, this.#spec.limits.payloadBytesMax) : ended
-    if (this.#hasUndoable && (!outcome.ok || this.#cancelled)) this.#unwind(outcome)
+    if (this.#hasUndoable && (!outcome.ok || this.#isCancelled)) this.#unwind(outcome)
     else this.#end(outcome)
   }
 
@@ -191,12 +192,13 @@ export class Execution implements ContextSource {
     this.#spec.onActivity()
   }
 
-  #cancel(position: number, reason: string | undefined): void {
-    const cancelled = new CancelledError(this.#spec.info.id, reason)
-    this.#cancelled = cancelled
-    this.asks.cancel(position, cancelled)
-    this.#children?.cancel(cancelled)
-    this.#cancelling?.abort(cancelled)
+  get #isCancelled(): boolean {
+    return this.#cancellation?.isRequested === true
+  }
+
+  #cancel(request: CancelRequest): void {
+    this.#cancellation ??= new Cancellation(this.#spec.info.id)
+    this.#cancellation.request(request, this.asks, this.#children)
     // The code ended before it saw this, and that is not recorded.
     if (this.outcome && !this.isUnwinding && this.#hasUndoable) this.#undo()
   }
@@ -241,7 +243,7 @@ export class Execution implements ContextSource {
     if (this.#halted) return new Promise(() => undefined)
     if (++this.#asked > spec.limits.stepsMax) throw tooManySteps(spec.limits.stepsMax)
     if (request.kind !== "do") {
-      if (this.#cancelled) throw this.#cancelled
+      this.#cancellation?.throwIfRequested()
       if (request.signal?.aborted) throw request.signal.reason
     }
     return this.#put(request)
@@ -292,7 +294,7 @@ export class Execution implements ContextSource {
     const isSensitive = options.sensitive?.input
     const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what, isSensitive }) : input
     const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }), isSensitive)
-    if (this.#cancelled) return this.#finish({ ok: true, value: undefined })
+    if (this.#isCancelled) return this.#finish({ ok: true, value: undefined })
     if (this.#halted) return
     this.#halted = true
     this.#end({ ok: true, value: undefined, continues })
@@ -343,16 +345,12 @@ export class Execution implements ContextSource {
 
   guardWait(): void {
     this.refuseInHandler()
-    if (this.#cancelled) throw this.#cancelled
+    this.#cancellation?.throwIfRequested()
   }
 
-  /** Made when first looked at: most workflows never do. */
   get signal(): AbortSignal {
-    if (!this.#cancelling) {
-      this.#cancelling = new AbortController()
-      if (this.#cancelled) this.#cancelling.abort(this.#cancelled)
-    }
-    return this.#cancelling.signal
+    this.#cancellation ??= new Cancellation(this.#spec.info.id)
+    return this.#cancellation.signal
   }
 
   get instance(): InstanceInfo {

@@ -86,21 +86,9 @@ export class OpenAsks {
     return { recorded }
   }
 
-  /**
-   * At the position of a cancel, open sleeps and waits reject, and attempts under way will reject when they end. What the
-   * code asked for but is not recorded counts as later: sleeps and waits reject at once, steps still work.
-   */
-  cancel(position: number, error: CancelledError): void {
-    for (const ask of [...this.#open.values(), ...this.fresh.values()]) {
-      const recordedBefore = ask.position > 0 && ask.position < position
-      if (ask.request.kind === "do") {
-        if (!recordedBefore) continue
-        ask.cancelled = error
-        if (ask.underWay) continue
-      }
-      this.#forget(ask.request.id)
-      ask.reject(error)
-    }
+  /** Recorded asks first, then those that are not recorded. The list is a copy. */
+  all(): readonly OpenAsk[] {
+    return [...this.#open.values(), ...this.fresh.values()]
   }
 
   /** An attempt is under way of a step that is to be undone if it completes. */
@@ -140,6 +128,7 @@ export class OpenAsk extends PendingAsk {
   position = 0
   /** An attempt was begun and has not ended. */
   underWay = false
+  /** A cancel came before the attempt ended: the promise rejects with this. */
   cancelled: CancelledError | undefined = undefined
   /** Of one that the code left behind when it ended: its own promise is left pending, and whoever undoes the run waits for this. */
   over: Deferred | undefined = undefined

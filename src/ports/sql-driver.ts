@@ -11,21 +11,27 @@ export interface SqlDriver {
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][]
   exec(sql: string): void
   /** Statements that make tables, and their first rows: all of them or none. Together, where that costs less; it is no news to other drivers. */
-  make?(statements: readonly string[]): void
+  createTables?(statements: readonly string[]): void
   /** Known without asking, where nobody else writes to the database. */
   hasTable?(name: string): boolean
-  /** What was read of a table, read again only where somebody has written to it. */
-  recall?<T>(key: string, table: string, read: () => T): T
+  /** Values that were read from tables; present where this process alone writes to the database. */
+  readonly cache?: TableCache
   /** Runs `fn` in a write transaction: all of it or nothing. */
   transaction<T>(fn: () => T): T
   /** The same of an `fn` that writes by one statement at most, which is all or nothing by itself; where that costs less. */
-  single?<T>(fn: () => T): T
+  singleWrite?<T>(fn: () => T): T
   /** Runs `fn` as a part of the transaction that is open. Fails where `fn` got that transaction ended. */
   within<T>(fn: () => T): T
   /** Whether no transaction is open: some failures make SQLite roll back by itself. */
   isOutside(): boolean
   /** Another value than before when another connection has written meanwhile. */
   version(): unknown
+}
+
+/** A cached value is valid until a statement writes to its table. */
+export interface TableCache {
+  getOrRead<T>(key: string, table: string, read: () => T): T
+  set(key: string, table: string, value: unknown): void
 }
 
 export interface SqlChanges {

@@ -129,7 +129,7 @@ it("what was known of a database is forgotten when all is deleted", async () => 
     const storage = storageWithReset(state.storage)
     const driver = new ObjectSqlDriver(storage, slots)
     driver.prepare("INSERT INTO perdure_slot (text) VALUES (?)").run("a")
-    const count = () => driver.recall("count", "perdure_slot", () => driver.prepare("SELECT text FROM perdure_slot").all().length)
+    const count = () => driver.cache.getOrRead("count", "perdure_slot", () => driver.prepare("SELECT text FROM perdure_slot").all().length)
     expect(count()).toBe(1)
     await storage.deleteAll()
     expect([count(), driver.hasTable("perdure_slot")]).toEqual([0, false])

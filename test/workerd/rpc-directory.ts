@@ -99,7 +99,7 @@ class Instances {
 
   #database(storage: ObjectStorage): ObjectDatabase {
     const driver = new ObjectSqlDriver(storage, makeTable)
-    return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlowTransaction(driver, this.#now), this.#tables(storage).outlet)
+    return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlowTransaction(driver, this.#now), this.#tables(storage).turnObserver)
   }
 
   #tables(storage: ObjectStorage): SqliteObjectTables {
@@ -123,8 +123,8 @@ class Instances {
 
   #hasNews(id: string): Promise<boolean> {
     return runInDurableObject(this.#stub(id), (_, { storage }) => {
-      const { wanted, removed } = this.#tables(storage).indexNews()
-      return wanted !== undefined || removed.length > 0
+      const { pendingUpTo, removed } = this.#tables(storage).indexNews()
+      return pendingUpTo !== undefined || removed.length > 0
     })
   }
 

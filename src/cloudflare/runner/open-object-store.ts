@@ -19,7 +19,7 @@ export function openObjectStore(
 ): Store {
   const driver = openDriver()
   const opened = flow?.open(driver)
-  const database = new ObjectDatabase(driver, context, opened?.flow ?? new NoFlow(driver), own.outlet)
+  const database = new ObjectDatabase(driver, context, opened?.flow ?? new NoFlow(driver), own.turnObserver)
   const { tables } = database
   const control = opened && { flow: opened.control(tables, edge) }
   const directory = new InstanceTable(tables)

@@ -36,7 +36,7 @@ function scene() {
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
     summary: () => ({ id: "i", incarnation: "x", status, isOwned: false, hasMessages: false }),
-    indexNews: () => ({ known, shard, removed, ...(wanted > known ? { wanted } : undefined) }),
+    indexNews: () => ({ indexedUpTo: known, shard, removed, ...(wanted > known ? { pendingUpTo: wanted } : undefined) }),
     unindexed: (heard) => (removed = removed.filter((one) => !heard.includes(one))),
     indexCopy: () => ({ row: row(), rows: [], revision: wanted }),
     indexed: (revision) => (known = revision),

@@ -15,7 +15,7 @@ const gatherMs = 100
 /** A caller that deletes an instance waits at most so long for the index. */
 const deletionMsMax = 5_000
 
-const nothing = { wanted: undefined, removed: [] }
+const nothing = { pendingUpTo: undefined, removed: [] }
 
 /** What the index is told of these rows of an instance's journal, after a position. */
 export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after: number) => readonly IndexChange[]
@@ -61,8 +61,8 @@ export class IndexPublisher {
     if (!this.#task.tryStart(isRetry)) return
     const { tables } = this.#spec
     // A timer may outlive an object that was emptied meanwhile.
-    const { wanted, removed } = tables.isThere() ? tables.indexNews() : nothing
-    if (wanted === undefined && removed.length === 0) return this.#task.idleUntil()
+    const { pendingUpTo, removed } = tables.isThere() ? tables.indexNews() : nothing
+    if (pendingUpTo === undefined && removed.length === 0) return this.#task.idleUntil()
     // An alarm has waited already. Most instances end before the first timer goes off: then it is the only one.
     if (!isRetry) {
       this.#task.armBackup()
@@ -132,16 +132,16 @@ export class IndexPublisher {
   }
 
   async #index(): Promise<boolean> {
-    const { wanted, known, shard } = this.#spec.tables.indexNews()
-    const copy = wanted === undefined ? undefined : this.#spec.tables.indexCopy(known + 1)
+    const { pendingUpTo, indexedUpTo, shard } = this.#spec.tables.indexNews()
+    const copy = pendingUpTo === undefined ? undefined : this.#spec.tables.indexCopy(indexedUpTo + 1)
     if (copy === undefined) return false
     const { row, rows, revision } = copy
     const { id, incarnation } = row
     const target = this.#spec.layout.shardOf(id)
     const from = shard ?? target
     // Durable before it is told, as nothing leaves an object before: else it could hold what nobody remembers to have told it.
-    if (shard === undefined) this.#spec.tables.indexed(known, target)
-    await this.#spec.shardOf(from).indexWrite([{ row, revision, changes: this.#spec.changesOf(id, rows, known) }])
+    if (shard === undefined) this.#spec.tables.indexed(indexedUpTo, target)
+    await this.#spec.shardOf(from).indexWrite([{ row, revision, changes: this.#spec.changesOf(id, rows, indexedUpTo) }])
     // The number of shards has changed: from now on it is in another one. What happened to it so far stays where it was told.
     if (from !== target) {
       await this.#spec.shardOf(target).indexWrite([{ row, revision, changes: [] }])

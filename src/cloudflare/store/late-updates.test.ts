@@ -52,7 +52,7 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
     summary: () => ({ id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMessages: false }),
-    indexNews: () => ({ known, shard: "s", removed: [], ...(wanted > known ? { wanted } : undefined) }),
+    indexNews: () => ({ indexedUpTo: known, shard: "s", removed: [], ...(wanted > known ? { pendingUpTo: wanted } : undefined) }),
     indexCopy: () => ({ row, rows: [], revision: wanted }),
     indexed: (revision) => {
       known = revision

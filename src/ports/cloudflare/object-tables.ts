@@ -10,7 +10,7 @@ import type { TurnObserver } from "./turn-observer.ts"
  */
 export interface ObjectTables {
   /** Writes within the transaction of a turn. */
-  readonly outlet: TurnObserver
+  readonly turnObserver: TurnObserver
   /** False: nothing was ever written here, or all of it was deleted. */
   isThere(): boolean
   /** Makes the tables that are not there. */
@@ -64,9 +64,9 @@ export interface OutgoingMessage {
 
 export interface IndexNews {
   /** Of the last turn that changed what the index shows; undefined: it has heard of all. */
-  readonly wanted?: number | undefined
+  readonly pendingUpTo?: number | undefined
   /** How far it has heard. */
-  readonly known: number
+  readonly indexedUpTo: number
   /** The shard that has heard of it. */
   readonly shard?: string | undefined
   /** Deleted instances that it may still list: of several incarnations, where the id was used again before the index answered. */

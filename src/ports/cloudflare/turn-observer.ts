@@ -2,7 +2,7 @@ import type { NewMessage, Turn } from "../journal-store.ts"
 
 /** Where what turns do beyond their own instance goes, if the other instances are elsewhere. Both are called inside the turn's transaction. */
 export interface TurnObserver {
-  send(message: NewMessage): void
+  onMessage(message: NewMessage): void
   /** The turn is written. */
-  wrote(turn: Turn): void
+  onTurn(turn: Turn): void
 }

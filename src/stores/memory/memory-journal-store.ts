@@ -50,8 +50,8 @@ export class MemoryJournalStore implements JournalStore {
       if (at === undefined || at > now) continue
       const { workflow, version, flow, status } = instance.row
       const [first] = flow?.limits ?? []
-      const lane = first?.isKeyed ? first.key : undefined
-      found.push({ at, key: instance.key, instance, priority: flow?.priority ?? 0, isStart: status === "queued", offer: `${workflow}/${version}`, lane })
+      const fairnessKey = first?.isKeyed ? first.key : undefined
+      found.push({ at, key: instance.key, instance, priority: flow?.priority ?? 0, isStart: status === "queued", offer: `${workflow}/${version}`, fairnessKey })
     }
     return found
   }

@@ -12,7 +12,7 @@ export interface Claimable {
   /** Of the same workflow and version. */
   readonly offer: string
   /** The key of its narrowest limit, if it has one. */
-  readonly lane: string | undefined
+  readonly fairnessKey: string | undefined
 }
 
 /** Of a row that has `key`, `claimable_at`, `priority`, `status`, `workflow`, `version` and `lane`. */
@@ -24,7 +24,7 @@ export function toClaimable<R extends UntypedRow>(row: R): Claimable & { readonl
     priority: integer(row, "priority"),
     isStart: text(row, "status") === "queued",
     offer: `${text(row, "workflow")}/${text(row, "version")}`,
-    lane: optionalText(row, "lane"),
+    fairnessKey: optionalText(row, "lane"),
   }
 }
 
@@ -37,7 +37,7 @@ export function toClaimable<R extends UntypedRow>(row: R): Claimable & { readonl
 export function inClaimOrder<T extends Claimable>(items: readonly T[], startsMin = 0): T[] {
   const sorted = items.toSorted((a, b) => b.priority - a.priority || Number(a.isStart) - Number(b.isStart) || a.at - b.at || a.key - b.key)
   const groups = new Map<string, number[]>()
-  sorted.forEach(({ lane, offer, priority, isStart }, place) => {
+  sorted.forEach(({ fairnessKey: lane, offer, priority, isStart }, place) => {
     if (lane === undefined) return
     const group = `${priority}/${isStart}/${offer}`
     const places = groups.get(group)
@@ -64,8 +64,8 @@ function withStartsFirst<T extends Claimable>(ordered: readonly T[], startsMin: 
 function takeTurns<T extends Claimable>(items: readonly T[]): T[] {
   const ranks = new Map<string, number>()
   const ranked = items.map((item) => {
-    const rank = ranks.get(item.lane ?? "") ?? 0
-    ranks.set(item.lane ?? "", rank + 1)
+    const rank = ranks.get(item.fairnessKey ?? "") ?? 0
+    ranks.set(item.fairnessKey ?? "", rank + 1)
     return { item, rank }
   })
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item)

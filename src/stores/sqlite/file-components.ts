@@ -8,5 +8,5 @@ import { TurnBatch } from "./tables/turn-batch.ts"
 /** The tables of a file, which may hold any number of instances. */
 export function fileTables(driver: SqlDriver, now: () => number): FlowTables {
   const flow = new SqliteFlowTransaction(driver, now)
-  return { ...sqliteTables(driver, now, { group: new TurnBatch(driver), flow, due: new DueTable(driver) }), flow, offers: new OfferTable(driver) }
+  return { ...sqliteTables(driver, now, { batch: new TurnBatch(driver), flow, due: new DueTable(driver) }), flow, offers: new OfferTable(driver) }
 }

@@ -1,7 +1,7 @@
 import type { SqlDriver } from "../../ports/sql-driver.ts"
 import type { TurnObserver } from "../../ports/cloudflare/turn-observer.ts"
 import { ClaimTable } from "./tables/claim-table.ts"
-import type { LockedDueSearch } from "./tables/due-table.ts"
+import type { DueSearch } from "./tables/due-table.ts"
 import { InboxTable } from "./tables/inbox-table.ts"
 import { JournalTable } from "./tables/journal-table.ts"
 import type { OfferTable } from "./tables/offer-table.ts"
@@ -28,16 +28,16 @@ export interface FlowTables extends SqliteTables {
   readonly flow: SqliteFlowTransaction
 }
 
-export interface TableParts {
+export interface SqliteTableOptions {
   /** Where many instances write together. */
-  readonly group?: TurnBatch
+  readonly batch?: TurnBatch
   readonly flow: TurnFlow
-  readonly due: LockedDueSearch
+  readonly due: DueSearch
   /** Other instances are not in this database. */
-  readonly outlet?: TurnObserver | undefined
+  readonly observer?: TurnObserver | undefined
 }
 
-export function sqliteTables(driver: SqlDriver, now: () => number, { group, flow, due, outlet }: TableParts): SqliteTables {
+export function sqliteTables(driver: SqlDriver, now: () => number, { batch, flow, due, observer }: SqliteTableOptions): SqliteTables {
   const common = { driver, now, journal: new JournalTable(driver), inbox: new InboxTable(driver), flow }
-  return { ...common, claims: new ClaimTable(driver, due), turns: new TurnTable({ ...common, outlet, group }) }
+  return { ...common, claims: new ClaimTable(driver, due), turns: new TurnTable({ ...common, observer, batch }) }
 }

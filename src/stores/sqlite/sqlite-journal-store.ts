@@ -112,11 +112,11 @@ export class SqliteJournalStore implements JournalStore {
     if (first === undefined) return []
     const write = () => {
       this.#turns.begin()
-      return turns.length === 1 ? this.#write(turns) : this.#turns.together(() => this.#write(turns))
+      return turns.length === 1 ? this.#write(turns) : this.#turns.runBatch(() => this.#write(turns))
     }
     try {
       const isSingle = turns.length === 1 && this.#turns.isOneRow(first)
-      return isSingle && this.#driver.single ? this.#driver.single(write) : this.#flow.transaction(write)
+      return isSingle && this.#driver.singleWrite ? this.#driver.singleWrite(write) : this.#flow.transaction(write)
     } catch (error) {
       this.#turns.forget()
       throw error

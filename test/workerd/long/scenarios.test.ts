@@ -1,5 +1,5 @@
 import { createTestEngine, type TestEngine } from "../../../src/testing/test-engine.ts"
-import { forgetAll } from "../../../src/stores/sqlite/object/object-sql-driver.ts"
+import { clearReadCache } from "../../../src/stores/sqlite/object/object-sql-driver.ts"
 import { objectStore } from "../../../src/stores/sqlite/object/object-multi-store.ts"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { currentState } from "../vitest-in-object.ts"
@@ -17,7 +17,7 @@ describeScenarios("a Durable Object's database", async ({ wrap = (store) => stor
   // An object has one database: whoever wants an empty one does away with what is there.
   for (const engine of before.splice(0)) await engine.close()
   await storage.deleteAll()
-  forgetAll(storage)
+  clearReadCache(storage)
   const engine = await createTestEngine({ ...options, store: wrap(objectStore(storage)) })
   before.push(engine)
   return engine

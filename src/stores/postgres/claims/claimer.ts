@@ -47,7 +47,7 @@ export class Claimer {
         priority: integer(row, "priority"),
         isStart: row["status"] === "queued",
         offer: "",
-        lane: undefined,
+        fairnessKey: undefined,
       })),
       startsMin,
     )

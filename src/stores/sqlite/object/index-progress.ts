@@ -1,12 +1,12 @@
 import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
 import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
-import { recalled } from "./object-read-cache.ts"
+import { getOrRead } from "./object-read-cache.ts"
 import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
 /** What an object notes about itself: how far the index has heard of its instance, and what else it is to hear. */
-export interface ObjectNotes {
-  readonly known: number
+export interface StoredProgress {
+  readonly indexedUpTo: number
   readonly shard: string | undefined
   readonly removed: readonly IndexRemoval[]
 }
@@ -16,11 +16,11 @@ const columns = ["index_known", "index_shard", "removed_id", "removed_incarnatio
 /** One statement for the first note and all others: an object has to parse each that it runs. */
 const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
-const nothing: ObjectNotes = { known: 0, shard: undefined, removed: [] }
+const nothing: StoredProgress = { indexedUpTo: 0, shard: undefined, removed: [] }
 
 /** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
 export class IndexProgress {
-  static readonly parts: Readonly<Record<string, readonly string[]>> = {
+  static readonly definitions: Readonly<Record<string, readonly string[]>> = {
     [table]: [
       `CREATE TABLE ${table} (
         id INTEGER PRIMARY KEY, life TEXT NOT NULL, index_known INTEGER NOT NULL, index_shard TEXT, removed_id TEXT, removed_incarnation TEXT
@@ -35,25 +35,25 @@ export class IndexProgress {
   }
 
   /** Drawn with the first note: after all was deleted it is another one. */
-  life(): string {
-    if (this.#found() === undefined) this.write({})
-    return recalled(this.#driver, "life", table, () => text(this.#one("life") ?? {}, "life"))
+  senderId(): string {
+    if (this.#readStored() === undefined) this.write({})
+    return getOrRead(this.#driver, "sender", table, () => text(this.#one("life") ?? {}, "life"))
   }
 
-  read(): ObjectNotes {
-    return this.#found() ?? nothing
+  read(): StoredProgress {
+    return this.#readStored() ?? nothing
   }
 
-  write(change: Partial<ObjectNotes>): void {
-    const notes = { ...this.read(), ...change }
-    const { known, shard = null, removed } = notes
+  write(change: Partial<StoredProgress>): void {
+    const progress = { ...this.read(), ...change }
+    const { indexedUpTo, shard = null, removed } = progress
     const id = removed[0]?.id
-    this.#driver.prepare(note).run(known, shard, id === undefined ? null : toText(id), id === undefined ? null : toIncarnations(removed))
-    recalled(this.#driver, "notes", table, () => notes)
+    this.#driver.prepare(note).run(indexedUpTo, shard, id === undefined ? null : toText(id), id === undefined ? null : toIncarnations(removed))
+    this.#driver.cache?.set("progress", table, progress)
   }
 
-  #found(): ObjectNotes | undefined {
-    return recalled(this.#driver, "notes", table, () => toNotes(this.#one(columns.join(", "))))
+  #readStored(): StoredProgress | undefined {
+    return getOrRead(this.#driver, "progress", table, () => toProgress(this.#one(columns.join(", "))))
   }
 
   #one(wanted: string): SqlRow | undefined {
@@ -67,13 +67,13 @@ function toIncarnations(removed: readonly IndexRemoval[]): string {
   return incarnations.length === 1 ? toText(incarnations[0] ?? "") : JSON.stringify(incarnations)
 }
 
-function toNotes(row: SqlRow | undefined): ObjectNotes | undefined {
+function toProgress(row: SqlRow | undefined): StoredProgress | undefined {
   if (row === undefined) return undefined
   const id = optionalText(row, "removed_id")
   const incarnation = optionalText(row, "removed_incarnation")
   const incarnations = incarnation?.startsWith("[") ? (JSON.parse(incarnation) as readonly string[]) : [incarnation ?? ""]
   return {
-    known: integer(row, "index_known"),
+    indexedUpTo: integer(row, "index_known"),
     shard: optionalText(row, "index_shard"),
     removed: id === undefined ? [] : incarnations.map((one) => ({ id, incarnation: one })),
   }

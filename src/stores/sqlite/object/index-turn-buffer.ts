@@ -1,7 +1,7 @@
 import type { JournalRow, Turn } from "../../../ports/journal-store.ts"
 
 /** What tells of an instance and not of its steps; a value that looks like it does no harm. */
-const tells = /\{"type":"(?:run\.|paused|resumed|stalled)/
+const instanceEntry = /\{"type":"(?:run\.|paused|resumed|stalled)/
 
 /**
  * The turns that the index is yet to hear of, as this object has written them: who has them need not read a long journal for the few of its
@@ -15,27 +15,27 @@ export class IndexTurnBuffer {
   /** What the index shows, as of the last turn. */
   #shown: string | undefined
   /** The end of the last turn that changed what the index shows; undefined: it is not known, and every turn may have. */
-  wanted: number | undefined
+  pendingUpTo: number | undefined
 
-  wrote(turn: Turn): void {
+  onTurn(turn: Turn): void {
     if (turn.create !== undefined) {
       this.#from = turn.position
       this.#turns = []
     }
     this.#end = turn.position + turn.count - 1
-    if (this.#isNews(turn)) this.wanted = this.#end
-    if (this.#from !== undefined && tells.test(turn.entries)) this.#turns.push(turn)
+    if (this.#changesIndex(turn)) this.pendingUpTo = this.#end
+    if (this.#from !== undefined && instanceEntry.test(turn.entries)) this.#turns.push(turn)
   }
 
   /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
-  #isNews({ create, state, tags, memo }: Turn): boolean {
+  #changesIndex({ create, state, tags, memo }: Turn): boolean {
     const before = this.#shown
     if (state) this.#shown = `${state.status}/${state.phase ?? ""}/${state.run}`
     return this.#shown !== before || create !== undefined || tags !== undefined || memo !== undefined
   }
 
   /** The journal was read to its end: what is written from here on passes by. */
-  readTo(revision: number): void {
+  journalReadTo(revision: number): void {
     this.#from ??= revision + 1
   }
 
@@ -47,7 +47,7 @@ export class IndexTurnBuffer {
   }
 
   /** Undefined: they have to be read. */
-  since(from: number): { readonly rows: readonly JournalRow[]; readonly revision: number } | undefined {
+  turnsFrom(from: number): { readonly rows: readonly JournalRow[]; readonly revision: number } | undefined {
     if (this.#from === undefined || this.#from > from || this.#end < from) return undefined
     return { rows: this.#turns.filter(({ position, count }) => position + count - 1 >= from), revision: this.#end }
   }

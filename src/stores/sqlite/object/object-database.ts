@@ -1,7 +1,7 @@
 import type { StoreContext, StoreRole } from "../../../ports/store.ts"
 import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
 import { storeClosedError } from "../../shared/store-error.ts"
-import type { LockedDueSearch } from "../tables/due-table.ts"
+import type { DueSearch } from "../tables/due-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
 import { objectMigrations } from "./object-schema.ts"
 import type { ObjectSqlDriver } from "./object-sql-driver.ts"
@@ -20,19 +20,19 @@ export class ObjectDatabase {
   readonly #listening = new Set<() => void>()
 
   /**
-   * `outlet`: other instances are elsewhere, and who has it makes the tables before the first turn. `inOrder`: of several that are here, which
+   * `observer`: other instances are elsewhere, and who has it makes the tables before the first turn. `inOrder`: of several that are here, which
    * come first.
    */
   constructor(
     driver: ObjectSqlDriver,
     { now, role }: Pick<StoreContext, "now" | "role">,
     flow: TurnFlow,
-    outlet?: TurnObserver,
-    inOrder?: LockedDueSearch["inOrder"],
+    observer?: TurnObserver,
+    inOrder?: DueSearch["inOrder"],
   ) {
     this.#driver = driver
-    if (outlet === undefined || versionOf(driver).version > 0) migrate(driver, objectMigrations)
-    this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver, inOrder), outlet })
+    if (observer === undefined || versionOf(driver).version > 0) migrate(driver, objectMigrations)
+    this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver, inOrder), observer })
     this.journal = new SqliteJournalStore(this.tables)
     this.#mayWork = role === "worker"
     this.#becomeWorker()

@@ -2,19 +2,26 @@ import type { InstanceRow } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
 import { objectRows } from "./claimable-row.ts"
 import { toInstanceRow } from "../tables/instance-row.ts"
-import { recalled } from "./object-read-cache.ts"
+import { getOrRead } from "./object-read-cache.ts"
 
 const read = `${objectRows} LIMIT 1`
 
-/** The one instance of an object, or one of several. Whoever wants to know anything of it shares one statement, and what it gave. */
+const table = "perdure_instance"
+
+/** The row of the object's instance, or of one of several. All readers share one statement and its cached result. */
 export function readInstanceRow(driver: SqlDriver): SqlRow | undefined {
-  return recalled(driver, "instance", "perdure_instance", () => driver.prepare(read).get())
+  return getOrRead(driver, "instance", table, () => driver.prepare(read).get())
 }
 
-/** The same as the engine knows it. `written`: it was just written so. */
-export function onlyInstanceRow(driver: SqlDriver, written?: InstanceRow): InstanceRow | undefined {
-  return recalled(driver, "row", "perdure_instance", () => {
-    const row = written === undefined ? readInstanceRow(driver) : undefined
-    return row === undefined ? written : toInstanceRow(row)
+/** The same row as the engine knows it. */
+export function typedInstanceRow(driver: SqlDriver): InstanceRow | undefined {
+  return getOrRead(driver, "row", table, () => {
+    const row = readInstanceRow(driver)
+    return row && toInstanceRow(row)
   })
+}
+
+/** Caches the row that the caller has just written, so that nobody needs to read the row back. */
+export function cacheInstanceRow(driver: SqlDriver, row: InstanceRow): void {
+  driver.cache?.set("row", table, row)
 }

@@ -14,9 +14,9 @@ import { InboxTable } from "../tables/inbox-table.ts"
 import { JournalTable } from "../tables/journal-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
 import { laterTables, objectMigrations } from "./object-schema.ts"
-import { recalled } from "./object-read-cache.ts"
+import { getOrRead } from "./object-read-cache.ts"
 import { IndexProgress } from "./index-progress.ts"
-import { readInstanceRow, onlyInstanceRow } from "./object-instance-row.ts"
+import { cacheInstanceRow, readInstanceRow, typedInstanceRow } from "./object-instance-row.ts"
 import type { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, text } from "../driver/sql-columns.ts"
 import { IndexTurnBuffer } from "./index-turn-buffer.ts"
@@ -29,7 +29,7 @@ import { RowAfterTurn } from "./row-after-turn.ts"
  *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
  */
 const parts: Readonly<Record<string, readonly string[]>> = {
-  ...IndexProgress.parts,
+  ...IndexProgress.definitions,
   perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
 }
@@ -41,7 +41,7 @@ export function objectTableParts(more: Readonly<Record<string, readonly string[]
 
 /** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
 export const instanceMigrations = objectMigrations.map((step, index) =>
-  index === 0 ? { ...step, statements: [...step.statements, ...Object.values(IndexProgress.parts).flat()] } : step,
+  index === 0 ? { ...step, statements: [...step.statements, ...Object.values(IndexProgress.definitions).flat()] } : step,
 )
 
 const refusedForMs = 24 * 60 * 60 * 1_000
@@ -49,7 +49,7 @@ const refusedForMs = 24 * 60 * 60 * 1_000
 export class SqliteObjectTables implements ObjectTables {
   readonly #driver: SqlDriver
   readonly #now: () => number
-  readonly #record: IndexProgress
+  readonly #indexProgress: IndexProgress
   #isThere: boolean | undefined
   #isPrepared = false
   /** Undefined: to be looked up. Without tables there is none. */
@@ -60,17 +60,17 @@ export class SqliteObjectTables implements ObjectTables {
   #outboxTable: OutboxTable | undefined
   readonly #newOutbox: ((driver: SqlDriver) => OutboxTable) | undefined
 
-  readonly outlet: TurnObserver = {
-    send: (message) => {
+  readonly turnObserver: TurnObserver = {
+    onMessage: (message) => {
       this.#hasOutgoing = true
       this.#outbox.add(message)
     },
-    wrote: (turn) => {
-      this.#turns.wrote(turn)
+    onTurn: (turn) => {
+      this.#turnBuffer.onTurn(turn)
       const summary = summaryAfter(turn)
-      if (summary) recalled(this.#driver, "summary", "perdure_instance", () => summary)
-      const row = this.#writtenRow.after(turn)
-      if (row) onlyInstanceRow(this.#driver, row)
+      if (summary) this.#driver.cache?.set("summary", "perdure_instance", summary)
+      const row = this.#rowAfterTurn.after(turn)
+      if (row) cacheInstanceRow(this.#driver, row)
     },
   }
 
@@ -79,7 +79,7 @@ export class SqliteObjectTables implements ObjectTables {
     this.#newOutbox = newOutbox
     this.#driver = driver
     this.#now = now
-    this.#record = new IndexProgress(driver)
+    this.#indexProgress = new IndexProgress(driver)
   }
 
   isThere(): boolean {
@@ -117,7 +117,7 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   summary(): ObjectInstanceSummary | undefined {
-    return recalled(this.#driver, "summary", "perdure_instance", () => this.#readSummary())
+    return getOrRead(this.#driver, "summary", "perdure_instance", () => this.#readSummary())
   }
 
   #readSummary(): ObjectInstanceSummary | undefined {
@@ -150,7 +150,7 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   sender(): string {
-    return this.#record.life()
+    return this.#indexProgress.senderId()
   }
 
   take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
@@ -197,10 +197,10 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   indexNews(): IndexNews {
-    const { known, shard, removed } = this.#record.read()
-    const turns = this.#turns
-    const wanted = (turns.wanted ??= this.#lastPosition())
-    return { known, wanted: wanted > known ? wanted : undefined, shard, removed }
+    const { indexedUpTo, shard, removed } = this.#indexProgress.read()
+    const turns = this.#turnBuffer
+    const last = (turns.pendingUpTo ??= this.#lastPosition())
+    return { indexedUpTo, pendingUpTo: last > indexedUpTo ? last : undefined, shard, removed }
   }
 
   /** What the index has not heard of may be only steps, and to tell it once too often does no harm. */
@@ -209,41 +209,41 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   indexCopy(from: number): IndexCopy | undefined {
-    const row = onlyInstanceRow(this.#driver)
+    const row = typedInstanceRow(this.#driver)
     if (row === undefined) return undefined
-    const written = this.#turns.since(from)
+    const written = this.#turnBuffer.turnsFrom(from)
     if (written) return { row, ...written }
     const rows = new JournalTable(this.#driver).read(row.id, from)
     const last = rows.at(-1)
     const revision = last === undefined ? 0 : last.position + last.count - 1
-    this.#turns.readTo(revision)
+    this.#turnBuffer.journalReadTo(revision)
     return { row, rows, revision }
   }
 
   indexed(revision: number, shard: string): void {
-    this.#record.write({ known: Math.max(this.#record.read().known, revision), shard })
-    this.#turns.indexed(revision)
+    this.#indexProgress.write({ indexedUpTo: Math.max(this.#indexProgress.read().indexedUpTo, revision), shard })
+    this.#turnBuffer.indexed(revision)
   }
 
   unindexed(removed: readonly IndexRemoval[]): void {
     const heard = new Set(removed.map(({ incarnation }) => incarnation))
-    this.#record.write({ removed: this.#record.read().removed.filter(({ incarnation }) => !heard.has(incarnation)) })
+    this.#indexProgress.write({ removed: this.#indexProgress.read().removed.filter(({ incarnation }) => !heard.has(incarnation)) })
   }
 
   removed({ id, incarnation }: IndexRemoval): void {
     // The order of a schedule may come once more, and must not begin it anew.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
-    this.#turns.wanted = undefined
-    this.#record.write({ known: 0, removed: [...this.#record.read().removed, { id, incarnation }] })
+    this.#turnBuffer.pendingUpTo = undefined
+    this.#indexProgress.write({ indexedUpTo: 0, removed: [...this.#indexProgress.read().removed, { id, incarnation }] })
   }
 
   /** Where a transaction failed, they are not what was written. */
-  get #turns(): IndexTurnBuffer {
-    return recalled(this.#driver, "turns", "", () => new IndexTurnBuffer())
+  get #turnBuffer(): IndexTurnBuffer {
+    return getOrRead(this.#driver, "turns", "", () => new IndexTurnBuffer())
   }
 
-  get #writtenRow(): RowAfterTurn {
-    return recalled(this.#driver, "written", "", () => new RowAfterTurn())
+  get #rowAfterTurn(): RowAfterTurn {
+    return getOrRead(this.#driver, "written", "", () => new RowAfterTurn())
   }
 
   #seq(sql: string, ...values: string[]): number {

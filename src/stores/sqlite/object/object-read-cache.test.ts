@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { madeBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
+import { tableCreatedBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
 
 describe("what a statement is about", () => {
   it.each([
@@ -20,49 +20,49 @@ describe("what a statement is about", () => {
   })
 
   it("a table is made empty, unless it is made of a query", () => {
-    expect(madeBy("CREATE TABLE perdure_slot (a TEXT)")).toBe("perdure_slot")
-    expect(madeBy("CREATE TABLE perdure_slot AS SELECT 1")).toBeUndefined()
-    expect(madeBy("CREATE INDEX perdure_slot_a ON perdure_slot (a)")).toBeUndefined()
+    expect(tableCreatedBy("CREATE TABLE perdure_slot (a TEXT)")).toBe("perdure_slot")
+    expect(tableCreatedBy("CREATE TABLE perdure_slot AS SELECT 1")).toBeUndefined()
+    expect(tableCreatedBy("CREATE INDEX perdure_slot_a ON perdure_slot (a)")).toBeUndefined()
   })
 })
 
-describe("the memory of a database", () => {
+describe("the cache of a database", () => {
   it("looks once which tables are there, and knows of those that are made", () => {
-    const memory = new ObjectReadCache()
+    const cache = new ObjectReadCache()
     let looks = 0
     const look = () => {
       looks++
       return ["perdure_instance"]
     }
-    expect([memory.has("perdure_instance", look), memory.has("perdure_slot", look)]).toEqual([true, false])
-    memory.made("perdure_slot")
-    expect([memory.has("perdure_slot", look), looks]).toEqual([true, 1])
-    expect([memory.isEmpty("perdure_slot"), memory.isEmpty("perdure_instance")]).toEqual([true, false])
-    memory.ran(shapeOf("INSERT INTO perdure_slot (a) VALUES (?)"), 1)
-    expect(memory.isEmpty("perdure_slot")).toBe(false)
+    expect([cache.hasTable("perdure_instance", look), cache.hasTable("perdure_slot", look)]).toEqual([true, false])
+    cache.tableCreated("perdure_slot")
+    expect([cache.hasTable("perdure_slot", look), looks]).toEqual([true, 1])
+    expect([cache.neverHadRows("perdure_slot"), cache.neverHadRows("perdure_instance")]).toEqual([true, false])
+    cache.afterStatement(shapeOf("INSERT INTO perdure_slot (a) VALUES (?)"), 1)
+    expect(cache.neverHadRows("perdure_slot")).toBe(false)
   })
 
   it("reads again what was written, and nothing else", () => {
-    const memory = new ObjectReadCache()
+    const cache = new ObjectReadCache()
     let reads = 0
-    const recall = () => memory.recall("status", "perdure_instance", () => ++reads)
-    expect([recall(), recall()]).toEqual([1, 1])
-    memory.ran(shapeOf("INSERT INTO perdure_journal (a) VALUES (?)"), 1)
-    memory.ran(shapeOf("UPDATE perdure_instance SET owner = ?"), 0)
-    expect(recall()).toBe(1)
-    memory.ran(shapeOf("UPDATE perdure_instance SET owner = ?"), 1)
-    expect([recall(), recall()]).toEqual([2, 2])
+    const read = () => cache.getOrRead("status", "perdure_instance", () => ++reads)
+    expect([read(), read()]).toEqual([1, 1])
+    cache.afterStatement(shapeOf("INSERT INTO perdure_journal (a) VALUES (?)"), 1)
+    cache.afterStatement(shapeOf("UPDATE perdure_instance SET owner = ?"), 0)
+    expect(read()).toBe(1)
+    cache.afterStatement(shapeOf("UPDATE perdure_instance SET owner = ?"), 1)
+    expect([read(), read()]).toEqual([2, 2])
   })
 
   it("forgets everything where something did not happen, or a table changed", () => {
-    const memory = new ObjectReadCache()
+    const cache = new ObjectReadCache()
     let reads = 0
-    const recall = () => memory.recall("status", "perdure_instance", () => ++reads)
-    memory.made("perdure_slot")
-    recall()
-    memory.forget()
-    expect([recall(), memory.isEmpty("perdure_slot")]).toEqual([2, false])
-    memory.ran(shapeOf("ALTER TABLE perdure_instance ADD COLUMN x"), 0)
-    expect(recall()).toBe(3)
+    const read = () => cache.getOrRead("status", "perdure_instance", () => ++reads)
+    cache.tableCreated("perdure_slot")
+    read()
+    cache.clear()
+    expect([read(), cache.neverHadRows("perdure_slot")]).toEqual([2, false])
+    cache.afterStatement(shapeOf("ALTER TABLE perdure_instance ADD COLUMN x"), 0)
+    expect(read()).toBe(3)
   })
 })

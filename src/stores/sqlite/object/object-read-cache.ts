@@ -1,4 +1,4 @@
-import type { SqlDriver } from "../../../ports/sql-driver.ts"
+import type { SqlDriver, TableCache } from "../../../ports/sql-driver.ts"
 
 /** A statement, as far as the memory of a database needs to know it. Empty: no table of ours, or it cannot be told. */
 export interface StatementShape {
@@ -21,59 +21,68 @@ export interface StatementShape {
  * row, and whether a table was written since. Nobody else writes to it; and a statement that an object runs for the first time has to be
  * parsed, which costs more than to run it, so one that would find nothing is better not run at all.
  */
-export class ObjectReadCache {
+export class ObjectReadCache implements TableCache {
   /** Undefined: nobody has looked. */
   #tables: Set<string> | undefined
   readonly #empty = new Set<string>()
   readonly #writtenAt = new Map<string, number>()
-  readonly #recalled = new Map<string, { readonly version: number; readonly value: unknown }>()
+  readonly #values = new Map<string, { readonly version: number; readonly value: unknown }>()
   #writes = 0
-  #forgottenAt = 0
+  #clearedAt = 0
 
   /** `look`: the names of the tables that are there. */
-  has(table: string, look: () => Iterable<string>): boolean {
+  hasTable(table: string, look: () => Iterable<string>): boolean {
     this.#tables ??= new Set(look())
     return this.#tables.has(table)
   }
 
   /** It is there, and has never had a row. */
-  isEmpty(table: string): boolean {
+  neverHadRows(table: string): boolean {
     return this.#empty.has(table)
   }
 
   /** It was not there, and is now. */
-  made(table: string): void {
+  tableCreated(table: string): void {
     this.#tables?.add(table)
     this.#empty.add(table)
   }
 
-  ran({ fills, writes, isOnLimits, isDefinition }: StatementShape, rowsWritten: number): void {
+  afterStatement({ fills, writes, isOnLimits, isDefinition }: StatementShape, rowsWritten: number): void {
     if (fills !== "") this.#empty.delete(fills)
     if (writes !== "" && rowsWritten > 0) this.#writtenAt.set(writes, ++this.#writes)
-    if (isOnLimits) this.#writtenAt.set(limitsOf, ++this.#writes)
-    if (isDefinition) this.forget()
+    if (isOnLimits) this.#writtenAt.set(limitColumns, ++this.#writes)
+    if (isDefinition) this.clear()
   }
 
   /** What was read of a table, as long as nobody has written to it. */
-  recall<T>(key: string, table: string, read: () => T): T {
-    const version = Math.max(this.#writtenAt.get(table) ?? 0, this.#forgottenAt)
-    const known = this.#recalled.get(key)
+  getOrRead<T>(key: string, table: string, read: () => T): T {
+    const version = this.#versionOf(table)
+    const known = this.#values.get(key)
     if (known?.version === version) return known.value as T
     const value = read()
-    this.#recalled.set(key, { version, value })
+    this.#values.set(key, { version, value })
     return value
   }
 
+  /** Stores what the caller has just written to the table. */
+  set(key: string, table: string, value: unknown): void {
+    this.#values.set(key, { version: this.#versionOf(table), value })
+  }
+
+  #versionOf(table: string): number {
+    return Math.max(this.#writtenAt.get(table) ?? 0, this.#clearedAt)
+  }
+
   /** All was deleted, or a transaction did not happen. */
-  forget(): void {
+  clear(): void {
     this.#tables = undefined
     this.#empty.clear()
-    this.#forgottenAt = ++this.#writes
+    this.#clearedAt = ++this.#writes
   }
 }
 
 /** What of an instance's row changes rarely, as if it were a table of its own. */
-export const limitsOf = "limits"
+export const limitColumns = "limits"
 
 const shapes = new Map<string, StatementShape>()
 
@@ -97,11 +106,11 @@ export function shapeOf(sql: string): StatementShape {
 }
 
 /** The table that a statement makes, which has no rows then. */
-export function madeBy(sql: string): string | undefined {
+export function tableCreatedBy(sql: string): string | undefined {
   return /^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql)?.[1]
 }
 
-/** What was read of a table, read again where somebody has written to it, or where the driver cannot tell. */
-export function recalled<T>(driver: SqlDriver, key: string, table: string, read: () => T): T {
-  return driver.recall ? driver.recall(key, table, read) : read()
+/** Reads through the driver's cache; a driver without one reads each time. */
+export function getOrRead<T>(driver: SqlDriver, key: string, table: string, read: () => T): T {
+  return driver.cache ? driver.cache.getOrRead(key, table, read) : read()
 }

@@ -5,7 +5,7 @@ import type { SqlDriver, SqlRow, SqlValue } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { uniqueKeyUse } from "../../shared/flow-rows.ts"
 import { toUniques, toUses } from "../../shared/instance-rows.ts"
-import { limitsOf, recalled } from "./object-read-cache.ts"
+import { limitColumns, getOrRead } from "./object-read-cache.ts"
 import { readInstanceRow } from "./object-instance-row.ts"
 import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
@@ -116,7 +116,7 @@ export class ObjectSlotTable implements SlotRequests {
   }
 
   #instance(): Instance | undefined {
-    const isLimited = recalled(this.#driver, "limited", limitsOf, () => this.#readInstance() !== undefined)
+    const isLimited = getOrRead(this.#driver, "limited", limitColumns, () => this.#readInstance() !== undefined)
     return isLimited ? this.#readInstance() : undefined
   }
 

@@ -1,7 +1,7 @@
 import { PerdureError } from "../../../core/errors.ts"
 import type { SqlChanges, SqlDriver, SqlRow, SqlStatement, SqlValue } from "../../../ports/sql-driver.ts"
 import { storeClosedError } from "../../shared/store-error.ts"
-import { madeBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
+import { tableCreatedBy, ObjectReadCache, shapeOf } from "./object-read-cache.ts"
 import { firstTables } from "./object-schema.ts"
 import { objectSqlFailure } from "./object-sql-failure.ts"
 import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } from "./object-storage.ts"
@@ -15,19 +15,19 @@ import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } 
  */
 export class ObjectSqlDriver implements SqlDriver {
   readonly #storage: ObjectStorage
-  readonly #writers: Writers
-  readonly #parts: (name: string) => readonly string[]
-  readonly #makes: boolean
+  readonly #shared: SharedState
+  readonly #definitionOf: (name: string) => readonly string[]
+  readonly #createsTables: boolean
   readonly isSmall = true
-  #own = 0
+  #ownWrites = 0
   #closed = false
 
   /** `parts`: what makes a table or an index of ours that a statement names and that is not there. */
   constructor(storage: ObjectStorage, parts?: (name: string) => readonly string[]) {
     this.#storage = storage
-    this.#makes = parts !== undefined
-    this.#parts = parts ?? (() => [])
-    this.#writers = writersOf(storage)
+    this.#createsTables = parts !== undefined
+    this.#definitionOf = parts ?? (() => [])
+    this.#shared = sharedStateOf(storage)
   }
 
   prepare(sql: string): SqlStatement {
@@ -48,39 +48,39 @@ export class ObjectSqlDriver implements SqlDriver {
   }
 
   /** At once: a call of the object costs more than most of what makes a table. */
-  make(statements: readonly string[]): void {
+  createTables(statements: readonly string[]): void {
     this.#requireOpen()
     try {
       this.#transact(() => this.#storage.sql.exec(statements.join(";\n")))
     } catch (error) {
       throw objectSqlFailure(error)
     }
-    this.#made(statements)
+    this.#afterDefinition(statements)
   }
 
   hasTable(name: string): boolean {
-    return this.#writers.memory.has(name, this.#look)
+    return this.#shared.cache.hasTable(name, this.#readTableNames)
   }
 
-  recall<T>(key: string, table: string, read: () => T): T {
-    return this.#writers.memory.recall(key, table, read)
+  get cache(): ObjectReadCache {
+    return this.#shared.cache
   }
 
   transaction<T>(fn: () => T): T {
     this.#requireOpen()
-    return this.#told(this.#transact(fn))
+    return this.#afterCommit(this.#transact(fn))
   }
 
   /** The object gathers what is written before the next await anyway. */
-  single<T>(fn: () => T): T {
+  singleWrite<T>(fn: () => T): T {
     this.#requireOpen()
-    return this.#told(fn())
+    return this.#afterCommit(fn())
   }
 
-  #told<T>(result: T): T {
-    this.#own++
-    this.#writers.count++
-    for (const tell of this.#writers.listeners) tell(this)
+  #afterCommit<T>(result: T): T {
+    this.#ownWrites++
+    this.#shared.count++
+    for (const tell of this.#shared.listeners) tell(this)
     return result
   }
 
@@ -93,7 +93,7 @@ export class ObjectSqlDriver implements SqlDriver {
   }
 
   version(): unknown {
-    return this.#writers.count - this.#own
+    return this.#shared.count - this.#ownWrites
   }
 
   /** Calls back when another driver of the same object has written. Returns the way to stop. */
@@ -101,19 +101,19 @@ export class ObjectSqlDriver implements SqlDriver {
     const tell = (writer: ObjectSqlDriver) => {
       if (writer !== this) listener()
     }
-    this.#writers.listeners.add(tell)
-    return () => this.#writers.listeners.delete(tell)
+    this.#shared.listeners.add(tell)
+    return () => this.#shared.listeners.delete(tell)
   }
 
   /** Whether this one is the driver that works; the first that asks is, until it is closed. */
   isWorker(): boolean {
-    this.#writers.worker ??= this
-    return this.#writers.worker === this
+    this.#shared.worker ??= this
+    return this.#shared.worker === this
   }
 
   close(): void {
     this.#closed = true
-    if (this.#writers.worker === this) this.#writers.worker = undefined
+    if (this.#shared.worker === this) this.#shared.worker = undefined
   }
 
   get closed(): boolean {
@@ -124,54 +124,54 @@ export class ObjectSqlDriver implements SqlDriver {
   execute(sql: string, values: readonly SqlValue[]): ObjectSqlCursor {
     this.#requireOpen()
     const shape = shapeOf(sql)
-    if (shape.reads !== "" && this.#hasNone(shape.reads)) return noRows
-    if (shape.writes !== "") this.#require(shape.writes)
+    if (shape.reads !== "" && this.#isKnownEmpty(shape.reads)) return emptyCursor
+    if (shape.writes !== "") this.#createIfMissing(shape.writes)
     const bindings = values.some((value) => typeof value === "bigint") ? values.map(toInput) : (values as ObjectSqlInput[])
     try {
       const cursor = this.#storage.sql.exec(sql, ...bindings)
-      this.#writers.memory.ran(shape, cursor.rowsWritten)
+      this.#shared.cache.afterStatement(shape, cursor.rowsWritten)
       return cursor
     } catch (error) {
       const name = /^no such (?:table|index): (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1] ?? ""
-      const statements = this.#parts(name)
+      const statements = this.#definitionOf(name)
       if (statements.length === 0) throw objectSqlFailure(error)
-      this.make(statements)
+      this.createTables(statements)
       return this.execute(sql, values)
     }
   }
 
   /** What is only read need not be there for that, unless it begins with something in it. */
-  #hasNone(table: string): boolean {
-    const { memory } = this.#writers
-    if (memory.isEmpty(table)) return true
-    return this.#makes && !memory.has(table, this.#look) && (firstTables.has(table) || this.#parts(table).length === 1)
+  #isKnownEmpty(table: string): boolean {
+    const { cache } = this.#shared
+    if (cache.neverHadRows(table)) return true
+    return this.#createsTables && !cache.hasTable(table, this.#readTableNames) && (firstTables.has(table) || this.#definitionOf(table).length === 1)
   }
 
-  #require(table: string): void {
-    if (!this.#makes || this.#writers.memory.has(table, this.#look)) return
-    const statements = this.#parts(table)
+  #createIfMissing(table: string): void {
+    if (!this.#createsTables || this.#shared.cache.hasTable(table, this.#readTableNames)) return
+    const statements = this.#definitionOf(table)
     if (statements.length === 0) return
     try {
-      this.make(statements)
+      this.createTables(statements)
     } catch (error) {
       // Somebody has made it who does not know of us.
-      this.#writers.memory.forget()
+      this.#shared.cache.clear()
       if (!this.hasTable(table)) throw error
     }
   }
 
-  #made(statements: readonly string[]): void {
-    const { memory } = this.#writers
+  #afterDefinition(statements: readonly string[]): void {
+    const { cache } = this.#shared
     for (const statement of statements) {
-      const table = madeBy(statement)
-      if (table === undefined) memory.ran({ ...shapeOf(statement), isDefinition: false }, 1)
-      else memory.made(table)
+      const table = tableCreatedBy(statement)
+      if (table === undefined) cache.afterStatement({ ...shapeOf(statement), isDefinition: false }, 1)
+      else cache.tableCreated(table)
     }
   }
 
-  readonly #look = (): Iterable<string> =>
+  readonly #readTableNames = (): Iterable<string> =>
     this.#storage.sql
-      .exec(tablesThere)
+      .exec(tableNames)
       .raw()
       .toArray()
       .map(([name]) => name as string)
@@ -180,7 +180,7 @@ export class ObjectSqlDriver implements SqlDriver {
     try {
       return this.#storage.transactionSync(fn)
     } catch (error) {
-      this.#writers.memory.forget()
+      this.#shared.cache.clear()
       throw error
     }
   }
@@ -238,31 +238,31 @@ class ObjectSqlStatement implements SqlStatement {
 const changes = "SELECT changes()"
 
 /** Drivers of one object are rarely more than one, and then they must know of each other. */
-interface Writers {
+interface SharedState {
   count: number
   worker: ObjectSqlDriver | undefined
-  readonly memory: ObjectReadCache
+  readonly cache: ObjectReadCache
   readonly listeners: Set<(writer: ObjectSqlDriver) => void>
 }
 
-const writersByStorage = new WeakMap<ObjectStorage, Writers>()
+const sharedStates = new WeakMap<ObjectStorage, SharedState>()
 
 /** All was deleted. */
-export function forgetAll(storage: ObjectStorage): void {
-  writersOf(storage).memory.forget()
+export function clearReadCache(storage: ObjectStorage): void {
+  sharedStateOf(storage).cache.clear()
 }
 
-function writersOf(storage: ObjectStorage): Writers {
-  const known = writersByStorage.get(storage)
+function sharedStateOf(storage: ObjectStorage): SharedState {
+  const known = sharedStates.get(storage)
   if (known) return known
-  const writers: Writers = { count: 0, worker: undefined, memory: new ObjectReadCache(), listeners: new Set() }
-  writersByStorage.set(storage, writers)
+  const writers: SharedState = { count: 0, worker: undefined, cache: new ObjectReadCache(), listeners: new Set() }
+  sharedStates.set(storage, writers)
   return writers
 }
 
-const noRows: ObjectSqlCursor = { toArray: () => [], raw: () => ({ toArray: () => [] }), rowsWritten: 0 }
+const emptyCursor: ObjectSqlCursor = { toArray: () => [], raw: () => ({ toArray: () => [] }), rowsWritten: 0 }
 
-const tablesThere = `SELECT name FROM sqlite_master WHERE type = 'table'`
+const tableNames = `SELECT name FROM sqlite_master WHERE type = 'table'`
 
 function toInput(value: SqlValue): ObjectSqlInput {
   if (typeof value !== "bigint") return value

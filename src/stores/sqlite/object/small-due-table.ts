@@ -2,30 +2,30 @@ import type { Offer } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { claimableAtOf, objectRows } from "./claimable-row.ts"
-import { type LockedDueSearch, isRowOffered } from "../tables/due-table.ts"
+import { type DueSearch, isRowOffered } from "../tables/due-table.ts"
 import { integer } from "../driver/sql-columns.ts"
 
 /** For a handful of instances: one look at all of them, however many workflows, queues and priorities there may be. */
-export class SmallDueTable implements LockedDueSearch {
+export class SmallDueTable implements DueSearch {
   readonly #all: SqlStatement
-  readonly inOrder: LockedDueSearch["inOrder"]
+  readonly inOrder: DueSearch["inOrder"]
 
   /** `inOrder`: where there may be more than one. */
-  constructor(driver: SqlDriver, inOrder: LockedDueSearch["inOrder"] = (rows) => rows) {
+  constructor(driver: SqlDriver, inOrder: DueSearch["inOrder"] = (rows) => rows) {
     this.inOrder = inOrder
     this.#all = driver.prepare(objectRows)
   }
 
-  of(offers: readonly Offer[], _wanted: unknown, now: number): SqlRow[] {
+  due(offers: readonly Offer[], _wanted: unknown, now: number): SqlRow[] {
     return this.#offered(offers).filter((row) => integer(row, "claimable_at") <= now)
   }
 
-  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
+  dueAmong(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
     const named = new Set<unknown>(ids.map(toText))
-    return this.of(offers, undefined, now).filter((row) => named.has(row["id"]))
+    return this.due(offers, undefined, now).filter((row) => named.has(row["id"]))
   }
 
-  nextAt(offers: readonly Offer[]): number | undefined {
+  nextDueAt(offers: readonly Offer[]): number | undefined {
     const rows = this.#offered(offers)
     return rows.length === 0 ? undefined : Math.min(...rows.map((row) => integer(row, "claimable_at")))
   }

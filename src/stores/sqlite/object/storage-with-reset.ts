@@ -1,4 +1,4 @@
-import { forgetAll } from "./object-sql-driver.ts"
+import { clearReadCache } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
 
 /**
@@ -9,7 +9,7 @@ export function storageWithReset<S extends ObjectStorage & { deleteAll(...option
   const deleteAll = storage.deleteAll.bind(storage)
   return Object.assign(storage, {
     deleteAll(...options: unknown[]) {
-      const forget = () => forgetAll(storage)
+      const forget = () => clearReadCache(storage)
       forget()
       return deleteAll(...options).finally(forget)
     },

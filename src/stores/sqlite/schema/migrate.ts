@@ -1,6 +1,6 @@
 import { PerdureError } from "../../../core/errors.ts"
 import type { SqlDriver } from "../../../ports/sql-driver.ts"
-import { recalled } from "../object/object-read-cache.ts"
+import { getOrRead } from "../object/object-read-cache.ts"
 import type { Migration } from "./schema.ts"
 
 /** Databases of other kinds have tables, and numbers, of their own. */
@@ -22,9 +22,9 @@ export function migrate(driver: SqlDriver, steps: readonly Migration[], table = 
     ...steps.filter((step) => step.version > version && !(version === 0 && step.isInFirst)).flatMap((step) => step.statements),
     `INSERT INTO ${table} (version, compatible) VALUES (${newest}, ${compatible})`,
   ]
-  if (driver.make) {
-    driver.make(statementsFrom(before.version))
-    return void recalled(driver, table, table, () => ({ version: newest, compatible }))
+  if (driver.createTables) {
+    driver.createTables(statementsFrom(before.version))
+    return driver.cache?.set(table, table, { version: newest, compatible })
   }
   driver.transaction(() => {
     // Another process may have been first.
@@ -40,7 +40,7 @@ export interface SchemaVersion {
 
 export function versionOf(driver: SqlDriver, table = versionTable): SchemaVersion {
   if (!isThere(driver, table)) return { version: 0, compatible: 0 }
-  return recalled(driver, table, table, () => {
+  return getOrRead(driver, table, table, () => {
     const row = driver.prepare(`SELECT version, compatible FROM ${table}`).get()
     return { version: Number(row?.["version"] ?? 0), compatible: Number(row?.["compatible"] ?? 0) }
   })

@@ -1,6 +1,6 @@
 import type { Offer } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
-import type { LockedDueSearch, Wanted } from "./due-table.ts"
+import type { DueSearch, Wanted } from "./due-table.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { text } from "../driver/sql-columns.ts"
 
@@ -10,7 +10,7 @@ const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
 
 /** Who owns which instance, who may have it, and until when: the statements on owners and leases. */
 export class ClaimTable {
-  readonly #due: LockedDueSearch
+  readonly #due: DueSearch
   readonly #take: SqlStatement
   readonly #owned: SqlStatement
   readonly #unread: SqlStatement
@@ -22,7 +22,7 @@ export class ClaimTable {
   readonly #abandon: SqlStatement
   readonly #release: SqlStatement
 
-  constructor(driver: SqlDriver, due: LockedDueSearch) {
+  constructor(driver: SqlDriver, due: DueSearch) {
     this.#due = due
     this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
     this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)
@@ -38,7 +38,7 @@ export class ClaimTable {
 
   /** Rows that may be claimed now, in the order in which they are. */
   due(offers: readonly Offer[], ids: readonly string[] | undefined, wanted: Wanted, now: number): readonly SqlRow[] {
-    const found = ids === undefined ? this.#due.of(offers, wanted, now) : this.#due.among(ids, offers, now)
+    const found = ids === undefined ? this.#due.due(offers, wanted, now) : this.#due.dueAmong(ids, offers, now)
     return this.#due.inOrder(found, wanted.startsMin).slice(0, wanted.limit)
   }
 
@@ -47,7 +47,7 @@ export class ClaimTable {
   }
 
   nextDueAt(offers: readonly Offer[]): number | undefined {
-    return this.#due.nextAt(offers)
+    return this.#due.nextDueAt(offers)
   }
 
   owned(worker: string): string[] {

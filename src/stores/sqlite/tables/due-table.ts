@@ -8,11 +8,11 @@ import { isStartExpression } from "../schema/table-statements.ts"
 import { integer, text } from "../driver/sql-columns.ts"
 
 /** Finds what wants to be claimed. */
-export interface LockedDueSearch {
+export interface DueSearch {
   /** At least the first `limit` of them, in no order. */
-  of(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[]
-  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
-  nextAt(offers: readonly Offer[]): number | undefined
+  due(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[]
+  dueAmong(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
+  nextDueAt(offers: readonly Offer[]): number | undefined
   /** These rows in the order in which they are claimed, each once. */
   inOrder(rows: readonly SqlRow[], startsMin: number): readonly SqlRow[]
 }
@@ -43,18 +43,18 @@ type ClaimGroup = readonly [workflow: string, version: string, queue: string]
 type Kind = (typeof kinds)[number]
 
 /** Each look goes by an index, whatever the number of instances. */
-export class DueTable implements LockedDueSearch {
+export class DueTable implements DueSearch {
   readonly #plain: SqlStatement
   readonly #prioritised: SqlStatement
   readonly #byId: SqlStatement
   readonly #nextPriority: SqlStatement
   readonly #nextPlainAt: SqlStatement
   readonly #nextPrioritisedAt: SqlStatement
-  readonly #nextLane: SqlStatement
-  readonly #ofLane: SqlStatement
+  readonly #nextFairnessKey: SqlStatement
+  readonly #dueOfFairnessKey: SqlStatement
   readonly #nextQueues: readonly SqlStatement[]
-  /** Where the last look at the lanes of a lot ended. */
-  readonly #lastLanes = new Map<string, string>()
+  /** Where the last look at the lanes of a group ended. */
+  readonly #lastFairnessKeys = new Map<string, string>()
 
   constructor(driver: SqlDriver) {
     const due = (where: string) => `SELECT ${dueColumns} FROM perdure_instance i WHERE ${where}`
@@ -73,8 +73,8 @@ export class DueTable implements LockedDueSearch {
     this.#nextPlainAt = nextAt(plain)
     this.#nextPrioritisedAt = nextAt(`i.priority = ? AND ${prioritised}`)
     const laned = `${offered} AND i.priority = ? AND ${isStart} = ? AND i.lane`
-    this.#nextLane = driver.prepare(`SELECT i.lane FROM perdure_instance i WHERE ${laned} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`)
-    this.#ofLane = driver.prepare(due(`${laned} = ? AND i.claimable_at <= ? ${inOrder}`))
+    this.#nextFairnessKey = driver.prepare(`SELECT i.lane FROM perdure_instance i WHERE ${laned} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`)
+    this.#dueOfFairnessKey = driver.prepare(due(`${laned} = ? AND i.claimable_at <= ? ${inOrder}`))
     this.#nextQueues = [plain, prioritised].map((which) =>
       driver.prepare(
         `SELECT i.queue FROM perdure_instance i
@@ -83,22 +83,22 @@ export class DueTable implements LockedDueSearch {
     )
   }
 
-  of(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[] {
-    return this.#lots(offers).flatMap((lot) => this.#ofLot(lot, wanted, now))
+  due(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[] {
+    return this.#claimGroups(offers).flatMap((group) => this.#dueInGroup(group, wanted, now))
   }
 
-  among(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
+  dueAmong(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[] {
     const rows = ids.flatMap((id) => this.#byId.all(toText(id), now))
     return rows.filter((row) => isRowOffered(row, offers))
   }
 
-  nextAt(offers: readonly Offer[]): number | undefined {
+  nextDueAt(offers: readonly Offer[]): number | undefined {
     let next = Infinity
-    for (const lot of this.#lots(offers)) {
-      const priorities = this.#priorities(lot)
+    for (const group of this.#claimGroups(offers)) {
+      const priorities = this.#priorities(group)
       const rows = kinds.flatMap((kind) => [
-        this.#nextPlainAt.get(...lot, kind),
-        ...priorities.map((priority) => this.#nextPrioritisedAt.get(...lot, priority, kind)),
+        this.#nextPlainAt.get(...group, kind),
+        ...priorities.map((priority) => this.#nextPrioritisedAt.get(...group, priority, kind)),
       ])
       for (const row of rows) if (row !== undefined) next = Math.min(next, integer(row, "claimable_at"))
     }
@@ -110,7 +110,7 @@ export class DueTable implements LockedDueSearch {
   }
 
   /** Who serves all queues looks at those in which something waits. */
-  #lots(offers: readonly Offer[]): ClaimGroup[] {
+  #claimGroups(offers: readonly Offer[]): ClaimGroup[] {
     return offers.flatMap(({ workflow, version, queues }) => {
       const offer = [toText(workflow), toText(version)] as const
       return (queues?.map((queue) => toQueue(queue)) ?? this.#queues(offer)).map((queue): ClaimGroup => [...offer, queue])
@@ -129,53 +129,53 @@ export class DueTable implements LockedDueSearch {
     return [...queues]
   }
 
-  #ofLot(lot: ClaimGroup, { limit, startsMin }: Wanted, now: number): SqlRow[] {
+  #dueInGroup(group: ClaimGroup, { limit, startsMin }: Wanted, now: number): SqlRow[] {
     const rows: SqlRow[] = []
-    const priorities = this.#priorities(lot)
+    const priorities = this.#priorities(group)
     for (const priority of [...priorities.filter((one) => one > 0), 0, ...priorities.filter((one) => one < 0)]) {
       const room = limit - rows.length
       if (room <= 0) break
-      const begun = this.#ofKind(lot, priority, 0, room, now)
-      const starts = this.#ofKind(lot, priority, 1, Math.min(room, Math.max(room - begun.length, startsMin)), now)
+      const begun = this.#dueOfKind(group, priority, 0, room, now)
+      const starts = this.#dueOfKind(group, priority, 1, Math.min(room, Math.max(room - begun.length, startsMin)), now)
       rows.push(...begun, ...starts)
     }
     return rows
   }
 
-  #ofKind(lot: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
+  #dueOfKind(group: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
     if (room === 0) return []
-    const found = priority === 0 ? this.#plain.all(...lot, kind, now, room) : this.#prioritised.all(...lot, priority, kind, now, room)
+    const found = priority === 0 ? this.#plain.all(...group, kind, now, room) : this.#prioritised.all(...group, priority, kind, now, room)
     // There may be more than room: then those of other lanes are to be among the first, too.
-    if (found.length === room && found.some((row) => row["lane"] !== null)) found.push(...this.#ofLanes(lot, priority, kind, room, now))
+    if (found.length === room && found.some((row) => row["lane"] !== null)) found.push(...this.#dueByFairnessKey(group, priority, kind, room, now))
     return found
   }
 
-  #priorities(lot: ClaimGroup): number[] {
+  #priorities(group: ClaimGroup): number[] {
     const priorities: number[] = []
-    for (let row = this.#nextPriority.get(...lot, highest); row !== undefined;) {
+    for (let row = this.#nextPriority.get(...group, highest); row !== undefined;) {
       const priority = integer(row, "priority")
       priorities.push(priority)
-      row = this.#nextPriority.get(...lot, priority)
+      row = this.#nextPriority.get(...group, priority)
     }
     return priorities
   }
 
   /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
-  #ofLanes(lot: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
-    const name = `${lot.join("/")} ${priority} ${kind}`
-    const start = this.#lastLanes.get(name) ?? ""
+  #dueByFairnessKey(group: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
+    const name = `${group.join("/")} ${priority} ${kind}`
+    const start = this.#lastFairnessKeys.get(name) ?? ""
     const lanes: string[] = []
     for (let after = start, isRound = false; lanes.length < room;) {
-      const row = this.#nextLane.get(...lot, priority, kind, after)
+      const row = this.#nextFairnessKey.get(...group, priority, kind, after)
       if (row === undefined && isRound) break
       if (row === undefined) isRound = true
       after = row === undefined ? "" : text(row, "lane")
       if (row !== undefined && isRound && after > start) break
       if (row !== undefined) lanes.push(after)
     }
-    this.#lastLanes.set(name, lanes.at(-1) ?? "")
+    this.#lastFairnessKeys.set(name, lanes.at(-1) ?? "")
     const share = Math.ceil(room / Math.max(1, lanes.length))
-    return lanes.flatMap((lane) => this.#ofLane.all(...lot, priority, kind, toText(lane), now, share))
+    return lanes.flatMap((lane) => this.#dueOfFairnessKey.all(...group, priority, kind, toText(lane), now, share))
   }
 }
 

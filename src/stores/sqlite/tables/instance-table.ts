@@ -4,7 +4,7 @@ import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import type { InboxTable } from "./inbox-table.ts"
 import { InstanceRemover } from "./instance-remover.ts"
 import { instanceColumns, toInstanceRow } from "./instance-row.ts"
-import { onlyInstanceRow } from "../object/object-instance-row.ts"
+import { typedInstanceRow } from "../object/object-instance-row.ts"
 import { refusedOr, takesFirst } from "../../shared/first-event.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import type { SqliteTables } from "../sqlite-components.ts"
@@ -56,7 +56,7 @@ export class InstanceTable implements Pick<Directory, "deliver" | "deliverOrCrea
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
-    const only = this.#driver.isSmall === true ? onlyInstanceRow(this.#driver) : undefined
+    const only = this.#driver.isSmall === true ? typedInstanceRow(this.#driver) : undefined
     if (only?.id === id) return only
     const row = this.#get.get(toText(id))
     return row === undefined ? undefined : toInstanceRow(row)

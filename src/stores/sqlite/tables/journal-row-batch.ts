@@ -5,8 +5,8 @@ import { toText } from "../../shared/unsafe-text.ts"
 const insert = `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) VALUES (?, ?, ?, ?, ?, ?, ?)`
 const columns = 7
 /** So many rows go into one statement, which binds at most 100 values. */
-const groupMax = 14
-const valuesMax = groupMax * columns
+const batchRowsMax = 14
+const valuesMax = batchRowsMax * columns
 
 /**
  * Rows of the journal that wait for company. One whose position is taken fails the statement, and with it the transaction; whoever writes then writes
@@ -14,14 +14,14 @@ const valuesMax = groupMax * columns
  */
 export class JournalRowBatch {
   readonly #insert: SqlStatement
-  readonly #insertGroup: SqlStatement
+  readonly #insertBatch: SqlStatement
   /** The values of one row after the other. It keeps its length: to let it grow for every group would cost more than to fill it. */
   readonly #values: SqlValue[] = Array.from({ length: valuesMax }, () => null)
   #count = 0
 
   constructor(driver: SqlDriver) {
     this.#insert = driver.prepare(insert)
-    this.#insertGroup = driver.prepare(`${insert}${", (?, ?, ?, ?, ?, ?, ?)".repeat(groupMax - 1)}`)
+    this.#insertBatch = driver.prepare(`${insert}${", (?, ?, ?, ?, ?, ?, ?)".repeat(batchRowsMax - 1)}`)
   }
 
   /** All of the row has to fit into it. */
@@ -37,7 +37,7 @@ export class JournalRowBatch {
     values[at++] = toText(row.entries)
     this.#count = at
     if (at < valuesMax) return
-    this.#insertGroup.run(...values)
+    this.#insertBatch.run(...values)
     this.#count = 0
   }
 

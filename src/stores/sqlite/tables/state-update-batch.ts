@@ -3,25 +3,25 @@ import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { stateChange, stateValues } from "./instance-row.ts"
 
 /** So many rows are changed by one statement. */
-const groupMax = 20
+const batchRowsMax = 20
 /** Fewer are changed one by one. */
-const groupMin = 4
+const batchRowsMin = 4
 
 /** Instances that come to the same state at the same time, as many do that end or wait together: a row has many indexes to get ready for a change. */
 export class StateUpdateBatch {
   readonly #set: SqlStatement
-  readonly #setGroup: SqlStatement
+  readonly #setBatch: SqlStatement
   readonly #keys: number[] = []
   #state: RowState | undefined
   #at = 0
 
   constructor(driver: SqlDriver) {
     this.#set = driver.prepare(`${stateChange} WHERE key = ?`)
-    this.#setGroup = driver.prepare(`${stateChange} WHERE key IN (${Array.from({ length: groupMax }, () => "?").join(", ")})`)
+    this.#setBatch = driver.prepare(`${stateChange} WHERE key IN (${Array.from({ length: batchRowsMax }, () => "?").join(", ")})`)
   }
 
   add(key: number, state: RowState, at: number): void {
-    if (this.#keys.length === groupMax || this.#at !== at || !isEqualStart(this.#state, state)) this.flush()
+    if (this.#keys.length === batchRowsMax || this.#at !== at || !isSameState(this.#state, state)) this.flush()
     this.#state = state
     this.#at = at
     this.#keys.push(key)
@@ -31,11 +31,11 @@ export class StateUpdateBatch {
     const [keys, state] = [this.#keys, this.#state]
     if (state === undefined || keys.length === 0) return
     const values = [...stateValues(state), this.#at]
-    if (keys.length < groupMin) for (const key of keys) this.#set.run(...values, key)
+    if (keys.length < batchRowsMin) for (const key of keys) this.#set.run(...values, key)
     else {
       // The statement has a fixed number of places: one key takes all that are left.
-      while (keys.length < groupMax) keys.push(keys[0] as number)
-      this.#setGroup.run(...values, ...keys)
+      while (keys.length < batchRowsMax) keys.push(keys[0] as number)
+      this.#setBatch.run(...values, ...keys)
     }
     this.clear()
   }
@@ -45,7 +45,7 @@ export class StateUpdateBatch {
   }
 }
 
-function isEqualStart(a: RowState | undefined, b: RowState): boolean {
+function isSameState(a: RowState | undefined, b: RowState): boolean {
   const isSameTime = a?.dueAt === b.dueAt && a?.deadlineAt === b.deadlineAt && a?.endPosition === b.endPosition
   return isSameTime && a?.status === b.status && a.phase === b.phase && a.owner === b.owner && a.run === b.run && a.runPosition === b.runPosition
 }

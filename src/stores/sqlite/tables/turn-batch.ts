@@ -16,7 +16,7 @@ export class TurnBatch {
   readonly #firstMessage: SqlStatement
   #isOpen = false
   /** Whether nobody at all has a message; undefined: it was not looked, or is not known any more. */
-  #hasNoMail: boolean | undefined
+  #hasNoMessages: boolean | undefined
 
   constructor(driver: SqlDriver) {
     this.#rows = new JournalRowBatch(driver)
@@ -26,7 +26,7 @@ export class TurnBatch {
 
   run<T>(write: () => T): T {
     this.#isOpen = true
-    this.#hasNoMail = undefined
+    this.#hasNoMessages = undefined
     try {
       const result = write()
       this.flush()
@@ -44,10 +44,10 @@ export class TurnBatch {
   }
 
   /** Nobody has a message that would have to be discarded: one look for all turns. False: it is not known. */
-  get hasNoMail(): boolean {
+  get hasNoMessages(): boolean {
     if (!this.#isOpen) return false
-    this.#hasNoMail ??= this.#firstMessage.get()?.["seq"] === null
-    return this.#hasNoMail
+    this.#hasNoMessages ??= this.#firstMessage.get()?.["seq"] === null
+    return this.#hasNoMessages
   }
 
   /** False: it is to be appended in another way, now. */
@@ -60,14 +60,14 @@ export class TurnBatch {
   }
 
   /** The same of the state of an instance without limits. */
-  set(key: number, state: RowState, at: number): boolean {
+  setState(key: number, state: RowState, at: number): boolean {
     if (this.#isOpen) this.#states.add(key, state, at)
     return this.#isOpen
   }
 
   /** Whoever calls this may also send messages. */
   flush(): void {
-    this.#hasNoMail = undefined
+    this.#hasNoMessages = undefined
     this.#rows.flush()
     this.#states.flush()
   }

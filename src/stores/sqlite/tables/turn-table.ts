@@ -28,8 +28,8 @@ export interface TurnTableOptions {
   readonly inbox: InboxTable
   readonly flow: TurnFlow
   readonly now: () => number
-  readonly outlet: TurnObserver | undefined
-  readonly group: TurnBatch | undefined
+  readonly observer: TurnObserver | undefined
+  readonly batch: TurnBatch | undefined
 }
 
 /** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
@@ -39,9 +39,9 @@ export class TurnTable {
   readonly #flow: TurnFlow
   readonly #keys: InstanceKeys
   readonly #now: () => number
-  readonly #outlet: TurnObserver | undefined
+  readonly #observer: TurnObserver | undefined
   /** Where many instances write together. */
-  readonly #group: TurnBatch | undefined
+  readonly #batch: TurnBatch | undefined
   readonly #create: SqlStatement
   /** Most have no limits, no queue and no memo. */
   readonly #createWithMore: SqlStatement
@@ -49,9 +49,9 @@ export class TurnTable {
   readonly #setState: SqlStatement
   readonly #run: SqlStatement
 
-  constructor({ driver, journal, inbox, flow, now, outlet, group }: TurnTableOptions) {
-    this.#outlet = outlet
-    this.#group = group
+  constructor({ driver, journal, inbox, flow, now, observer, batch }: TurnTableOptions) {
+    this.#observer = observer
+    this.#batch = batch
     this.#journal = journal
     this.#inbox = inbox
     this.#flow = flow
@@ -69,16 +69,16 @@ export class TurnTable {
     const known = this.#keys.of(turn.instance, turn.incarnation)
     if (known === undefined) return "lost"
     const { key } = known
-    this.#group?.beforeTurn(turn, known)
+    this.#batch?.beforeTurn(turn, known)
     if (!this.#mayFollow(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
     known.lastTurn = turn.turn
     if (turn.consumed?.length) this.#inbox.consume(key, turn.consumed, this.#now())
-    if (turn.discardInbox && !this.#group?.hasNoMail) this.#inbox.discard(key)
+    if (turn.discardInbox && !this.#batch?.hasNoMessages) this.#inbox.discard(key)
     if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
     if (turn.tags !== undefined || turn.memo !== undefined) this.#notes.write(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
-    this.#outlet?.wrote(turn)
+    this.#observer?.onTurn(turn)
     return "committed"
   }
 
@@ -95,13 +95,13 @@ export class TurnTable {
   }
 
   #append(key: number, turn: Turn): boolean {
-    return this.#group?.append(key, turn) || this.#journal.append(key, turn)
+    return this.#batch?.append(key, turn) || this.#journal.append(key, turn)
   }
 
   #setTo(state: RowState, at: number, { key, hasLimits }: KnownInstance): void {
     const set = () => void this.#setState.run(...stateValues(state), at, key)
     if (hasLimits) this.#flow.applyState(key, state, set)
-    else if (!this.#group?.set(key, state, at)) set()
+    else if (!this.#batch?.setState(key, state, at)) set()
   }
 
   /** One statement writes all of it. */
@@ -110,8 +110,8 @@ export class TurnTable {
   }
 
   /** Runs `write`, which writes several turns. */
-  together<T>(write: () => T): T {
-    return this.#group ? this.#group.run(write) : write()
+  runBatch<T>(write: () => T): T {
+    return this.#batch ? this.#batch.run(write) : write()
   }
 
   /** To be called first in a transaction with turns in it. */
@@ -130,7 +130,7 @@ export class TurnTable {
     const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
     if (turn.state === undefined) throw new Error("a creation lacks its state")
-    if (turn.within ?? flow) this.#group?.flush()
+    if (turn.within ?? flow) this.#batch?.flush()
     if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
     if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areUniqueKeysFree(unique)) return "lost"
@@ -154,7 +154,7 @@ export class TurnTable {
     this.#notes.tag(key, createdAt, tags)
     if (!this.#append(key, turn)) throw new Error("a creation lacks its journal")
     if (turn.sends !== undefined) this.#send(turn.sends)
-    this.#outlet?.wrote(turn)
+    this.#observer?.onTurn(turn)
     return "committed"
   }
 
@@ -164,9 +164,9 @@ export class TurnTable {
   }
 
   #send(messages: readonly NewMessage[]): void {
-    this.#group?.flush()
+    this.#batch?.flush()
     for (const message of messages) {
-      if (this.#outlet) this.#outlet.send(message)
+      if (this.#observer) this.#observer.onMessage(message)
       else this.#inbox.deliver(message, this.#now())
     }
   }
@@ -177,7 +177,7 @@ export class TurnTable {
   }
 
   #outcomeOf(key: number, turn: Turn): TurnOutcome {
-    this.#group?.flush()
+    this.#batch?.flush()
     return this.#journal.isRecorded(key, turn) ? "committed" : "lost"
   }
 }

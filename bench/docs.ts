@@ -13,6 +13,7 @@ import { machineLines } from "./report.ts"
 import { loadResults } from "./results.ts"
 import type { Section, SectionRun } from "./section.ts"
 import { sections } from "./section-list.ts"
+import { summaryValues } from "./summary.ts"
 import { markdownTable, outcomesOf, tablesOf } from "./tables.ts"
 
 const unmeasured = "Not measured yet."
@@ -27,7 +28,7 @@ export function writeDocs(): void {
 export function docsFromResults(): ReadonlyMap<string, string> {
   const template = readFileSync(new URL("./performance.template.md", import.meta.url), "utf8")
   const files = new Map<string, string>()
-  const page = fill(template, { ...workloadValues(), ...objectValues(), ...httpValues(), ...growthValues(files), ...peerValues() })
+  const page = fill(template, { ...summaryValues(), ...workloadValues(), ...objectValues(), ...httpValues(), ...growthValues(files), ...peerValues() })
   return files.set("performance.md", page)
 }
 
@@ -40,7 +41,16 @@ function workloadValues(): Values {
     rounds: String(run?.rounds ?? 3),
     figures: run === undefined ? unmeasured : tablesOf(run.results.map(outcomeOf)).map(markdownTable).join("\n\n"),
     machine: run === undefined ? "" : machine(run),
+    stepOnSqlite: stepInCommits(run, "sqlite"),
+    stepOnPostgres: stepInCommits(run, "postgres"),
   }
+}
+
+/** One step of a sequence, in commits of one row. */
+function stepInCommits(run: SectionRun | undefined, target: string): string {
+  const outcome = run?.results.map(outcomeOf).find(({ workload, target: { id } }) => workload.id === "W3" && id === target)
+  const ratio = outcome?.figures?.find(({ figure }) => figure.goal?.of === "ratio")?.ratio
+  return ratio === undefined ? unmeasured : ratio.median.toFixed(1)
 }
 
 function objectValues(): Values {

@@ -34,7 +34,7 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
       { key: "perSecond", label: "instances a second", unit: "/s", better: "more", goal: ratio("at least", 0.7) },
       {
         key: "perSecond",
-        label: "the same; floor: with an alarm that stands by, an index that is told, and a call for the result",
+        label: "the same; floor with alarm, index and result call",
         unit: "/s",
         better: "more",
         floorKey: "watchedPerSecond",
@@ -48,7 +48,7 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
       { key: "meanMs", label: "start to result, mean", unit: "ms", better: "less", goal: ratio("at most", 1.3) },
       {
         key: "meanMs",
-        label: "the same; floor: with an alarm that stands by, an index that is told, and a call for the result",
+        label: "the same; floor with alarm, index and result call",
         unit: "ms",
         better: "less",
         floorKey: "watchedMs",
@@ -91,8 +91,8 @@ export const objectWorkloads: readonly ObjectWorkload[] = [
   },
   {
     id: "W9",
-    title: "10,000 events at once to one instance that takes one after the other, until it is completed",
-    figures: [{ key: "perSecond", label: "events a second; beside it 1,000 events", unit: "events/s", better: "more", ownKey: "fewPerSecond" }],
+    title: "10,000 events at once to one instance that waits for them one by one, until it is completed",
+    figures: [{ key: "perSecond", label: "events a second; in place of the floor: 1,000 events", unit: "events/s", better: "more", ownKey: "fewPerSecond" }],
   },
 ]
 

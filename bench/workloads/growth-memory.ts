@@ -7,7 +7,7 @@ const resident = [0, 100, 1_000, 5_000]
 
 const sleepingCurves = [
   { key: "residentMb", label: "when all sleep", unit: "MB", goal: { of: "figure", bound: "at most", limit: 150 } },
-  { key: "neededMb", label: "the same without what V8 holds in reserve", unit: "MB" },
+  { key: "neededMb", label: "the same after V8 has released its reserve", unit: "MB" },
   { key: "restartedMb", label: "after a restart", unit: "MB", goal: { of: "figure", bound: "at most", limit: 150 } },
 ] as const satisfies readonly Curve[]
 
@@ -45,7 +45,7 @@ export const growthBySleeping = growing({
 
 const residentCurves = [
   { key: "residentMb", label: "resident set", unit: "MB" },
-  { key: "neededMb", label: "the same without what V8 holds in reserve", unit: "MB" },
+  { key: "neededMb", label: "the same after V8 has released its reserve", unit: "MB" },
 ] as const satisfies readonly Curve[]
 
 export const growthByResident = growing({

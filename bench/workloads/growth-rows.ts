@@ -21,7 +21,7 @@ const lists: readonly Curve[] = [
 ]
 
 const looks: readonly Curve[] = [
-  { key: "missMs", label: "list: a workflow of which none has the status that half of all have", unit: "ms" },
+  { key: "missMs", label: "list: a workflow without any instance of a common status", unit: "ms" },
   { key: "countMs", label: "count by status", unit: "ms" },
 ]
 

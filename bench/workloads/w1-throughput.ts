@@ -32,7 +32,7 @@ export const throughput: Workload = {
     },
     {
       key: "stepsPerSecond",
-      label: "the same, with the rows of the instances",
+      label: "the same, with the instance rows",
       unit: "steps/s",
       floor: { key: "wholeFloorStepsPerSecond", unit: "steps/s" },
     },

@@ -49,7 +49,7 @@ async function perSecond(target: Target, folder: string, workers: number, isSlow
 export const workers: Workload = {
   id: "W1-workers",
   targets: ["postgres"],
-  title: `a client starts ${instances} instances of ${steps} steps, as in W1, and such whose steps wait ${stepMs} ms, of which a worker does ${stepsAtATime} at a time; two workers ÷ one`,
+  title: `a client starts ${instances} instances of ${steps} steps, as in W1, and again with steps that wait ${stepMs} ms; each worker runs ${stepsAtATime} steps at a time; two workers ÷ one`,
   figures: [
     {
       key: "slowTwo",

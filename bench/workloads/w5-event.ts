@@ -43,7 +43,7 @@ export const event: Workload = {
       // There it is compared with another engine on the same server: `--peers`.
       goals: { postgres: undefined },
     },
-    { key: "p50Ms", label: "the same in raw commits that come after such delays", unit: "ms", floor: { key: "rawAfterDelayMs", unit: "ms" } },
+    { key: "p50Ms", label: "the same in raw commits after the same pauses", unit: "ms", floor: { key: "rawAfterDelayMs", unit: "ms" } },
     { key: "p99Ms", label: "p99", unit: "ms" },
   ],
   async prepare(folders, { target }) {

@@ -9,7 +9,7 @@ export const memory: Workload = {
   processPerRound: true,
   figures: [
     { key: "residentMb", label: "resident set", unit: "MB", goal: { of: "figure", bound: "at most", limit: 130 } },
-    { key: "neededMb", label: "the same without what V8 holds in reserve", unit: "MB" },
+    { key: "neededMb", label: "the same after V8 has released its reserve", unit: "MB" },
   ],
   async prepare(folders, { target }) {
     return () => playScene("worked", target, folders.create(), instances)

@@ -9,7 +9,7 @@ const sleepMs = 1_000
 export const sleep: Workload = {
   id: "W7",
   targets: ["sqlite", "postgres"],
-  title: `${count} instances that each sleep ${sleepMs} ms: how late their code goes on`,
+  title: `${count} instances that each sleep ${sleepMs} ms: how late they wake up`,
   figures: [
     {
       key: "p99Ms",

@@ -15,7 +15,7 @@ export const sleepingCrowd: Workload = {
       unit: "MB",
       goal: { of: "figure", bound: "at most", limit: 150 },
     },
-    { key: "startedMb", label: "the same when the last has just fallen asleep: V8 still keeps what it needed to start them", unit: "MB" },
+    { key: "startedMb", label: "the same at once, before V8 has released its reserve", unit: "MB" },
     {
       key: "readyMs",
       label: "restart: open until a new instance of one step is completed",

@@ -59,14 +59,14 @@ async function toEach(engine: Engine): Promise<Watched> {
 export const burst: Workload = {
   id: "W9",
   targets: ["sqlite", "postgres"],
-  title: `${count} events at once to one instance that takes one after the other, until it is completed; and one event to each of ${count} instances`,
+  title: `${count} events at once to one instance that waits for them one by one, until it is completed; and one event to each of ${count} instances`,
   figures: [
     { key: "perSecond", label: "events a second to one instance", unit: "events/s" },
     { key: "lagMs", label: "the longest wait of a timer meanwhile", unit: "ms" },
-    { key: "busyMs", label: "the most processor time between two firings of it", unit: "ms", goal: { of: "figure", bound: "at most", limit: 50 } },
+    { key: "busyMs", label: "the most processor time between two firings of that timer", unit: "ms", goal: { of: "figure", bound: "at most", limit: 50 } },
     { key: "eachPerSecond", label: `events a second to ${count} instances`, unit: "events/s" },
     { key: "eachLagMs", label: "the longest wait of a timer meanwhile", unit: "ms" },
-    { key: "eachBusyMs", label: "the most processor time between two firings of it", unit: "ms", goal: { of: "figure", bound: "at most", limit: 50 } },
+    { key: "eachBusyMs", label: "the most processor time between two firings of that timer", unit: "ms", goal: { of: "figure", bound: "at most", limit: 50 } },
   ],
   async prepare(folders, { target }) {
     return async () => {

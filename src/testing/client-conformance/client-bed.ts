@@ -11,7 +11,7 @@ export interface OpenedClient {
   close(): Promise<void>
 }
 
-/** Where the cases find the client of the test that runs now. */
+/** Returns the client of the running test. */
 export type CurrentClient = () => Client
 
 const clientMethods: Readonly<Record<keyof Client, true>> = {
@@ -69,7 +69,7 @@ const scheduleHandleMethods: Readonly<Record<Exclude<keyof ScheduleHandle, "id">
   delete: true,
 }
 
-/** All that a client can do: a new method is in these lists, or does not compile. */
+/** All methods of a client. A new method must be in these lists, or the lists do not compile. */
 export const allMethods: readonly string[] = [
   ...Object.keys(clientMethods),
   ...Object.keys(handleMethods).map((name) => `handle.${name}`),
@@ -78,7 +78,7 @@ export const allMethods: readonly string[] = [
   ...Object.keys(scheduleHandleMethods).map((name) => `schedule.${name}`),
 ]
 
-/** Notes what is used of a client, and of the handles that it gives. */
+/** Records which methods of a client and of its handles are called. */
 export class UseRecord {
   readonly used = new Set<string>()
 

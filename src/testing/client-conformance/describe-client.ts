@@ -7,7 +7,7 @@ import { sampleWorkflows } from "./sample-workflows.ts"
 import { scheduleCases } from "./schedule-cases.ts"
 import { startCases } from "./start-cases.ts"
 
-/** What every client must do, whatever is between it and the engine. Free of Node imports, so that it runs on every host. */
+/** The conformance suite of clients, in process or remote. It imports nothing of Node, so that it runs on every host. */
 export function describeClient(name: string, open: OpenClient): void {
   describe(`${name} as a client`, () => {
     const record = new UseRecord()

@@ -23,21 +23,21 @@ import {
 import { untilWaiting } from "./instance-cases.ts"
 import { echo, limited, patient } from "./sample-workflows.ts"
 
-/** What callers without types give: each wrong argument is refused with a code and a message that names the argument, and changes nothing. */
+/** Arguments of untyped callers: each wrong argument is refused with a code and a message that names the argument, and changes nothing. */
 
 interface Hostile {
-  /** As the message calls the argument. */
+  /** The name of the argument in the message. */
   readonly argument: string
   readonly code?: ErrorCode
   readonly wrong: readonly unknown[]
   readonly call: (client: Client, wrong: never) => unknown
 }
 
-/** For methods whose types depend on what they are given. */
+/** For methods whose types depend on their arguments. */
 const asText = (wrong: unknown) => wrong as string
 const asDefinition = (wrong: unknown) => wrong as typeof echo
 
-/** An instance that waits, for what is refused to leave alone. */
+/** A waiting instance that a refused call must leave unchanged. */
 const there = "there"
 const schedule = "daily"
 
@@ -46,7 +46,7 @@ interface Coded {
   readonly wrong: readonly unknown[]
 }
 
-/** Wrong values that have another code than `BAD_OPTION`. */
+/** Wrong values whose error has another code than `BAD_OPTION`. */
 const coded = (code: ErrorCode, wrong: readonly unknown[]): Coded => ({ code, wrong })
 
 /** A case for each field of an object of options. */
@@ -267,7 +267,7 @@ async function refusalOf({ call }: Hostile, client: Client, wrong: unknown): Pro
   }
 }
 
-/** One line for each that is not refused as it should be. */
+/** Returns one line for each wrong argument that is not refused as expected. */
 async function complaints(cases: readonly Hostile[], client: Client): Promise<readonly string[]> {
   const found: string[] = []
   for (const one of cases) {

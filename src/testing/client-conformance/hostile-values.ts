@@ -1,6 +1,6 @@
-/** What callers without types give where something else is wanted. The code of some of these objects throws. */
+/** Values that untyped callers pass by mistake. Some of these objects throw when they are read. */
 
-/** What is thrown by code of the caller's objects. Callers must not see it in the place of an error of ours. */
+/** The error that the caller's objects throw when they are read. A caller must get an error of Perdure in place of it. */
 class Trap extends Error {}
 const spring = () => {
   throw new Trap("the caller's own code ran")
@@ -18,7 +18,7 @@ function revoked(): object {
   return proxy
 }
 
-/** Of no type that an argument is documented to have, but for the kinds that are left out. */
+/** Values of every type, one of each kind; some of them throw when they are read. */
 export const values = {
   null: null,
   number: 7,

@@ -9,7 +9,7 @@ async function until(handle: Pick<Handle, "changes">, wanted: ChangeType): Promi
   for await (const { type } of handle.changes()) if (type === wanted) break
 }
 
-/** Until its first step is done: the wait for its event is in the same turn. */
+/** Waits until the first step is done: the turn with its result also records the wait for the event. */
 export const untilWaiting = (handle: Pick<Handle, "changes">) => until(handle, "step.completed")
 
 export function instanceCases(client: CurrentClient): void {

@@ -11,7 +11,7 @@ const positive: StandardSchemaV1<number, number> = {
   },
 }
 
-/** What JSON does not have. */
+/** Values that JSON does not have. */
 export const richValue = {
   at: new Date(1_700_000_000_000),
   big: 2n ** 70n,
@@ -58,7 +58,7 @@ export const secretive = workflow("secretive", { sensitive: { result: true } }, 
   return "a secret"
 })
 
-/** In its second run it asks for something else than what the first has recorded, and so it stalls. */
+/** After a restart from a step this workflow asks for another step than the recorded one, and so it stalls. */
 export const fickle = workflow("fickle", async (ctx: Context) => {
   if (ctx.instance.run === 1) await ctx.do("choose", () => 1)
   else await ctx.sleep("choose", "1h")

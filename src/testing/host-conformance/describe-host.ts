@@ -7,12 +7,12 @@ import { scopeCases } from "./scope-cases.ts"
 import { timeCases } from "./time-cases.ts"
 
 export interface HostDeviation {
-  /** Why the host cannot do it, or why it cannot be tested here. */
+  /** The reason why the host lacks a feature, or why a case cannot run here. */
   readonly reason: string
   readonly without: "unhandled rejections"
 }
 
-/** What every host must do. Free of Node imports, so that it runs on every host. */
+/** The conformance suite of hosts. It imports nothing of Node, so that it runs on every host. */
 export function describeHost(name: string, provide: (log: Logger) => HostBed | Promise<HostBed>, deviations: readonly HostDeviation[] = []): void {
   describe(`${name} as a host`, () => {
     let current: HostBed | undefined
@@ -38,5 +38,5 @@ const fail = () => {
   throw new Error("the user's logger is broken")
 }
 
-/** What a user passes in may fail, and that must not be felt. */
+/** Errors of what a user passes in, such as a logger, must not reach the engine. */
 const failing: Logger = { debug: fail, info: fail, warn: fail, error: fail }

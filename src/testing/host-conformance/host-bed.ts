@@ -3,13 +3,13 @@ import type { Host } from "../../ports/host.ts"
 /** A host for one test. */
 export interface HostBed {
   readonly host: Host
-  /** Lets so much of the host's time pass, and whatever is due happen. */
+  /** Lets this much of the host's time pass, so that due timers fire. */
   readonly pass: (ms: number) => Promise<void>
-  /** Somebody sets the wall clock by so much. */
+  /** Sets the wall clock forward or back by this much. */
   readonly setWallClock: (byMs: number) => void
 }
 
-/** Where the cases find the bed of the test that runs now. */
+/** Returns the bed of the running test. */
 export type CurrentHost = () => HostBed
 
 /** One macrotask of the host. */

@@ -6,23 +6,23 @@ import type { TestEngine } from "../test-engine.ts"
 
 type Deploy = Parameters<TestEngine["crash"]>[0]
 
-/** When the process dies of a write; or `unacknowledged`: the write is done, and the process lives on without knowing. */
+/** The moment of the crash at a write; `unacknowledged`: the write succeeds, and the process lives on and gets an error. */
 export type Moment = "before" | "after" | "unacknowledged"
 
 const deaths: readonly Moment[] = ["before", "after"]
 export const allMoments: readonly Moment[] = [...deaths, "unacknowledged"]
 
-/** Lets one write of an engine go wrong. */
+/** Makes one write of an engine fail or crash the process. */
 export interface Doom {
-  /** From now on writes are counted. The crash may be a deploy of other workflows. */
+  /** Starts to count writes. The crash may be a deploy of other workflows. */
   arm(engine: TestEngine, deploy?: Deploy): void
   /** Settles the engine, also while it is being opened again. */
   rest(): Promise<void>
-  /** Does it and settles; where it got no answer, once more. */
+  /** Makes a call and settles; repeats the call once if it got no answer. */
   insist(act: () => Promise<unknown>): Promise<void>
 }
 
-/** Plays the story with every single write that follows `arm` gone wrong, one at a time and at each of these moments. Answers how often that was. */
+/** Runs the story once for each write after `arm` and for each of these moments, with a fault at that write. Returns the number of runs. */
 export async function crashAtEveryWrite(story: (doom: Doom) => Promise<void>, moments: readonly Moment[] = deaths): Promise<number> {
   let strikes = 0
   for (const moment of moments) {
@@ -41,7 +41,7 @@ export async function crashAtEveryWrite(story: (doom: Doom) => Promise<void>, mo
   return strikes
 }
 
-/** For an act that may have ended the instance the first time. */
+/** For a call that may have ended the instance the first time. */
 export function unlessEnded(error: unknown): void {
   if (!PerdureError.is(error, "INSTANCE_ENDED")) throw error
 }
@@ -65,7 +65,7 @@ class OneStrike implements Doom {
     this.#moment = moment
   }
 
-  /** The store of this process only: the next one has it as it is. */
+  /** Only the store of this process has faults; the next process uses the store itself. */
   arm(engine: TestEngine, deploy?: Deploy): void {
     this.#engine = engine
     this.#deploy = deploy

@@ -119,16 +119,16 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   burstStories,
 ]
 
-/** One of so many parts, of about the same length: files that run side by side. */
+/** One part of the suite. All parts take about the same time, so that files can run in parallel. */
 export interface Part {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number
   readonly of: number
 }
 
 /**
- * What a user may rely on, whatever the store and the host: the sentences of "Semantics", each tried out. Free of Node
- * imports and in virtual time, so that every pair of store and host runs all of it.
+ * The semantics that a user may rely on, on every store and host. The scenarios import nothing of Node and use virtual time, so that every pair
+ * of store and host runs all of them.
  */
 export function describeScenarios(name: string, provide: OpenBed, part: Part = { number: 1, of: 1 }): void {
   describe(`scenarios on ${name}`, () => {

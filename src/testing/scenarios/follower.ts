@@ -1,11 +1,11 @@
 import type { Change } from "../../core/journal/change.ts"
 import type { Changes } from "../../engine/client-api.ts"
 
-/** Reads changes as they come, and keeps them. */
+/** Follows changes and keeps them. */
 export class Follower {
   readonly seen: Change[] = []
   readonly iterator: ReturnType<Changes[typeof Symbol.asyncIterator]>
-  /** Resolves when the stream ends, with what it failed with. */
+  /** Resolves when the stream ends, with the error of the stream if it failed. */
   readonly over: Promise<unknown>
 
   constructor(changes: Changes) {
@@ -16,7 +16,7 @@ export class Follower {
     )
   }
 
-  /** What was seen, as `<instance> <type>`; of one instance without its name. */
+  /** The changes as `<instance> <type>`, or as `<type>` for a single instance. */
   types(instance?: string): readonly string[] {
     const own = this.seen.filter((change) => instance === undefined || change.instance === instance)
     return own.map((change) => (instance === undefined ? `${change.instance} ${change.type}` : change.type))

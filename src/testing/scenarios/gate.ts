@@ -1,4 +1,4 @@
-/** A promise that the test settles when it wants to: whoever awaits it is under way until then. */
+/** A promise that the test settles: code that awaits the gate is under way until then. */
 export class Gate<T = void> {
   readonly passed: Promise<T>
   #open!: (value: T) => void
@@ -9,7 +9,7 @@ export class Gate<T = void> {
       this.#open = open
       this.#fail = fail
     })
-    // Whether anybody looks at it is the test's business.
+    // A rejection that no code awaits must not end the process.
     this.passed.catch(() => undefined)
   }
 

@@ -2,15 +2,15 @@ import type { Handle } from "../../engine/client-api.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import type { TestEngine, TestEngineOptions } from "../test-engine.ts"
 
-/** Opens an engine in virtual time on an empty store of the kind that is tried out; it is closed when the test is over. */
+/** Opens an engine in virtual time on an empty store of the tested kind. The engine is closed when the test is over. */
 export type OpenBed = (options: BedOptions) => Promise<TestEngine>
 
 export interface BedOptions extends Omit<TestEngineOptions, "store"> {
-  /** Given the store, and what it answers is used in its place. */
+  /** Wraps the store: the engine uses the returned provider. */
   readonly wrap?: (store: StoreProvider) => StoreProvider
 }
 
-/** The ids of an instance's steps with what each has come to, in the order in which they were asked for. */
+/** The ids of an instance's steps with their states, in the order of the asks. */
 export async function stepsSeen(handle: Pick<Handle, "steps">): Promise<readonly string[]> {
   return (await handle.steps()).map(({ id, status }) => `${id} ${status}`)
 }

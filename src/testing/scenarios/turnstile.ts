@@ -1,7 +1,7 @@
 import { Deferred } from "../../core/execution/deferred.ts"
 import { macrotask } from "../../hosts/simulated/simulated-host.ts"
 
-/** A step that many go through: it counts how many were inside at the same moment. */
+/** A step that many instances run: it counts how many of them were inside at the same moment. */
 export class Turnstile {
   readonly #inside = new Map<string, number>()
   readonly #most = new Map<string, number>()
@@ -9,12 +9,12 @@ export class Turnstile {
   readonly #full = new Map<string, Deferred>()
   passed = 0
 
-  /** `together`: whoever comes first waits inside until so many of its key are, once; how quickly they come is no matter. */
+  /** `together`: the first instances of a key wait inside until this many are inside at once. Later ones do not wait. */
   constructor(together = 1) {
     this.#together = together
   }
 
-  /** Takes two macrotasks, so that others could come in meanwhile. */
+  /** Takes two macrotasks, so that other instances can enter meanwhile. */
   async pass(key: string): Promise<void> {
     const inside = (this.#inside.get(key) ?? 0) + 1
     this.#inside.set(key, inside)
@@ -28,7 +28,7 @@ export class Turnstile {
     this.passed++
   }
 
-  /** That were ever inside at once. */
+  /** The largest number of instances that were inside at once. */
   most(key: string): number {
     return this.#most.get(key) ?? 0
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { claimBy, creation, event, limited, slots, turn, type CreationOptions } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
-/** Instances that have begun go before new starts, and new starts get a share. */
+/** Instances that have begun are claimed before new starts, and new starts get a share of each claim. */
 export function claimOrderCases(bed: CurrentBed): void {
   const claimedIds = async (request = claimBy()) => (await bed().journal.claim(request)).map(({ instance }) => instance.id)
   const start = (id: string, dueAt: number, more: CreationOptions = {}) => creation(id, { ...more, state: { status: "queued", dueAt } })

@@ -4,7 +4,7 @@ import type { ClientTransaction } from "../../ports/transactions.ts"
 import { claimBy, completed, creation, event, limited, slots, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
-/** Of stores whose transactions are awaited. What a user writes in one is written through the store here, so that no case needs a table. */
+/** Cases for stores with asynchronous transactions. The cases write through the store in place of a user's table, so that no case needs a table. */
 export function clientTransactionCases(bed: CurrentBed): void {
   const begin = (): Promise<ClientTransaction> => {
     const { clientTransactions } = bed().store

@@ -3,7 +3,7 @@ import type { Turn } from "../../ports/journal-store.ts"
 import { claimBy, completed, creation, event, found, limited, slots, turn } from "./sample.ts"
 import type { CurrentBed } from "./store-bed.ts"
 
-/** What a turn may do besides appending. Stores write these kinds in different ways. `seq`: of a message in the inbox of the instance. */
+/** The effects that a turn may have besides its entries. Stores write these kinds in different ways. `seq` is the number of a message in the instance's inbox. */
 const effectsOfTurns: Record<string, (seq: number) => Partial<Turn>> = {
   "it only appends": () => ({}),
   "it changes the state": () => ({ state: completed }),

@@ -81,7 +81,7 @@ export function declaredEventCases(bed: CurrentBed): void {
       expect(await directory.get("new")).toBeUndefined()
       expect(await directory.deliverOrCreate(event("new", checked), first)).toBe("created")
       expect((await journal.readInbox(["new"])).map(({ topic }) => topic)).toEqual(["paid"])
-      // What is there decides, not what would be created: it may be of another version.
+      // The events of the existing instance count, not those of the creation: the two may be of different versions.
       const later = creation("new", { incarnation: "later", events: ["shipped"], state: { status: "queued", dueAt: 1 } })
       expect(await directory.deliverOrCreate(event("new", checked), later)).toBe("delivered")
       expect(await directory.deliverOrCreate(event("new", { ...checked, topic: "shipped" }), later)).toBe("unknown-event")

@@ -5,7 +5,7 @@ import { directoryCases } from "./directory-cases.ts"
 import { inboxCases } from "./inbox-cases.ts"
 import { StoreBed } from "./store-bed.ts"
 
-/** What every directory must do, also one over a network whose journals are written elsewhere. `provide` gives an empty one for each case. */
+/** The conformance suite of directories, also of a directory over a network whose journals are written elsewhere. `provide` gives an empty one for each case. */
 export function describeDirectory(name: string, provide: () => StoreProvider): void {
   describe(`${name} as a directory`, () => {
     let current: StoreBed | undefined

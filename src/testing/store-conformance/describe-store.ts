@@ -21,7 +21,7 @@ import { sendCases } from "./send-cases.ts"
 import { scheduleCases } from "./schedule-cases.ts"
 import { StoreBed } from "./store-bed.ts"
 
-/** What every store must do. `provide` gives an empty store for each case. Free of Node imports, so that it runs on every host. */
+/** The conformance suite of stores. `provide` gives an empty store for each case. It imports nothing of Node, so that it runs on every host. */
 export function describeStore(name: string, provide: () => StoreProvider | Promise<StoreProvider>, has: OptionalPorts = {}): void {
   describe(`${name} as a store`, () => {
     let current: StoreBed | undefined
@@ -60,8 +60,8 @@ export function describeStore(name: string, provide: () => StoreProvider | Promi
   })
 }
 
-/** What only some stores offer. */
+/** Features that only some stores have. */
 interface OptionalPorts {
-  /** Transactions of steps that are awaited, and those of callers. */
+  /** Asynchronous transactions of steps, and transactions of callers. */
   readonly clientTransactions?: true
 }

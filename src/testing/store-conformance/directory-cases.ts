@@ -112,7 +112,7 @@ export function directoryCases(bed: CurrentBed): void {
   })
 
   describe("words that become part of a statement", () => {
-    /** The words that were not refused. */
+    /** The words that the store accepted. */
     const taken = async (ask: (word: unknown) => Promise<unknown>) => {
       const codes = hostileWords.map(async ([name, word]) => {
         const refusal: unknown = await ask(word).catch((error: unknown) => error)

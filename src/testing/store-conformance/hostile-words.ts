@@ -1,4 +1,4 @@
-/** What a caller without types may give where a store wants one of a few words; some of it is SQL, for each of the databases. */
+/** Values that an untyped caller may pass where a store expects one of a few words. Some of them are SQL for each of the databases. */
 export const hostileWords: readonly (readonly [name: string, word: unknown])[] = [
   ["another column", "id"],
   ["a word of a prototype", "constructor"],

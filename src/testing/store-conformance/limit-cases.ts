@@ -18,7 +18,7 @@ export function limitCases(bed: CurrentBed): void {
     expect(await journal.commit([sent, turn("b", 3, { by: worker })])).toEqual(["committed", "committed"])
     await journal.release(worker, ["a", "b"])
     expect(await journal.commit([turn("a", 4, { by: worker }), turn("b", 4, { by: worker })])).toEqual(["lost", "committed"])
-    // Sent again after an unknown outcome.
+    // The same turn is sent again after an unknown outcome.
     expect(await journal.commit([sent])).toEqual(["committed"])
   })
 

@@ -117,7 +117,7 @@ export function lineCases(bed: CurrentBed): void {
       await journal.commit([of("a1", "a"), of("a2", "a"), of("a3", "a"), of("b1", "b"), of("c1", "c"), of("b2", "b")])
       expect(await claimed()).toEqual(["a1", "b1"])
       await set("a1", 3, completed)
-      // c1 stood before the wide limit when a2 got there.
+      // c1 was queued for the wide limit before a2.
       expect(await claimed()).toEqual(["c1"])
       await set("b1", 3, completed)
       expect(await claimed()).toEqual(["a2"])

@@ -4,7 +4,7 @@ import type { CurrentBed } from "./store-bed.ts"
 
 const mebibyte = 1024 * 1024
 
-/** Text that encodings and databases are known to trip over. */
+/** Text that encodings and databases are known to corrupt. */
 const oddTexts: Record<string, string> = {
   "the empty text": "",
   "U+0000 in front, within and at the end": "\0a\0b\0",

@@ -1,10 +1,10 @@
 import type { FlowTraits, LimitUse } from "../../ports/flow-control.ts"
 import type { ClaimRequest, RowState, NewInstance, NewMessage, Turn } from "../../ports/journal-store.ts"
 
-/** Turns and messages as an engine would write them, with only what a case is about spelt out. */
+/** Turns and messages as an engine would write them: a case spells out only the fields that it is about. */
 
 let turns = 0
-/** The turn that a case made last for an instance to end at a position: by default the next turn follows it. */
+/** The newest turn of each instance, by the position of its last entry. The next turn follows it by default. */
 const madeLast = new Map<string, string>()
 
 export const idle: RowState = { status: "waiting", run: 1, runPosition: 1 }
@@ -56,14 +56,14 @@ function remembered<T extends Turn>(made: T): T {
   return made
 }
 
-/** A limit of so many at a time: of one key, or of the whole workflow. */
+/** A concurrency limit, of one key or of the whole workflow. */
 export function slots(max: number, key?: string, more: Partial<LimitUse> = {}): LimitUse {
   const name = more.name ?? (key === undefined ? "concurrency.1" : "concurrency")
   const limitKey = key === undefined ? `order/${name}` : `order/${name}/${key}`
   return { kind: "concurrency", workflow: "order", name, key: limitKey, isKeyed: key !== undefined, hold: false, max, ...more }
 }
 
-/** A limit of so many starts in a time. */
+/** A rate limit: this many starts in a period. */
 export function rate(max: number, perMs: number, key?: string): LimitUse {
   return { ...slots(max, key, { name: "rate" }), kind: "rate", perMs }
 }
@@ -75,7 +75,7 @@ export function limited(id: string, limits: readonly LimitUse[], options: Creati
   return creation(id, { ...more, flow, state: { status: "queued", dueAt: 1_000_000, ...more.state } })
 }
 
-/** A later turn of an instance. It follows the turn that was made last to end before it, unless the case names another. */
+/** A later turn of an instance. By default the turn follows the newest sample turn that ends before it. */
 export function turn(id: string, position: number, more: Partial<Turn> = {}): Turn {
   const { incarnation = `${id}~1` } = more
   return remembered({
@@ -101,7 +101,7 @@ export function claimBy(more: Partial<ClaimRequest> = {}): ClaimRequest {
   return { worker: "a", offers: [{ workflow: "order", version: "1" }], limit: 100, leaseMs: 30_000, ...more }
 }
 
-/** What a case goes on with, if it is there. */
+/** Returns the value, and fails the case if it is undefined. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("expected a value here, found none")
   return value

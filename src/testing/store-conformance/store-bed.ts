@@ -7,7 +7,7 @@ import type { Store, StoreContext, StoreProvider } from "../../ports/store.ts"
 /** A fresh store for one test, on a clock that the test moves. */
 export class StoreBed {
   readonly provider: StoreProvider
-  /** The time that the store sees. */
+  /** The time of the store's clock. */
   now = 1_000_000
   readonly #open: Store[] = []
 
@@ -48,5 +48,5 @@ export class StoreBed {
   }
 }
 
-/** Where the cases find the bed of the test that runs now. */
+/** Returns the bed of the running test. */
 export type CurrentBed = () => StoreBed

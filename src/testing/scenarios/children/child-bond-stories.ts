@@ -8,7 +8,7 @@ import { entriesSeen, stepsSeen, type OpenBed } from "../scenario-bed.ts"
 const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word"))
 const ends = ["cancel", "terminate", "abandon"] as const
 
-/** Starts one child of each kind, named after what becomes of it, and then does as it is told. */
+/** Starts one child for each `onParentEnd`, named after it, and then does what its input says. */
 const parent = workflow("parent", async (ctx: Context, input: "return" | "throw" | "continue" | "wait") => {
   const prefix = `${ctx.instance.id}-${ctx.instance.run}`
   for (const onParentEnd of ends) await ctx.startChild(patient, { id: `${prefix}-${onParentEnd}`, onParentEnd })

@@ -9,7 +9,7 @@ import { entriesSeen, stepsSeen, type OpenBed } from "../scenario-bed.ts"
 const double = workflow("double", async (ctx, input: number) => ctx.do("work", () => input * 2))
 const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word"))
 
-/** A start whose answer may be lost on the way: whoever gets none asks again. */
+/** A start whose answer may be lost: the caller starts again if it gets no answer. */
 async function started(engine: TestEngine, workflowName: string, id: string): Promise<void> {
   for (let tries = 0; tries < 3; tries++) {
     const start = engine.start(workflowName, { id, ifExists: "return" }).catch(() => undefined)
@@ -209,7 +209,7 @@ export function childRecoveryStories(open: OpenBed): void {
       const engine = await open({
         workflows: [parent, looping],
         interceptors: [
-          // It is sent, and the process dies before it hears of that.
+          // The event is sent, and the process dies before it gets the answer.
           async ({ id, attempt }, next) => {
             const answer = await next()
             if (id.endsWith("word")) sent.push(`${id}, attempt ${attempt}`)
@@ -220,7 +220,7 @@ export function childRecoveryStories(open: OpenBed): void {
       const handle = await engine.start(parent, { id: "p" })
       await engine.settle()
       expect(await engine.get("over").status()).toBe("completed")
-      // The two are sent side by side.
+      // The two messages are sent concurrently.
       expect(sent.splice(0).toSorted()).toEqual(["next word, attempt 1", "over word, attempt 1"])
       await engine.crash()
       expect(await handle.result()).toEqual(["once", "twice"])

@@ -16,7 +16,7 @@ const parent = workflow("parent", async (ctx) => {
   return child.result()
 })
 
-/** A client whose first turn waits at a gate; once it is written, the client is dead. */
+/** A client whose first turn waits at a gate. The client dies once the turn is written. */
 async function dyingClient(provider: StoreProvider, host: Engine["parts"]["worker"]["host"]) {
   const [gate, reached] = [new Gate(), new Gate()]
   const store: StoreProvider = {
@@ -50,7 +50,7 @@ export function keptChildStories(open: OpenBed): void {
       const engine = await open({
         workflows: [unsure, patient],
         interceptors: [
-          // It is started, but nobody hears of it; and then it cannot be asked for again.
+          // The child is started, but its parent gets no answer, and the parent's next attempt is refused.
           async ({ id, attempt }, next) => {
             if (id !== "c") return next()
             if (attempt > 1) throw new PerdureError("INVALID_INPUT", "the schema is another now")

@@ -68,7 +68,7 @@ export function forkStories(open: OpenBed): void {
     it("sees the same times and random numbers in what it kept; what comes later is its own", async () => {
       const drawing = workflow("drawing", async (ctx: Context) => {
         const drawn = [ctx.now(), ctx.startTime.getTime(), ctx.random(), ctx.uuid()]
-        // What older code branched on is branched on again.
+        // The fork takes the same branch as the original.
         await ctx.do(`started at ${ctx.now()}`, () => 1)
         await ctx.sleep("nap", "1h")
         drawn.push(ctx.now(), ctx.random())

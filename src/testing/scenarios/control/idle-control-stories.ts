@@ -3,7 +3,7 @@ import type { Context } from "../../../core/workflow/context.ts"
 import { workflow } from "../../../core/workflow/workflow.ts"
 import type { OpenBed } from "../scenario-bed.ts"
 
-/** Pause and cancel of instances that are rows only, while their engine is there. */
+/** Pause and cancel of instances that are not in memory, while their engine runs. */
 export function idleControlStories(open: OpenBed): void {
   describe("pause and cancel of an instance that is not in memory", () => {
     let calls: string[] = []

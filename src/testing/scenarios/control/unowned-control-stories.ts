@@ -5,7 +5,7 @@ import { Engine } from "../../../engine/engine.ts"
 import type { TestEngine } from "../../test-engine.ts"
 import { entriesSeen, type OpenBed } from "../scenario-bed.ts"
 
-/** Controls of instances that no worker runs, then a worker comes. */
+/** Controls of instances that no worker has; then a worker opens. */
 export function unownedControlStories(open: OpenBed): void {
   describe("controls of an instance that nobody runs", () => {
     let calls: string[] = []
@@ -34,7 +34,7 @@ export function unownedControlStories(open: OpenBed): void {
       calls = []
       return open({ workflows, cancelGrace: "30s" })
     }
-    /** A process that only asks; no other is there until `reopen`. */
+    /** A client without a worker; `reopen` starts a worker. */
     const alone = async <T>(engine: TestEngine, work: (client: Engine) => Promise<T>): Promise<T> => {
       await engine.settle()
       await engine.close()

@@ -3,7 +3,7 @@ import type { Context } from "../../../core/workflow/context.ts"
 import { workflow } from "../../../core/workflow/workflow.ts"
 import type { OpenBed } from "../scenario-bed.ts"
 
-/** More than a worker reads of an inbox at once, and more than one turn takes in. */
+/** More messages than a worker reads of an inbox at once, and more than one turn consumes. */
 const count = 400
 
 const numbers = Array.from({ length: count }, (_, index) => index)

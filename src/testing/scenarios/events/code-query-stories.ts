@@ -5,7 +5,7 @@ import { Gate } from "../gate.ts"
 import { noticed, openWithClient } from "../other-process.ts"
 import { type OpenBed } from "../scenario-bed.ts"
 
-/** Says how far it is. */
+/** Answers a query with its progress. */
 const worker = workflow("worker", async (ctx: Context, input: string) => {
   let at = "begun"
   ctx.setQueryHandler("where", () => [at, ctx.instance.id, ctx.currentStep])

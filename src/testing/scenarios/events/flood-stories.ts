@@ -5,10 +5,10 @@ import { Gate } from "../gate.ts"
 import type { BedOptions, OpenBed } from "../scenario-bed.ts"
 
 const crowdSize = 1_000
-/** How many of the crowd may have their step run before the instance that woke up has its own: those that had begun, and their share. */
+/** How many new starts may run their step before the step of the waking instance: those that had begun, and their share of a claim. */
 const overtakenMax = 24
 
-/** New starts that come in a flood do not hold up what is under way, and what wakes up does not hold up new starts for ever. */
+/** Many new starts do not delay instances under way, and waking instances do not delay new starts for ever. */
 export function floodStories(open: OpenBed): void {
   const scene = async (bounds: Pick<BedOptions, "maxConcurrentSteps" | "maxResidentInstances"> = { maxConcurrentSteps: 2, maxResidentInstances: 8 }) => {
     let gate = new Gate()
@@ -62,7 +62,7 @@ export function floodStories(open: OpenBed): void {
       const { engine, single, overtaken, flood, letGo } = await scene()
       const handle = await engine.start(single, { id: "single", input: by })
       await engine.settle()
-      // Others have taken its place in memory.
+      // Other instances have taken its place in memory.
       await engine.skip("30m")
       await flood()
       if (by === "an event") await handle.sendEvent("go")

@@ -5,7 +5,7 @@ import { allMoments, crashAtEveryWrite } from "../crash-at-every-write.ts"
 import { Gate } from "../gate.ts"
 import { entriesSeen, stepsSeen, type OpenBed } from "../scenario-bed.ts"
 
-/** Collects what it hears until it is told to stop. */
+/** Collects events until it receives "stop". */
 const collector = workflow("collector", async (ctx: Context) => {
   const heard: unknown[] = []
   ctx.onEvent("word", (word) => heard.push(word))

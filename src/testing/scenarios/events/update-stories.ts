@@ -34,7 +34,7 @@ const settled = async <T>(engine: TestEngine, promise: Promise<T>): Promise<T> =
   return promise
 }
 
-/** Notes the first argument of each update in the order in which the store was given them. */
+/** Records the first argument of each update in the order of delivery to the store. */
 const notingDeliveries = (provider: StoreProvider, delivered: string[]): StoreProvider => ({
   name: provider.name,
   open: async (context) => {
@@ -268,7 +268,7 @@ export function updateStories(open: OpenBed): void {
       const answers = Promise.all(["a", "b"].map((name) => client.update("i", "work", name)))
       await noticed(engine)
       expect(await entriesSeen(engine.get("i"))).toContain("update.accepted")
-      // The two are sent side by side.
+      // The two updates are sent concurrently.
       expect(calls.toSorted()).toEqual(["first a", "first b"])
       gate = new Gate()
       gate.open()

@@ -213,7 +213,7 @@ export function annotationStories(open: OpenBed): void {
       expect(await view("i")).toEqual(whole("i", 1))
       await handle.pause()
       await engine.settle()
-      // While nobody executes, what the turn itself leaves is seen.
+      // Without a worker, the row shows what the turn itself wrote.
       await engine.close()
       await client.get("i").fork({ id: "j", from: "two" })
       await client.get("i").restart({ from: "two" })

@@ -8,7 +8,7 @@ import type { OpenBed } from "../scenario-bed.ts"
 const double = workflow("double", async (ctx, input: number) => ctx.do("work", () => input * 2))
 const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word", { timeout: "1h", default: "none" }))
 
-/** Takes as many as are there already. */
+/** Reads the changes that exist already. */
 async function take(changes: AsyncIterable<Change>, count: number): Promise<Change[]> {
   const taken: Change[] = []
   if (count === 0) return taken

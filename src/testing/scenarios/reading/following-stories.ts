@@ -12,7 +12,7 @@ const double = workflow("double", async (ctx, input: number) => ctx.do("work", (
 const patient = workflow("patient", async (ctx: Context) => ctx.waitForEvent("word"))
 const life = ["workflow.started", "step.started", "step.completed", "workflow.completed"]
 
-/** Counts how often changes are read, and fails those reads that it is told to. */
+/** Counts the reads of changes, and makes chosen reads fail. */
 class ReadCount {
   reads = 0
   failures = 0
@@ -49,7 +49,7 @@ export function followingStories(open: OpenBed): void {
       expect(all.every(({ seen }) => seen.length === 1)).toBe(true)
       count.reads = 0
       await engine.skip("1m")
-      // One look for all with each sweep.
+      // Each sweep reads once for all followers.
       expect(count.reads).toBeLessThanOrEqual(13)
       count.reads = 0
       await engine.start(double, { id: "d", input: 1 })

@@ -6,7 +6,7 @@ import { Gate } from "../gate.ts"
 import { openWithClient } from "../other-process.ts"
 import type { OpenBed } from "../scenario-bed.ts"
 
-/** Causes that lie with somebody else: a worker, a child, a key, a deploy. */
+/** Causes outside the instance: a worker, a child, a limit, a deploy. */
 export function whyHolderStories(open: OpenBed): void {
   const startAt = new Date("2030-01-01T00:00:00Z")
   const never = new Gate()

@@ -6,7 +6,7 @@ import { at, instancesOf } from "./schedule-stories.ts"
 
 export function scheduleOutageStories(open: OpenBed): void {
   const quick = workflow("quick", async (ctx) => ctx.do("work", () => ctx.instance.schedule?.scheduledAt))
-  /** The process is dead until then. */
+  /** Keeps the process dead until this time. */
   const outage = async (engine: TestEngine, until: string) => {
     engine.current.kill()
     await engine.host.advanceTo(at(until), () => Promise.resolve())

@@ -7,7 +7,7 @@ import { at, instancesOf } from "./schedule-stories.ts"
 
 export function scheduleOverlapStories(open: OpenBed): void {
   const cleaned: string[] = []
-  /** Takes as long as its input says; when it is cancelled, five more minutes. */
+  /** Runs as long as its input says, and five more minutes after a cancel. */
   const slow = workflow("slow", async (ctx: Context, minutes: number) => {
     try {
       await ctx.sleep("work", minutes * 60_000)

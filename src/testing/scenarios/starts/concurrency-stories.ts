@@ -4,7 +4,7 @@ import { workflow } from "../../../core/workflow/workflow.ts"
 import { Gate } from "../gate.ts"
 import { stepsSeen, type OpenBed } from "../scenario-bed.ts"
 
-/** The same promise behind so many awaits: code of another depth must not decide otherwise on replay. */
+/** The promise behind this many awaits: code with another depth must decide the same on replay. */
 const deep = async <T>(promise: Promise<T>, depth: number): Promise<T> => (depth === 0 ? promise : deep(promise, depth - 1))
 
 export function concurrencyStories(open: OpenBed): void {
@@ -75,7 +75,7 @@ export function concurrencyStories(open: OpenBed): void {
         const engine = await open({ workflows: [flow] })
         const handle = await engine.start(flow, { id: "i" })
         await engine.settle()
-        // All in one go: what tells them apart is only the order in which they ended.
+        // All steps end in one macrotask: only the order of their ends differs.
         for (const name of order) gates.get(name)?.open(name)
         await engine.settle()
         await engine.crash()

@@ -32,7 +32,7 @@ export function paceStories(open: OpenBed): void {
       expect((await engine.get("e").why()).because[0]).toContain("1 before it")
       await engine.crash()
       await engine.skip("1m")
-      // Those that the burst let in are loaded side by side.
+      // The instances of the burst are loaded concurrently.
       expect([...begun.slice(0, 3).toSorted(([a], [b]) => (a < b ? -1 : 1)), ...begun.slice(3)]).toEqual([
         ["a", start],
         ["b", start],

@@ -9,7 +9,7 @@ export function queueStories(open: OpenBed): void {
   const echo = workflow("echo", async (ctx, input: string) => ctx.do("say", () => input))
   const render = workflow("render", { taskQueue: "gpu" }, async (ctx) => ctx.do("draw", () => "drawn"))
 
-  /** The engine dies, and another comes that serves other queues. */
+  /** The engine dies, and another engine opens that serves other queues. */
   const openTwice = async (options: BedOptions, then: EngineOptions) => {
     const engine = await open(options)
     const takeOver = async (use: (other: Engine) => Promise<void>) => {

@@ -6,7 +6,7 @@ import type { OpenBed } from "../scenario-bed.ts"
 
 const order = workflow("order", async (ctx: Context) => ctx.do("work", () => ctx.instance.id))
 
-/** Starts of workflows that nobody knows are refused, so that a misspelt name does not wait for ever. */
+/** Starts of unknown workflows are refused, so that a misspelt name does not wait for ever. */
 export function unknownWorkflowStories(open: OpenBed): void {
   const unknown = { code: "UNKNOWN_WORKFLOW" }
 
@@ -47,7 +47,7 @@ export function unknownWorkflowStories(open: OpenBed): void {
 
     it("may be started with allowUnknown, waits for a worker that has it, and is known from then on", async () => {
       const engine = await open({ workflows: [] })
-      // Without a version, as a workflow that names none has it.
+      // Without a version, like a workflow without one.
       const first = await engine.start("order", { id: "a", allowUnknown: true })
       await engine.settle()
       expect(await first.status()).toBe("queued")

@@ -10,7 +10,7 @@ interface Job {
   readonly n: number
 }
 
-/** Takes a number as text, and gives the number. */
+/** Converts text to a number. */
 const digits: StandardSchemaV1<string, number> = {
   "~standard": {
     version: 1,
@@ -19,7 +19,7 @@ const digits: StandardSchemaV1<string, number> = {
   },
 }
 
-/** What a workflow as a class may say in its static fields: the same as the options of a native one. */
+/** The static fields of a workflow class: the same options as those of a native workflow. */
 export function classStories(open: OpenBed): void {
   const job = (id: string, n = 1, key = "k") => ({ id, payload: { key, n } })
 

@@ -11,7 +11,7 @@ import type { BedOptions, OpenBed } from "../scenario-bed.ts"
 
 const secret = "s3cret"
 
-/** Hides text from whoever looks for it, in another way each time, as a cipher does. */
+/** Makes text unrecognisable, and differently each time, as a cipher does. */
 function masking(id: string): PayloadCodec & { calls: number } {
   let salt = 1
   return {
@@ -27,7 +27,7 @@ function masking(id: string): PayloadCodec & { calls: number } {
 }
 
 export function codecStories(open: OpenBed): void {
-  /** An engine, the store that it is on, and all text that was ever written there. */
+  /** An engine, its store, and all text that was ever written to the store. */
   const openWatched = async (options: BedOptions) => {
     const written: string[] = []
     let shared: StoreProvider | undefined
@@ -94,7 +94,7 @@ export function codecStories(open: OpenBed): void {
     return handle
   }
 
-  /** An engine on the same store, as another process or a later one would have it. */
+  /** A second engine on the same store, like another process or a later one. */
   const openOther = (engine: TestEngine, store: StoreProvider, options: Partial<BedOptions>) =>
     Engine.open({ host: engine.host, store, workflows: [flow, child], options, role: "client" })
 
@@ -272,7 +272,7 @@ export function codecStories(open: OpenBed): void {
       await engine.sendEvent("i", "late", `${secret} late`)
       expect(await handle.result()).toEqual(result)
       expect(written.join()).not.toContain(secret)
-      // Nothing of the start that was refused is left in the way of another.
+      // The refused start leaves nothing behind that could refuse a later one.
       expect(engine.current.parts.worker.residents.size).toBe(0)
     })
 

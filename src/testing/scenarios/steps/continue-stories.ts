@@ -62,9 +62,9 @@ export function continueStories(open: OpenBed): void {
         for (const word of ["a", "b", "c"]) await engine.sendEvent("i", "word", word, { eventId: word })
         doom.arm(engine)
         for (let i = 0; i < 4; i++) {
-          // One whose answer a crash swallowed is sent twice, and makes a round that need not wait.
+          // An event whose answer a crash lost is sent twice, and the second one makes a run that need not wait.
           await doom.insist(() => handle.sendEvent("go").catch(unlessEnded))
-          // Known already, in the run that it was sent to or as one that was kept.
+          // The event id is known already, in the run that received it or as one that was kept.
           if (i === 0) await doom.insist(() => handle.sendEvent("word", "c", { eventId: "c" }))
           if (i === 2) await doom.insist(() => handle.sendEvent("word", "d"))
         }

@@ -15,7 +15,7 @@ export function disagreementStories(open: OpenBed): void {
     return [a, word, await ctx.do("b", () => "B")]
   })
 
-  /** Runs the right code up to its wait, deploys the wrong code, and gives what the instance says of it. */
+  /** Runs the right code up to its wait, deploys the wrong code, and returns the description of the instance. */
   const deploy = async (wrong: AnyWorkflow) => {
     calls.length = 0
     const engine = await open({ workflows: [right] })
@@ -28,7 +28,7 @@ export function disagreementStories(open: OpenBed): void {
     return { engine, handle, description: await handle.describe() }
   }
 
-  /** The code that recorded the journal finishes it, once it is back and the instance is resumed. */
+  /** Deploys the code that recorded the journal, resumes the instance, and expects it to complete. */
   const recovers = async ({ engine, handle }: Awaited<ReturnType<typeof deploy>>) => {
     await engine.crash({ workflows: [right] })
     expect(await handle.status()).toBe("stalled")

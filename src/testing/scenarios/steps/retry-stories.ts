@@ -6,7 +6,7 @@ import { Gate } from "../gate.ts"
 import { stepsSeen, type OpenBed } from "../scenario-bed.ts"
 
 export function retryStories(open: OpenBed): void {
-  /** Seconds from one attempt to the next, of a step that always fails. */
+  /** The seconds between the attempts of a step that always fails. */
   const intervals = async (retry: RetryOptions): Promise<readonly number[]> => {
     const times: number[] = []
     const flow = workflow("flow", (ctx) =>

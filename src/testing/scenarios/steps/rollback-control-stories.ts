@@ -382,7 +382,7 @@ export function rollbackControlStories(open: OpenBed): void {
         const rollbacks = (await handle.history({ limit: 1_000 })).entries.filter(({ data }) => String(data["id"]).endsWith("#rollback"))
         const completed = rollbacks.filter(({ type }) => type === "step.completed").map(({ data }) => data["id"])
         expect(completed).toEqual(["c#rollback", "b#rollback", "a#rollback"])
-        // Newest first, also where an attempt was cut off; and at most one attempt was.
+        // Rollbacks run newest first, also after an interrupted attempt; at most one attempt was interrupted.
         expect([...undone].map((line) => line[0]).join("")).toMatch(/^c+b+a+$/)
         expect(undone.length).toBeLessThanOrEqual(5)
         await engine.close()

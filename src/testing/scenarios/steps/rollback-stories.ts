@@ -8,7 +8,7 @@ import { stepsSeen, type OpenBed } from "../scenario-bed.ts"
 
 export function rollbackStories(open: OpenBed): void {
   let undone: string[] = []
-  /** A step that says what it did, and how to undo it. */
+  /** A step that records its effect, with a rollback. */
   const doable = (ctx: Context, name: string) => ctx.do(name, () => `${name} done`, { rollback: (result) => void undone.push(result) })
   const failing = () => Promise.reject(new Error("broken"))
   const once = { retry: { maxAttempts: 1 } } as const
@@ -185,7 +185,7 @@ export function rollbackStories(open: OpenBed): void {
       const told: unknown[] = []
       const gates = [new Gate(), new Gate()]
       const flow = workflow("flow", async (ctx) => {
-        // What the code left behind hears no more of it.
+        // Promises that the code left behind never settle.
         const left = (what: string) => () => void told.push(`${what}, and the code went on`)
         const slow = [0, 1].map((i) =>
           ctx.do(

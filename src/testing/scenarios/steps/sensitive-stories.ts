@@ -10,7 +10,7 @@ import type { OpenBed } from "../scenario-bed.ts"
 const secret = "s3cret"
 
 export function sensitiveStories(open: OpenBed): void {
-  /** All that anybody can be shown of an instance. */
+  /** Everything that a client can see of an instance. */
   const everything = async (engine: Awaited<ReturnType<OpenBed>>, id: string) => {
     const handle = engine.get(id)
     const changes: unknown[] = []

@@ -5,7 +5,7 @@ import type { OpenBed } from "../scenario-bed.ts"
 
 const mebibyte = 1024 * 1024
 
-/** One of everything that keeps its type. */
+/** One value of each type that a store keeps. */
 function riches(): Record<string, unknown> {
   const cycle: Record<string, unknown> = { name: "cycle" }
   cycle["self"] = cycle

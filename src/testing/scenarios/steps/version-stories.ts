@@ -52,7 +52,7 @@ export function versionStories(open: OpenBed): void {
   describe("patched", () => {
     let calls: string[] = []
     const note = (name: string) => () => (calls.push(name), name)
-    /** Before the change. */
+    /** The code before the change. */
     const before = workflow("flow", async (ctx: Context) => {
       const seen = [await ctx.do("a", note("a"))]
       seen.push(await ctx.do("charge", note("old charge")))
@@ -60,7 +60,7 @@ export function versionStories(open: OpenBed): void {
       seen.push(await ctx.do("ship", note("old ship")))
       return seen
     })
-    /** Takes both paths. */
+    /** The code with both branches. */
     const between = workflow("flow", async (ctx: Context) => {
       const seen = [await ctx.do("a", note("a"))]
       seen.push(ctx.patched("fees") ? await ctx.do("charge with fee", note("new charge")) : await ctx.do("charge", note("old charge")))
@@ -68,7 +68,7 @@ export function versionStories(open: OpenBed): void {
       seen.push(ctx.patched("carrier") ? await ctx.do("ship by carrier", note("new ship")) : await ctx.do("ship", note("old ship")))
       return [...seen, ctx.patched("fees"), ctx.patched("carrier")]
     })
-    /** When no instance of the old path is left: the marks stay, the old path is gone. */
+    /** The code after all instances of the old branch have ended: the calls of `patched` stay, the old branch is gone. */
     const after = workflow("flow", async (ctx: Context) => {
       const seen = [await ctx.do("a", note("a"))]
       ctx.patched("fees")

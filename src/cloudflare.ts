@@ -18,22 +18,7 @@ export abstract class BaseWorkflow<Payload = void, Result = unknown, Events = Ev
   }
 }
 
-export { annotations } from "./cloudflare/runner/annotations.ts"
-export { changes } from "./cloudflare/runner/changes.ts"
-export { children } from "./cloudflare/runner/children.ts"
-export { codecs } from "./cloudflare/runner/codecs.ts"
-export { flowControl } from "./cloudflare/runner/flow-control.ts"
-export { history } from "./cloudflare/runner/history.ts"
-export { hooks } from "./cloudflare/runner/hooks.ts"
-export { nestedSteps } from "./cloudflare/runner/nested-steps.ts"
-export { queries } from "./cloudflare/runner/queries.ts"
-export { restarts } from "./cloudflare/runner/restarts.ts"
-export { schedules } from "./cloudflare/runner/schedules.ts"
-export { transactions } from "./cloudflare/runner/transactions.ts"
-export { why } from "./cloudflare/runner/why.ts"
-export { composeWorkflowRunner, type ComposedRunnerOptions, type WorkflowRunnerOptions } from "./cloudflare/runner/compose-runner.ts"
-export { createWorkflowRunner } from "./cloudflare/runner/full-runner.ts"
-export type { RunnerPart } from "./cloudflare/runner/runner-feature.ts"
+export { createWorkflowRunner, type WorkflowRunnerOptions } from "./cloudflare/runner/create-runner.ts"
 export { workflowClient } from "./cloudflare/client/workflow-client.ts"
 export { eventSchema } from "./dialects/class/event-schema.ts"
 export type { CreateOptions, WorkflowClass } from "./dialects/class/base-workflow.ts"

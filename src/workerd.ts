@@ -13,7 +13,7 @@ export const Perdure = {
   },
 }
 
-/** Defines a workflow, as elsewhere. What it says about flow control is checked when the runner is made, if that has the part. */
+/** Defines a workflow, as elsewhere. What it says about flow control is checked when the runner is created. */
 export const workflow = defineWorkflow as typeof checkedWorkflow
 
 export { isHidden } from "./core/values/redaction.ts"

@@ -37,7 +37,7 @@ const imports = `
 import assert from "node:assert/strict"
 import { BaseWorkflow, type Context, NonRetryableError, Perdure, PerdureError, type Step, workflow } from "perdure"
 import { connect } from "perdure/client"
-import { composeWorkflowRunner, createWorkflowRunner, flowControl, queries, workflowClient } from "perdure/cloudflare"
+import { createWorkflowRunner, workflowClient } from "perdure/cloudflare"
 import { createHttpApp, serve } from "perdure/http"
 import { postgres } from "perdure/postgres"
 import { sqlite } from "perdure/sqlite"

@@ -26,7 +26,7 @@ describe("the public surface", () => {
     ...["Perdure.open", "workflow", "BaseWorkflow", "PerdureError", "NonRetryableError", "sqlite", "postgres", "connect", "createTestEngine"],
     ...["Asks.do", "Asks.transaction", "Asks.sleep", "Asks.waitForEvent", "Context.startChild", "Context.runChild", "Context.continueAsNew"],
     ...["Context.onEvent", "Context.setQueryHandler", "Context.setUpdateHandler", "Client.start", "Client.startBatch", "Client.sendOrStart", "Client.list"],
-    ...["Handle.result", "Handle.sendEvent", "createHttpApp", "serve", "createWorkflowRunner", "composeWorkflowRunner", "workflowClient"],
+    ...["Handle.result", "Handle.sendEvent", "createHttpApp", "serve", "createWorkflowRunner", "workflowClient"],
   ])("shows an example of %s", (name) => {
     expect(comments.get(name)).toContain("@example\n")
   })

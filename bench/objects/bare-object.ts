@@ -4,7 +4,6 @@ import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { migrate } from "../../src/stores/sqlite/schema/migrate.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import { instanceMigrations } from "../../src/stores/sqlite/object/object-instance-tables.ts"
-import { ShardChanges } from "../../src/stores/sqlite/object/shards/shard-changes.ts"
 import { SqliteIndexShard } from "../../src/stores/sqlite/object/shards/sqlite-index-shard.ts"
 import { objectParts } from "../../src/stores/sqlite/object/object-multi-schema.ts"
 import { wait, type WorkerEnv } from "./object-engine.ts"
@@ -51,7 +50,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
   }
 
   async indexWrite(news: readonly IndexUpdate[]): Promise<void> {
-    this.#shard ??= new SqliteIndexShard(new ObjectSqlDriver(this.ctx.storage), Date.now, (driver) => new ShardChanges(driver))
+    this.#shard ??= new SqliteIndexShard(new ObjectSqlDriver(this.ctx.storage), Date.now)
     await this.#shard.indexWrite(news)
   }
 

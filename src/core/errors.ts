@@ -58,7 +58,6 @@ export type ErrorCode =
   | "NOTHING_MOVES"
   | "NON_RETRYABLE"
   | "NO_TRANSACTIONS"
-  | "PART_MISSING"
   | "NOT_ENDED"
   | "NOT_FOUND"
   | "NOT_STARTED"

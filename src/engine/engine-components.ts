@@ -7,7 +7,6 @@ import type { ClaimingWorker } from "./worker/claiming-worker.ts"
 import type { QueryUpdateClient } from "./instances/query-update-client.ts"
 import type { InstanceControls } from "./instances/instance-controls.ts"
 import type { ResultWaiters } from "./instances/result-waiters.ts"
-import type { EngineFeatures } from "./feature-set.ts"
 import type { InstanceReader } from "./instances/instance-reader.ts"
 import type { Restarts } from "./instances/restarts.ts"
 import type { WorkflowRegistry } from "./workflow-registry.ts"
@@ -24,16 +23,14 @@ export interface EngineSpec {
   /** A registry: what many engines have in common. */
   readonly workflows: readonly WorkflowSource[] | WorkflowRegistry
   readonly options: EngineOptions
-  /** Default: none. */
-  readonly features?: EngineFeatures
   /** `client`: never execute. */
   readonly role?: StoreRole
   /** Execute no more than this. */
   readonly budget?: WorkBudget
 }
 
-/** What the parts of every engine are made with. */
-export interface BareParts<W extends Worker = Worker> {
+/** What the listeners of an engine are constructed from. */
+export interface WorkerComponents<W extends Worker = Worker> {
   readonly host: Host
   readonly store: Store
   readonly settings: EngineSettings
@@ -41,21 +38,21 @@ export interface BareParts<W extends Worker = Worker> {
   readonly worker: W
 }
 
-/** What every engine is made of. */
-export interface CoreParts<W extends Worker = Worker> extends BareParts<W> {
+/** The components of every engine, also of the engine in a Durable Object. */
+export interface CoreComponents<W extends Worker = Worker> extends WorkerComponents<W> {
   readonly resultWaiters: ResultWaiters
   readonly starter: InstanceStarter
   readonly controls: InstanceControls
 }
 
-/** What one that has schedules is made of. */
-export interface ScheduleParts<W extends Worker = Worker> extends CoreParts<W> {
+/** The components of an engine that has schedules. */
+export interface SchedulingComponents<W extends Worker = Worker> extends CoreComponents<W> {
   readonly scheduleWriter: ScheduleWriter
   readonly scheduler: Scheduler
 }
 
-/** What one with the API of a client is made of. */
-export interface EngineParts extends ScheduleParts<ClaimingWorker> {
+/** The components of an engine with the API of a client. */
+export interface EngineComponents extends SchedulingComponents<ClaimingWorker> {
   readonly reader: InstanceReader
   readonly restarts: Restarts
   readonly updateWaiters: UpdateWaiters

@@ -1,39 +1,37 @@
-import { partMissing } from "../core/execution/part-missing.ts"
-import type { PayloadCodecs } from "../core/values/payload-codecs.ts"
 import type { Host } from "../ports/host.ts"
 import type { Store, StoreRole } from "../ports/store.ts"
 import type { EngineListener } from "./engine-listener.ts"
 import { InstanceControls } from "./instances/instance-controls.ts"
 import { type ResultWaiters, engineClosed } from "./instances/result-waiters.ts"
-import type { EngineFeatures } from "./feature-set.ts"
-import type { BareParts, CoreParts, EngineSpec } from "./engine-components.ts"
+import { ChildOperations } from "./children/child-operations.ts"
+import type { CoreComponents, EngineSpec, WorkerComponents } from "./engine-components.ts"
+import { codedStore, payloadCodecs } from "./payload-codec-store.ts"
 import { WorkflowRegistry } from "./workflow-registry.ts"
 import { type EngineOptions, type EngineSettings, engineSettings } from "./settings.ts"
 import { InstanceStarter } from "./instances/instance-starter.ts"
 import { wallNow } from "./wall-clock.ts"
 import type { Worker, WorkerSpec } from "./worker/worker.ts"
 
-/** What a core is made of. */
+/** What `EngineCore` is constructed from. */
 export interface MadeCore<W extends Worker> {
-  readonly parts: CoreParts<W>
+  readonly parts: CoreComponents<W>
   readonly listeners: EngineListener[]
 }
 
-/** What depends on whether others use the store as well. */
+/** What differs between an engine that shares its store with other processes and the engine of one Durable Object. */
 export interface CoreKind<W extends Worker> {
   worker(spec: WorkerSpec): W
-  /** Where a store has a clock of its own, it is that one's time that counts. */
+  /** The host with the clock that decides: the clock of the store, if the store has one. */
   host(own: Host, opened: Store): Host
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
-  /** As the store would have them. */
+  /** The settings again, with the defaults that the opened store asks for. */
   onStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
-  resultWaiters(parts: BareParts<W>): ResultWaiters
+  resultWaiters(parts: WorkerComponents<W>): ResultWaiters
 }
 
-/** Opens the store, and puts together what works on it. */
+/** Opens the store and constructs the components that work on it. */
 export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<MadeCore<W>> {
-  const { features = {} } = spec
-  const asked = kind.settings(engineSettings(spec.options, { codecs: codecsOf(spec.options, features), budget: spec.budget }), spec.options)
+  const asked = kind.settings(engineSettings(spec.options, { codecs: payloadCodecs(spec.options), budget: spec.budget }), spec.options)
   const { workflows } = spec
   const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, asked.limits, asked.queues)
   const opened = await spec.store.open({
@@ -45,7 +43,7 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
   })
   const host = kind.host(spec.host, opened)
   const settings = kind.onStore(asked, spec.options, opened)
-  const store = settings.codecs && features.codecs ? features.codecs.store(opened, settings.codecs) : opened
+  const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
   const listeners: EngineListener[] = []
   const listener: WorkerSpec["listener"] = {
     onEnd: (id, entry) => {
@@ -61,25 +59,25 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
       for (const listener of listeners) listener.onUpdateAnswered?.(answer)
     },
   }
-  const worker = kind.worker({ store, host, registry, settings, features, listener })
+  const worker = kind.worker({ store, host, registry, settings, listener })
   worker.committer.onWritten = () => {
     for (const listener of listeners) listener.onCommit?.()
   }
-  const bare = { host, store, settings, registry, worker }
-  const resultWaiters = kind.resultWaiters(bare)
+  const ofWorker = { host, store, settings, registry, worker }
+  const resultWaiters = kind.resultWaiters(ofWorker)
   listeners.push(resultWaiters)
   const starter = new InstanceStarter(store, registry, worker)
   const controls = new InstanceControls(store, registry, worker)
-  worker.childOperations = features.children?.childOperations(store, starter, controls)
-  return { parts: { ...bare, resultWaiters, starter, controls }, listeners }
+  worker.childOperations = new ChildOperations(store, starter, controls)
+  return { parts: { ...ofWorker, resultWaiters, starter, controls }, listeners }
 }
 
 /**
- * What every engine has: it executes the instances of a store, starts, controls and reads them. It has no API of its own; `Engine` gives it that
- * of a client, and the object of an instance answers its callers with it. What else an engine can do is attached to it.
+ * What every engine has: it executes the instances of a store, and it starts, controls and reads instances. `EngineCore` has no API for users:
+ * `Engine` adds the API of a client, and the Durable Object of an instance answers RPC calls with it. Other components are attached as listeners.
  */
 export class EngineCore<W extends Worker = Worker> {
-  readonly parts: CoreParts<W>
+  readonly parts: CoreComponents<W>
   protected readonly listeners: EngineListener[]
   protected closing: Promise<void> | undefined
 
@@ -93,7 +91,7 @@ export class EngineCore<W extends Worker = Worker> {
     return listener
   }
 
-  /** `client`: another process executes; this one asks, and stands by. */
+  /** `client`: another process executes the instances of the store. This engine only asks, and stands by to take over. */
   get role(): StoreRole {
     return this.parts.worker.active ? "worker" : "client"
   }
@@ -102,13 +100,13 @@ export class EngineCore<W extends Worker = Worker> {
     return this.closing !== undefined
   }
 
-  /** Nothing is executed before. */
+  /** Begins to execute instances. */
   async begin(): Promise<void> {
     await this.parts.worker.start()
     if (!this.closing) for (const listener of this.listeners) listener.start?.()
   }
 
-  /** Drops everything without a word to the store, as the death of the process would. */
+  /** Drops all state in memory without writing to the store, as the death of the process would. */
   kill(): void {
     this.closing ??= Promise.resolve()
     for (const listener of this.listeners) void listener.stop?.()
@@ -116,11 +114,4 @@ export class EngineCore<W extends Worker = Worker> {
     this.parts.starter.close(engineClosed())
     for (const listener of this.listeners) listener.close?.(engineClosed())
   }
-}
-
-/** Undefined: values are stored as they are. */
-export function codecsOf(options: EngineOptions, { codecs }: EngineFeatures): PayloadCodecs | undefined {
-  if (codecs) return codecs.of(options)
-  if (options.codec !== undefined || options.retiredCodecs !== undefined) throw partMissing("codecs", "a codec")
-  return undefined
 }

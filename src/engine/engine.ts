@@ -31,13 +31,12 @@ import type {
   WorkflowInfo,
   Why,
 } from "./client-api.ts"
-import { allFeatures } from "./all-features.ts"
 import { UpdateWaiters } from "./instances/update-waiters.ts"
 import { batchStarterOf, notStarted, startWithin } from "./instances/batch-start.ts"
 import { ChangeFeed } from "./changes/change-feed.ts"
 import { ChangeSequence } from "./changes/change-sequence.ts"
 import { QueryUpdateClient } from "./instances/query-update-client.ts"
-import type { EngineParts, EngineSpec } from "./engine-components.ts"
+import type { EngineComponents, EngineSpec } from "./engine-components.ts"
 import { InstanceHandle } from "./instances/instance-handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instances/instance-calls.ts"
 import { countInstances, listInstances, listWorkflows } from "./instances/instance-list.ts"
@@ -57,7 +56,7 @@ import { readWhy } from "./diagnostics/why-reader.ts"
 export class Engine implements Client, AsyncDisposable {
   readonly core: SharedStoreCore
   /** What the engine is made of, for its own handles and for tests. */
-  readonly parts: EngineParts
+  readonly parts: EngineComponents
   readonly schedules: Schedules = new Schedules(
     () => this,
     (id) => this.get(id),
@@ -86,7 +85,7 @@ export class Engine implements Client, AsyncDisposable {
   }
 
   static async open(spec: EngineSpec): Promise<Engine> {
-    const engine = new Engine(await SharedStoreCore.open({ ...spec, features: allFeatures }), spec)
+    const engine = new Engine(await SharedStoreCore.open(spec), spec)
     await engine.core.begin(spec.role)
     return engine
   }

@@ -1,7 +1,7 @@
 import { PerdureError } from "../core/errors.ts"
 import { SerialQueue } from "../core/collections/serial-queue.ts"
 import type { Store } from "../ports/store.ts"
-import type { EngineParts, EngineSpec } from "./engine-components.ts"
+import type { EngineComponents, EngineSpec } from "./engine-components.ts"
 import { overriding } from "./method-overrides.ts"
 import type { EngineOptions } from "./settings.ts"
 import type { Worker } from "./worker/worker.ts"
@@ -22,7 +22,7 @@ export interface TickResult {
 
 /** What is opened for a tick. */
 interface TickEngine {
-  readonly parts: EngineParts
+  readonly parts: EngineComponents
   close(): Promise<void>
   kill(): void
 }
@@ -88,7 +88,7 @@ export class Ticks {
     return { processed: engine.parts.worker.residents.admitted }
   }
 
-  async #whenQuiet(parts: EngineParts): Promise<void> {
+  async #whenQuiet(parts: EngineComponents): Promise<void> {
     const { host, worker } = parts
     for (let quiet = 0; quiet < quietMacrotasks && !this.#isStopped;) {
       await new Promise<void>((resolve) => host.quiesce(resolve))
@@ -100,7 +100,7 @@ export class Ticks {
 }
 
 /** Attempts may be left: in line for want of a budget, or waiting for time to pass inside their steps. */
-function isQuiet({ worker, scheduler }: EngineParts): boolean {
+function isQuiet({ worker, scheduler }: EngineComponents): boolean {
   if (!worker.idle || !scheduler.idle || worker.stepSlots?.running) return false
   return [...worker.residents.values()].every((runner) => runner.isAtRest || runner.attempts > 0)
 }

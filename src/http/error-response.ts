@@ -29,7 +29,7 @@ const sentences: Partial<Readonly<Record<ErrorCode, string>>> = {
 }
 
 /** Errors of the server whose messages name nothing but workflows, versions and parts. */
-const openCodes: ReadonlySet<ErrorCode> = new Set(["ENGINE_CLOSED", "NO_WORKER", "PART_MISSING", "STREAM_CUT_OFF"])
+const openCodes: ReadonlySet<ErrorCode> = new Set(["ENGINE_CLOSED", "NO_WORKER", "STREAM_CUT_OFF"])
 
 export interface PublicError {
   readonly status: number

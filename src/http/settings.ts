@@ -4,7 +4,7 @@ import { PerdureError } from "../core/errors.ts"
 import { shown } from "../core/workflow/input-limits.ts"
 import { safeLine, safeLines } from "../core/values/safe-text.ts"
 import type { Client } from "../engine/client-api.ts"
-import type { EngineParts } from "../engine/engine-components.ts"
+import type { EngineComponents } from "../engine/engine-components.ts"
 import { plainBytesMax } from "./plain-body.ts"
 import type { BodyLimits } from "./request-body.ts"
 import type { Action } from "./route-definition.ts"
@@ -116,7 +116,7 @@ function bytesMaxOf({ bodyBytesMax = bodyBytesMaxDefault }: HttpAppOptions): num
 }
 
 /** An engine of this process; other clients know neither its limits nor its logger. */
-type MaybeEngine = Client & { readonly parts?: Pick<EngineParts, "settings" | "host"> }
+type MaybeEngine = Client & { readonly parts?: Pick<EngineComponents, "settings" | "host"> }
 
 function payloadBytesMaxOf(client: MaybeEngine): number | undefined {
   return client.parts?.settings.limits.payloadBytesMax

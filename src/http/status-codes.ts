@@ -51,7 +51,6 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   NO_WORKER: 503,
   NON_RETRYABLE: 422,
   NO_TRANSACTIONS: 422,
-  PART_MISSING: 501,
   NOT_ENDED: 409,
   NOT_FOUND: 404,
   NOTHING_MOVES: 500,

@@ -17,12 +17,9 @@ export interface Host {
   /** Volatile. Returns the way to clear it. */
   setTimer(at: number, fire: () => void): () => void
   /**
-   * Runs user code in a scope that follows it through its awaits. `run` is given the scope: a function that is made once serves all. `isLeft`: the host is
-   * told when that is over; what is left behind, and still runs, may then be taken for what runs in another such scope.
+   * Runs user code in a scope that follows the code through its awaits. `run` receives the scope, so that one function serves all scopes.
    */
-  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T, isLeft?: boolean): T
-  /** What ran in the scope, which is one that is left, is over. */
-  leave?(scope: Scope): void
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T
   currentScope(): Scope | undefined
   /** Told of rejections that nobody handles in user code of a scope. Returns the way to stop. */
   onUnhandledRejection(listener: (scope: Scope, reason: unknown) => void): () => void

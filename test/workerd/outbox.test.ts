@@ -52,7 +52,7 @@ it("messages to an object that is out of order hold up no others", async () => {
   network.down.add("nobody")
   await runInDurableObject(stubOf(id), (_, { storage }) => {
     // Made by the first message, which this one anticipates.
-    storage.sql.exec(OutboxTable.parts["perdure_outbox"]![0]!)
+    storage.sql.exec(OutboxTable.definitions["perdure_outbox"]![0]!)
     for (let at = 0; at < 150; at++) storage.sql.exec("INSERT INTO perdure_outbox (target, kind, at) VALUES ('nobody', 'cancel', 0)")
   })
   await handle.terminate("enough")

@@ -7,19 +7,15 @@ import type { Directory } from "../../src/ports/directory.ts"
 import type { InboxPart, JournalStore, Message, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { ObjectStore } from "../../src/cloudflare/store/object-store.ts"
-import { limitName, numbersName } from "../../src/cloudflare/store/object-name.ts"
+import { limitName, limitSettingsName } from "../../src/cloudflare/store/object-name.ts"
 import { ShardedIndex } from "../../src/cloudflare/store/sharded-index.ts"
 import { ShardLayout } from "../../src/cloudflare/store/shard-layout.ts"
 import { ObjectDatabase } from "../../src/stores/sqlite/object/object-database.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import type { ObjectStorage } from "../../src/stores/sqlite/object/object-storage.ts"
-import { OutboxTable } from "../../src/stores/sqlite/object/outbox-table.ts"
-import { objectTableParts, SqliteObjectTables } from "../../src/stores/sqlite/object/object-instance-tables.ts"
+import { objectTableDefinitions, SqliteObjectTables } from "../../src/stores/sqlite/object/object-instance-tables.ts"
 import { SqliteFlowTransaction } from "../../src/stores/sqlite/tables/flow-transaction.ts"
-import { flowTables } from "../../src/stores/sqlite/schema/table-statements.ts"
 import { until } from "./eventually.ts"
-
-const makeTable = objectTableParts({ ...flowTables, ...OutboxTable.parts })
 
 /**
  * The store of an object that has no instance itself: all that it is asked for is elsewhere, and goes over RPC. Only turns after the first, which
@@ -29,10 +25,10 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
   return {
     name: "over RPC",
     open: async (context) => {
-      const network = new StubNetwork(() => binding, { limit: limitName, numbers: numbersName })
+      const network = new StubNetwork(() => binding, { limit: limitName, limitSettings: limitSettingsName })
       const overview = new ShardedIndex(new ShardLayout({ indexShards }), (name) => network.shard(name))
       const none = new Proxy({} as Store, { get: () => undefined })
-      const edge = new ObjectStore({ database: none, directory: none.directory, own: () => undefined, network, onWritten: () => undefined })
+      const edge = new ObjectStore({ database: none, directory: none.directory, own: () => undefined, network, flow: none.flow, onWritten: () => undefined })
       const instances = new Instances(binding, context.now)
       const journal: Pick<JournalStore, "commit" | "readJournal" | "readInbox"> = {
         commit: async (turns) => {
@@ -98,12 +94,12 @@ class Instances {
   }
 
   #database(storage: ObjectStorage): ObjectDatabase {
-    const driver = new ObjectSqlDriver(storage, makeTable)
+    const driver = new ObjectSqlDriver(storage, objectTableDefinitions)
     return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlowTransaction(driver, this.#now), this.#tables(storage).turnObserver)
   }
 
   #tables(storage: ObjectStorage): SqliteObjectTables {
-    return new SqliteObjectTables(new ObjectSqlDriver(storage, makeTable), this.#now, (own) => new OutboxTable(own))
+    return new SqliteObjectTables(new ObjectSqlDriver(storage, objectTableDefinitions), this.#now)
   }
 
   /** The index is a moment behind. */

@@ -30,8 +30,6 @@ export default defineConfig({
           WORKFLOW_RUNNER: { className: "WorkflowRunner", useSQLite: true },
           FLOW_RUNNER: { className: "FlowRunner", useSQLite: true },
           SHARD_RUNNER: { className: "ShardRunner", useSQLite: true },
-          SMALL_RUNNER: { className: "SmallRunner", useSQLite: true },
-          SOME_RUNNER: { className: "SomeRunner", useSQLite: true },
           TROUBLE_RUNNER: { className: "TroubleRunner", useSQLite: true },
         },
       },

@@ -6,7 +6,6 @@ export { BedRunner } from "./object-bed.ts"
 export { WorkflowRunner } from "./sample-runner.ts"
 export { FlowRunner } from "./flow-runner.ts"
 export { ShardRunner } from "./shard-runner.ts"
-export { SmallRunner, SomeRunner } from "./small-runner.ts"
 export { TroubleRunner } from "./trouble-runner.ts"
 
 /** Nothing but storage: for what is tested below the workflow runner. */

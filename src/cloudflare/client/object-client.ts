@@ -30,7 +30,7 @@ import type {
 } from "../../engine/client-api.ts"
 import type { LimitControl } from "../../engine/flow-control/limit-control.ts"
 import type { ScheduleClient } from "../../engine/schedules/schedule-client.ts"
-import { decodeAnswer, encodeCall, type InstanceMethod, type Started } from "../objects/instance-rpc-methods.ts"
+import { decodeAnswer, encodeCall, type InstanceMethod } from "../objects/instance-rpc-methods.ts"
 import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
 import { currentCaller } from "../objects/caller-scope.ts"
 import type { ScheduleMethod } from "../objects/schedule-object.ts"
@@ -39,9 +39,6 @@ import { stubOf } from "../objects/object-rpc.ts"
 
 /** No instance can have this name; whatever object has it knows the code, and keeps nothing. */
 const anyObject = "$code"
-
-/** So many promises may settle between the answer to a start and the question for its result. */
-const breath = 20
 
 interface Where {
   /** Where the instance is to live, such as `"weur"`; the platform takes it as a wish. */
@@ -70,8 +67,6 @@ export class ObjectClient implements Client, ObjectCalls {
   readonly #namespace: ObjectNamespace
   readonly #overviews: IndexApi
   readonly #idLengthMax: number | undefined
-  /** The instance that was just started. */
-  #started: Started | undefined
 
   static {
     checkArguments(this.prototype, clientArguments, otherClientArguments)
@@ -98,12 +93,6 @@ export class ObjectClient implements Client, ObjectCalls {
   async call(id: string, method: InstanceMethod, args: readonly unknown[], locationHint?: string): Promise<unknown> {
     // What is no id may be the name of an object that is no instance.
     checkId(id, this.#idLengthMax)
-    const started = this.#started
-    this.#started = undefined
-    if (started?.id === id) {
-      if (method === "result" && started.answer !== undefined) return decodeAnswer(started.answer)
-      if (method === "status" && started.status !== undefined) return started.status
-    }
     return this.#ask(id, method, args, locationHint)
   }
 
@@ -120,29 +109,13 @@ export class ObjectClient implements Client, ObjectCalls {
 
   start<W extends AnyWorkflow | string>(workflow: W, ...options: StartArgumentsOf<W>): Promise<HandleOf<W>>
   async start(workflow: AnyWorkflow | string, options: EdgeStartOptions<unknown> = {}): Promise<Handle> {
-    const started = await this.#start(workflow, options, true)
-    if (typeof started === "string") return this.get(started)
-    this.#keep(started)
-    return this.get(started.id)
+    return this.get(await this.#start(workflow, options))
   }
 
-  /** For whoever asks for the status or the result in the same breath: so soon nobody can have heard of a restart or a deletion, which takes an answer from elsewhere. */
-  #keep(started: Started): void {
-    this.#started = started
-    void (async () => {
-      for (let i = 0; i < breath; i++) await Promise.resolve()
-      if (this.#started === started) this.#started = undefined
-    })()
-  }
-
-  async #start(
-    workflow: AnyWorkflow | string,
-    { locationHint, transaction, ...options }: EdgeStartOptions<unknown>,
-    wantsResult?: true,
-  ): Promise<string | Started> {
+  async #start(workflow: AnyWorkflow | string, { locationHint, transaction, ...options }: EdgeStartOptions<unknown>): Promise<string> {
     refuseTransaction(transaction)
     const { id = crypto.randomUUID() } = options
-    return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }, wantsResult], locationHint)) as string | Started
+    return (await this.call(id, "start", [nameOf(workflow), { ...options, ...versionOf(workflow) }], locationHint)) as string
   }
 
   startBatch<const Ws extends readonly (AnyWorkflow | string)[]>(items: BatchItemsOf<Ws>, options?: BatchOptions): Promise<readonly BatchResult[]>
@@ -166,7 +139,7 @@ export class ObjectClient implements Client, ObjectCalls {
 
   async #startItem({ workflow, ...options }: BatchItem): Promise<BatchResult> {
     try {
-      return { id: (await this.#start(workflow, options)) as string, created: true }
+      return { id: await this.#start(workflow, options), created: true }
     } catch (error) {
       const cause = PerdureError.is(error) ? error : new PerdureError("INTERNAL_ERROR", `it could not be started: ${messageOf(error)}`, { cause: error })
       return { id: options.id ?? "", created: false, error: cause }

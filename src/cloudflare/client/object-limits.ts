@@ -1,16 +1,13 @@
 import { PerdureError } from "../../core/errors.ts"
-import { missingElsewhere } from "../../core/execution/part-missing.ts"
 import type { FlowControl } from "../../ports/flow-control.ts"
 import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
 
 /** What was set for the limits behind a binding, each workflow's in an object of its own. */
-export function objectLimits(numbers: (workflow: string) => WorkflowLimitSettings): Pick<FlowControl, "limitsOf" | "override"> {
+export function objectLimits(settingsOf: (workflow: string) => WorkflowLimitSettings): Pick<FlowControl, "limitsOf" | "override"> {
   const ask = async <T>(workflow: string, call: (of: WorkflowLimitSettings) => Promise<T>): Promise<T> => {
     try {
-      return await call(numbers(workflow))
+      return await call(settingsOf(workflow))
     } catch (cause) {
-      const missing = missingElsewhere(cause)
-      if (missing) throw missing
       throw new PerdureError("UNREACHABLE", `the object of the limits of "${workflow}" did not answer; try again`, { details: { workflow }, cause })
     }
   }

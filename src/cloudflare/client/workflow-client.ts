@@ -45,7 +45,7 @@ export function workflowClient(binding: ObjectNamespace): EdgeClient {
       get: (id) => client.get(id),
     }),
     limits: new StoredLimits(
-      objectLimits((workflow) => network.numbers(workflow)),
+      objectLimits((workflow) => network.limitSettings(workflow)),
       () => undefined,
     ),
   })

@@ -1,11 +1,9 @@
 import { decodeValue } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { partMissing } from "../../core/execution/part-missing.ts"
-import { notFound } from "../../engine/instances/ending-lookup.ts"
+import { notFound } from "../../engine/instances/instance-errors.ts"
 import { engineClosed } from "../../engine/instances/result-waiters.ts"
 import type { DeleteResult } from "../../engine/client-api.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
-import type { EngineFeatures } from "../../engine/feature-set.ts"
 import type { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import type { Delivery } from "../../ports/directory.ts"
@@ -19,7 +17,7 @@ import type { ObjectTables, OutgoingMessage } from "../../ports/cloudflare/objec
 import type { StoreProvider } from "../../ports/store.ts"
 import { ObjectAlarm } from "./object-alarm.ts"
 import { earliest } from "./alarm-time.ts"
-import { answerOf, type RpcMethods, type InstanceMethod, partOfMethod } from "./instance-rpc-methods.ts"
+import { answerOf, type InstanceMethod, type RpcMethods, rpcMethods } from "./instance-rpc-methods.ts"
 import { openObjectCore } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import { runAsCaller, type Caller } from "./caller-scope.ts"
@@ -33,15 +31,11 @@ export interface ObjectSpec {
   readonly storage: ObjectStorage
   readonly tables: ObjectTables
   readonly network: ObjectNetwork
-  /** What tells other objects, where its instance may have to do with others. */
-  readonly outbox?: BackgroundSender | undefined
-  /** What tells the index of the object's instance. */
+  /** Sends messages to other objects. */
+  readonly outbox: BackgroundSender
+  /** Publishes the object's instance to the index. */
   readonly index: BackgroundSender & { tellDeletion(onDone: () => void): Promise<boolean> }
-  /** Where workflows may have limits. */
-  readonly slots?: Slots | undefined
-  /** What the engine in the object can do, and what it answers. */
-  readonly features: EngineFeatures
-  answersOf(core: EngineCore): RpcMethods
+  readonly slots: Slots
   /** For clients, who have nothing but the binding. */
   readonly layout: unknown
   readonly workflows: WorkflowRegistry
@@ -91,7 +85,7 @@ export class InstanceObject {
     const { storage, tables, log, now } = spec
     this.#spec = spec
     this.#host = new ObjectHost(storage, log, now)
-    this.#clock = new ObjectAlarm(storage, tables, this.#host, () => earliest(spec.outbox?.retryAt, spec.index.retryAt, spec.slots?.backgroundSender.retryAt))
+    this.#clock = new ObjectAlarm(storage, tables, this.#host, () => earliest(spec.outbox.retryAt, spec.index.retryAt, spec.slots.backgroundSender.retryAt))
     // Newer code may want more of its tables than there is.
     if (tables.isThere()) tables.prepare()
   }
@@ -118,7 +112,7 @@ export class InstanceObject {
       const { core, answers } = await this.#open()
       if (core.isClosing) throw engineClosed()
       const answer = answers[method] as ((id: string, ...args: unknown[]) => unknown) | undefined
-      if (answer === undefined) throw noAnswer(method)
+      if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
       const incarnation = method === "delete" ? this.#tables.summary()?.incarnation : undefined
       const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
       return incarnation === undefined ? value : await this.#forgetInIndex({ id, incarnation })
@@ -206,11 +200,11 @@ export class InstanceObject {
   async slotHint(): Promise<void> {
     if (!this.#tables.isThere() || this.#tables.summary() === undefined) return
     await this.#open()
-    this.#spec.slots?.backgroundSender.send(() => this.#onSent(), true)
+    this.#spec.slots.backgroundSender.send(() => this.#onSent(), true)
   }
 
   async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
-    return this.#tables.isThere() && this.#spec.slots?.permits.holds(member, key) === true
+    return this.#tables.isThere() && this.#spec.slots.permits.holds(member, key) === true
   }
 
   /** Never throws: an alarm that fails a few times is not set again. */
@@ -225,9 +219,9 @@ export class InstanceObject {
         this.#host.fireAlarmTimers()
         worker.hint([summary.id])
       }
-      this.#spec.outbox?.send(() => this.#onSent(), true)
+      this.#spec.outbox.send(() => this.#onSent(), true)
       this.#spec.index.send(() => this.#onSent(), true)
-      this.#spec.slots?.backgroundSender.send(() => this.#onSent(), true)
+      this.#spec.slots.backgroundSender.send(() => this.#onSent(), true)
       await this.#leaveIfEmpty()
       this.#clock.update()
     } catch (error) {
@@ -272,19 +266,19 @@ export class InstanceObject {
   }
 
   async #openEngine(): Promise<ObjectEngine> {
-    const { workflows, options, features } = this.#spec
+    const { workflows, options } = this.#spec
     const store = this.#spec.openStore({ own: () => this.#id, onWriting: () => this.#prepare(), onWritten: () => this.#afterWrite() })
-    const core = await openObjectCore({ host: this.#host, store, workflows, options, features })
-    const answers = this.#spec.answersOf(core)
+    const core = await openObjectCore({ host: this.#host, store, workflows, options })
+    const answers = rpcMethods(core)
     await core.begin()
     return { core, answers }
   }
 
   /** In the same breath as the write, so that both are durable or neither is. */
   #afterWrite(): void {
-    this.#spec.outbox?.send(() => this.#onSent())
+    this.#spec.outbox.send(() => this.#onSent())
     this.#spec.index.send(() => this.#onSent())
-    this.#spec.slots?.backgroundSender.send(() => this.#onSent())
+    this.#spec.slots.backgroundSender.send(() => this.#onSent())
     this.#clock.update(this.#startsUnderWay > 0)
   }
 
@@ -300,7 +294,7 @@ export class InstanceObject {
       return
     // The index is told first: nobody else would know what is to be taken out of it.
     const { slots } = this.#spec
-    if (slots?.permits.isEmpty() === false) return slots.backgroundSender.send(() => this.#onSent())
+    if (!slots.permits.isEmpty()) return slots.backgroundSender.send(() => this.#onSent())
     if (tables.indexNews().removed.length > 0) return this.#spec.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined
@@ -313,11 +307,6 @@ export class InstanceObject {
     await engine?.core.parts.store.close()
     await emptied
   }
-}
-
-function noAnswer(method: string): PerdureError {
-  if (Object.hasOwn(partOfMethod, method)) return partMissing(partOfMethod[method as keyof typeof partOfMethod], `${method} of an instance`)
-  return new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
 }
 
 /** What goes to another object is data only; that one has the codecs of values itself. */

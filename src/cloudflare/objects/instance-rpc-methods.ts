@@ -1,73 +1,57 @@
 import { isCodeError, markCodeError } from "../../core/execution/workflow-code-error.ts"
 import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
-import type { Status } from "../../core/journal/status.ts"
 import { storableError } from "../../core/values/storable-error.ts"
-import type { SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client-api.ts"
+import { readChanges } from "../../engine/changes/change-batch.ts"
+import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client-api.ts"
+import { readWhy } from "../../engine/diagnostics/why-reader.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
-import { existingRow } from "../../engine/instances/existing-row.ts"
-import { readEndingEntry } from "../../engine/instances/ending-lookup.ts"
-import { resultOf } from "../../engine/instances/result-waiters.ts"
-import { result, sendOrStart } from "../../engine/instances/instance-calls.ts"
+import { existingRow } from "../../engine/instances/instance-lookup.ts"
+import { InstanceReader } from "../../engine/instances/instance-reader.ts"
+import { QueryUpdateClient } from "../../engine/instances/query-update-client.ts"
+import { Restarts } from "../../engine/instances/restarts.ts"
+import { UpdateWaiters } from "../../engine/instances/update-waiters.ts"
+import { fallbackPollOptions } from "../../engine/worker/fallback-poll.ts"
+import { refuseSelf, result, sendOrStart } from "../../engine/instances/instance-calls.ts"
 import type { EventMap } from "../../core/workflow/workflow.ts"
-import { quickEndings } from "./start-with-result.ts"
 
-/** Which part of a runner brings an answer that not every object has. */
-export const partOfMethod = {
-  describe: "history",
-  steps: "history",
-  history: "history",
-  restart: "restarts",
-  fork: "restarts",
-  why: "why",
-  changes: "changes",
-  query: "queries",
-  update: "queries",
-} as const
+export type InstanceMethod = keyof ReturnType<typeof rpcMethods>
 
-export type InstanceMethod = keyof ReturnType<typeof coreRpcMethods> | keyof typeof partOfMethod
-
-/** What the engine in an instance's object answers, by the methods of a client; the first argument is the id. */
+/** The RPC methods of an instance's object, by the names of the methods of a client. The first argument is the id of the instance. */
 export type RpcMethods = Readonly<Partial<Record<string, (id: string, ...args: never[]) => unknown>>>
 
-/** What every object answers. */
-export function coreRpcMethods(core: EngineCore) {
-  const { store, starter, controls } = core.parts
-  const nextTurn = quickEndings(core)
+export function rpcMethods(core: EngineCore) {
+  const { store, host, registry, worker, settings, starter, controls } = core.parts
+  const reader = new InstanceReader(store, settings.codecs)
+  const restarts = new Restarts(store, registry, worker)
+  const updateWaiters = core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.parts)))
+  const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
   return {
-    start: async (id: string, workflow: string, options: StartOptions<unknown>, wantsResult?: boolean): Promise<string | Started> => {
-      const isNew = wantsResult && (await store.directory.get(id)) === undefined
-      const started = await starter.start(workflow, { ...options, id })
-      if (!isNew || started !== id) return started
-      const next = nextTurn()
-      // As the start has left it, before it goes on: what an engine elsewhere answers, too.
-      const status = (await store.directory.get(id))?.status
-      await next
-      // As it is now: it may have been restarted since, or deleted. What is wrong with it is told to whoever asks for its result.
-      const ending = await readEndingEntry(store, id).catch(() => undefined)
-      return { id, status, answer: ending && (await answerOf(() => resultOf(id, ending))) }
-    },
+    start: (id: string, workflow: string, options: StartOptions<unknown>) => starter.start(workflow, { ...options, id }),
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
       await sendOrStart(core, workflow, { ...options, id })
       return id
     },
     status: async (id: string) => (await existingRow(store, id)).status,
+    describe: (id: string) => reader.describe(id),
+    steps: (id: string) => reader.steps(id),
+    history: (id: string, options: HistoryOptions = {}) => reader.history(id, options),
+    why: (id: string) => readWhy(core, id),
+    changes: (id: string, cursor: string | undefined) => readChanges(store.directory, id, cursor),
+    result: (id: string, timeoutMs: number, rejectWhenStalled = false) => result(core, id, { timeout: timeoutMs, rejectWhenStalled }),
     sendEvent: (id: string, type: string, payload: unknown, options: SendOptions = {}) => controls.sendEvent(id, type, payload, options),
+    query: (id: string, name: string, args: readonly unknown[]) => queryUpdateClient.query(id, name, args),
+    update: async (id: string, name: string, args: readonly unknown[]) => {
+      refuseSelf(core.parts, id, "updates itself and waits for its own answer")
+      return queryUpdateClient.update(id, name, args)
+    },
     pause: (id: string, reason?: string) => controls.control(id, "pause", reason),
     resume: (id: string) => controls.control(id, "resume", undefined),
     cancel: (id: string, reason?: string) => controls.control(id, "cancel", reason),
     terminate: (id: string, options: string | TerminateOptions = {}) => controls.terminate(id, typeof options === "object" ? options : { reason: options }),
-    result: (id: string, timeoutMs: number, rejectWhenStalled = false) => result(core, id, { timeout: timeoutMs, rejectWhenStalled }),
+    restart: (id: string, options: RestartOptions = {}) => restarts.restart(id, options),
+    fork: (id: string, options: ForkOptions) => restarts.fork(id, options),
     delete: (id: string) => controls.delete(id),
   } satisfies RpcMethods
-}
-
-/** A new instance. */
-export interface Started {
-  readonly id: string
-  /** With which the start was durable. */
-  readonly status: Status | undefined
-  /** What it would answer who asks for its result, if it was over at once. */
-  readonly answer: string | undefined
 }
 
 /** Values go between objects and clients as they go into journals: what arrives is what was sent. */

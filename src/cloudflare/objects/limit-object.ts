@@ -15,7 +15,7 @@ const idleMs = 60_000
 /** How members are reached, and who knows what was set for the limit. */
 export interface MemberNetwork {
   member(id: string): MemberPeer
-  numbers(workflow: string): Pick<WorkflowLimitSettings, "limitsJoin" | "limitsLeave">
+  limitSettings(workflow: string): Pick<WorkflowLimitSettings, "limitsJoin" | "limitsLeave">
 }
 
 interface MemberPeer {
@@ -114,7 +114,7 @@ export class LimitObject implements LimitKey, LimitKeyListener {
   }
 
   async #joinAs({ workflow, ...entry }: Membership): Promise<void> {
-    const news = await this.#spec.network.numbers(workflow).limitsJoin(entry)
+    const news = await this.#spec.network.limitSettings(workflow).limitsJoin(entry)
     this.#tables.set.hear(entry.token, news)
     this.#tables.numbersChanged()
   }
@@ -155,7 +155,7 @@ export class LimitObject implements LimitKey, LimitKeyListener {
   /** Should it not be heard, the next one who sets something is told that nobody is there. */
   async #leaveNumbers({ workflow, key, token }: Membership): Promise<void> {
     try {
-      await this.#spec.network.numbers(workflow).limitsLeave({ key, token })
+      await this.#spec.network.limitSettings(workflow).limitsLeave({ key, token })
     } catch (error) {
       this.#spec.log.warn("a limit could not be told; it is when it is next set", { error })
     }

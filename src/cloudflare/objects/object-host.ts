@@ -17,11 +17,7 @@ export class ObjectHost implements Host {
   /** The only clock of the platform is the wall clock. */
   readonly #clock: SteadyClock
   readonly #alarmTimers = new Set<FarTimer>()
-  /** A frame of the platform's async context that is entered again and again: to make one for each step takes some microseconds. */
-  #enter: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined
-  readonly #held: { scope: Scope | undefined } = { scope: undefined }
-  #isTaken = false
-  /** The context of whoever opened the engine: user code must not see that of a call which happens to wake it. */
+  /** The async context of the call that opened the engine. User code must not see the context of a call that happens to wake it. */
   readonly #inContext = AsyncLocalStorage.snapshot()
 
   constructor(storage: Pick<ObjectStorage, "sync">, log: Logger, now: () => number = () => Date.now()) {
@@ -92,17 +88,8 @@ export class ObjectHost implements Host {
     }
   }
 
-  /** One step at a time has the frame that is kept: most follow each other. */
-  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T, isLeft?: boolean): T {
-    if (!isLeft || this.#isTaken) return scopes.run({ scope }, run, scope)
-    this.#isTaken = true
-    this.#held.scope = scope
-    this.#enter ??= this.#inContext(() => scopes.run(this.#held, () => AsyncLocalStorage.snapshot()))
-    return this.#enter(run, scope)
-  }
-
-  leave(scope: Scope): void {
-    if (this.#held.scope === scope) this.#isTaken = false
+  runIn<S extends Scope, T>(scope: S, run: (scope: S) => T): T {
+    return scopes.run(scope, run, scope)
   }
 
   currentScope(): Scope | undefined {
@@ -115,10 +102,10 @@ export class ObjectHost implements Host {
   }
 }
 
-const scopes = new AsyncLocalStorage<{ readonly scope: Scope | undefined }>()
+const scopes = new AsyncLocalStorage<Scope>()
 
 export function currentScope(): Scope | undefined {
-  return scopes.getStore()?.scope
+  return scopes.getStore()
 }
 
 interface FarTimer {

@@ -45,7 +45,7 @@ export function stubOf(namespace: ObjectNamespace, name: string, { locationHint 
 /** What the object of a limit's key is called, and that of what was set for a workflow. */
 export interface ObjectNames {
   limit(key: string): string
-  numbers(workflow: string): string
+  limitSettings(workflow: string): string
 }
 
 /** Other objects of the class, through its own binding. */
@@ -70,8 +70,8 @@ export class StubNetwork implements ObjectNetwork {
     return stubOf(this.#namespace(), this.#names.limit(key))
   }
 
-  numbers(workflow: string): WorkflowLimitSettings {
-    return stubOf(this.#namespace(), this.#names.numbers(workflow))
+  limitSettings(workflow: string): WorkflowLimitSettings {
+    return stubOf(this.#namespace(), this.#names.limitSettings(workflow))
   }
 
   async scheduleEnded(name: string): Promise<void> {

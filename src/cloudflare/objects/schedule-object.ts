@@ -11,7 +11,6 @@ import type { Handle } from "../../engine/client-api.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { ObjectSchedule } from "../../ports/cloudflare/object-schedule.ts"
 import type { StoreProvider } from "../../ports/store.ts"
-import type { EngineFeatures } from "../../engine/feature-set.ts"
 import type { EngineSpec } from "../../engine/engine-components.ts"
 import { lookAgainAt, setAlarm } from "./alarm-time.ts"
 import type { BackgroundSender } from "./instance-object.ts"
@@ -44,7 +43,6 @@ export interface ScheduleSpec {
   readonly orders: BackgroundSender & { settled(): Promise<void> }
   readonly workflows: EngineSpec["workflows"]
   readonly options: EngineOptions
-  readonly features: EngineFeatures
   readonly log: Logger
   readonly now: () => number
   openStore(onWritten: () => void): StoreProvider
@@ -124,9 +122,9 @@ export class ScheduleObject {
   }
 
   async #openEngine(): Promise<ScheduleEngine> {
-    const { workflows, options, features } = this.#spec
+    const { workflows, options } = this.#spec
     const store = this.#spec.openStore(() => this.#afterWrite())
-    const core = await openObjectCore({ host: this.#host, store, workflows, options, features })
+    const core = await openObjectCore({ host: this.#host, store, workflows, options })
     const { host, registry, worker, starter } = core.parts
     const scheduleWriter = new ScheduleWriter(core.parts.store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(core.parts.store, host, worker.timers, registry, scheduleWriter))

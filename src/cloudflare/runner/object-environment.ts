@@ -1,32 +1,28 @@
-import { storageWithReset } from "../../stores/sqlite/object/storage-with-reset.ts"
+import type { WorkflowSource } from "../../core/workflow/workflow-source.ts"
+import type { EngineOptions } from "../../engine/settings.ts"
+import type { WorkflowRegistry } from "../../engine/workflow-registry.ts"
+import type { Logger } from "../../ports/host.ts"
+import { objectTableDefinitions, SqliteObjectTables } from "../../stores/sqlite/object/object-instance-tables.ts"
 import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts"
 import type { ObjectStorage } from "../../stores/sqlite/object/object-storage.ts"
-import { SqliteObjectTables } from "../../stores/sqlite/object/object-instance-tables.ts"
-import type { EngineFeatures } from "../../engine/feature-set.ts"
-import type { WorkflowRegistry } from "../../engine/workflow-registry.ts"
-import type { EngineOptions } from "../../engine/settings.ts"
-import type { ObjectState } from "../platform/platform.ts"
+import { storageWithReset } from "../../stores/sqlite/object/storage-with-reset.ts"
 import type { StubNetwork } from "../objects/object-rpc.ts"
-import type { Logger } from "../../ports/host.ts"
-import type { OutboxPart } from "./runner-feature.ts"
-import type { ShardLayout } from "../store/shard-layout.ts"
+import type { ObjectState } from "../platform/platform.ts"
+import type { ShardLayout, ShardOptions } from "../store/shard-layout.ts"
 
 /** What all objects of a runner have in common. */
 export interface RunnerConfig {
+  readonly workflows: readonly WorkflowSource[]
   readonly registry: WorkflowRegistry
   readonly options: EngineOptions
-  readonly features: EngineFeatures
+  readonly shards: ShardOptions
   readonly layout: ShardLayout
   readonly log: Logger
-  /** What makes a table that is not there from the beginning. */
-  readonly makeTable: (name: string) => readonly string[]
-  /** Where instances may tell others something. */
-  readonly outbox: OutboxPart | undefined
 }
 
-/** One object, as whatever it turns out to be finds it: its storage, its own tables, and the way to others. */
+/** The environment of one object, whatever its role: its storage, its own tables, and the network to other objects. */
 export class ObjectEnvironment {
-  readonly setting: RunnerConfig
+  readonly config: RunnerConfig
   readonly name: string | undefined
   readonly storage: ObjectState["storage"] & ObjectStorage
   readonly network: StubNetwork
@@ -34,17 +30,17 @@ export class ObjectEnvironment {
   readonly tables: SqliteObjectTables
   readonly now = (): number => Date.now()
 
-  constructor(setting: RunnerConfig, { id, storage }: ObjectState, network: StubNetwork) {
-    this.setting = setting
+  constructor(config: RunnerConfig, { id, storage }: ObjectState, network: StubNetwork) {
+    this.config = config
     this.name = id.name
     this.storage = storageWithReset(storage as typeof storage & ObjectStorage)
     this.network = network
-    this.driver = new ObjectSqlDriver(this.storage, setting.makeTable)
-    this.tables = new SqliteObjectTables(this.driver, this.now, setting.outbox?.table)
+    this.driver = this.openDriver()
+    this.tables = new SqliteObjectTables(this.driver, this.now)
   }
 
   readonly shardOf = (name: string) => this.network.shard(name)
 
-  /** The object's database as the engine in it writes it: what is written past it is news to the engine. */
-  readonly openDriver = (): ObjectSqlDriver => new ObjectSqlDriver(this.storage, this.setting.makeTable)
+  /** A driver of its own for the engine in the object: the engine does not cache what others write past it. */
+  openDriver = (): ObjectSqlDriver => new ObjectSqlDriver(this.storage, objectTableDefinitions)
 }

@@ -55,7 +55,7 @@ export interface DeliverRequest {
 export interface WorkflowRunnerObject extends RunnerStub {
   /** Answers as soon as the instance is durable. Again with the same content it changes nothing; with another it is an error. */
   initialize(request: InitializeRequest): Promise<{ readonly id: string }>
-  /** All that is known of the instance, as `describe` of a handle. Throws `NOT_FOUND`, or `PART_MISSING` without the part `history`. */
+  /** All that is known of the instance, as `describe` of a handle. Throws `NOT_FOUND`. */
   getStatus(): Promise<InstanceDescription>
   /** Sends an event, as `sendEvent` of a handle. Throws `INSTANCE_ENDED`, `INVALID_EVENT` or `UNKNOWN_EVENT`. */
   deliverEvent(request: DeliverRequest): Promise<void>
@@ -67,13 +67,13 @@ export interface WorkflowRunnerObject extends RunnerStub {
   cancel(options?: { readonly reason?: string }): Promise<ControlResult>
   /** Ends the instance at once, without asking its code. */
   terminate(options?: TerminateOptions): Promise<ControlResult>
-  /** Begins a new run with the same input. Throws `UNKNOWN_STEP`, or `PART_MISSING` without the part `restarts`. */
+  /** Begins a new run with the same input. Throws `UNKNOWN_STEP`. */
   restart(options?: RestartOptions): Promise<ControlResult>
-  /** Asks the code a question, which changes nothing. Throws `UNKNOWN_QUERY`, or `PART_MISSING` without the part `queries`. */
+  /** Asks the code a question, which changes nothing. Throws `UNKNOWN_QUERY`. */
   query(name: string, ...args: readonly unknown[]): Promise<unknown>
-  /** The steps of the last run, as `steps` of a handle; needs the part `history`. */
+  /** The steps of the last run, as `steps` of a handle. */
   getSteps(): Promise<readonly StepInfo[]>
-  /** A page of the entries of the journal, as `history` of a handle; needs the part `history`. */
+  /** A page of the entries of the journal, as `history` of a handle. */
   getHistory(options?: HistoryOptions): Promise<HistoryPage>
   /** Does what is due; the platform calls it at the time that the object has set. */
   alarm(): Promise<void>
@@ -82,31 +82,31 @@ export interface WorkflowRunnerObject extends RunnerStub {
 /** A class to be exported from a Worker, and bound as a Durable Object with SQLite storage. */
 export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunnerObject
 
-/** What an object of the class may be. Its name decides which, and what it is not throws: nobody writes an instance into a shard. */
-export interface RunnerParts {
+/** The roles that an object of the class may have. The name of the object decides its role; the other methods throw, so that nobody writes an instance into a shard. */
+export interface ObjectRoles {
   instance(): InstanceObject
   shard(): IndexShard
-  /** What a shard knows of schedules. */
+  /** The list of schedules that a shard keeps. */
   shardSchedules(): ScheduleIndex
   limit(): LimitObject
-  numbers(): LimitSettingsObject
+  limitSettings(): LimitSettingsObject
   schedule(): ScheduleObject
-  /** What its alarm is for. */
-  kind(): "instance" | "limit" | "numbers" | "schedule" | "shard"
+  /** The role that the alarm of the object is for. */
+  kind(): "instance" | "limit" | "limit-settings" | "schedule" | "shard"
 }
 
-/** `open`: what an object of the class is made of. */
-export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => RunnerParts): WorkflowRunnerClass {
+/** `open` gives the roles of one object. */
+export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => ObjectRoles): WorkflowRunnerClass {
   class WorkflowRunner extends DurableObject implements WorkflowRunnerObject {
-    readonly #parts: RunnerParts
+    readonly #roles: ObjectRoles
 
     constructor(state: ObjectState, env: unknown) {
       super(state as never, env)
-      this.#parts = open(state, env)
+      this.#roles = open(state, env)
     }
 
     get #object(): InstanceObject {
-      return this.#parts.instance()
+      return this.#roles.instance()
     }
 
     async initialize({ type, id, payload, version }: InitializeRequest): Promise<{ readonly id: string }> {
@@ -179,75 +179,75 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
-      return this.#parts.shard().indexWrite(updates)
+      return this.#roles.shard().indexWrite(updates)
     }
 
     async indexRemove(removals: readonly IndexRemoval[]): Promise<void> {
-      return this.#parts.shard().indexRemove(removals)
+      return this.#roles.shard().indexRemove(removals)
     }
 
     async indexList(request: IndexListRequest): Promise<Page<IndexEntry>> {
-      return this.#parts.shard().indexList(request)
+      return this.#roles.shard().indexList(request)
     }
 
     async indexCount(filter: IndexFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
-      return this.#parts.shard().indexCount(filter, by)
+      return this.#roles.shard().indexCount(filter, by)
     }
 
     async indexChanges(request: IndexChangeRequest): Promise<IndexChangePage> {
-      return this.#parts.shard().indexChanges(request)
+      return this.#roles.shard().indexChanges(request)
     }
 
     async scheduleWrite(row: ScheduleRow): Promise<void> {
-      return this.#parts.shardSchedules().scheduleWrite(row)
+      return this.#roles.shardSchedules().scheduleWrite(row)
     }
 
     async scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void> {
-      return this.#parts.shardSchedules().scheduleRemove(schedule)
+      return this.#roles.shardSchedules().scheduleRemove(schedule)
     }
 
     async scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>> {
-      return this.#parts.shardSchedules().scheduleList(request)
+      return this.#roles.shardSchedules().scheduleList(request)
     }
 
     async askSchedule(id: string, method: string, args: string): Promise<string> {
-      return answerOf(() => this.#parts.schedule().call(id, method, args))
+      return answerOf(() => this.#roles.schedule().call(id, method, args))
     }
 
     async scheduleHint(): Promise<void> {
-      return this.#parts.schedule().hint()
+      return this.#roles.schedule().hint()
     }
 
     async slotAsk(ask: SlotAsk): Promise<SlotAnswer> {
-      return this.#parts.limit().slotAsk(ask)
+      return this.#roles.limit().slotAsk(ask)
     }
 
     async slotGive(member: SlotMember): Promise<void> {
-      return this.#parts.limit().slotGive(member)
+      return this.#roles.limit().slotGive(member)
     }
 
     async slotHolder(): Promise<string | undefined> {
-      return this.#parts.limit().slotHolder()
+      return this.#roles.limit().slotHolder()
     }
 
     async limitsChanged(token: string, news: SetNumbers): Promise<boolean> {
-      return this.#parts.limit().limitsChanged(token, news)
+      return this.#roles.limit().limitsChanged(token, news)
     }
 
     async limitsGet(workflow: string): Promise<readonly LimitState[]> {
-      return this.#parts.numbers().limitsGet(workflow)
+      return this.#roles.limitSettings().limitsGet(workflow)
     }
 
     async limitsSet(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
-      return this.#parts.numbers().limitsSet(workflow, changes)
+      return this.#roles.limitSettings().limitsSet(workflow, changes)
     }
 
     async limitsJoin(key: LimitKeyEntry): Promise<SetNumbers> {
-      return this.#parts.numbers().limitsJoin(key)
+      return this.#roles.limitSettings().limitsJoin(key)
     }
 
     async limitsLeave(key: Pick<LimitKeyEntry, "key" | "token">): Promise<void> {
-      return this.#parts.numbers().limitsLeave(key)
+      return this.#roles.limitSettings().limitsLeave(key)
     }
 
     async slotHint(): Promise<void> {
@@ -259,8 +259,18 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async alarm(): Promise<void> {
-      const kind = this.#parts.kind()
-      if (kind !== "shard") return this.#parts[kind]().alarm()
+      switch (this.#roles.kind()) {
+        case "instance":
+          return this.#roles.instance().alarm()
+        case "schedule":
+          return this.#roles.schedule().alarm()
+        case "limit":
+          return this.#roles.limit().alarm()
+        case "limit-settings":
+          return this.#roles.limitSettings().alarm()
+        case "shard":
+          return undefined
+      }
     }
   }
   return WorkflowRunner

@@ -24,11 +24,11 @@ export class ObjectFlowControl implements FlowControl {
   async declare(): Promise<void> {}
 
   limitsOf(workflow: string): Promise<readonly LimitState[]> {
-    return this.#parts.network.numbers(workflow).limitsGet(workflow)
+    return this.#parts.network.limitSettings(workflow).limitsGet(workflow)
   }
 
   override(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown"> {
-    return this.#parts.network.numbers(workflow).limitsSet(workflow, changes)
+    return this.#parts.network.limitSettings(workflow).limitsSet(workflow, changes)
   }
 
   holder(unique: UniqueUse): Promise<string | undefined> {

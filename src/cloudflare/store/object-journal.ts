@@ -58,11 +58,11 @@ export class ObjectJournal implements JournalStore {
     // The committer sends what is elsewhere on its own.
     if (first !== undefined && this.#parts.own() !== first.instance) return Promise.all(turns.map((turn) => this.#begin(turn)))
     const isPlain = turns.every(isAppendOnly)
-    const { keyed } = this.#parts
-    const unique = isPlain || !keyed ? [] : await keyed.lacking(turns)
+    const { uniqueKeyCommits } = this.#parts
+    const unique = isPlain || !uniqueKeyCommits ? [] : await uniqueKeyCommits.lacking(turns)
     if (first?.create !== undefined) this.#parts.onWriting?.()
     this.#parts.last.turn = undefined
-    if (keyed && unique.length > 0) return keyed.commit(turns, unique, () => this.#local.commit(turns))
+    if (uniqueKeyCommits && unique.length > 0) return uniqueKeyCommits.commit(turns, unique, () => this.#local.commit(turns))
     const outcomes = await this.#local.commit(turns)
     if (outcomes.at(-1) === "committed") this.#parts.last.turn = turns.at(-1)
     // Nobody else is to hear of the others, and the object has to be awake as before.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { checkId } from "../../core/workflow/input-limits.ts"
-import { limitName, numbersName, partOf, roleOf, scheduleName, shardName } from "./object-name.ts"
+import { limitName, limitSettingsName, partOf, roleOf, scheduleName, shardName } from "./object-name.ts"
 
 describe("the name of an object", () => {
   it("says what the object is for", () => {
@@ -8,7 +8,7 @@ describe("the name of an object", () => {
     expect(roleOf(shardName(8, 3))).toEqual({ kind: "shard", layout: 8, index: 3 })
     expect(roleOf(scheduleName("nightly:eu"))).toEqual({ kind: "schedule", id: "nightly:eu" })
     expect(roleOf(limitName("order/concurrency/a:b\n@c"))).toEqual({ kind: "limit", key: "order/concurrency/a:b\n@c" })
-    expect(roleOf(numbersName("order:eu"))).toEqual({ kind: "numbers", workflow: "order:eu" })
+    expect(roleOf(limitSettingsName("order:eu"))).toEqual({ kind: "limit-settings", workflow: "order:eu" })
   })
 
   it("is refused where it is of no kind, also a shard that no layout has", () => {

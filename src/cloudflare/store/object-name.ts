@@ -8,7 +8,7 @@ import { shown } from "../../core/workflow/input-limits.ts"
  *   @index:8:3                the fourth of eight index shards
  *   @schedule:nightly         a schedule, by its id
  *   @limit:order/concurrency  what counts by one key of a limit, or has a key to itself
- *   @numbers:order            what was set for the limits of a workflow
+ *   @limit-settings:order     what was set for the limits of a workflow
  *
  * No id begins with the mark. An object is never made for a name that is none of these: what is asked of it is refused.
  */
@@ -17,7 +17,7 @@ export type ObjectRole =
   | { readonly kind: "shard"; readonly layout: number; readonly index: number }
   | { readonly kind: "schedule"; readonly id: string }
   | { readonly kind: "limit"; readonly key: string }
-  | { readonly kind: "numbers"; readonly workflow: string }
+  | { readonly kind: "limit-settings"; readonly workflow: string }
 
 /** What names begin with that are not an instance's. Ids begin with a letter, a digit or `_`. */
 const reservedMark = "@"
@@ -34,12 +34,12 @@ export function limitName(key: string): string {
   return `${reservedMark}limit:${key}`
 }
 
-export function numbersName(workflow: string): string {
-  return `${reservedMark}numbers:${workflow}`
+export function limitSettingsName(workflow: string): string {
+  return `${reservedMark}limit-settings:${workflow}`
 }
 
 /** What others are called by, for whoever has to reach them. */
-export const objectNames = { limit: limitName, numbers: numbersName }
+export const objectNames = { limit: limitName, limitSettings: limitSettingsName }
 
 /** The key of the object that has this name. */
 export function limitKeyOf(name: string | undefined): string {
@@ -49,10 +49,10 @@ export function limitKeyOf(name: string | undefined): string {
 
 export function roleOf(name: string): ObjectRole {
   if (!name.startsWith(reservedMark)) return { kind: "instance", id: name }
-  const [, kind, rest = ""] = /^@([a-z]+):([^]+)$/.exec(name) ?? []
+  const [, kind, rest = ""] = /^@([a-z-]+):([^]+)$/.exec(name) ?? []
   if (kind === "schedule") return { kind, id: rest }
   if (kind === "limit") return { kind, key: rest }
-  if (kind === "numbers") return { kind, workflow: rest }
+  if (kind === "limit-settings") return { kind, workflow: rest }
   const [, layout, index] = /^([1-9]\d{0,3}):(0|[1-9]\d{0,3})$/.exec(kind === "index" ? rest : "") ?? []
   if (layout !== undefined && Number(index) < Number(layout)) return { kind: "shard", layout: Number(layout), index: Number(index) }
   throw reservedName(name)

@@ -3,7 +3,7 @@ import type { Directory, Page } from "../../ports/directory.ts"
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/cloudflare/object-schedule.ts"
 import type { ScheduleChange, ScheduleRow, ScheduleStore } from "../../ports/schedule-store.ts"
 
-interface ScheduleParts {
+interface SchedulingComponents {
   /** In the object's own database. */
   readonly local: ScheduleStore
   readonly tables: ObjectSchedule
@@ -18,9 +18,9 @@ interface ScheduleParts {
  * written together with the row and carried out until they are done. An instance is known by its incarnation, so an order is carried out once.
  */
 export class ObjectScheduleClient implements ScheduleStore {
-  readonly #parts: ScheduleParts
+  readonly #parts: SchedulingComponents
 
-  constructor(parts: ScheduleParts) {
+  constructor(parts: SchedulingComponents) {
     this.#parts = parts
   }
 

@@ -4,7 +4,6 @@ import type { JournalStore, Turn } from "../../ports/journal-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
 import { ObjectDirectory } from "./object-directory.ts"
 import { ObjectJournal } from "./object-journal.ts"
-import { noFlowControl } from "./no-flow-control.ts"
 import type { UniqueKeyCommits } from "./unique-key-commits.ts"
 import type { SlotRequester } from "./slot-requester.ts"
 
@@ -16,10 +15,9 @@ export interface ObjectStoreOptions {
   /** The id of the object's instance. */
   readonly own: () => string | undefined
   readonly network: ObjectNetwork
-  /** Where instances may have limits, and keys to themselves. */
-  readonly flow?: Store["flow"] | undefined
+  readonly flow: Store["flow"]
   readonly keys?: Pick<SlotRequester, "withKeys"> | undefined
-  readonly keyed?: UniqueKeyCommits | undefined
+  readonly uniqueKeyCommits?: UniqueKeyCommits | undefined
   readonly transactions?: Store["transactions"] | undefined
   /** Of a schedule's object; else nobody asks for schedules here. */
   readonly schedules?: Store["schedules"] | undefined
@@ -55,7 +53,7 @@ export class ObjectStore implements Store {
     const shared = { ...parts, lease: { worker: undefined }, last: { turn: undefined } }
     this.journal = new ObjectJournal(shared)
     this.directory = new ObjectDirectory(shared)
-    this.flow = parts.flow ?? noFlowControl
+    this.flow = parts.flow
     this.transactions = transactions && {
       transact: async (run) => {
         shared.last.turn = undefined

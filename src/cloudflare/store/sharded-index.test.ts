@@ -9,7 +9,6 @@ import { sqlite } from "../../sqlite.ts"
 import { directoryCases } from "../../testing/store-conformance/directory-cases.ts"
 import { StoreBed } from "../../testing/store-conformance/store-bed.ts"
 import { NodeSqlDriver } from "../../stores/sqlite/driver/node-sql-driver.ts"
-import { ShardChanges } from "../../stores/sqlite/object/shards/shard-changes.ts"
 import { SqliteIndexShard } from "../../stores/sqlite/object/shards/sqlite-index-shard.ts"
 import { ShardedChanges } from "./sharded-changes.ts"
 import { ShardedIndex } from "./sharded-index.ts"
@@ -22,13 +21,7 @@ class Fleet {
 
   readonly reach = (name: string): IndexShard => {
     if (this.down.has(name)) return new Proxy({} as IndexShard, { get: () => () => Promise.reject(new Error("out of order")) })
-    const shard =
-      this.#shards.get(name) ??
-      new SqliteIndexShard(
-        new NodeSqlDriver(":memory:", ""),
-        () => 0,
-        (driver) => new ShardChanges(driver),
-      )
+    const shard = this.#shards.get(name) ?? new SqliteIndexShard(new NodeSqlDriver(":memory:", ""), () => 0)
     this.#shards.set(name, shard)
     return shard
   }

@@ -1,5 +1,4 @@
 import { PerdureError } from "../../core/errors.ts"
-import { missingElsewhere } from "../../core/execution/part-missing.ts"
 import { messageOf } from "../../core/values/error-text.ts"
 import type { Filter, Page, PageRequest } from "../../ports/directory.ts"
 import type { IndexEntry, IndexFilter, IndexShard } from "../../ports/cloudflare/index-shard.ts"
@@ -59,8 +58,6 @@ export async function askShard<T>(name: string, ask: () => Promise<T>): Promise<
   try {
     return await ask()
   } catch (cause) {
-    const missing = missingElsewhere(cause)
-    if (missing) throw missing
     throw new PerdureError(
       "SHARD_FAILED",
       `index shard "${name}" did not answer: ${messageOf(cause)}; workflows go on without it and send it what it misses, so try again`,

@@ -1,8 +1,6 @@
-import type { Annotations, AnnotationSource } from "./annotations.ts"
 import type { InstanceInfo, WorkflowLog } from "../workflow/context.ts"
-import type { Children, ChildHost } from "./child-handles.ts"
+import type { ChildEffects } from "./child-handles.ts"
 import type { Limits } from "../workflow/input-limits.ts"
-import type { QueryUpdateHandlers, QueryUpdateHost } from "./query-update-handlers.ts"
 import type { AnyWorkflow } from "../workflow/workflow.ts"
 
 /** What an execution needs of whoever drives it. */
@@ -17,12 +15,8 @@ export interface ExecutionSpec {
   enter(run: () => void): void
   /** Throws where asking is wrong, such as inside a step. */
   guard(): void
-  /** The children of the run; throws where there can be none. */
-  newChildren(source: ChildHost): Children
-  /** What the code notes about its instance; throws where it cannot. */
-  newAnnotations(source: AnnotationSource): Annotations
-  /** What others ask the code, where they may. */
-  readonly newQueryUpdateHandlers?: ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined
-  /** Something was asked for, given up or came to its end. */
+  /** Starts, signals and cancels children of the run. */
+  readonly childEffects: ChildEffects
+  /** Called when the code asked for something, gave something up, or came to its end. */
   onActivity(): void
 }

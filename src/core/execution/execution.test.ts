@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest"
-import { Annotations } from "./annotations.ts"
 import { encodeValue, Payload } from "../values/value-codec.ts"
 import { Execution } from "./execution.ts"
-import { Children } from "./child-handles.ts"
 import type { Release } from "../journal/journal.ts"
 import { defaultLimits } from "../workflow/input-limits.ts"
-import { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { workflow, type AnyWorkflow } from "../workflow/workflow.ts"
 
 /** Drives code by hand, as an engine would: one entry, then a macrotask. */
@@ -23,9 +20,7 @@ class Driver {
       log: { debug: silent, info: silent, warn: silent, error: silent },
       enter: (run) => run(),
       guard: silent,
-      newAnnotations: (source) => new Annotations(source, defaultLimits),
-      newQueryUpdateHandlers: (source) => new QueryUpdateHandlers(source),
-      newChildren: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, defaultLimits),
+      childEffects: { startChild: () => silent, sendEvent: () => silent, cancel: () => silent },
       onActivity: silent,
     })
   }

@@ -1,4 +1,4 @@
-import type { Annotations } from "./annotations.ts"
+import { Annotations } from "./annotations.ts"
 import type { AskRequest } from "./ask.ts"
 import { Cancellation, type CancelRequest } from "./cancellation.ts"
 import { encodeValue, Payload } from "../values/value-codec.ts"
@@ -7,12 +7,11 @@ import { firstSettledCondition, type ConditionResult } from "./condition.ts"
 import { tooManySteps } from "../errors.ts"
 import { EventHandlers } from "./event-handlers.ts"
 import type { ExecutionSpec } from "./execution-environment.ts"
-import type { Children } from "./child-handles.ts"
+import { Children } from "./child-handles.ts"
 import type { EntryOf, Note, Recorded, Release } from "../journal/journal.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./run-outcome.ts"
-import { partMissing } from "./part-missing.ts"
-import type { QueryUpdateHandlers } from "./query-update-handlers.ts"
+import { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { ReadOnlyGuard } from "./read-only-guard.ts"
 import { RollbackStack } from "./rollback-stack.ts"
 import { startOf } from "../journal/run-history.ts"
@@ -133,7 +132,6 @@ export class Execution implements ContextSource {
   }
 
   #answer(entry: EntryOf<"update.accepted">): void {
-    if (!this.queryUpdateHandlers) throw partMissing("queries", `update "${entry.name}"`)
     this.queryUpdateHandlers.update(entry)
   }
 
@@ -305,9 +303,8 @@ export class Execution implements ContextSource {
     return this.#handlers
   }
 
-  /** What others ask the code; undefined: nobody may. */
-  get queryUpdateHandlers(): QueryUpdateHandlers | undefined {
-    this.#queryUpdateHandlers ??= this.#spec.newQueryUpdateHandlers?.(this)
+  get queryUpdateHandlers(): QueryUpdateHandlers {
+    this.#queryUpdateHandlers ??= new QueryUpdateHandlers(this)
     return this.#queryUpdateHandlers
   }
 
@@ -339,7 +336,7 @@ export class Execution implements ContextSource {
   }
 
   get children(): Children {
-    this.#children ??= this.#spec.newChildren(this)
+    this.#children ??= new Children(this, this.#spec.childEffects, this.#spec.limits)
     return this.#children
   }
 
@@ -364,7 +361,7 @@ export class Execution implements ContextSource {
 
   get annotations(): Annotations {
     if (this.#annotations === undefined) {
-      this.#annotations = this.#spec.newAnnotations(this)
+      this.#annotations = new Annotations(this, this.#spec.limits)
       if (this.#start) this.#annotations.begin(this.#start)
     }
     return this.#annotations

@@ -35,15 +35,14 @@ export interface ContextSource extends AskSink {
   readonly seed: string
   readonly annotations: Annotations
   readonly handlers: EventHandlers
-  /** What others may ask the code; undefined: nobody may, so it need not say what it answers. */
-  readonly queryUpdateHandlers: QueryUpdateHandlers | undefined
+  /** The handlers of queries and updates that the code has set. */
+  readonly queryUpdateHandlers: QueryUpdateHandlers
   /** A handler was set: events that are buffered may be for it. */
   newHandler(): void
   /** Throws where nothing may change: while a query is answered. */
   refuseInHandler(): void
   patched(patch: string): boolean
   continueAsNew(input: unknown): Promise<void>
-  /** Throws where there can be none. */
   readonly children: Children
   /** Writes a line of the workflow's log, unless it was written before. */
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
@@ -127,14 +126,14 @@ export class WorkflowContext extends Asker {
   setQueryHandler(name: string, handler: QueryHandler): void {
     checkFunction(`the handler of query "${name}"`, handler)
     this.#source.refuseInHandler()
-    this.#source.queryUpdateHandlers?.setQuery(name, handler)
+    this.#source.queryUpdateHandlers.setQuery(name, handler)
   }
 
   setUpdateHandler(name: string, first: UpdateOptions | UpdateHandler, second?: UpdateHandler): void {
     const handler = typeof first === "function" ? first : second
     checkFunction(`the handler of update "${name}"`, handler)
     this.#source.refuseInHandler()
-    this.#source.queryUpdateHandlers?.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
+    this.#source.queryUpdateHandlers.setUpdate(name, typeof first === "function" ? {} : first, handler as UpdateHandler)
     this.#source.newHandler()
   }
 

@@ -12,7 +12,11 @@ export function takesEvent(declared: readonly string[] | undefined, type: string
   return declared === undefined || declared.includes(type)
 }
 
-export function unknownEvent(instance: { readonly id: string; readonly workflow: string }, type: string, declared: readonly string[] = []): PerdureError {
+export function unknownEvent(
+  instance: { readonly id: string; readonly workflow: string; readonly events?: readonly string[] | undefined },
+  type: string,
+): PerdureError {
+  const { events: declared = [] } = instance
   const nearest = nearestName(type, declared)
   const known = declared.length === 0 ? "no events" : declared.map((name) => JSON.stringify(name)).join(", ")
   const advice = nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`

@@ -3,7 +3,7 @@ import { SerialQueue } from "../../core/collections/serial-queue.ts"
 import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
 import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
 import type { ChangeIterator, Changes } from "../client-api.ts"
-import { notFound } from "../instances/ending-lookup.ts"
+import { notFound } from "../instances/instance-errors.ts"
 import { engineClosed } from "../instances/result-waiters.ts"
 
 /** The changes of all instances, or of one, from a cursor on. Every iteration begins there anew. */

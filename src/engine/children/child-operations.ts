@@ -1,18 +1,18 @@
 import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
 import type { DoAsk } from "../../core/execution/ask.ts"
 import { PerdureError } from "../../core/errors.ts"
-import { type ChildStart, Children, type ChildHost } from "../../core/execution/child-handles.ts"
+import type { ChildEffects, ChildStart } from "../../core/execution/child-handles.ts"
 import { childIncarnation } from "../../core/workflow/child-id.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { ParentLink } from "../../core/journal/journal.ts"
-import type { Limits } from "../../core/workflow/input-limits.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { InstanceControls } from "../instances/instance-controls.ts"
 import { refuseDebounce } from "../flow-control/debouncer.ts"
 import { holderOf, singletonExists } from "../flow-control/singletons.ts"
-import { idExists, type InstanceStarter } from "../instances/instance-starter.ts"
+import { idExists } from "../instances/instance-errors.ts"
+import type { InstanceStarter } from "../instances/instance-starter.ts"
 
 /** What instances do to other instances. Each is the function of a step: done at least once, and made so that twice does no harm. */
 export class ChildOperations {
@@ -26,9 +26,9 @@ export class ChildOperations {
     this.#controls = controls
   }
 
-  childrenOf({ identity, state }: Parent, source: ChildHost, limits: Limits): Children {
+  /** What one run of a parent does to its children. */
+  effectsOf({ identity, state }: Parent, run: number): ChildEffects {
     const { id: instance, incarnation, queue } = identity
-    const { run } = source.instance
     const startChild = (start: ChildStart) => async () => {
       const { step } = start
       const child = state.children.get(step)
@@ -37,7 +37,7 @@ export class ChildOperations {
     }
     const sendEvent = (to: string, type: string, payload: unknown) => this.#sendEvent(to, type, payload)
     const cancel = (to: string, reason: string | undefined) => async () => void (await this.#controls.control(to, "cancel", reason))
-    return new Children(source, { startChild, sendEvent, cancel }, limits)
+    return { startChild, sendEvent, cancel }
   }
 
   /** The parent gives the child its incarnation: a start that is tried again finds what the first did. */

@@ -1,15 +1,12 @@
-import { Annotations } from "../../core/execution/annotations.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { Execution } from "../../core/execution/execution.ts"
 import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
 import type { Outcome } from "../../core/execution/run-outcome.ts"
-import { Children } from "../../core/execution/child-handles.ts"
 import { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Recorded } from "../../core/journal/journal.ts"
 import { defaultLimits } from "../../core/workflow/input-limits.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { lastRun, seedOf } from "../../core/journal/run-history.ts"
-import { QueryUpdateHandlers } from "../../core/execution/query-update-handlers.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { JournalRow, NewInstance } from "../../ports/journal-store.ts"
@@ -125,8 +122,6 @@ function readOnlySpec(
     log: { debug: silent, info: silent, warn: silent, error: silent },
     ...driver,
     guard: silent,
-    newAnnotations: (source) => new Annotations(source, limits),
-    newQueryUpdateHandlers: (source) => new QueryUpdateHandlers(source),
-    newChildren: (source) => new Children(source, { startChild: () => silent, sendEvent: () => silent, cancel: () => silent }, limits),
+    childEffects: { startChild: () => silent, sendEvent: () => silent, cancel: () => silent },
   }
 }

@@ -5,7 +5,7 @@ import { stepsOf, type StepInfo } from "../../core/journal/step-info.ts"
 import type { Directory } from "../../ports/directory.ts"
 import type { Why } from "../client-api.ts"
 import type { EngineCore } from "../engine-core.ts"
-import { existingRow } from "../instances/existing-row.ts"
+import { existingRow } from "../instances/instance-lookup.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import { explain } from "./why.ts"
 

@@ -6,8 +6,8 @@ import { isTerminal } from "../../core/journal/status.ts"
 import type { InstanceRow, RowState } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { ControlResult } from "../client-api.ts"
-import { existingRow } from "./existing-row.ts"
-import { endingMessages } from "../children/child-support-check.ts"
+import { existingRow } from "./instance-lookup.ts"
+import { endingMessages } from "../children/ending-messages.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import { TurnDraft } from "../runner/turn-draft.ts"
 import type { Worker } from "../worker/worker.ts"
@@ -77,7 +77,7 @@ export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: C
   const last = seized.entries.at(-1)
   if (!seized.goesOn) {
     draft.discardInbox = true
-    draft.sends = last === undefined || isTerminal(row.status) ? [] : endingMessages(worker.features, foldOf(recorded), row.incarnation, last, draft)
+    draft.sends = last === undefined || isTerminal(row.status) ? [] : endingMessages(foldOf(recorded), row.incarnation, last, draft)
   }
   const state = seized.state(draft.end, draft.at)
   const turn = draft.seal(worker.nextTurnId(), row, seized.run, state, lastTurn)

@@ -9,11 +9,11 @@ import type { InstanceRow, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { ControlResult, DeleteResult, SendOptions, TerminateOptions } from "../client-api.ts"
 import { terminatedEntry } from "../runner/ending-entry.ts"
-import { notFound } from "./ending-lookup.ts"
-import { existingRow } from "./existing-row.ts"
+import { instanceEnded, notFound } from "./instance-errors.ts"
+import { existingRow } from "./instance-lookup.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
 import { controlResult, readCurrentRun, writeForcedTurn } from "./forced-turn.ts"
-import { callersOf } from "./write-scope.ts"
+import { sendWithin } from "./caller-transaction-scope.ts"
 import { controlUnowned } from "./unowned-control.ts"
 import type { Worker } from "../worker/worker.ts"
 
@@ -81,7 +81,7 @@ export class InstanceControls {
     if (transaction !== undefined) {
       const messageOf = async (row: InstanceRow) =>
         this.#checked(await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options), row)
-      return callersOf(this.#worker.features).sendWithin(this.#store, transaction, id, messageOf)
+      return sendWithin(this.#store, transaction, id, messageOf)
     }
     const { messageBatcher, residents } = this.#worker
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
@@ -91,13 +91,13 @@ export class InstanceControls {
     await messageBatcher.enter?.()
     const resident = residents.get(id)
     // What goes straight into the journal is not looked at by the store.
-    if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type, resident.identity.events)
+    if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type)
     const deliver = () => messageBatcher.deliver(message)
     const delivery = await (resident ? resident.directEvents.send(message, messageBatcher.idle, deliver) : deliver())
     if (delivery === "taken") return
     if (delivery === "absent") throw notFound(id)
-    if (delivery === "ended") throw ended(await existingRow(this.#store, id))
-    if (delivery === "unknown-event") throw refusedEvent(await existingRow(this.#store, id), type)
+    if (delivery === "ended") throw instanceEnded(await existingRow(this.#store, id))
+    if (delivery === "unknown-event") throw unknownEvent(await existingRow(this.#store, id), type)
     this.#worker.hint([id])
   }
 
@@ -204,14 +204,4 @@ function refuse(kind: ControlKind, row: InstanceRow): string | undefined {
 function checkText(option: string, value: unknown): void {
   if (value === undefined || typeof value === "string") return
   throw new PerdureError("BAD_OPTION", `${option} must be a string; it is of type ${typeof value}`, { details: { option } })
-}
-
-export function refusedEvent(row: InstanceRow, type: string): PerdureError {
-  return unknownEvent(row, type, row.events)
-}
-
-export function ended(row: InstanceRow): PerdureError {
-  return new PerdureError("INSTANCE_ENDED", `instance "${row.id}" is over and takes no more events; restart it, or start another`, {
-    details: { instance: row.id, status: row.status },
-  })
 }

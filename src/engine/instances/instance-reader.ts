@@ -11,7 +11,7 @@ import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { HistoryEntry, HistoryOptions, HistoryPage, InstanceDescription } from "../client-api.ts"
-import { existingRow } from "./existing-row.ts"
+import { existingRow } from "./instance-lookup.ts"
 import { pageLimit, summary } from "./instance-summary.ts"
 import { loadRun } from "../runner/run-loader.ts"
 

@@ -2,10 +2,9 @@ import { encodeValue, Payload } from "../../core/values/value-codec.ts"
 import { declaredEvents, takesEvent, unknownEvent } from "../../core/workflow/declared-events.ts"
 import { durationMs } from "../../core/time/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { Debounce } from "../../core/workflow/flow-options.ts"
+import { checkPriority, type Debounce } from "../../core/workflow/flow-options.ts"
 import type { EntryOf, ParentLink } from "../../core/journal/journal.ts"
 import { checkId, checkQueue, checkRequestId, checkTags, checkWorkflowName } from "../../core/workflow/input-limits.ts"
-import { partMissing } from "../../core/execution/part-missing.ts"
 import { validate, validateSafely, type StandardSchemaV1 } from "../../core/workflow/standard-schema.ts"
 import { storedQueue } from "../../core/workflow/task-queue.ts"
 import { type AnyWorkflow, defaultVersion } from "../../core/workflow/workflow.ts"
@@ -15,12 +14,16 @@ import type { NewInstance, NewMessage, RunReference, Turn } from "../../ports/jo
 import type { Store } from "../../ports/store.ts"
 import type { StartOptions } from "../client-api.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
-import type { FlowRules, Replacer } from "../feature-set.ts"
+import { debouncedStart, Debouncer, refuseDebounce } from "../flow-control/debouncer.ts"
+import { flowTraits } from "../flow-control/flow-keys.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"
+import { holderOf, singletonExists } from "../flow-control/singletons.ts"
 import { instant } from "../../core/time/instant.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
+import { idExists, instanceEnded } from "./instance-errors.ts"
 import { isRetriedStart, isEqualStart } from "./duplicate-start.ts"
-import { callersOf, ownWriteScope, type WriteScope } from "./write-scope.ts"
+import { startWithin } from "./caller-transaction-scope.ts"
+import { ownWriteScope, type WriteScope } from "./write-scope.ts"
 import { TurnDraft } from "../runner/turn-draft.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
@@ -32,16 +35,14 @@ export class InstanceStarter {
   readonly #store: Store
   readonly #registry: WorkflowRegistry
   readonly #worker: Worker
-  readonly #flow: FlowRules | undefined
-  readonly #debouncer: Replacer | undefined
+  readonly #debouncer: Debouncer
   readonly writeScope: WriteScope
 
   constructor(store: Store, registry: WorkflowRegistry, worker: Worker) {
     this.#store = store
     this.#registry = registry
     this.#worker = worker
-    this.#flow = worker.features.flow
-    this.#debouncer = this.#flow?.debouncer(worker)
+    this.#debouncer = new Debouncer(worker)
     this.writeScope = ownWriteScope(store, worker, (startRequest) => this.create(startRequest))
   }
 
@@ -59,12 +60,12 @@ export class InstanceStarter {
 
   /** In a transaction of the caller's. */
   within<T>(transaction: unknown, work: (writeScope: WriteScope) => Promise<T>): Promise<T> {
-    return callersOf(this.#worker.features).startWithin(this.#store, transaction, (startRequest) => this.creationTurn(startRequest), work)
+    return startWithin(this.#store, transaction, (startRequest) => this.creationTurn(startRequest), work)
   }
 
   async startAt(writeScope: WriteScope, startRequest: StartRequest, options: StartOptions<unknown>): Promise<string> {
     for (let tries = 0; tries < triesMax; tries++) {
-      const replaced = startRequest.debounce && (await this.#debouncer?.replace(writeScope, startRequest, startRequest.debounce))
+      const replaced = startRequest.debounce && (await this.#debouncer.replace(writeScope, startRequest, startRequest.debounce))
       if (replaced !== undefined) return replaced
       const result = await writeScope.create(startRequest)
       if (result === "committed") return startRequest.instance.id
@@ -75,9 +76,9 @@ export class InstanceStarter {
         if (options.ifExists === "return" && (await isEqualStart(writeScope, startRequest))) return id
         throw idExists(id)
       }
-      const holder = await this.#flow?.holderOf(writeScope, flow)
+      const holder = await holderOf(writeScope, flow)
       if (holder !== undefined && options.ifExists === "return") return holder
-      if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
+      if (holder !== undefined) throw singletonExists(holder)
       // Whoever had the key has just ended, or begun.
       await new Promise<void>((resolve) => this.#worker.host.quiesce(resolve))
     }
@@ -92,13 +93,13 @@ export class InstanceStarter {
   /** Delivers the message, and starts the instance before if there is none, in one transaction. */
   async sendOrStart(workflow: AnyWorkflow | string, options: StartOptions<unknown>, message: NewMessage): Promise<Delivery | "created"> {
     const startRequest = await this.prepare(workflow, options)
-    this.#flow?.refuseDebounce(startRequest, "be used with sendOrStart")
+    refuseDebounce(startRequest, "be used with sendOrStart")
     const sendAt = async (writeScope: WriteScope) => {
       const answer = await writeScope.store.directory.deliverOrCreate(message, this.creationTurn(startRequest))
       const delivery = answer === "unknown-event" ? await this.#deliverAgain(writeScope, startRequest, message) : answer
-      const holder = delivery === "absent" ? await this.#flow?.holderOf(writeScope, startRequest.instance.flow) : undefined
-      if (holder !== undefined && this.#flow) throw this.#flow.singletonExists(holder)
-      if (delivery === "ended") throw takesNoEvents(startRequest.instance.id)
+      const holder = delivery === "absent" ? await holderOf(writeScope, startRequest.instance.flow) : undefined
+      if (holder !== undefined) throw singletonExists(holder)
+      if (delivery === "ended") throw instanceEnded(startRequest.instance)
       return delivery
     }
     return options.transaction === undefined ? sendAt(this.writeScope) : this.within(options.transaction, sendAt)
@@ -109,7 +110,7 @@ export class InstanceStarter {
     const { topic: type = "" } = message
     const existing = await directory.get(instance.id)
     const isEqualStart = existing?.workflow === instance.workflow && existing.version === instance.version
-    if (!isEqualStart || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type, (existing ?? instance).events)
+    if (!isEqualStart || !takesEvent(instance.events, type)) throw unknownEvent(existing ?? instance, type)
     const [delivery = "absent"] = await directory.deliver([message])
     return delivery
   }
@@ -149,7 +150,7 @@ export class InstanceStarter {
     const value = Payload.of(encodeValue(input, { what: "input", bytesMax: settings.limits.payloadBytesMax }), definition?.options.sensitive?.input)
     const now = host.now()
     const debounce = definition?.options.debounce
-    const startAt = debounce && this.#flow ? this.#flow.debouncedStart(name, debounce, options, now) : startTime(options, now, host.aheadMs())
+    const startAt = debounce ? debouncedStart(name, debounce, options, now) : startTime(options, now, host.aheadMs())
     const timeout = options.timeout ?? definition?.options.timeout
     const timeoutAt = timeout === undefined ? undefined : (startAt ?? now) + durationMs(timeout, "timeout")
     const tags = checkTags(options.tags)
@@ -187,11 +188,8 @@ export class InstanceStarter {
   }
 
   #flowOf(definition: AnyWorkflow | undefined, input: unknown, priority: number | undefined): FlowTraits | undefined {
-    if (priority !== undefined) {
-      if (!this.#flow) throw partMissing("flowControl", "a priority")
-      this.#flow.checkPriority("priority", priority)
-    }
-    if (definition) return this.#flow?.traits(definition, input, priority)
+    if (priority !== undefined) checkPriority("priority", priority)
+    if (definition) return flowTraits(definition, input, priority)
     return priority ? { priority } : undefined
   }
 
@@ -243,14 +241,6 @@ interface Origin {
   readonly queue: string | undefined
 }
 
-export function idExists(id: string): PerdureError {
-  return new PerdureError("ID_EXISTS", `instance "${id}" exists; choose another id, or say ifExists: "return" to get it`, { details: { instance: id } })
-}
-
-function takesNoEvents(id: string): PerdureError {
-  return new PerdureError("INSTANCE_ENDED", `instance "${id}" is over and takes no more events; restart it, or use another id`, { details: { instance: id } })
-}
-
 export interface StartRequest {
   readonly definition: AnyWorkflow | undefined
   readonly debounce: Debounce<unknown> | undefined
@@ -265,8 +255,10 @@ export interface Resolved {
   readonly definition: AnyWorkflow | undefined
 }
 
-/** Undefined: at once. */
-/** In the engine's time, which is `aheadMs` ahead of the wall clock. A caller's `startAt` is a time of the wall clock. */
+/**
+ * When a start is due, in the engine's time, which is `aheadMs` ahead of the wall clock; a caller's `startAt` is a time of the wall clock. Undefined: at
+ * once.
+ */
 function startTime(options: StartOptions<unknown>, now: number, aheadMs: number): number | undefined {
   if (options.delay !== undefined && options.startAt !== undefined) throw new PerdureError("BAD_OPTION", "give either delay or startAt, not both")
   const at =

@@ -1,11 +1,10 @@
 import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
 import { isAsk } from "../../core/journal/journal.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { QueryUpdateHandlers } from "../../core/execution/query-update-handlers.ts"
 import { isTerminal } from "../../core/journal/status.ts"
 import type { Store } from "../../ports/store.ts"
 import type { UpdateWaiters } from "./update-waiters.ts"
-import { notFound } from "./ending-lookup.ts"
+import { notFound } from "./instance-errors.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
 import { replayRun } from "../diagnostics/journal-replay.ts"
@@ -91,7 +90,7 @@ export class QueryUpdateClient {
           })
         }),
     })
-    return (execution.queryUpdateHandlers as QueryUpdateHandlers).query(name, args)
+    return execution.queryUpdateHandlers.query(name, args)
   }
 }
 

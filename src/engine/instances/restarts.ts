@@ -8,8 +8,9 @@ import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
 import type { ControlResult, ForkOptions, RestartOptions } from "../client-api.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
-import { existingRow } from "./existing-row.ts"
+import { existingRow } from "./instance-lookup.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"
+import { forkTraits } from "../flow-control/flow-keys.ts"
 import { forkDraft } from "./fork.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import { randomToken } from "../random-token.ts"
@@ -80,7 +81,7 @@ export class Restarts {
       input,
       codecs: settings.codecs,
     })
-    const flow = this.#worker.features.flow?.forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
+    const flow = forkTraits(row, this.#registry.find(row.workflow, row.version), input ?? inputOf(recorded))
     if (flow) draft.create = { ...draft.create, flow }
     const deadline = deadlineOf(flow, draft.timeoutAt)
     const state = { status: "queued", run: 1, runPosition: 1, dueAt: draft.at, ...deadline } as const

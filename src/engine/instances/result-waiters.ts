@@ -5,7 +5,7 @@ import type { Entry, EntryOf } from "../../core/journal/journal.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Store } from "../../ports/store.ts"
 import type { EngineListener } from "../engine-listener.ts"
-import { readEndingEntry, lookForStall } from "./ending-lookup.ts"
+import { readEndingEntry, readStallEntry } from "./instance-lookup.ts"
 import type { TimerHandle, Timers } from "../worker/timers.ts"
 
 /** Everybody who waits for an instance to end. Told by whoever ends it here; whether it is over already is asked of the store. */
@@ -89,7 +89,7 @@ export class ResultWaiters implements EngineListener {
   protected async lookUp(id: string): Promise<void> {
     const ending = await readEndingEntry(this.#store, id)
     if (ending) return this.onInstanceEnded(id, ending)
-    const stall = this.#concerned(id).length > 0 ? await lookForStall(this.#store, id) : undefined
+    const stall = this.#concerned(id).length > 0 ? await readStallEntry(this.#store, id) : undefined
     if (stall) this.stalled(id, stall)
   }
 }

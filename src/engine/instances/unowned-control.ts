@@ -65,8 +65,8 @@ function cancelling(site: UnownedSite, { row, recorded }: CurrentRun, reason: st
 
 /** Whether a hook is to be called when the instance is cancelled. Undefined: another process executes it, and nobody knows here. */
 function hasHook({ worker, registry }: UnownedSite, { workflow: name, version, queue }: InstanceRow): boolean | undefined {
-  const { active, features, settings } = worker
+  const { active, settings } = worker
   const workflow = registry.find(name, version)
   if (!workflow || !registry.executes(workflow, queue) || !(active || settings.execute === "ticks")) return undefined
-  return features.hooks !== undefined && (workflow.options.onCancelled ?? settings.hooks.onCancelled) !== undefined
+  return (workflow.options.onCancelled ?? settings.hooks.onCancelled) !== undefined
 }

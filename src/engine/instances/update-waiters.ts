@@ -6,7 +6,7 @@ import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { Host } from "../../ports/host.ts"
 import type { Hint, Store } from "../../ports/store.ts"
 import type { EngineListener } from "../engine-listener.ts"
-import { notFound } from "./ending-lookup.ts"
+import { notFound } from "./instance-errors.ts"
 import { FallbackPoll, type FallbackPollOptions } from "../worker/fallback-poll.ts"
 
 type Answer = EntryOf<"update.completed" | "update.failed">

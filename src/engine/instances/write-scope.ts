@@ -1,10 +1,7 @@
-import { PerdureError } from "../../core/errors.ts"
 import type { StoreWithin } from "../../ports/caller-transactions.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
-import type { CallerSupport } from "./caller-transaction-scope.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
-import type { EngineFeatures } from "../feature-set.ts"
 import type { StartRequest } from "./instance-starter.ts"
 import type { Worker } from "../worker/worker.ts"
 
@@ -25,17 +22,4 @@ export function ownWriteScope(store: Store, worker: Worker, create: WriteScope["
     write: (turn) => new Promise((onResult) => worker.committer.submit(turn, { onResult })),
     announce: (id, dueAt) => worker.announce(id, dueAt),
   }
-}
-
-/** What writes in transactions of the caller's; throws where nothing can. */
-export function callersOf({ callers }: EngineFeatures): CallerSupport {
-  if (callers) return callers
-  throw noTransactions()
-}
-
-export function noTransactions(): PerdureError {
-  return new PerdureError(
-    "NO_TRANSACTIONS",
-    "this store cannot write in a transaction of yours; use postgres(…), and give a client of pg with a transaction open",
-  )
 }

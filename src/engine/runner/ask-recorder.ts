@@ -4,14 +4,12 @@ import type { Execution } from "../../core/execution/execution.ts"
 import type { Outcome } from "../../core/execution/run-outcome.ts"
 import { matchesForHandlers, matchForWait } from "../../core/journal/event-matching.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
-import type { Entry, EntryOf, Note, Recorded } from "../../core/journal/journal.ts"
-import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
+import type { Note } from "../../core/journal/journal.ts"
 import type { StepAttempts } from "../steps/step-attempts.ts"
-import type { QueryUpdateResponder } from "./query-update-responder.ts"
 import { endingEntry } from "./ending-entry.ts"
-import type { RunCompletion } from "./run-completion.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 
 /** Records what workflow code did since it was last looked at: its end, its asks, and what else it has to say. */
 export class AskRecorder {
@@ -19,14 +17,14 @@ export class AskRecorder {
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #attempts: StepAttempts
-  readonly #driver: CodeDriver
+  readonly #runner: InstanceRunner
 
-  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, attempts: StepAttempts, driver: CodeDriver) {
+  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, attempts: StepAttempts, runner: InstanceRunner) {
     this.#runtime = runtime
     this.#state = state
     this.#writer = writer
     this.#attempts = attempts
-    this.#driver = driver
+    this.#runner = runner
   }
 
   /** False: there was nothing. */
@@ -43,7 +41,7 @@ export class AskRecorder {
     if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
-      for (const match of matchesForHandlers(this.#state, execution)) this.#driver.record(match)
+      for (const match of matchesForHandlers(this.#state, execution)) this.#runner.record(match)
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
     execution.asks.fresh.some(({ request }) => {
@@ -59,15 +57,15 @@ export class AskRecorder {
     const judged = execution.evaluateConditions()
     if (judged === undefined) return false
     const { id } = judged
-    if ("error" in judged) this.#driver.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(judged.error) })
-    else this.#driver.settle({ type: "wait.completed", id })
+    if ("error" in judged) this.#runner.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(judged.error) })
+    else this.#runner.settle({ type: "wait.completed", id })
     return true
   }
 
   /** The journal is to say what the code waits for, where that is nothing that it asked for. */
   #rest(execution: Execution): boolean {
     if (this.#state.restsOnHandlers || !execution.onlyHandlersPending) return false
-    this.#driver.record({ type: "rested", on: "handlers" })
+    this.#runner.record({ type: "rested", on: "handlers" })
     return true
   }
 
@@ -75,7 +73,7 @@ export class AskRecorder {
   stopIfUnwinding(execution: Execution): void {
     if (!execution.isUnwinding) return
     this.#state.rollingBack = true
-    this.#attempts.stop(`instance "${this.#driver.id}" is rolled back`)
+    this.#attempts.stop(`instance "${this.#runner.id}" is rolled back`)
   }
 
   ask(request: AskRequest): "answered" | undefined {
@@ -91,11 +89,11 @@ export class AskRecorder {
     }
     const { now } = this.#writer
     if (request.kind === "sleep") {
-      this.#driver.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now), ...(request.until && { until: true }) })
+      this.#runner.record({ type: "sleep.started", id: request.id, wakeAt: request.wakeAt(now), ...(request.until && { until: true }) })
       return undefined
     }
     const { id, event, timeoutMs } = request
-    this.#driver.record({
+    this.#runner.record({
       type: "wait.started",
       id,
       ...(event === undefined ? undefined : { event }),
@@ -103,23 +101,23 @@ export class AskRecorder {
     })
     const match = event === undefined ? undefined : matchForWait(this.#state, id, event)
     if (match === undefined) return undefined
-    this.#driver.settle(match)
+    this.#runner.settle(match)
     return "answered"
   }
 
   #note(note: Note): void {
     if (note.type === "annotated") this.#writer.annotate(note)
-    if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#driver.record(note)
+    if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#runner.record(note)
     // On replay the handler comes to its end again.
     if (!this.#state.updates.has(note.update)) return
-    this.#driver.queryUpdateResponder?.answer(note)
+    this.#runner.queryUpdateResponder.answer(note)
   }
 
   #end(outcome: Outcome): void {
     const { limits } = this.#runtime.settings
-    const { sensitive } = this.#driver.workflow.options
-    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#driver.completion.continueAsNew(outcome.continues)
-    else this.#driver.completion.end(endingEntry(this.#driver.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
+    const { sensitive } = this.#runner.workflow.options
+    if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#runner.completion.continueAsNew(outcome.continues)
+    else this.#runner.completion.end(endingEntry(this.#runner.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
   }
 
   /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
@@ -127,7 +125,7 @@ export class AskRecorder {
     const { asked } = this.#state
     const { stepsMax } = this.#runtime.settings.limits
     if (asked !== Math.floor(stepsMax * 0.4) && asked !== Math.floor(stepsMax * 0.8)) return
-    const { id } = this.#driver
+    const { id } = this.#runner
     this.#runtime.host.log.warn(
       `run ${this.#state.run} of instance "${id}" has asked for ${asked} steps of at most ${stepsMax}; end it with ctx.continueAsNew`,
       {
@@ -136,14 +134,4 @@ export class AskRecorder {
       },
     )
   }
-}
-
-/** The runner of the instance, as its recorder sees it. */
-export interface CodeDriver {
-  readonly id: string
-  readonly workflow: AnyWorkflow
-  record(entry: Entry): Recorded
-  settle(entry: EntryOf<"wait.completed">): void
-  readonly completion: RunCompletion
-  readonly queryUpdateResponder: QueryUpdateResponder | undefined
 }

@@ -4,6 +4,7 @@ import type { NewMessage } from "../../ports/journal-store.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import type { MessageHandler } from "./message-handler.ts"
 import type { TurnWriter } from "./turn-writer.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 
 /**
  * Events that find an instance in memory and at rest go straight into its journal: one commit instead of two. Those in its inbox
@@ -15,13 +16,13 @@ export class DirectEventDelivery {
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #messageHandler: MessageHandler
-  readonly #driver: DirectDriver
+  readonly #runner: InstanceRunner
 
-  constructor(state: InstanceState, writer: TurnWriter, messageHandler: MessageHandler, driver: DirectDriver) {
+  constructor(state: InstanceState, writer: TurnWriter, messageHandler: MessageHandler, runner: InstanceRunner) {
     this.#state = state
     this.#writer = writer
     this.#messageHandler = messageHandler
-    this.#driver = driver
+    this.#runner = runner
   }
 
   /**
@@ -48,22 +49,15 @@ export class DirectEventDelivery {
 
   /** False: it was not taken, and has to go through the inbox. */
   async #take(event: NewMessage): Promise<boolean> {
-    if (!this.#driver.takesDirectly) return false
+    if (!this.#runner.takesDirectly) return false
     if (event.eventId !== undefined && this.#state.hasEventId(event.eventId)) return true
     const { draft } = this.#writer
     draft.inboxSeen = this.#messageHandler.seen
     const result = new Promise<CommitResult>((resolve) => (draft.onResult = resolve))
     this.#messageHandler.takeEvent(event)
-    this.#driver.pump()
+    this.#runner.pump()
     const outcome = await result
     if (typeof outcome === "object" && !outcome.unsent) throw outcome.error
     return outcome === "committed"
   }
-}
-
-/** The runner of the instance, as it sees it. */
-export interface DirectDriver {
-  /** It is at rest, its code has begun, and nothing holds back what is released to it. */
-  readonly takesDirectly: boolean
-  pump(): void
 }

@@ -11,8 +11,12 @@ import type { TurnWriter } from "./turn-writer.ts"
 
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
-/** Whether one of them is set. */
-export function hasHooks(hooks: Hooks): boolean {
+/** The hooks of an instance, or undefined if neither its workflow nor the engine has any. */
+export function hooksOf(runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState): EndingHooks | undefined {
+  return hasHooks(workflow.options) || hasHooks(runtime.settings.hooks) ? new EndingHooks(runtime, workflow, identity, state) : undefined
+}
+
+function hasHooks(hooks: Hooks): boolean {
   return hookNames.some((name) => hooks[name] !== undefined)
 }
 

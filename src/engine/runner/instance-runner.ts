@@ -1,5 +1,5 @@
 import type { AskRequest } from "../../core/execution/ask.ts"
-import { type ErrorCode, PerdureError } from "../../core/errors.ts"
+import { type ErrorCode } from "../../core/errors.ts"
 import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
 import { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
@@ -7,37 +7,35 @@ import { isCodecTrouble } from "../../core/values/encoded-payload.ts"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { InstanceRow, Message, NewInstance } from "../../ports/journal-store.ts"
-import { StepAttempts, type AttemptsDriver } from "../steps/step-attempts.ts"
+import { StepAttempts } from "../steps/step-attempts.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import type { StartSpec } from "./start-spec.ts"
-import type { QueryUpdateResponder } from "./query-update-responder.ts"
-import { type ClockDriver, WakeUpTimer } from "./wake-up-timer.ts"
-import { AskRecorder, type CodeDriver } from "./ask-recorder.ts"
+import { QueryUpdateResponder } from "./query-update-responder.ts"
+import { WakeUpTimer } from "./wake-up-timer.ts"
+import { AskRecorder } from "./ask-recorder.ts"
 import { ResidentExecution } from "./resident-execution.ts"
-import { DirectEventDelivery, type DirectDriver } from "./direct-event-delivery.ts"
-import type { EndingHooks } from "./ending-hooks.ts"
+import { DirectEventDelivery } from "./direct-event-delivery.ts"
+import { type EndingHooks, hooksOf } from "./ending-hooks.ts"
 import type { Input } from "./runner-input.ts"
-import { InstanceTimers, type TimersDriver } from "./instance-timers.ts"
-import type { LoadedInstance } from "../children/child-support-check.ts"
-import { MessageHandler, type IncomingMessage, type IntakeDriver } from "./message-handler.ts"
+import { InstanceTimers } from "./instance-timers.ts"
+import type { LoadedInstance } from "./run-loader.ts"
+import { MessageHandler, type IncomingMessage } from "./message-handler.ts"
 import { InboxBeforeStart } from "./inbox-before-start.ts"
 import type { Runnable } from "./macrotask-queue.ts"
-import { describeDisagreement, ReleaseQueue, type Disagreement, type PipelineDriver } from "./release-queue.ts"
+import { describeDisagreement, ReleaseQueue, type Disagreement, type ReleaseListener } from "./release-queue.ts"
 import { RunCompletion } from "./run-completion.ts"
 import { RowProjection } from "./row-projection.ts"
 import type { Row } from "./row-state.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnDraft } from "./turn-draft.ts"
-import { TurnWriter, type WriterDriver } from "./turn-writer.ts"
+import { TurnWriter } from "./turn-writer.ts"
 
 /**
  * Drives one resident instance. `pump` runs after a macrotask, and does in this order: release what is recorded, one entry at
  * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
  * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a release queue that starts full.
  */
-export class InstanceRunner
-  implements Runnable, WriterDriver, PipelineDriver, IntakeDriver, AttemptsDriver, TimersDriver, CodeDriver, DirectDriver, ClockDriver
-{
+export class InstanceRunner implements Runnable, ReleaseListener {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
@@ -81,7 +79,7 @@ export class InstanceRunner
     this.identity = identity
     this.id = identity.id
     this.#clock = new WakeUpTimer(runtime, this)
-    this.#hooks = runtime.features.hooks?.(runtime, workflow, identity, this.state)
+    this.#hooks = hooksOf(runtime, workflow, identity, this.state)
     this.#writer = new TurnWriter(runtime, identity, this.state, this)
     this.#releaseQueue = new ReleaseQueue(this.state, this)
     this.#attempts = new StepAttempts(runtime, identity, workflow, this.state, this.#writer, this)
@@ -93,15 +91,15 @@ export class InstanceRunner
     this.#row = new RowProjection(runtime, { identity, state: this.state, completion: this.completion, timers: this.#timers, hooks: this.#hooks, ...own })
   }
 
-  /** Made for the first: most instances get none. */
+  /** Created for the first event: most instances get none. */
   get directEvents(): DirectEventDelivery {
     this.#directEvents ??= new DirectEventDelivery(this.state, this.#writer, this.#messageHandler, this)
     return this.#directEvents
   }
 
-  /** Undefined where nobody may ask its code. */
-  get queryUpdateResponder(): QueryUpdateResponder | undefined {
-    this.#queryUpdateResponder ??= this.#runtime.features.questions?.answers(this.id, this.#runtime, this.#writer, this.#releaseQueue, this)
+  /** Created for the first query or update: most instances get none. */
+  get queryUpdateResponder(): QueryUpdateResponder {
+    this.#queryUpdateResponder ??= new QueryUpdateResponder(this.id, this.#runtime, this.#writer, this.#releaseQueue, this)
     return this.#queryUpdateResponder
   }
 
@@ -149,14 +147,14 @@ export class InstanceRunner
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
-  load(row: InstanceRow, { recorded, lastTurn, textLength, news }: LoadedInstance, crashed: boolean): void {
+  load(row: InstanceRow, { recorded, lastTurn, textLength, childResults }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
     this.activeAt = this.#runtime.host.now()
     for (const item of recorded) {
       this.state.apply(item)
       this.#releaseQueue.push(item)
     }
-    for (const message of news) this.#inputs.push(this.#inputOf(message))
+    for (const message of childResults) this.#inputs.push(this.#inputOf(message))
     this.#writer.restore(row, this.state.position, lastTurn, this.#timers.awaitsWallClock)
     this.#row.loaded(row)
     if (row.dueAt === undefined) this.#hooks?.markDone()
@@ -232,7 +230,7 @@ export class InstanceRunner
       this.#settling = this.#advance()
       if (this.#runtime.isStarved && this.isAtRest) this.#runtime.onRest()
     } catch (bug) {
-      if ((isCodecTrouble(bug) || PerdureError.is(bug, "PART_MISSING")) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
+      if (isCodecTrouble(bug) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
       else this.#runtime.onLost(this, bug)
     }
   }

@@ -1,11 +1,10 @@
 import type { InstanceState } from "../../core/journal/instance-state.ts"
-import type { EntryOf } from "../../core/journal/journal.ts"
 import type { Timer } from "../../core/journal/open-operations.ts"
 import { isNested } from "../../core/workflow/step-id.ts"
 import { limitAt } from "../../core/journal/run-deadline.ts"
-import type { RunCompletion } from "./run-completion.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 
 /** How often an instance that awaits the wall clock looks at it: an instance in memory, and one that has left memory. */
 const wallLookMs = 1_000
@@ -16,13 +15,13 @@ export class InstanceTimers {
   readonly #runtime: RunnerContext
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #driver: TimersDriver
+  readonly #runner: InstanceRunner
 
-  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, driver: TimersDriver) {
+  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
     this.#runtime = runtime
     this.#state = state
     this.#writer = writer
-    this.#driver = driver
+    this.#runner = runner
   }
 
   /** When the next of them is due. */
@@ -84,7 +83,7 @@ export class InstanceTimers {
   get isHeldUp(): boolean {
     if (this.#writer.isBehind(this.dueAt ?? 0)) return true
     const timer = this.#next
-    if (timer?.kind === "wait") return this.#driver.inboxDirty
+    if (timer?.kind === "wait") return this.#runner.inboxDirty
     return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepSlots?.isSpent === true
   }
 
@@ -95,29 +94,18 @@ export class InstanceTimers {
     if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.isHeldUp) return false
     const timer = this.#next
     if (timer?.dueAt === dueAt) {
-      if (timer.kind === "retry") this.#driver.retry(timer.id)
-      else if (timer.kind === "sleep") this.#driver.settle({ type: "sleep.completed", id: timer.id })
+      if (timer.kind === "retry") this.#runner.retry(timer.id)
+      else if (timer.kind === "sleep") this.#runner.settle({ type: "sleep.completed", id: timer.id })
       else {
-        this.#writer.draft.inboxSeen = this.#driver.inboxSeen
-        this.#driver.settle({ type: "wait.timedOut", id: timer.id })
+        this.#writer.draft.inboxSeen = this.#runner.inboxSeen
+        this.#runner.settle({ type: "wait.timedOut", id: timer.id })
       }
     } else this.#end()
     return true
   }
 
   #end(): void {
-    if (this.#state.cancel) this.#driver.completion.forceCancel()
-    else this.#driver.completion.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
+    if (this.#state.cancel) this.#runner.completion.forceCancel()
+    else this.#runner.completion.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
   }
-}
-
-/** The runner of the instance, as its timers see it. */
-export interface TimersDriver {
-  /** There may be messages that it has not read; and the newest that it has. */
-  readonly inboxDirty: boolean
-  readonly inboxSeen: number
-  /** Begins the next attempt of a step. */
-  retry(id: string): void
-  settle(entry: EntryOf<"sleep.completed" | "wait.timedOut">): void
-  readonly completion: RunCompletion
 }

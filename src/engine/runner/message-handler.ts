@@ -2,16 +2,13 @@ import { Payload } from "../../core/values/value-codec.ts"
 import { isControl } from "../../core/journal/control-message.ts"
 import { matchForEvent } from "../../core/journal/event-matching.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
-import type { EntryOf, Recorded } from "../../core/journal/journal.ts"
-import { partMissing } from "../../core/execution/part-missing.ts"
 import { isUndoing } from "../../core/journal/run-deadline.ts"
-import type { AnyWorkflow, SensitiveData } from "../../core/workflow/workflow.ts"
+import type { SensitiveData } from "../../core/workflow/workflow.ts"
 import type { Message, NewMessage } from "../../ports/journal-store.ts"
-import type { QueryUpdateResponder } from "./query-update-responder.ts"
 import { cancelledByParent, type ChildEnding } from "../children/ending-messages.ts"
 import type { ReleaseQueue } from "./release-queue.ts"
-import type { RunCompletion } from "./run-completion.ts"
 import type { TurnWriter } from "./turn-writer.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 
 /** Turns messages from the inbox into entries. Each is consumed by the turn that holds what became of it. */
 export class MessageHandler {
@@ -20,15 +17,15 @@ export class MessageHandler {
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #releaseQueue: ReleaseQueue
-  readonly #driver: IntakeDriver
+  readonly #runner: InstanceRunner
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
   #held: IncomingMessage[] | undefined = undefined
 
-  constructor(state: InstanceState, writer: TurnWriter, releaseQueue: ReleaseQueue, driver: IntakeDriver) {
+  constructor(state: InstanceState, writer: TurnWriter, releaseQueue: ReleaseQueue, runner: InstanceRunner) {
     this.#releaseQueue = releaseQueue
     this.#state = state
     this.#writer = writer
-    this.#driver = driver
+    this.#runner = runner
   }
 
   /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
@@ -37,7 +34,7 @@ export class MessageHandler {
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
-    if (ignored !== undefined) return void this.#driver.record({ type: "message.ignored", kind: message.kind, reason: ignored })
+    if (ignored !== undefined) return void this.#runner.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     switch (message.kind) {
       case "event":
         return this.takeEvent(message)
@@ -46,34 +43,34 @@ export class MessageHandler {
       case "update":
         return this.#takeUpdate(message)
       case "pause":
-        return void this.#driver.record({ type: "paused", ...reason })
+        return void this.#runner.record({ type: "paused", ...reason })
       case "terminate":
-        this.#driver.completion.terminate(message.topic, message.payload !== undefined)
+        this.#runner.completion.terminate(message.topic, message.payload !== undefined)
         return this.#resume()
       case "cancel":
-        if (this.#state.stalled) return this.#driver.completion.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
-        this.#driver.completion.cancel({ type: "cancel.requested", cause: "request", ...reason })
+        if (this.#state.stalled) return this.#runner.completion.cancelStalled({ type: "cancel.requested", cause: "request", ...reason })
+        this.#runner.completion.cancel({ type: "cancel.requested", cause: "request", ...reason })
         return this.#resume()
       case "resume":
-        this.#driver.record({ type: "resumed" })
+        this.#runner.record({ type: "resumed" })
         return this.#resume()
     }
   }
 
   get #sensitive(): SensitiveData {
-    return this.#driver.workflow.options.sensitive ?? {}
+    return this.#runner.workflow.options.sensitive ?? {}
   }
 
   #resume(): void {
     const held = this.#held ?? []
     this.#held = undefined
-    this.#driver.resume(held)
+    this.#runner.resume(held)
   }
 
   #takeChild({ topic = "", payload = "{}" }: IncomingMessage): void {
     const { workflow, status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
     const instance = this.#state.children.get(topic)?.instance ?? ""
-    this.#driver.record({
+    this.#runner.record({
       type: "child.ended",
       id: topic,
       instance,
@@ -87,41 +84,29 @@ export class MessageHandler {
   /** One that the code refuses is answered, and never accepted. */
   #takeUpdate({ topic = "", payload = "", eventId = "" }: IncomingMessage): void {
     const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
-    const { queryUpdateResponder } = this.#driver
-    if (!queryUpdateResponder) throw partMissing("queries", `update "${topic}"`)
+    const { queryUpdateResponder } = this.#runner
     const refusal = queryUpdateResponder.refuseUpdate(topic, value)
-    if (refusal === undefined) this.#driver.record({ type: "update.accepted", update: eventId, name: topic, value })
+    if (refusal === undefined) this.#runner.record({ type: "update.accepted", update: eventId, name: topic, value })
     else queryUpdateResponder.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
   }
 
   /** Also one that comes without a detour through the inbox. */
   takeEvent({ topic = "", payload = "", eventId }: NewMessage): void {
     const id = eventId === undefined ? undefined : { eventId }
-    const { position } = this.#driver.record({
+    const { position } = this.#runner.record({
       type: "event.received",
       event: topic,
       value: this.#writer.payloadOf(payload, this.#sensitive.events?.includes(topic)),
       ...id,
     })
     const match = matchForEvent(this.#state, topic, position, this.#releaseQueue.execution)
-    if (match?.type === "wait.completed") this.#driver.settle(match)
-    else if (match) this.#driver.record(match)
+    if (match?.type === "wait.completed") this.#runner.settle(match)
+    else if (match) this.#runner.record(match)
   }
 }
 
 /** A message from the inbox; without a `seq`, what the engine found out itself, and finds out again if this is lost. */
 export type IncomingMessage = NewMessage & Partial<Pick<Message, "seq">>
-
-/** The runner of the instance, as its message handler sees it. */
-export interface IntakeDriver {
-  readonly workflow: AnyWorkflow
-  record(entry: EntryOf<"message.ignored" | "paused" | "resumed" | "event.received" | "event.handled" | "child.ended" | "update.accepted">): Recorded
-  readonly completion: RunCompletion
-  readonly queryUpdateResponder: QueryUpdateResponder | undefined
-  settle(entry: EntryOf<"wait.completed">): void
-  /** What was held back may begin; these messages go before all other inputs. */
-  resume(messages: readonly IncomingMessage[]): void
-}
 
 /** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
 function ignoreReason(message: IncomingMessage, state: InstanceState): string | undefined {

@@ -28,7 +28,7 @@ export class QueryUpdateResponder {
     if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
     try {
       if (execution.isHalted) throw new PerdureError("INSTANCE_ENDED", `the code of instance "${this.#id}" has ended, and takes no updates`)
-      execution.queryUpdateHandlers?.validateUpdate(name, args.text)
+      execution.queryUpdateHandlers.validateUpdate(name, args.text)
       return undefined
     } catch (error) {
       return { error }
@@ -44,6 +44,6 @@ export class QueryUpdateResponder {
   /** Answers from what the code knows, where all of that is committed. */
   query(name: string, args: string): string | undefined {
     const { execution, isQuiet } = this.#releaseQueue
-    return execution && isQuiet && this.#writer.idle ? execution.queryUpdateHandlers?.query(name, args) : undefined
+    return execution && isQuiet && this.#writer.idle ? execution.queryUpdateHandlers.query(name, args) : undefined
   }
 }

@@ -17,14 +17,14 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 export class ReleaseQueue {
   execution: Execution | undefined
   readonly #state: InstanceState
-  readonly #driver: PipelineDriver
+  readonly #listener: ReleaseListener
   readonly #items = new SmallQueue<Recorded>()
   /** How many of the items come from the store. */
   #replayLeft = 0
 
-  constructor(state: InstanceState, driver: PipelineDriver) {
+  constructor(state: InstanceState, listener: ReleaseListener) {
     this.#state = state
-    this.#driver = driver
+    this.#listener = listener
   }
 
   push(recorded: Recorded): void {
@@ -109,7 +109,7 @@ export class ReleaseQueue {
 
   /** What the rest of the journal says decides which patches the code takes. */
   #newExecution(): Execution {
-    const execution = new Execution(this.#driver.executionSpec())
+    const execution = new Execution(this.#listener.executionSpec())
     if (this.#replayLeft === 0) return execution
     for (const { entry } of this.#items.items()) {
       if (entry.type === "patched") execution.recordedPatch(entry.patch)
@@ -136,21 +136,21 @@ export class ReleaseQueue {
     const answer = execution.asks.accept(entry.id, kind, position, event, child)
     if (answer === "accepted") {
       if (this.#replayLeft > 0) execution.asksAhead--
-      this.#driver.onAccepted()
+      this.#listener.onAccepted()
       return true
     }
     const what = kind === "do" ? (child ? "child" : "step") : kind
     const expected = kind === "wait" ? describeWait(entry.id, event) : `${what} "${entry.id}"`
     const mismatch = (found: string): Disagreement => ({ position, step: entry.id, expected, found })
-    if (answer !== "missing") this.#driver.onMismatch(mismatch(`asks for ${answer.asked}`))
-    else if (execution.outcome) this.#driver.onMismatch(mismatch(endsWithout(execution.outcome, this.#driver.workflow)))
-    else this.#driver.onMissing(() => mismatch(asksFor(execution)))
+    if (answer !== "missing") this.#listener.onMismatch(mismatch(`asks for ${answer.asked}`))
+    else if (execution.outcome) this.#listener.onMismatch(mismatch(endsWithout(execution.outcome, this.#listener.workflow)))
+    else this.#listener.onMissing(() => mismatch(asksFor(execution)))
     return false
   }
 }
 
-/** The runner of the instance, as its release queue sees it. */
-export interface PipelineDriver {
+/** What a release queue reports to: the runner of a resident instance, or a replay that only reads. */
+export interface ReleaseListener {
   readonly workflow: AnyWorkflow
   executionSpec(): ExecutionSpec
   /** A recorded ask was matched. */

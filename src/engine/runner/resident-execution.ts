@@ -1,14 +1,11 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { Annotations, AnnotationSource } from "../../core/execution/annotations.ts"
 import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
 import type { InstanceInfo, WorkflowLog } from "../../core/workflow/context.ts"
-import type { Children, ChildHost } from "../../core/execution/child-handles.ts"
+import type { ChildEffects } from "../../core/execution/child-handles.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { seedOf } from "../../core/journal/run-history.ts"
 import type { Limits } from "../../core/workflow/input-limits.ts"
-import { partMissing } from "../../core/execution/part-missing.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { QueryUpdateHandlers, QueryUpdateHost } from "../../core/execution/query-update-handlers.ts"
 import type { Scope } from "../../ports/host.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Runnable } from "./macrotask-queue.ts"
@@ -60,20 +57,8 @@ export class ResidentExecution implements ExecutionSpec, Scope {
     })
   }
 
-  newChildren(source: ChildHost): Children {
-    const { childOperations } = this.#runtime
-    if (!childOperations) throw partMissing("children", "a child")
-    return childOperations.childrenOf(this.#resident, source, this.limits)
-  }
-
-  newAnnotations(source: AnnotationSource): Annotations {
-    const { annotations } = this.#runtime.features
-    if (!annotations) throw partMissing("annotations", "what a workflow notes in ctx.tags or with ctx.setMemo")
-    return annotations(source, this.limits)
-  }
-
-  get newQueryUpdateHandlers(): ((source: QueryUpdateHost) => QueryUpdateHandlers) | undefined {
-    return this.#runtime.features.questions?.questions
+  get childEffects(): ChildEffects {
+    return this.#runtime.childOperations.effectsOf(this.#resident, this.info.run)
   }
 
   onActivity(): void {

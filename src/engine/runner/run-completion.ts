@@ -6,7 +6,7 @@ import type { NewInstance } from "../../ports/journal-store.ts"
 import type { StepAttempts } from "../steps/step-attempts.ts"
 import { cancelledEntry, terminatedEntry, type EndingEntry } from "./ending-entry.ts"
 import { logRunFailure } from "./failure-log.ts"
-import { endingMessages } from "../children/child-support-check.ts"
+import { endingMessages } from "../children/ending-messages.ts"
 import type { ReleaseQueue } from "./release-queue.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -111,7 +111,7 @@ export class RunCompletion {
 
   /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
   #recordLast(entry: Entry): void {
-    const messages = endingMessages(this.#runtime.features, this.#state, this.#identity.incarnation, entry, this.#writer.draft)
+    const messages = endingMessages(this.#state, this.#identity.incarnation, entry, this.#writer.draft)
     this.#journal.record(entry)
     if (messages.length > 0) this.#writer.draft.sends = messages
   }

@@ -2,7 +2,9 @@ import { PerdureError } from "../../core/errors.ts"
 import type { EntryOf, Recorded } from "../../core/journal/journal.ts"
 import { firstPosition, lastRun } from "../../core/journal/run-history.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
-import type { InstanceRow, JournalStore } from "../../ports/journal-store.ts"
+import type { InstanceRow, JournalStore, NewMessage } from "../../ports/journal-store.ts"
+import type { Store } from "../../ports/store.ts"
+import { keptChildResults } from "../children/kept-child-results.ts"
 
 export interface LoadedRun {
   readonly recorded: readonly Recorded[]
@@ -27,4 +29,15 @@ export async function loadRun(journal: Pick<JournalStore, "readJournal">, row: I
     recorded = rows.flatMap((item) => decodeRow(item))
   }
   return { recorded: lastRun(recorded), lastTurn: rows.at(-1)?.turn ?? "", textLength: rows.reduce((sum, { entries }) => sum + entries.length, 0) }
+}
+
+/** What `InstanceRunner.load` needs of an instance in the store. */
+export interface LoadedInstance extends LoadedRun {
+  /** The results of children that the run keeps from an earlier run. */
+  readonly childResults: readonly NewMessage[]
+}
+
+export async function loadInstance(store: Store, row: InstanceRow): Promise<LoadedInstance> {
+  const loaded = await loadRun(store.journal, row)
+  return { ...loaded, childResults: await keptChildResults(store, row, loaded) }
 }

@@ -3,7 +3,6 @@ import type { Host } from "../../ports/host.ts"
 import type { NewMessage } from "../../ports/journal-store.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
 import type { Commits } from "../worker/group-committer.ts"
-import type { EngineFeatures } from "../feature-set.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { ChildOperations } from "../children/child-operations.ts"
 import type { MacrotaskQueue } from "./macrotask-queue.ts"
@@ -19,7 +18,6 @@ export interface RunnerContext {
   /** Names this engine as an owner of instances. */
   readonly worker: string
   readonly settings: EngineSettings
-  readonly features: EngineFeatures
   readonly macrotaskQueue: MacrotaskQueue
   readonly committer: Commits
   readonly transactions: Transactions | undefined
@@ -31,8 +29,8 @@ export interface RunnerContext {
   readonly draining: boolean
   /** Where only so many attempts run at the same time. */
   readonly stepSlots: StepSlots | undefined
-  /** What instances do to others, where they may. */
-  readonly childOperations: ChildOperations | undefined
+  /** What instances do to their children. */
+  readonly childOperations: ChildOperations
   /** There is no room in memory for instances that could go on. */
   readonly isStarved: boolean
   /** One is at rest, and could make room. */

@@ -7,10 +7,10 @@ import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { ClientTransaction, Transactions, Undone } from "../../ports/transactions.ts"
 import type { CommitListener, CommitResult } from "../worker/group-committer.ts"
-import type { Runnable } from "./macrotask-queue.ts"
 import { sameRow, type Row } from "./row-state.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 
 /**
  * Writes the journal of one resident instance: gathers entries into a turn, commits one turn at a time, and runs what had
@@ -20,7 +20,7 @@ export class TurnWriter implements CommitListener {
   readonly #runtime: RunnerContext
   readonly #identity: NewInstance
   readonly #state: InstanceState
-  readonly #driver: WriterDriver
+  readonly #runner: InstanceRunner
   #draft: TurnDraft | undefined
   #inFlight: TurnDraft | undefined
   /** How often the one in flight could not be written. */
@@ -35,11 +35,11 @@ export class TurnWriter implements CommitListener {
   /** The row was written before the code saw what was recorded with it: it says less than is known since. */
   #provisional = false
 
-  constructor(runtime: RunnerContext, identity: NewInstance, state: InstanceState, driver: WriterDriver) {
+  constructor(runtime: RunnerContext, identity: NewInstance, state: InstanceState, runner: InstanceRunner) {
     this.#runtime = runtime
     this.#identity = identity
     this.#state = state
-    this.#driver = driver
+    this.#runner = runner
   }
 
   get idle(): boolean {
@@ -137,7 +137,7 @@ export class TurnWriter implements CommitListener {
   }
 
   #sealed(draft: TurnDraft): TurnDraft {
-    const row = this.#driver.row(this.#row)
+    const row = this.#runner.row(this.#row)
     const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
     this.#nextRow = row
     draft.by = this.#runtime.worker
@@ -169,7 +169,7 @@ export class TurnWriter implements CommitListener {
   /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
   letGo(): void {
     this.#held = false
-    if (!this.#driver.isGone) this.#runtime.macrotaskQueue.join(this.#driver)
+    if (!this.#runner.isGone) this.#runtime.macrotaskQueue.join(this.#runner)
   }
 
   /** Runs `then` once the turn that is being written is durable. */
@@ -185,26 +185,26 @@ export class TurnWriter implements CommitListener {
     let made: { readonly entry: Entry; readonly turn: TurnDraft } | undefined
     try {
       const outcome = await this.#runtime.committer.transact(transactions, (sql) => {
-        if (this.#driver.isGone) throw new PerdureError("INSTANCE_ENDED", `instance "${this.#identity.id}" has left memory`)
+        if (this.#runner.isGone) throw new PerdureError("INSTANCE_ENDED", `instance "${this.#identity.id}" has left memory`)
         const entry = make(sql)
         made = { entry, turn: this.#sealed((this.#draft ?? this.#newDraft()).plus(entry)) }
         return made.turn
       })
       if (made !== undefined && outcome === "committed") this.#transacted(made.turn, made.entry)
-      else if (!this.#driver.isGone) this.#driver.onLost("lost")
+      else if (!this.#runner.isGone) this.#runner.onLost("lost")
     } catch (error) {
       this.#held = false
-      if (!this.#driver.isGone) {
+      if (!this.#runner.isGone) {
         const isAsBefore = made === undefined || PerdureError.is(error, "SQL_FAILED")
-        if (!isAsBefore) this.#driver.onLost({ error })
+        if (!isAsBefore) this.#runner.onLost({ error })
         else {
           // What waited for its end may go on.
-          this.#runtime.macrotaskQueue.join(this.#driver)
+          this.#runtime.macrotaskQueue.join(this.#runner)
           throw error
         }
       }
     }
-    if (this.#driver.isGone) await never
+    if (this.#runner.isGone) await never
   }
 
   /** The same of a transaction whose function has done its part. It answers if nothing was written. */
@@ -214,25 +214,25 @@ export class TurnWriter implements CommitListener {
       const outcome = await this.#runtime.committer.alone(() => transaction.commit(turn))
       if (typeof outcome === "object") {
         this.letGo()
-        if (!this.#driver.isGone) return outcome
+        if (!this.#runner.isGone) return outcome
       } else if (outcome === "committed") this.#transacted(turn, entry)
-      else if (!this.#driver.isGone) this.#driver.onLost("lost")
+      else if (!this.#runner.isGone) this.#runner.onLost("lost")
     } catch (error) {
-      if (!this.#driver.isGone) this.#driver.onLost({ error })
+      if (!this.#runner.isGone) this.#runner.onLost({ error })
     }
-    if (this.#driver.isGone) await never
+    if (this.#runner.isGone) await never
     return undefined
   }
 
   #transacted(turn: TurnDraft, entry: Entry): void {
     this.#held = false
-    if (this.#driver.isGone) return
+    if (this.#runner.isGone) return
     this.#draft = undefined
     this.#provisional = true
     turn.onResult?.("committed")
     const recorded: Recorded = { position: turn.end, run: this.#state.run, at: turn.at, entry }
     this.#state.apply(recorded)
-    this.#driver.onTransacted(recorded)
+    this.#runner.onTransacted(recorded)
     this.#written(turn)
   }
 
@@ -240,8 +240,8 @@ export class TurnWriter implements CommitListener {
   correctRow(): boolean {
     if (!this.#provisional || !this.idle) return false
     this.#provisional = false
-    if (this.#row === undefined || sameRow(this.#row, this.#driver.row(this.#row))) return false
-    this.#driver.record({ type: "rested" })
+    if (this.#row === undefined || sameRow(this.#row, this.#runner.row(this.#row))) return false
+    this.#runner.record({ type: "rested" })
     return true
   }
 
@@ -261,7 +261,7 @@ export class TurnWriter implements CommitListener {
     this.#inFlight = undefined
     draft.onResult?.(result)
     // Whoever waited for it deals with the error; for the instance it is as if the turn had never been.
-    if (result !== "committed") return this.#driver.onLost(draft.onResult ? "lost" : result)
+    if (result !== "committed") return this.#runner.onLost(draft.onResult ? "lost" : result)
     this.#written(draft)
   }
 
@@ -271,10 +271,10 @@ export class TurnWriter implements CommitListener {
     this.#lastTurn = draft.turn
     if (draft.sends) this.#runtime.onSent(draft.sends)
     try {
-      this.#driver.onCommitted(draft)
+      this.#runner.onCommitted(draft)
     } catch (bug) {
       // A flaw of ours must not hold up the other instances of the batch.
-      this.#driver.onLost({ error: bug })
+      this.#runner.onLost({ error: bug })
     }
   }
 
@@ -284,7 +284,7 @@ export class TurnWriter implements CommitListener {
     const { id } = this.#identity
     if (++this.#failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
     timers.after(Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax), () => {
-      if (this.#driver.isGone) this.#inFlight = undefined
+      if (this.#runner.isGone) this.#inFlight = undefined
       else this.#runtime.committer.submit(draft, this)
     })
   }
@@ -295,16 +295,3 @@ const retryMs = 100
 const retryMsMax = 5_000
 /** Some minutes. Then what is in memory is given up, and the instance is loaded again. */
 const retriesMax = 40
-
-/** The runner of the instance, as its writer sees it. */
-export interface WriterDriver extends Runnable {
-  /** It has left memory: nothing more is to be written. */
-  readonly isGone: boolean
-  /** What the row should say once all that is recorded is written; the same object if it is what it says. */
-  row(previous: Row | undefined): Row
-  record(entry: EntryOf<"rested">): void
-  /** An entry that a transaction has written is part of the state now. */
-  onTransacted(recorded: Recorded): void
-  onCommitted(draft: TurnDraft): void
-  onLost(result: Exclude<CommitResult, "committed">): void
-}

@@ -1,21 +1,22 @@
 import type { RunnerContext } from "./runner-context.ts"
 import { Alarm, type TimerHandle } from "../worker/timers.ts"
+import type { InstanceRunner } from "./instance-runner.ts"
 
 /** What one instance in memory waits for by the clock. Both are rare: most go on by themselves. */
 export class WakeUpTimer {
   readonly #runtime: RunnerContext
-  readonly #driver: ClockDriver
+  readonly #runner: InstanceRunner
   #alarm: Alarm | undefined
   #grace: TimerHandle | undefined
 
-  constructor(runtime: RunnerContext, driver: ClockDriver) {
+  constructor(runtime: RunnerContext, runner: InstanceRunner) {
     this.#runtime = runtime
-    this.#driver = driver
+    this.#runner = runner
   }
 
   /** When a timer of it is due; undefined: none is set. */
   ringAt(at: number | undefined): void {
-    if (at !== undefined) this.#alarm ??= new Alarm(this.#runtime.timers, () => this.#driver.pumpNow())
+    if (at !== undefined) this.#alarm ??= new Alarm(this.#runtime.timers, () => this.#runner.pumpNow())
     this.#alarm?.setTo(at)
   }
 
@@ -41,10 +42,4 @@ export class WakeUpTimer {
     this.ringAt(undefined)
     this.endGrace()
   }
-}
-
-/** The runner of the instance, as its clock sees it. */
-export interface ClockDriver {
-  /** The alarm rings. */
-  pumpNow(): void
 }

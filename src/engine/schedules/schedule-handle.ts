@@ -4,7 +4,7 @@ import { PerdureError } from "../../core/errors.ts"
 import { dueAfterChange, dueTimes, instanceIdOf, nextDue, type Schedule, scheduleInstant, withStarted } from "../../core/time/schedule.ts"
 import { awaited } from "../../core/time/schedule-decision.ts"
 import type { Handle } from "../client-api.ts"
-import type { ScheduleParts } from "../engine-components.ts"
+import type { SchedulingComponents } from "../engine-components.ts"
 import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
 import { singletonExists } from "../flow-control/singletons.ts"
@@ -22,20 +22,20 @@ const startTextMax = 8 * 1024 * 1024
 /** One schedule, as the engine that knows it. */
 export class StoredScheduleHandle implements ScheduleHandle {
   readonly id: string
-  readonly #current: () => ScheduleParts
+  readonly #current: () => SchedulingComponents
   readonly #handle: (id: string) => Handle
 
   static {
     checkArguments(this.prototype, scheduleHandleArguments)
   }
 
-  constructor(current: () => ScheduleParts, handle: (id: string) => Handle, id: string) {
+  constructor(current: () => SchedulingComponents, handle: (id: string) => Handle, id: string) {
     this.id = id
     this.#current = current
     this.#handle = handle
   }
 
-  get #parts(): ScheduleParts {
+  get #parts(): SchedulingComponents {
     return this.#current()
   }
 

@@ -9,6 +9,7 @@ import { storedQueue } from "../../core/workflow/task-queue.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { Turn } from "../../ports/journal-store.ts"
+import { flowTraits } from "../flow-control/flow-keys.ts"
 import { singletonOf } from "../flow-control/singletons.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
 import type { Resolved, InstanceStarter } from "../instances/instance-starter.ts"
@@ -53,9 +54,7 @@ export class ScheduledStarts {
   /** The key that an instance of a schedule has to itself. */
   singleton(workflow: string, known: string | undefined, input: Encoded): UniqueUse | undefined {
     const { definition } = this.#resolve(workflow, known)
-    return definition && this.isSingleton(workflow, known)
-      ? singletonOf(this.#worker.features.flow?.traits(definition, this.#inputOf(input).decode(), undefined))
-      : undefined
+    return definition && this.isSingleton(workflow, known) ? singletonOf(flowTraits(definition, this.#inputOf(input).decode(), undefined)) : undefined
   }
 
   /** The turn that creates an instance of a schedule. */

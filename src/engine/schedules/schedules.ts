@@ -6,7 +6,7 @@ import { awaited } from "../../core/time/schedule-decision.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { Handle } from "../client-api.ts"
-import type { ScheduleParts } from "../engine-components.ts"
+import type { SchedulingComponents } from "../engine-components.ts"
 import { pageLimit } from "../instances/instance-summary.ts"
 import type { ScheduleClient, ScheduleFilter, ScheduleHandle, ScheduleHandleOf, ScheduleOptionsOf, SchedulePage } from "./schedule-client.ts"
 import { StoredScheduleHandle } from "./schedule-handle.ts"
@@ -19,7 +19,7 @@ const fresh = { waiting: [], running: [], counts: { started: 0, skipped: 0, miss
 
 /** The schedules of an engine. */
 export class Schedules implements ScheduleClient {
-  readonly #current: () => { readonly parts: ScheduleParts }
+  readonly #current: () => { readonly parts: SchedulingComponents }
   readonly #handle: (id: string) => Handle
 
   static {
@@ -27,7 +27,7 @@ export class Schedules implements ScheduleClient {
   }
 
   /** The engine may be another one at each call: in tests it is, after a crash. */
-  constructor(current: () => { readonly parts: ScheduleParts }, handle: (id: string) => Handle) {
+  constructor(current: () => { readonly parts: SchedulingComponents }, handle: (id: string) => Handle) {
     this.#current = current
     this.#handle = handle
   }
@@ -82,7 +82,7 @@ export class Schedules implements ScheduleClient {
     return { schedules: page.items.map(summaryOf), ...(page.cursor === undefined ? undefined : { cursor: page.cursor }) }
   }
 
-  get #parts(): ScheduleParts {
+  get #parts(): SchedulingComponents {
     return this.#current().parts
   }
 

@@ -2,11 +2,11 @@ import type { AskRequest, DoAsk } from "../../core/execution/ask.ts"
 import { CancelledError, PerdureError, tooManySteps } from "../../core/errors.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Recorded, Release } from "../../core/journal/journal.ts"
-import type { OpenStep } from "../../core/journal/open-operations.ts"
 import { SmallMap } from "../../core/collections/small-map.ts"
 import { PendingAsk, settle, type Settling } from "../../core/execution/ask-settlement.ts"
 import { parentOf } from "../../core/workflow/step-id.ts"
 import type { StepAttempt } from "./step-attempt.ts"
+import type { StepAttempts } from "./step-attempts.ts"
 
 /**
  * What functions of steps ask for inside their steps. Such an ask is answered by its id, outside the release order: from the
@@ -16,25 +16,25 @@ import type { StepAttempt } from "./step-attempt.ts"
 export class NestedSteps {
   readonly #state: InstanceState
   readonly #waiters = new SmallMap<Waiter[]>()
-  readonly #driver: NestedDriver
+  readonly #attempts: StepAttempts
   /** Steps whose time to retry came before their outer function asked for them again. */
   readonly #retriesDue = new Set<string>()
   /** Asks that came while paused. */
   #held: AskRequest[] = []
 
-  constructor(state: InstanceState, driver: NestedDriver) {
+  constructor(state: InstanceState, attempts: StepAttempts) {
     this.#state = state
-    this.#driver = driver
+    this.#attempts = attempts
   }
 
   ask(outer: StepAttempt, request: AskRequest): Promise<unknown> {
-    const stopped = this.#driver.stoppedFor(request)
+    const stopped = this.#attempts.stoppedFor(request)
     if (stopped) throw stopped
     if (request.kind !== "do" && request.signal?.aborted) throw request.signal.reason
     const waiter = new Waiter(request, outer)
     const recorded = this.#state.nested.get(request.id)
-    if (!recorded && this.isClosed(request)) throw new CancelledError(this.#driver.instance, this.#state.cancel?.reason)
-    if (recorded && this.#driver.isDurable(recorded.position)) {
+    if (!recorded && this.isClosed(request)) throw new CancelledError(this.#attempts.instance, this.#state.cancel?.reason)
+    if (recorded && this.#attempts.isDurable(recorded.position)) {
       const problem = disagreement(request, recorded.entry.type)
       if (problem) throw problem
       settle(waiter, recorded.entry as Settling, this.#received(recorded))
@@ -48,7 +48,7 @@ export class NestedSteps {
       outer.suspend()
       request.signal?.addEventListener("abort", () => this.#abort(waiter), { once: true })
     }
-    if (!recorded) this.#driver.submit(request)
+    if (!recorded) this.#attempts.submit(request)
     return waiter.promise
   }
 
@@ -61,18 +61,18 @@ export class NestedSteps {
     if (nested.has(request.id)) return
     // So did a cancel, which rejects it.
     if (this.isClosed(request)) return
-    const stopped = this.#driver.stoppedFor(request)
+    const stopped = this.#attempts.stoppedFor(request)
     if (stopped) return this.refuse(request.id, stopped)
     if (this.#state.isHeldBack) return this.#hold(request)
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
-      if (this.#retriesDue.delete(request.id)) this.#driver.begin(request, open.attempt + 1)
-      else if (open.retryAt === undefined && !this.#driver.isLive(request.id)) this.#driver.resume(request, open)
+      if (this.#retriesDue.delete(request.id)) this.#attempts.begin(request, open.attempt + 1)
+      else if (open.retryAt === undefined && !this.#attempts.isLive(request.id)) this.#attempts.resume(request, open)
       return
     }
     if (sleeps.has(request.id) || waits.has(request.id)) return
-    const { stepsMax } = this.#driver
-    if (this.#state.asked < stepsMax) this.#driver.recordAsk(request)
+    const { stepsMax } = this.#attempts
+    if (this.#state.asked < stepsMax) this.#attempts.recordAsk(request)
     else this.refuse(request.id, tooManySteps(stepsMax))
   }
 
@@ -84,12 +84,12 @@ export class NestedSteps {
     const [outer, inside] = [parentOf(request.id), `${request.id}/`]
     for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
     // That all is at rest is worth an entry: the row changes with it.
-    if (wasWorking && !this.#state.working) this.#driver.recordPaused("the steps under way wait for steps inside them")
+    if (wasWorking && !this.#state.working) this.#attempts.recordPaused("the steps under way wait for steps inside them")
   }
 
   /** What was held begins now. */
   goOn(): void {
-    for (const request of this.forgetHeld()) this.#driver.submit(request)
+    for (const request of this.forgetHeld()) this.#attempts.submit(request)
   }
 
   forgetHeld(): readonly AskRequest[] {
@@ -130,7 +130,7 @@ export class NestedSteps {
     for (const id of this.#waiters.keys()) {
       const isOpen = sleeps.has(id) || waits.has(id) || steps.get(id)?.retryAt !== undefined
       if (!isOpen) continue
-      this.#driver.abort(id)
+      this.#attempts.abort(id)
       this.refuse(id, error)
     }
   }
@@ -152,7 +152,7 @@ export class NestedSteps {
     // What it waits for is recorded, and only on its way.
     if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
     this.#take(id)
-    this.#driver.abort(id)
+    this.#attempts.abort(id)
     waiter.outer.answer(() => waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason))
   }
 
@@ -167,26 +167,6 @@ export class NestedSteps {
     const { entry } = recorded
     return entry.type === "wait.completed" && entry.from !== undefined ? this.#state.received(entry.from) : undefined
   }
-}
-
-/** The runner of the instance, as nested steps see it. */
-export interface NestedDriver {
-  readonly instance: string
-  /** Records the ask and does it. */
-  submit(request: AskRequest): void
-  /** Records that a nested sleep or wait was given up. */
-  abort(id: string): void
-  isDurable(position: number): boolean
-  readonly stepsMax: number
-  /** Why a function that is to stop gets no more of these. */
-  stoppedFor(request: AskRequest): PerdureError | undefined
-  /** Whether an attempt of the step is under way here. */
-  isLive(id: string): boolean
-  begin(request: DoAsk, attempt: number): void
-  /** Goes on with the attempt that was under way. */
-  resume(request: DoAsk, step: OpenStep): void
-  recordAsk(request: AskRequest): void
-  recordPaused(reason: string): void
 }
 
 class Waiter extends PendingAsk {

@@ -111,7 +111,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
         })
         this.#clock.start(this.open.firstAt)
       }
-      Promise.resolve(runtime.host.runIn(this, call, true)).then(
+      Promise.resolve(runtime.host.runIn(this, call)).then(
         (value) => this.#end(true, value),
         (error: unknown) => this.#end(false, error),
       )
@@ -142,7 +142,6 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
     this.#ended = true
     this.#clock?.stop()
     this.#place?.end()
-    this.#owner.runtime.host.leave?.(this)
     this.onOver?.()
   }
 

@@ -5,42 +5,43 @@ import { durationMs } from "../../core/time/duration.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { OpenStep } from "../../core/journal/open-operations.ts"
 import type { EntryOf, Recorded, Release } from "../../core/journal/journal.ts"
-import { partMissing } from "../../core/execution/part-missing.ts"
 import { mergeRetry, nextRetryMs } from "../../core/workflow/retry-policy.ts"
 import { SmallMap } from "../../core/collections/small-map.ts"
 import { isNested, isOfRollback } from "../../core/workflow/step-id.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
-import type { TransactionRunner } from "../feature-set.ts"
 import { logStepFailure } from "../runner/failure-log.ts"
-import type { NestedDriver, NestedSteps } from "./nested-steps.ts"
+import type { InstanceRunner } from "../runner/instance-runner.ts"
+import { NestedSteps } from "./nested-steps.ts"
+import { StepClientTransactions } from "./step-client-transactions.ts"
+import { StepTransactions } from "./step-transactions.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
 import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
-export class StepAttempts implements AttemptOwner, NestedDriver {
+export class StepAttempts implements AttemptOwner {
   readonly runtime: RunnerContext
   readonly identity: NewInstance
   readonly #workflow: AnyWorkflow
   readonly #state: InstanceState
   readonly #writer: TurnWriter
-  readonly #driver: AttemptsDriver
+  readonly #runner: InstanceRunner
   readonly #live = new SmallMap<StepAttempt>()
   /** Made for the first: most steps have none inside them. */
   #nested: NestedSteps | undefined
-  #transactions: TransactionRunner | undefined
+  #transactions: StepTransactions | StepClientTransactions | undefined
   #closed = false
   /** What functions are told that are to stop. */
   #stopping: PerdureError | undefined
 
-  constructor(runtime: RunnerContext, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, driver: AttemptsDriver) {
+  constructor(runtime: RunnerContext, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
     this.runtime = runtime
     this.identity = identity
     this.#workflow = workflow
     this.#state = state
     this.#writer = writer
-    this.#driver = driver
+    this.#runner = runner
   }
 
   get duplicateSteps(): "number" | "error" {
@@ -56,11 +57,11 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
   }
 
   submit(request: AskRequest): void {
-    this.#driver.submit({ take: () => this.#nested?.take(request) })
+    this.#runner.submit({ take: () => this.#nested?.take(request) })
   }
 
   abort(id: string): void {
-    this.#driver.submit({ take: () => void this.#driver.record({ type: "ask.aborted", id }) })
+    this.#runner.submit({ take: () => void this.#runner.record({ type: "ask.aborted", id }) })
   }
 
   isLive(id: string): boolean {
@@ -68,11 +69,11 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
   }
 
   recordAsk(request: AskRequest): void {
-    this.#driver.recordAsk(request)
+    this.#runner.recordAsk(request)
   }
 
   recordPaused(reason: string): void {
-    this.#driver.record({ type: "paused", reason })
+    this.#runner.record({ type: "paused", reason })
   }
 
   get stepsMax(): number {
@@ -101,7 +102,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
   begin(request: DoAsk, attempt: number): void {
     const { id, child, transaction } = request
     const started = { type: "step.started", id, attempt } as const
-    this.#driver.record(child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : started)
+    this.#runner.record(child ? { ...started, child: child.link } : transaction ? { ...started, kind: "transaction" } : started)
     const step = this.#state.steps.get(request.id)
     if (step) this.#writer.whenDurable(new StepAttempt(this, request, attempt, step))
   }
@@ -114,7 +115,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
     if (request && !this.mayBegin(id)) return
     if (request) return this.begin(request, step.attempt + 1)
     step.retryAt = undefined
-    this.#inside()?.retryWhenAsked(id)
+    this.#inside().retryWhenAsked(id)
   }
 
   /** Begins again what was under way when the last owner went. */
@@ -125,7 +126,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
       if (!request) continue
       // The code gets nothing of it: there is no point in doing it again.
       if (this.#isStopped(step))
-        this.#driver.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
+        this.#runner.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
       else if (this.mayBegin(step.id)) this.resume(request, step)
     }
   }
@@ -180,7 +181,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
   }
 
   #request(id: string): DoAsk | undefined {
-    const request = isNested(id) ? this.#nested?.request(id) : this.#driver.request(id)
+    const request = isNested(id) ? this.#nested?.request(id) : this.#runner.request(id)
     return request?.kind === "do" ? request : undefined
   }
 
@@ -214,26 +215,27 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
   }
 
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
-    const nested = this.#inside()
-    if (!nested) {
-      outer.isFutile = true
-      throw partMissing("nestedSteps", `"${request.id}", which is inside a step,`)
-    }
-    // An attempt that nobody waits for any more gets no answers.
-    return this.#live.get(outer.ask.id) === outer ? nested.ask(outer, request) : new Promise(() => undefined)
+    // An attempt that the instance no longer waits for gets no answers.
+    return this.#live.get(outer.ask.id) === outer ? this.#inside().ask(outer, request) : new Promise(() => undefined)
   }
 
-  /** Undefined where steps cannot have any. */
-  #inside(): NestedSteps | undefined {
-    this.#nested ??= this.runtime.features.nestedSteps?.(this.#state, this)
+  #inside(): NestedSteps {
+    this.#nested ??= new NestedSteps(this.#state, this)
     return this.#nested
   }
 
   transact(attempt: StepAttempt, fn: (access: unknown) => unknown): Promise<unknown> {
-    this.#transactions ??= this.runtime.features.transactions?.(this.runtime, this.#writer, (input) => this.#driver.submit(input))
-    if (this.#transactions) return this.#transactions.run(attempt, fn)
-    attempt.isFutile = true
-    throw partMissing("transactions", `transaction "${attempt.ask.id}"`)
+    this.#transactions ??= this.#newTransactions()
+    return this.#transactions.run(attempt, fn)
+  }
+
+  /** On a store that is a server, the user's function gets a connection of its own; else it writes through the connection of the store. */
+  #newTransactions(): StepTransactions | StepClientTransactions {
+    const { runtime } = this
+    const submit = (input: { take(): void }) => this.#runner.submit(input)
+    return runtime.clientTransactions
+      ? new StepClientTransactions(runtime, runtime.clientTransactions, this.#writer, submit)
+      : new StepTransactions(runtime, this.#writer, submit)
   }
 
   /** A transaction has recorded its result itself: what else becomes of the attempt is not looked at. */
@@ -246,7 +248,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
 
   onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
     this.#encode(attempt, ok, outcome)
-    this.#driver.submit(attempt)
+    this.#runner.submit(attempt)
   }
 
   /** At once, so that nothing that the function does to the value later is seen. */
@@ -267,7 +269,7 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
     const step = this.#state.steps.get(id)
     if (!step) return
     const isStopped = this.#isStopped(step)
-    const recorded = this.#driver.record(failure ? this.#failure(step, failure) : { type: "step.completed", id, value: result ?? Payload.undefined })
+    const recorded = this.#runner.record(failure ? this.#failure(step, failure) : { type: "step.completed", id, value: result ?? Payload.undefined })
     this.#logFailure(recorded, isStopped)
     if (this.#state.steps.has(id)) return
     if (step.hasNested) this.#abandonInside(id)
@@ -306,14 +308,4 @@ export class StepAttempts implements AttemptOwner, NestedDriver {
       attempt.abandon(new PerdureError("STEP_FAILED", `step "${id}" has ended`))
     }
   }
-}
-
-/** The runner of the instance, as its attempts see it. */
-export interface AttemptsDriver {
-  record(entry: EntryOf<"step.started" | "step.completed" | "step.failed" | "ask.aborted" | "paused">): Recorded
-  recordAsk(request: AskRequest): void
-  /** What the code asked for under a top-level id. */
-  request(id: string): AskRequest | undefined
-  /** Takes it in when it is its turn among the inputs. */
-  submit(input: { take(): void }): void
 }

@@ -6,7 +6,7 @@ import { shown } from "../../core/workflow/input-limits.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { RowState, JournalRow, Message, NewInstance, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
-import { notFound } from "../instances/ending-lookup.ts"
+import { notFound } from "../instances/instance-errors.ts"
 import { instanceShape, memoShape, messageShape, rowShape, stateShape } from "./export-shape.ts"
 
 /**

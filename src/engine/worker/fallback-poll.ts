@@ -1,4 +1,4 @@
-import type { BareParts } from "../engine-components.ts"
+import type { WorkerComponents } from "../engine-components.ts"
 import { Alarm, type Timers } from "./timers.ts"
 
 const soonMs = 1_000
@@ -13,7 +13,7 @@ export interface FallbackPollOptions {
 }
 
 /** That of an engine. */
-export function fallbackPollOptions({ host, worker, store, settings }: BareParts): FallbackPollOptions {
+export function fallbackPollOptions({ host, worker, store, settings }: WorkerComponents): FallbackPollOptions {
   return { monotonicMs: () => host.monotonicMs(), timers: worker.timers, ours: worker, rarelyMs: store.sweepMs === undefined ? undefined : settings.sweepMs }
 }
 

@@ -7,8 +7,8 @@ import type { Store } from "../../ports/store.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
 import type { StartSpec } from "../runner/start-spec.ts"
 import type { CommitResult, Commits } from "./group-committer.ts"
-import type { EngineFeatures, LimitRules } from "../feature-set.ts"
-import { loadInstance } from "../children/child-support-check.ts"
+import { LimitDeclarations } from "../flow-control/limit-declarations.ts"
+import { loadInstance } from "../runner/run-loader.ts"
 import { InstanceRunner } from "../runner/instance-runner.ts"
 import type { KnownWorkflows } from "../instances/known-workflows.ts"
 import type { Messages } from "./message-batcher.ts"
@@ -20,7 +20,7 @@ import type { ResidentSet } from "./resident-set.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
 import type { EngineSettings } from "../settings.ts"
 import type { StartThrottle } from "./start-throttle.ts"
-import type { StepSlots } from "../steps/step-slots.ts"
+import { StepSlots } from "../steps/step-slots.ts"
 import { Timers } from "./timers.ts"
 
 const storeRetryMs = 1_000
@@ -33,14 +33,13 @@ export abstract class Worker implements RunnerContext {
   readonly worker: string
   readonly host: Host
   readonly settings: EngineSettings
-  readonly features: EngineFeatures
   readonly macrotaskQueue: MacrotaskQueue
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
   readonly stepSlots: StepSlots | undefined
-  /** Given later: whoever starts instances needs the worker first. */
-  childOperations: ChildOperations | undefined
+  /** Set after construction, because `InstanceStarter` needs the worker first. */
+  childOperations!: ChildOperations
   readonly onAnswered: WorkerListener["onAnswered"]
   readonly onRunOver: WorkerListener["onRunOver"]
   /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
@@ -61,7 +60,7 @@ export abstract class Worker implements RunnerContext {
   abstract readonly isStarved: boolean
   protected readonly store: Store
   protected readonly registry: WorkflowRegistry
-  protected readonly limits: LimitRules | undefined
+  protected readonly limits: LimitDeclarations
   protected isStopped = false
   /** Claimed, and on their way into memory. */
   protected readonly loading = new Set<string>()
@@ -72,11 +71,10 @@ export abstract class Worker implements RunnerContext {
   #turns = 0
   #stopNews: () => void = () => undefined
 
-  constructor({ store, host, registry, settings, features, listener }: WorkerSpec) {
+  constructor({ store, host, registry, settings, listener }: WorkerSpec) {
     this.store = store
     this.host = host
     this.settings = settings
-    this.features = features
     this.registry = registry
     this.#onEnd = listener.onEnd
     this.#onStall = listener.onStall
@@ -85,12 +83,12 @@ export abstract class Worker implements RunnerContext {
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
-    this.limits = features.flow?.desk(store.flow, registry, host, this.timers)
+    this.limits = new LimitDeclarations(store.flow, registry, host, this.timers)
     this.macrotaskQueue = new MacrotaskQueue(host, () => this.committer.flush())
     this.transactions = store.transactions
     this.clientTransactions = store.clientTransactions
     const { concurrentStepsMax, budget } = settings
-    if (concurrentStepsMax < Infinity || budget) this.stepSlots = features.flow?.stepSlots(concurrentStepsMax, budget?.stepsMax)
+    if (concurrentStepsMax < Infinity || budget) this.stepSlots = new StepSlots(concurrentStepsMax, budget?.stepsMax)
   }
 
   /** These instances, or any, may be there to be claimed. */
@@ -123,7 +121,7 @@ export abstract class Worker implements RunnerContext {
     if (this.isStopped) return
     this.active = true
     this.#stopNews = this.store.flow.onAdmitted((ids) => this.wake(ids))
-    await this.limits?.declare()
+    await this.limits.declare()
     if (!this.isStopped) await this.beginClaims()
   }
 
@@ -268,10 +266,10 @@ export abstract class Worker implements RunnerContext {
         const runner = new InstanceRunner(this, workflow, instance)
         this.loading.add(instance.id)
         try {
-          const loaded = await loadInstance(this.features, this.store, instance)
+          const loaded = await loadInstance(this.store, instance)
           if (!this.active) return
-          const lacksLimits = this.limits?.lacksLimits(instance, workflow) === true
-          if (lacksLimits && (await this.limits?.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
+          const lacksLimits = this.limits.lacksLimits(instance, workflow)
+          if (lacksLimits && (await this.limits.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
           // A start came meanwhile, which is about to lose.
           if (this.residents.get(instance.id)) return void this.#passedOver.add(instance.id)
           this.residents.add(runner)
@@ -298,7 +296,6 @@ export interface WorkerSpec {
   readonly host: Host
   readonly registry: WorkflowRegistry
   readonly settings: EngineSettings
-  readonly features: EngineFeatures
   readonly listener: WorkerListener
 }
 

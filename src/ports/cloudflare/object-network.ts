@@ -19,5 +19,5 @@ export interface ObjectPeer {
 export interface ObjectNetwork {
   peer(name: string): ObjectPeer
   limit(key: string): LimitKey
-  numbers(workflow: string): WorkflowLimitSettings
+  limitSettings(workflow: string): WorkflowLimitSettings
 }

@@ -1,7 +1,7 @@
 // The Worker that is killed: workflows that tell whoever watches what they do, and a few routes.
 
 import { workflow } from "../../../src/index.ts"
-import { children, composeWorkflowRunner, flowControl, history, schedules, workflowClient, type ObjectNamespace } from "../../../src/cloudflare.ts"
+import { createWorkflowRunner, workflowClient, type ObjectNamespace } from "../../../src/cloudflare.ts"
 
 /** Whoever watches is outside: what it has heard of happened. */
 async function tell(instance: string, step: string): Promise<void> {
@@ -42,7 +42,7 @@ const limited = workflow("limited", { concurrency: { limit: 5, key: ({ key }: { 
 
 const scheduled = workflow("scheduled", async (ctx, _input: null) => ctx.do("work", () => tell(ctx.instance.id, "fired")))
 
-export const WorkflowRunner = composeWorkflowRunner({ workflows: [chain, leaf, limited, scheduled], parts: [children, flowControl, history, schedules] })
+export const WorkflowRunner = createWorkflowRunner({ workflows: [chain, leaf, limited, scheduled] })
 
 interface Env {
   readonly WORKFLOW_RUNNER: ObjectNamespace

@@ -1,8 +1,8 @@
 import { workflow } from "perdure"
-import { composeWorkflowRunner, createWorkerApp, history } from "perdure/cloudflare"
+import { createWorkerApp, createWorkflowRunner } from "perdure/cloudflare"
 
 const one = workflow("one", async (ctx, name: string) => ctx.do("greet", () => `Hello, ${name}!`))
 
-export const WorkflowRunner = composeWorkflowRunner({ workflows: [one], parts: [history] })
+export const WorkflowRunner = createWorkflowRunner({ workflows: [one] })
 
 export default createWorkerApp()

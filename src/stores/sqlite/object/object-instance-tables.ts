@@ -1,6 +1,5 @@
 import { isControl } from "../../../core/journal/control-message.ts"
 import { scheduleIdOf } from "../../../core/time/schedule.ts"
-import { partMissing } from "../../../core/execution/part-missing.ts"
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { Delivery } from "../../../ports/directory.ts"
 import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
@@ -13,11 +12,14 @@ import { claimableAtOf } from "./claimable-row.ts"
 import { InboxTable } from "../tables/inbox-table.ts"
 import { JournalTable } from "../tables/journal-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
+import { flowTables, scheduleTables } from "../schema/table-statements.ts"
 import { laterTables, objectMigrations } from "./object-schema.ts"
 import { getOrRead } from "./object-read-cache.ts"
 import { IndexProgress } from "./index-progress.ts"
 import { cacheInstanceRow, readInstanceRow, typedInstanceRow } from "./object-instance-row.ts"
-import type { OutboxTable } from "./outbox-table.ts"
+import { scheduleTableDefinitions } from "./object-schedule-table.ts"
+import { slotTableDefinitions } from "./object-slot-table.ts"
+import { OutboxTable } from "./outbox-table.ts"
 import { integer, optionalInteger, text } from "../driver/sql-columns.ts"
 import { IndexTurnBuffer } from "./index-turn-buffer.ts"
 import { RowAfterTurn } from "./row-after-turn.ts"
@@ -28,15 +30,21 @@ import { RowAfterTurn } from "./row-after-turn.ts"
  *   received  how far this object has heard each other one
  *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
  */
-const parts: Readonly<Record<string, readonly string[]>> = {
+const definitions: Readonly<Record<string, readonly string[]>> = {
+  ...laterTables,
+  ...flowTables,
+  ...scheduleTables,
+  ...slotTableDefinitions,
+  ...scheduleTableDefinitions,
+  ...OutboxTable.definitions,
   ...IndexProgress.definitions,
   perdure_received: [`CREATE TABLE perdure_received (sender TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
   perdure_refused: [`CREATE TABLE perdure_refused (incarnation TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID`],
 }
 
-/** What makes a table of an object that is not there yet: most objects never need most of them. `more`: those that not every runner has. */
-export function objectTableParts(more: Readonly<Record<string, readonly string[]>>): (name: string) => readonly string[] {
-  return (name) => parts[name] ?? more[name] ?? laterTables[name] ?? []
+/** The statements that create a table of an object. Most objects never need most of these tables. */
+export function objectTableDefinitions(name: string): readonly string[] {
+  return definitions[name] ?? []
 }
 
 /** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
@@ -58,7 +66,6 @@ export class SqliteObjectTables implements ObjectTables {
   #keptUntil: number | undefined | null
   #inboxTable: InboxTable | undefined
   #outboxTable: OutboxTable | undefined
-  readonly #newOutbox: ((driver: SqlDriver) => OutboxTable) | undefined
 
   readonly turnObserver: TurnObserver = {
     onMessage: (message) => {
@@ -74,9 +81,7 @@ export class SqliteObjectTables implements ObjectTables {
     },
   }
 
-  /** `newOutbox`: where instances may tell others something. */
-  constructor(driver: SqlDriver, now: () => number, newOutbox?: (driver: SqlDriver) => OutboxTable) {
-    this.#newOutbox = newOutbox
+  constructor(driver: SqlDriver, now: () => number) {
     this.#driver = driver
     this.#now = now
     this.#indexProgress = new IndexProgress(driver)
@@ -91,7 +96,7 @@ export class SqliteObjectTables implements ObjectTables {
     if (this.#isPrepared) return
     migrate(this.#driver, instanceMigrations)
     const has = (name: string) => this.#driver.hasTable?.(name) !== false
-    if (has("perdure_outbox") && this.#newOutbox) this.#hasOutgoing = undefined
+    if (has("perdure_outbox")) this.#hasOutgoing = undefined
     if (has("perdure_refused")) this.#keptUntil = null
     this.#isThere = true
     this.#isPrepared = true
@@ -106,8 +111,7 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   get #outbox(): OutboxTable {
-    this.#outboxTable ??= this.#newOutbox?.(this.#driver)
-    if (this.#outboxTable === undefined) throw partMissing("children", "a message to another instance")
+    this.#outboxTable ??= new OutboxTable(this.#driver)
     return this.#outboxTable
   }
 

@@ -3,13 +3,13 @@ import type { SqlDriver } from "../../../ports/sql-driver.ts"
 /** Tables that only objects of a kind have, from their first write on. */
 const marks = [
   ["perdure_limit_member", "limit"],
-  ["perdure_limit_set", "numbers"],
+  ["perdure_limit_set", "limit-settings"],
   ["perdure_order_index", "schedule"],
   ["perdure_index_entry", "shard"],
 ] as const
 
 /** What an object is by what it has written, where the platform does not tell its name: an alarm may come without one. */
-export function writtenKind(driver: SqlDriver): "instance" | "limit" | "numbers" | "schedule" | "shard" {
+export function writtenKind(driver: SqlDriver): "instance" | "limit" | "limit-settings" | "schedule" | "shard" {
   const names = new Set(
     driver
       .prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`)

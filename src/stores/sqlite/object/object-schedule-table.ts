@@ -15,7 +15,7 @@ import { fromChunks, toChunks } from "../driver/text-chunks.ts"
  *                that is done never comes again.
  *   order_index  one row: how far the index has heard
  */
-export const scheduleParts: Readonly<Record<string, readonly string[]>> = {
+export const scheduleTableDefinitions: Readonly<Record<string, readonly string[]>> = {
   perdure_order: [
     `CREATE TABLE perdure_order (seq INTEGER PRIMARY KEY AUTOINCREMENT, creates TEXT) STRICT`,
     `CREATE TABLE IF NOT EXISTS perdure_order_part (seq INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (seq, part)) STRICT, WITHOUT ROWID`,

@@ -9,8 +9,8 @@ import { limitColumns, getOrRead } from "./object-read-cache.ts"
 import { readInstanceRow } from "./object-instance-row.ts"
 import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
-/** What makes the table, which only instances with limits or keys of their own have. */
-export const permitParts: Readonly<Record<string, readonly string[]>> = {
+/** The table that only instances with limits or unique keys have. */
+export const slotTableDefinitions: Readonly<Record<string, readonly string[]>> = {
   perdure_permit: [
     `CREATE TABLE perdure_permit (
       key TEXT PRIMARY KEY,

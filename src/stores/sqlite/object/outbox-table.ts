@@ -9,8 +9,7 @@ const batchLengthMax = 4 * 1024 * 1024
 
 /** Messages to other objects that these have not acknowledged yet. Writers are in a transaction. */
 export class OutboxTable {
-  /** What makes its tables. */
-  static readonly parts: Readonly<Record<string, readonly string[]>> = {
+  static readonly definitions: Readonly<Record<string, readonly string[]>> = {
     perdure_outbox: [
       `CREATE TABLE perdure_outbox (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,

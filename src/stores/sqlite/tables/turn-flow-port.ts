@@ -1,6 +1,5 @@
 import type { UniqueUse } from "../../../ports/flow-control.ts"
 import type { RowState } from "../../../ports/journal-store.ts"
-import type { SqlDriver } from "../../../ports/sql-driver.ts"
 
 /** What claims and commits do to flow control, within their transactions. */
 export interface TurnFlow {
@@ -24,53 +23,4 @@ export interface TurnFlow {
   /** Whether nobody has one of these. */
   areUniqueKeysFree(uses: readonly UniqueUse[]): boolean
   takeUniqueKeys(uses: readonly UniqueUse[], key: number): void
-}
-
-/** That of a database whose workflows have neither limits nor keys. Should an instance have some, from when its workflow had, they do not count. */
-export class NoFlow implements TurnFlow {
-  readonly admittedCount = 0
-  readonly #driver: SqlDriver
-
-  constructor(driver: SqlDriver) {
-    this.#driver = driver
-  }
-
-  transaction<T>(fn: () => T): T {
-    return this.#driver.transaction(fn)
-  }
-
-  tryAdmit(): "taken" {
-    return "taken"
-  }
-
-  releaseDebounceKeys(): void {}
-
-  /** Whoever asks would replace the input of one that is debounced. */
-  isQueued(): boolean {
-    return false
-  }
-
-  isOwnedBy(): boolean {
-    return true
-  }
-
-  updateUniqueKeys(): boolean {
-    return true
-  }
-
-  applyState(_key: number, _state: RowState, write: () => void): void {
-    write()
-  }
-
-  idleWithLimits(): number[] {
-    return []
-  }
-
-  releaseSlots(): void {}
-
-  areUniqueKeysFree(): boolean {
-    return true
-  }
-
-  takeUniqueKeys(): void {}
 }

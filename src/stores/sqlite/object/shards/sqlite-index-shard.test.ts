@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from "vitest"
 import type { IndexChange, IndexUpdate } from "../../../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow } from "../../../../ports/journal-store.ts"
 import { NodeSqlDriver } from "../../driver/node-sql-driver.ts"
-import { ShardChanges } from "./shard-changes.ts"
 import { SqliteIndexShard } from "./sqlite-index-shard.ts"
 
 const day = 24 * 60 * 60 * 1_000
@@ -13,11 +12,7 @@ let shard: SqliteIndexShard
 beforeEach(() => {
   now = 1_000_000
   driver = new NodeSqlDriver(":memory:", "")
-  shard = new SqliteIndexShard(
-    driver,
-    () => now,
-    (own) => new ShardChanges(own),
-  )
+  shard = new SqliteIndexShard(driver, () => now)
 })
 
 function row(id: string, more: Partial<InstanceRow> = {}): InstanceRow {
@@ -47,11 +42,7 @@ describe("an index shard", () => {
       [second, first, third, first],
       [third, third, second, second],
     ]) {
-      const other = new SqliteIndexShard(
-        new NodeSqlDriver(":memory:", ""),
-        () => now,
-        (own) => new ShardChanges(own),
-      )
+      const other = new SqliteIndexShard(new NodeSqlDriver(":memory:", ""), () => now)
       for (const one of order) await other.indexWrite([one])
       expect((await other.indexList({})).items).toEqual([{ row: third.row, revision: 9 }])
       expect(await other.indexCount({}, "status")).toEqual({ completed: 1 })
@@ -194,11 +185,7 @@ describe("an index shard", () => {
   it("opens again with what it has", async () => {
     await shard.indexWrite([update("a", 1, {}, [change(1)])])
     const { mark } = await shard.indexChanges({ after: 0, limit: 1 })
-    shard = new SqliteIndexShard(
-      driver,
-      () => now,
-      (own) => new ShardChanges(own),
-    )
+    shard = new SqliteIndexShard(driver, () => now)
     expect(await statusesOf()).toEqual({ a: "running" })
     expect((await shard.indexChanges({ after: 0, limit: 1 })).mark).toBe(mark)
   })

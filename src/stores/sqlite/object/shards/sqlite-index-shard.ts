@@ -1,4 +1,3 @@
-import { partMissing } from "../../../../core/execution/part-missing.ts"
 import type { Filter, Page } from "../../../../ports/directory.ts"
 import type {
   IndexChangePage,
@@ -17,7 +16,7 @@ import type { Query } from "../../tables/instance-query.ts"
 import { migrate } from "../../schema/migrate.ts"
 import { integer, text } from "../../driver/sql-columns.ts"
 import { statusesOf } from "../../sqlite-directory.ts"
-import type { ShardChanges } from "./shard-changes.ts"
+import { ShardChanges } from "./shard-changes.ts"
 import { ShardEntries, toEntryRow } from "./shard-entries.ts"
 import { entryCountQuery, entryQuery } from "./shard-query.ts"
 import { shardMigrations, shardVersions } from "./shard-schema.ts"
@@ -29,24 +28,23 @@ export class SqliteIndexShard implements IndexShard {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #entries: ShardEntries
-  /** Where anybody may ask for them. */
-  readonly #changes: ShardChanges | undefined
+  readonly #changes: ShardChanges
   /** Filters come in few combinations; their values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
-  constructor(driver: SqlDriver, now: () => number, changes?: (driver: SqlDriver) => ShardChanges) {
+  constructor(driver: SqlDriver, now: () => number) {
     migrate(driver, shardMigrations, shardVersions)
     this.#driver = driver
     this.#now = now
     this.#entries = new ShardEntries(driver)
-    this.#changes = changes?.(driver)
+    this.#changes = new ShardChanges(driver)
   }
 
   async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
     this.#driver.transaction(() => {
       for (const update of updates) {
         const entry = this.#entries.write(update)
-        if (entry !== "refused") this.#changes?.append(update, entry === "new")
+        if (entry !== "refused") this.#changes.append(update, entry === "new")
       }
     })
   }
@@ -56,7 +54,7 @@ export class SqliteIndexShard implements IndexShard {
     this.#driver.transaction(() => {
       for (const removal of removals) {
         this.#entries.remove(removal, now)
-        if (removal.movedAt === undefined) this.#changes?.remove(removal.incarnation)
+        if (removal.movedAt === undefined) this.#changes.remove(removal.incarnation)
       }
     })
   }
@@ -78,7 +76,6 @@ export class SqliteIndexShard implements IndexShard {
   }
 
   async indexChanges(request: IndexChangeRequest): Promise<IndexChangePage> {
-    if (this.#changes === undefined) throw partMissing("changes", "client.changes()")
     return this.#changes.read(request)
   }
 

@@ -2,10 +2,19 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Entry, EntryOf } from "../../core/journal/journal.ts"
 import { isTerminal } from "../../core/journal/status.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
+import type { Directory } from "../../ports/directory.ts"
 import type { InstanceRow, JournalRow } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
+import { notFound } from "./instance-errors.ts"
 
-/** The entry that ended the instance; undefined: it is not over. */
+/** The row of an instance. Throws `NOT_FOUND` if the store has none. */
+export async function existingRow({ directory }: { readonly directory: Pick<Directory, "get"> }, id: string): Promise<InstanceRow> {
+  const row = await directory.get(id)
+  if (!row) throw notFound(id)
+  return row
+}
+
+/** The entry that ended the instance; undefined while the instance has not ended. */
 export async function readEndingEntry(store: Store, id: string): Promise<Entry | undefined> {
   const { directory } = store
   const statusWithEnding = await directory.statusWithEnding?.(id)
@@ -15,11 +24,11 @@ export async function readEndingEntry(store: Store, id: string): Promise<Entry |
   return isTerminal(row.status) ? readEnding(store, row) : undefined
 }
 
-/** The entry with which the instance stalled; undefined: it is not stalled, or a resume is on its way to it. */
-export async function lookForStall({ directory, journal }: Store, id: string): Promise<EntryOf<"stalled"> | undefined> {
+/** The entry with which the instance stalled; undefined if the instance is not stalled, or if a resume is in its inbox. */
+export async function readStallEntry({ directory, journal }: Store, id: string): Promise<EntryOf<"stalled"> | undefined> {
   if ((await directory.get(id))?.status !== "stalled") return undefined
   const isResumed = (await journal.readInbox([id])).some(({ kind }) => kind === "resume")
-  // Read again after the inbox: a resume that was taken in meanwhile is seen in the row.
+  // The row is read again after the inbox: it shows a resume that the instance has consumed in between.
   const row = await directory.get(id)
   if (isResumed || row?.status !== "stalled") return undefined
   const entries = (await journal.readJournal(id, row.runPosition)).flatMap((item) => decodeRow(item).map(({ entry }) => entry))
@@ -36,8 +45,4 @@ function endingIn(id: string, rows: readonly JournalRow[], position: number): En
   const ending = rows.flatMap((item) => decodeRow(item)).find((item) => item.position === position)
   if (ending === undefined) throw new PerdureError("STORE_FAILED", `instance "${id}" lacks its ending at position ${position}`, { details: { instance: id } })
   return ending.entry
-}
-
-export function notFound(id: string): PerdureError {
-  return new PerdureError("NOT_FOUND", `there is no instance "${id}"; it was never started, or is deleted`, { details: { instance: id } })
 }

@@ -37,7 +37,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     const key = `${method}-${moment}`
     const limit = limitOf("single", key)
     const ids = [`${key}-a`, `${key}-b`, `${key}-c`]
-    const die = deathAt({ method, target: method === "limitsJoin" ? "@numbers:single" : limit, moment })
+    const die = deathAt({ method, target: method === "limitsJoin" ? "@limit-settings:single" : limit, moment })
     const started = Promise.allSettled(ids.map((id) => client.start("single", { id, input: { key } })))
     await die()
     await started
@@ -73,7 +73,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     onTestFinished(() => client.limits.reset("five"))
     await die()
     await setting
-    await runDurableObjectAlarm(stubOf("@numbers:five"))
+    await runDurableObjectAlarm(stubOf("@limit-settings:five"))
     for (const id of ids.slice(1)) await client.start("five", { id, input: { key } })
     await crowded(key, 2, ids)
     inside.closed.delete(key)

@@ -142,7 +142,7 @@ describe("limits changed while they run", () => {
     expect((await statuses(ids("set-c", 3))).toSorted()).toEqual(["queued", "queued", "running"])
     // Also where nothing of it is in memory any more.
     for (const key of ["set-a", "set-b", "set-c"]) await evictDurableObject(stubOf(`@limit:five/concurrency/${key}`))
-    await evictDurableObject(stubOf("@numbers:five"))
+    await evictDurableObject(stubOf("@limit-settings:five"))
     inside.most.clear()
     inside.closed.delete("set-c")
     await allAre(ids("set-c", 3), "completed")
@@ -233,14 +233,14 @@ describe("objects that nobody needs any more", () => {
       expect(await tablesOf("@limit:paced/rate")).toEqual([])
     })
     await client.limits.reset("paced")
-    await runDurableObjectAlarm(stubOf("@numbers:paced"))
-    expect(await tablesOf("@numbers:paced")).toEqual([])
+    await runDurableObjectAlarm(stubOf("@limit-settings:paced"))
+    expect(await tablesOf("@limit-settings:paced")).toEqual([])
   })
 
   it("asking for the limits of a workflow, or for the holder of a key, leaves nothing behind", async () => {
     await client.limits.get("plain")
     await client.limits.reset("plain")
-    expect(await tablesOf("@numbers:plain")).toEqual([])
+    expect(await tablesOf("@limit-settings:plain")).toEqual([])
     expect(await (stubOf("@limit:nested/unused") as unknown as { slotHolder(): Promise<unknown> }).slotHolder()).toBeUndefined()
     expect(await tablesOf("@limit:nested/unused")).toEqual([])
   })

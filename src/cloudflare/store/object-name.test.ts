@@ -23,7 +23,7 @@ describe("the name of an object", () => {
       "@index:0:0",
       "@index:8:-1",
       "@schedule:",
-      "@numbers:",
+      "@limit-settings:",
       "@other:1",
       "@Index:8:1",
     ])

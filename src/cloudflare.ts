@@ -2,7 +2,7 @@ import type { EventMap } from "./core/workflow/workflow.ts"
 import { BaseWorkflow as ClientWorkflow } from "./dialects/class/base-workflow.ts"
 import { isNamespace, namespaceOf } from "./cloudflare/runner/namespace.ts"
 import { workflowClient } from "./cloudflare/client/workflow-client.ts"
-import type { Client } from "./engine/client-api.ts"
+import type { Client } from "./client-api/client-api.ts"
 import { workerApp, type WorkerApp, type WorkerAppOptions } from "./http/worker-app.ts"
 
 /** The HTTP API of the instances behind the binding, as the default export of a Worker. */

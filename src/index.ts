@@ -114,7 +114,7 @@ export type {
   TerminateOptions,
   Why,
   WorkflowInfo,
-} from "./engine/client-api.ts"
+} from "./client-api/client-api.ts"
 export type { PublicEngine as Engine } from "./engine/public-engine.ts"
 export type { TickOptions, TickResult } from "./engine/ticks.ts"
 export type {
@@ -132,8 +132,8 @@ export type {
   ScheduleTimes,
   ScheduleUpdate,
   UnfiredTimes,
-} from "./engine/schedules/schedule-client.ts"
-export type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "./engine/flow-control/limit-control.ts"
+} from "./client-api/schedule-client.ts"
+export type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "./client-api/limit-control.ts"
 export type { EngineOptions, InterceptedStep, StepInterceptor } from "./engine/settings.ts"
 export type { Logger } from "./ports/host.ts"
 export type { StoreProvider } from "./ports/store.ts"

@@ -9,6 +9,7 @@ import { type Node, placeOf, readSourceFiles, type SourceFile, walk } from "../t
 const layers = [
   "core",
   "ports",
+  "client-api",
   "engine",
   "stores",
   "hosts",
@@ -33,19 +34,21 @@ const programs: readonly Layer[] = ["cli", "testing"]
 const mayImport: Record<Layer, readonly Layer[]> = {
   core: [],
   ports: ["core"],
-  engine: ["core", "ports"],
+  /** The interface of a client, and the code that all clients share. */
+  "client-api": ["core"],
+  engine: ["client-api", "core", "ports"],
   stores: ["core", "ports"],
   hosts: ["engine", "ports", "core"],
-  dialects: ["engine", "core"],
-  http: ["engine", "core"],
-  /** The wire format of the server, and the types of the engine. */
-  "http-client": ["http", "engine", "core"],
-  observe: ["engine", "core"],
-  archive: ["engine", "core"],
+  dialects: ["engine", "client-api", "core"],
+  http: ["engine", "client-api", "core"],
+  /** It takes the wire format from the server. */
+  "http-client": ["http", "client-api", "core"],
+  observe: ["engine", "client-api", "core"],
+  archive: ["engine", "client-api", "core"],
   "cloudflare/platform": ["ports", "core"],
   "cloudflare/store": ["cloudflare/platform", "stores", "ports", "core"],
-  "cloudflare/objects": ["cloudflare/platform", "cloudflare/store", "hosts", "engine", "ports", "core"],
-  "cloudflare/client": ["cloudflare/platform", "cloudflare/objects", "cloudflare/store", "engine", "ports", "core"],
+  "cloudflare/objects": ["cloudflare/platform", "cloudflare/store", "hosts", "engine", "client-api", "ports", "core"],
+  "cloudflare/client": ["cloudflare/platform", "cloudflare/objects", "cloudflare/store", "engine", "client-api", "ports", "core"],
   /** Puts the class of a Worker together from all other layers. */
   "cloudflare/runner": layers.filter((layer) => !programs.includes(layer)),
   cli: layers.filter((layer) => !programs.includes(layer)),
@@ -137,23 +140,23 @@ describe("imports", () => {
     expectNone("move what both need to stores/shared, core or ports:", findings)
   })
 
-  it("a client takes from the engine only types, and from the server only what goes over the wire: it runs in browsers", () => {
+  it("the HTTP client takes from the server only types and the wire format: it runs in browsers", () => {
     const findings = inLayers("http-client").flatMap((file) =>
       file.body
         .filter((statement) => statement.type === "ImportDeclaration" && statement["importKind"] !== "type")
         .map((statement) => String((statement["source"] as { readonly value: string }).value))
-        .filter((specifier) => specifier.startsWith("../engine/") || (specifier.startsWith("../http/") && specifier !== "../http/wire-format.ts"))
+        .filter((specifier) => specifier.startsWith("../http/") && specifier !== "../http/wire-format.ts")
         .map((specifier) => `${file.path} imports ${specifier}`),
     )
     expectNone("import it as a type, or move what both need to core:", findings)
   })
 
-  it("what perdure/client loads is the HTTP client, core and the wire format, and nothing of Node", () => {
+  it("what perdure/client loads is the HTTP client, client-api, core and the wire format, and nothing of Node", () => {
     const loaded = loadedBy("src/client.ts")
     expect(loaded.length).toBeGreaterThan(10)
     expectNone(
       "import it as a type, or move it to core:",
-      loaded.filter((path) => !/^src\/(client\.|http-client\/|core[/.])/.test(path) && path !== "src/http/wire-format.ts"),
+      loaded.filter((path) => !/^src\/(client\.|http-client\/|client-api\/|core[/.])/.test(path) && path !== "src/http/wire-format.ts"),
     )
   })
 
@@ -173,8 +176,8 @@ describe("imports", () => {
     expectNone("core is pure:", findings)
   })
 
-  it("core, ports, engine, http, http-client and testing run on every host, so they import nothing of Node", () => {
-    const findings = inLayers("core", "ports", "engine", "http", "http-client", "testing").flatMap((file) =>
+  it("core, ports, client-api, engine, http, http-client and testing run on every host, so they import nothing of Node", () => {
+    const findings = inLayers("core", "ports", "client-api", "engine", "http", "http-client", "testing").flatMap((file) =>
       file.imports.filter(({ specifier }) => specifier.startsWith("node:")).map(({ specifier }) => `${file.path} imports ${specifier}`),
     )
     expectNone("ask the Host for it, or take it as a parameter:", findings)
@@ -205,23 +208,26 @@ describe("imports", () => {
 describe("purity", () => {
   const now = "time comes in through an entry (core) or Host.now (engine):"
 
-  it("core and engine read no clock", () => {
+  it("core, client-api and engine read no clock", () => {
     const isOffence = (node: Node) =>
       isMember(node, "Date", "now") ||
       isMember(node, "performance", "now") ||
       isCall(node, "Date") ||
       (node.type === "NewExpression" && isNamed(node["callee"], "Date") && (node["arguments"] as readonly Node[]).length === 0)
-    expectNone(now, places(inLayers("core", "engine"), isOffence))
+    expectNone(now, places(inLayers("core", "client-api", "engine"), isOffence))
   })
 
-  it("core and engine draw no randomness of their own", () => {
+  it("core, client-api and engine draw no randomness of their own", () => {
     const isOffence = (node: Node) => isMember(node, "Math", "random") || isMember(node, "crypto", "randomUUID", "getRandomValues")
-    expectNone("randomness comes from the instance's seeded generator (core) or Host.randomBytes (engine):", places(inLayers("core", "engine"), isOffence))
+    expectNone(
+      "randomness comes from the instance's seeded generator (core) or Host.randomBytes (engine):",
+      places(inLayers("core", "client-api", "engine"), isOffence),
+    )
   })
 
-  it("core and engine set no timers of their own", () => {
+  it("core, client-api and engine set no timers of their own", () => {
     const isOffence = (node: Node) => isCall(node, "setTimeout", "setInterval", "setImmediate")
-    expectNone("use Host.setTimer or Host.quiesce, so that tests can move time:", places(inLayers("core", "engine"), isOffence))
+    expectNone("use Host.setTimer or Host.quiesce, so that tests can move time:", places(inLayers("core", "client-api", "engine"), isOffence))
   })
 
   it("ports hold types only", () => {

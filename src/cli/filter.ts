@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander"
 import { statuses, type Status } from "../core/journal/status.ts"
-import type { ListFilter } from "../engine/client-api.ts"
+import type { ListFilter } from "../client-api/client-api.ts"
 import { pastInstant } from "./option-parsers.ts"
 import { usageError } from "./exit-code.ts"
 

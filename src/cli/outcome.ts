@@ -1,6 +1,6 @@
 import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
 import { isTerminal, type Status } from "../core/journal/status.ts"
-import type { Client, InstanceDescription } from "../engine/client-api.ts"
+import type { Client, InstanceDescription } from "../client-api/client-api.ts"
 import { CommandError, exitCodes } from "./exit-code.ts"
 import type { Invocation } from "./invocation.ts"
 import { errorReport } from "./output/error-report.ts"

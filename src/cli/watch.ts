@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises"
-import type { Client, InstanceSummary, ListFilter } from "../engine/client-api.ts"
+import type { Client, InstanceSummary, ListFilter } from "../client-api/client-api.ts"
 import type { Invocation } from "./invocation.ts"
 import { shortTime } from "./output/clock.ts"
 import { instanceTable } from "./output/instance-table.ts"

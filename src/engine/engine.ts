@@ -30,7 +30,7 @@ import type {
   TerminateOptions,
   WorkflowInfo,
   Why,
-} from "./client-api.ts"
+} from "../client-api/client-api.ts"
 import { UpdateWaiters } from "./instances/update-waiters.ts"
 import { batchStarterOf, notStarted, startWithin } from "./instances/batch-start.ts"
 import { ChangeFeed } from "./changes/change-feed.ts"
@@ -40,7 +40,8 @@ import type { EngineComponents, EngineSpec } from "./engine-components.ts"
 import { InstanceHandle } from "./instances/instance-handle.ts"
 import { refuseSelf, result, sendOrStart } from "./instances/instance-calls.ts"
 import { countInstances, listInstances, listWorkflows } from "./instances/instance-list.ts"
-import { StoredLimits, type LimitControl } from "./flow-control/limit-control.ts"
+import type { LimitControl } from "../client-api/limit-control.ts"
+import { StoredLimits } from "./flow-control/stored-limits.ts"
 import { InstanceReader } from "./instances/instance-reader.ts"
 import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 import { Restarts } from "./instances/restarts.ts"

@@ -4,7 +4,7 @@ import { defaultQueue } from "../core/workflow/task-queue.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 import { definitionOf, type WorkflowSource } from "../core/workflow/workflow-source.ts"
 import type { Offer } from "../ports/journal-store.ts"
-import type { WorkflowInfo } from "./client-api.ts"
+import type { WorkflowInfo } from "../client-api/client-api.ts"
 
 /** The workflows that an engine has the code of, by name and version. */
 export class WorkflowRegistry {

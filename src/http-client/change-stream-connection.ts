@@ -1,7 +1,7 @@
 import type { Change } from "../core/journal/change.ts"
 import { Deferred } from "../core/execution/deferred.ts"
 import { SerialQueue } from "../core/collections/serial-queue.ts"
-import type { ChangeIterator, Changes } from "../engine/client-api.ts"
+import type { ChangeIterator, Changes } from "../client-api/client-api.ts"
 import { decodeRich, richType } from "../http/wire-format.ts"
 import { readAnswer, streamError, TransientError, valueIn } from "./response.ts"
 import { SseParser, type StreamEvent } from "./sse-parser.ts"

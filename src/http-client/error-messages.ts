@@ -1,7 +1,7 @@
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
-import type { ControlResult, InstanceDescription, InstanceSummary, ListFilter, StartOptions } from "../engine/client-api.ts"
-import type { ScheduleDescription, ScheduleSummary } from "../engine/schedules/schedule-client.ts"
+import type { ControlResult, InstanceDescription, InstanceSummary, ListFilter, StartOptions } from "../client-api/client-api.ts"
+import type { ScheduleDescription, ScheduleSummary } from "../client-api/schedule-client.ts"
 import type { Query } from "./transport.ts"
 
 /** What things are called over HTTP: a workflow is a `type` there, an input a `payload`, and a time a number or a text. */

@@ -12,7 +12,7 @@ import type {
   ResultOptions,
   TerminateOptions,
   Why,
-} from "../engine/client-api.ts"
+} from "../client-api/client-api.ts"
 import { type HttpAnswer, valueIn } from "./response.ts"
 import { sleep } from "./retry-pacing.ts"
 import { randomId } from "./request-id.ts"

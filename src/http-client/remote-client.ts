@@ -29,7 +29,7 @@ import type {
   TerminateOptions,
   Why,
   WorkflowInfo,
-} from "../engine/client-api.ts"
+} from "../client-api/client-api.ts"
 import { errorOf, valueIn } from "./response.ts"
 import { ChangeStreamConnection } from "./change-stream-connection.ts"
 import { InstanceCalls } from "./instance-calls.ts"

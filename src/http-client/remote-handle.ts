@@ -16,7 +16,7 @@ import type {
   SendOptions,
   TerminateOptions,
   Why,
-} from "../engine/client-api.ts"
+} from "../client-api/client-api.ts"
 import { ChangeStreamConnection } from "./change-stream-connection.ts"
 import type { InstanceCalls } from "./instance-calls.ts"
 import type { Transport } from "./transport.ts"

@@ -1,7 +1,7 @@
 import { checkArguments } from "../core/arguments/argument.ts"
 import { limitArguments } from "../core/arguments/client-arguments.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
-import type { LimitControl, LimitSettings, WorkflowLimitReport } from "../engine/flow-control/limit-control.ts"
+import type { LimitControl, LimitSettings, WorkflowLimitReport } from "../client-api/limit-control.ts"
 import { valueIn } from "./response.ts"
 import type { Call, Transport } from "./transport.ts"
 import { given, nameOf } from "./error-messages.ts"

@@ -1,7 +1,7 @@
 import { checkArguments } from "../core/arguments/argument.ts"
 import { scheduleArguments, otherScheduleArguments, scheduleHandleArguments } from "../core/arguments/client-arguments.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
-import type { Handle } from "../engine/client-api.ts"
+import type { Handle } from "../client-api/client-api.ts"
 import type {
   BackfilledFiring,
   BackfillOptions,
@@ -16,7 +16,7 @@ import type {
   SchedulePage,
   ScheduleSummary,
   ScheduleUpdate,
-} from "../engine/schedules/schedule-client.ts"
+} from "../client-api/schedule-client.ts"
 import { valueIn } from "./response.ts"
 import type { Transport } from "./transport.ts"
 import { given, instantOf, nameOf, scheduleFrom, scheduleSummaryFrom } from "./error-messages.ts"

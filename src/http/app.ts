@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
-import type { Client, InstanceDescription } from "../engine/client-api.ts"
+import type { Client, InstanceDescription } from "../client-api/client-api.ts"
 import { errorAnswer } from "./error-response.ts"
 import { Guard, preflightHeaders } from "./request-guard.ts"
 import { openApiDocument } from "./openapi.ts"

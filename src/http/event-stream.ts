@@ -1,7 +1,7 @@
 import type { Change } from "../core/journal/change.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { PagedChanges } from "../engine/changes/change-sequence.ts"
-import type { ChangeIterator } from "../engine/client-api.ts"
+import type { ChangeIterator } from "../client-api/client-api.ts"
 import type { EncodedChanges } from "./encoded-changes.ts"
 
 /**

@@ -1,5 +1,5 @@
 import { PerdureError } from "../core/errors.ts"
-import type { Client, InstanceDescription } from "../engine/client-api.ts"
+import type { Client, InstanceDescription } from "../client-api/client-api.ts"
 import type { Route } from "./route-definition.ts"
 import type { Authorize } from "./settings.ts"
 

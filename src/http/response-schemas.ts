@@ -1,7 +1,7 @@
 import { statuses } from "../core/journal/status.ts"
 import type { StepInfo } from "../core/journal/step-info.ts"
-import type { ControlResult, HistoryEntry, InstanceDescription, InstanceSummary, Why } from "../engine/client-api.ts"
-import type { ScheduleDescription, ScheduleSummary } from "../engine/schedules/schedule-client.ts"
+import type { ControlResult, HistoryEntry, InstanceDescription, InstanceSummary, Why } from "../client-api/client-api.ts"
+import type { ScheduleDescription, ScheduleSummary } from "../client-api/schedule-client.ts"
 import { anything, boolean, either, integer, list, nothing, number, object, oneOf, optional, record, type Schema, string } from "./schema.ts"
 
 /** What things look like over HTTP. Two words differ from those of the engine: a workflow is a `type`, and an input a `payload`. */

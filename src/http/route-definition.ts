@@ -1,4 +1,4 @@
-import type { Client, InstanceDescription } from "../engine/client-api.ts"
+import type { Client, InstanceDescription } from "../client-api/client-api.ts"
 import type { HttpSettings } from "./settings.ts"
 import type { Fields, InferFields, Schema } from "./schema.ts"
 

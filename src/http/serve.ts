@@ -3,7 +3,7 @@
 
 import type { Hono } from "hono"
 import { PerdureError } from "../core/errors.ts"
-import type { Client } from "../engine/client-api.ts"
+import type { Client } from "../client-api/client-api.ts"
 import { appOf } from "./app.ts"
 import { bodyMsMax } from "./body-deadline.ts"
 import type { BodyLimits } from "./request-body.ts"

@@ -1,4 +1,4 @@
-import type { Client } from "../engine/client-api.ts"
+import type { Client } from "../client-api/client-api.ts"
 import { createHttpApp } from "./app.ts"
 import type { HttpAppOptions } from "./settings.ts"
 

@@ -1,5 +1,5 @@
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
-import type { ListFilter } from "../engine/client-api.ts"
+import type { ListFilter } from "../client-api/client-api.ts"
 import { checkAll, type CheckReport } from "../engine/diagnostics/journal-check.ts"
 import { journalsOf, type JournalSource } from "../engine/diagnostics/journal-source.ts"
 import { payloadCodecs } from "../engine/payload-codec-store.ts"

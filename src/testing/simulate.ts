@@ -1,7 +1,7 @@
 import { durationMs, type Duration } from "../core/time/duration.ts"
 import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow, EventMap, Workflow } from "../core/workflow/workflow.ts"
-import type { Client, Handle } from "../engine/client-api.ts"
+import type { Client, Handle } from "../client-api/client-api.ts"
 import type { EngineOptions } from "../engine/settings.ts"
 import { faultPlan, noFaults, systematicSeeds, type FaultKinds, type Seed } from "./simulation/fault-plan.ts"
 import { differenceOf, mistakesIn, type Finding } from "./simulation/findings.ts"

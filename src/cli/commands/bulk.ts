@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander"
-import type { Client, InstanceSummary } from "../../engine/client-api.ts"
+import type { Client, InstanceSummary } from "../../client-api/client-api.ts"
 import { wholeNumber } from "../option-parsers.ts"
 import { bulkRun, type BulkAction, type BulkReport } from "../bulk-run.ts"
 import { confirm } from "../confirm.ts"

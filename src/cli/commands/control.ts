@@ -1,6 +1,6 @@
 import type { Command } from "commander"
 import { isTerminal } from "../../core/journal/status.ts"
-import type { ControlResult } from "../../engine/client-api.ts"
+import type { ControlResult } from "../../client-api/client-api.ts"
 import { jsonArgument } from "../option-parsers.ts"
 import { exitCodes } from "../exit-code.ts"
 import { refuseOpenValue } from "../hidden-values.ts"

@@ -1,6 +1,6 @@
 import type { Command } from "commander"
 import { thrownAt } from "../../core/values/user-stack.ts"
-import type { HistoryEntry } from "../../engine/client-api.ts"
+import type { HistoryEntry } from "../../client-api/client-api.ts"
 import { wholeNumber } from "../option-parsers.ts"
 import type { Invocation } from "../invocation.ts"
 import { shortTime } from "../output/clock.ts"

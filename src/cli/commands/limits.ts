@@ -1,6 +1,6 @@
 import type { Command } from "commander"
 import { durationMs, formatDuration, type Duration } from "../../core/time/duration.ts"
-import type { LimitSettings, WorkflowLimitReport } from "../../engine/flow-control/limit-control.ts"
+import type { LimitSettings, WorkflowLimitReport } from "../../client-api/limit-control.ts"
 import { usageError } from "../exit-code.ts"
 import type { Invocation } from "../invocation.ts"
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander"
 import { defaultVersion } from "../../core/workflow/workflow.ts"
-import type { ScheduleControlResult, ScheduleOptions, ScheduleTimes } from "../../engine/schedules/schedule-client.ts"
+import type { ScheduleControlResult, ScheduleOptions, ScheduleTimes } from "../../client-api/schedule-client.ts"
 import { collect, duration, jsonArgument, pastInstant, wholeNumber } from "../option-parsers.ts"
 import { exitCodes, usageError } from "../exit-code.ts"
 import { refuseOpenValue } from "../hidden-values.ts"

@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import type { Client, HistoryEntry, InstanceDescription } from "../../engine/client-api.ts"
+import type { Client, HistoryEntry, InstanceDescription } from "../../client-api/client-api.ts"
 import type { Invocation } from "../invocation.ts"
 import { attemptsOf } from "../output/attempts.ts"
 import { instancePage } from "../output/instance-page.ts"

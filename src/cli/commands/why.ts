@@ -1,5 +1,5 @@
 import type { Command } from "commander"
-import type { Why } from "../../engine/client-api.ts"
+import type { Why } from "../../client-api/client-api.ts"
 import type { Invocation } from "../invocation.ts"
 import { relativeTime, shortTime } from "../output/clock.ts"
 import { oneLine } from "../output/plain-text.ts"

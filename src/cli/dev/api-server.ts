@@ -1,5 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { Client } from "../../engine/client-api.ts"
+import type { Client } from "../../client-api/client-api.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"
 
 /** Serves the HTTP API on this machine. The packages that it needs are not installed with perdure. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import type { HistoryEntry } from "../../engine/client-api.ts"
+import type { HistoryEntry } from "../../client-api/client-api.ts"
 import { attemptsOf } from "./attempts.ts"
 
 let position = 0

@@ -1,4 +1,4 @@
-import type { HistoryEntry } from "../../engine/client-api.ts"
+import type { HistoryEntry } from "../../client-api/client-api.ts"
 import type { Attempt } from "./timeline.ts"
 
 /** When each attempt of a step began and ended, from the entries of a run; for steps with more than one. */

@@ -1,5 +1,5 @@
 import { defaultQueue } from "../../core/workflow/task-queue.ts"
-import type { InstanceSummary } from "../../engine/client-api.ts"
+import type { InstanceSummary } from "../../client-api/client-api.ts"
 import type { Invocation } from "../invocation.ts"
 import { relativeTime, shortTime } from "./clock.ts"
 import { statusStyle } from "./style.ts"

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../core/time/duration.ts"
-import type { ScheduleDescription, ScheduleSummary } from "../../engine/schedules/schedule-client.ts"
+import type { ScheduleDescription, ScheduleSummary } from "../../client-api/schedule-client.ts"
 import type { Invocation } from "../invocation.ts"
 import { relativeTime, shortTime } from "./clock.ts"
 import { oneLine } from "./plain-text.ts"

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs"
-import type { Client } from "../../engine/client-api.ts"
+import type { Client } from "../../client-api/client-api.ts"
 import type { KnownWorkflows } from "../../engine/instances/known-workflows.ts"
 import type { Logger } from "../../ports/host.ts"
 import { CommandError, exitCodes } from "../exit-code.ts"

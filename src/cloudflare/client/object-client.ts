@@ -27,9 +27,9 @@ import type {
   TerminateOptions,
   Why,
   WorkflowInfo,
-} from "../../engine/client-api.ts"
-import type { LimitControl } from "../../engine/flow-control/limit-control.ts"
-import type { ScheduleClient } from "../../engine/schedules/schedule-client.ts"
+} from "../../client-api/client-api.ts"
+import type { LimitControl } from "../../client-api/limit-control.ts"
+import type { ScheduleClient } from "../../client-api/schedule-client.ts"
 import { decodeAnswer, encodeCall, type InstanceMethod } from "../objects/instance-rpc-methods.ts"
 import { type ObjectCalls, ObjectHandle, refuseTransaction } from "./object-handle.ts"
 import { currentCaller } from "../objects/caller-scope.ts"

@@ -19,7 +19,7 @@ import type {
   SendOptions,
   TerminateOptions,
   Why,
-} from "../../engine/client-api.ts"
+} from "../../client-api/client-api.ts"
 import type { InstanceMethod } from "../objects/instance-rpc-methods.ts"
 import { PolledChanges } from "./index-client.ts"
 

@@ -1,7 +1,7 @@
 import { checkArguments } from "../../core/arguments/argument.ts"
 import { scheduleArguments, otherScheduleArguments, scheduleHandleArguments } from "../../core/arguments/client-arguments.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { Handle } from "../../engine/client-api.ts"
+import type { Handle } from "../../client-api/client-api.ts"
 import type {
   BackfilledFiring,
   BackfillOptions,
@@ -15,7 +15,7 @@ import type {
   ScheduleOptionsOf,
   SchedulePage,
   ScheduleUpdate,
-} from "../../engine/schedules/schedule-client.ts"
+} from "../../client-api/schedule-client.ts"
 import type { ScheduleMethod } from "../objects/schedule-object.ts"
 
 /** How schedules are reached. */

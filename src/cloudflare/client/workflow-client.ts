@@ -1,4 +1,4 @@
-import { StoredLimits } from "../../engine/flow-control/limit-control.ts"
+import { StoredLimits } from "../../engine/flow-control/stored-limits.ts"
 import { type EdgeClient, ObjectClient } from "./object-client.ts"
 import { objectLimits } from "./object-limits.ts"
 import { ObjectScheduleClient } from "./object-schedules.ts"

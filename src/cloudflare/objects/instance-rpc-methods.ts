@@ -2,7 +2,15 @@ import { isCodeError, markCodeError } from "../../core/execution/workflow-code-e
 import { decodeValue, encodeValue } from "../../core/values/value-codec.ts"
 import { storableError } from "../../core/values/storable-error.ts"
 import { readChanges } from "../../engine/changes/change-batch.ts"
-import type { ForkOptions, HistoryOptions, RestartOptions, SendOptions, SendOrStartOptions, StartOptions, TerminateOptions } from "../../engine/client-api.ts"
+import type {
+  ForkOptions,
+  HistoryOptions,
+  RestartOptions,
+  SendOptions,
+  SendOrStartOptions,
+  StartOptions,
+  TerminateOptions,
+} from "../../client-api/client-api.ts"
 import { readWhy } from "../../engine/diagnostics/why-reader.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
 import { existingRow } from "../../engine/instances/instance-lookup.ts"

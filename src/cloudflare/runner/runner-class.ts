@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers"
-import type { HistoryOptions, HistoryPage, ControlResult, RestartOptions, TerminateOptions, InstanceDescription } from "../../engine/client-api.ts"
+import type { HistoryOptions, HistoryPage, ControlResult, RestartOptions, TerminateOptions, InstanceDescription } from "../../client-api/client-api.ts"
 import type { StepInfo } from "../../core/journal/step-info.ts"
 import type { Delivery, Page } from "../../ports/directory.ts"
 import type { LimitOverride, LimitState } from "../../ports/flow-control.ts"

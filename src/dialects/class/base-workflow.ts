@@ -3,7 +3,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Status } from "../../core/journal/status.ts"
 import type { StandardSchemaV1 } from "../../core/workflow/standard-schema.ts"
 import { type AnyWorkflow, type EventMap, type Workflow, workflow } from "../../core/workflow/workflow.ts"
-import type { Client, ControlResult, EventArguments, Handle, StartOptions, TerminateOptions } from "../../engine/client-api.ts"
+import type { Client, ControlResult, EventArguments, Handle, StartOptions, TerminateOptions } from "../../client-api/client-api.ts"
 import { type ClassOptions, defaultsOf, settingsOf } from "./class-options.ts"
 import { ContextStep, type Step } from "./step.ts"
 

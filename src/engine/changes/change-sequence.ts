@@ -2,7 +2,7 @@ import type { Change } from "../../core/journal/change.ts"
 import { SerialQueue } from "../../core/collections/serial-queue.ts"
 import { afterPlace, type ChangeBatch, type ChangePlace, knownPlace } from "./change-batch.ts"
 import type { ChangeFeed, ChangeWaiter } from "./change-feed.ts"
-import type { ChangeIterator, Changes } from "../client-api.ts"
+import type { ChangeIterator, Changes } from "../../client-api/client-api.ts"
 import { notFound } from "../instances/instance-errors.ts"
 import { engineClosed } from "../instances/result-waiters.ts"
 

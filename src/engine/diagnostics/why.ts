@@ -8,7 +8,7 @@ import { limitAt } from "../../core/journal/run-deadline.ts"
 import type { WorkerLease } from "../../ports/directory.ts"
 import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
-import type { Why } from "../client-api.ts"
+import type { Why } from "../../client-api/client-api.ts"
 import { describeEnd, describeLine, describeSteps, inTime, quotedList, time } from "./why-sentences.ts"
 
 export interface WhyContext {

@@ -1,7 +1,7 @@
 import { messageOf } from "../../core/values/error-text.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { Turn } from "../../ports/journal-store.ts"
-import type { BatchItem, BatchResult, StartOptions } from "../client-api.ts"
+import type { BatchItem, BatchResult, StartOptions } from "../../client-api/client-api.ts"
 import type { WriteScope } from "./write-scope.ts"
 import type { StartRequest, InstanceStarter } from "./instance-starter.ts"
 

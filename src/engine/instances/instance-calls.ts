@@ -1,7 +1,7 @@
 import { durationMs } from "../../core/time/duration.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { AnyWorkflow, EventMap } from "../../core/workflow/workflow.ts"
-import type { ResultOptions, SendOrStartOptions, StartOptions } from "../client-api.ts"
+import type { ResultOptions, SendOrStartOptions, StartOptions } from "../../client-api/client-api.ts"
 import { resultOf } from "./result-waiters.ts"
 import type { EngineCore } from "../engine-core.ts"
 

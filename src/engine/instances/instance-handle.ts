@@ -16,7 +16,7 @@ import type {
   SendOptions,
   TerminateOptions,
   Why,
-} from "../client-api.ts"
+} from "../../client-api/client-api.ts"
 import { ChangeSequence } from "../changes/change-sequence.ts"
 import type { Engine } from "../engine.ts"
 

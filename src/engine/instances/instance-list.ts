@@ -3,7 +3,7 @@ import { instant } from "../../core/time/instant.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { statuses } from "../../core/journal/status.ts"
 import type { Directory, Filter } from "../../ports/directory.ts"
-import type { ListFilter, ListPage, WorkflowInfo } from "../client-api.ts"
+import type { ListFilter, ListPage, WorkflowInfo } from "../../client-api/client-api.ts"
 import { pageLimit, summary } from "./instance-summary.ts"
 
 /** A page of instances, as clients have it. */

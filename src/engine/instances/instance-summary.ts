@@ -4,7 +4,7 @@ import { shown } from "../../core/workflow/input-limits.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { defaultQueue } from "../../core/workflow/task-queue.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
-import type { InstanceSummary } from "../client-api.ts"
+import type { InstanceSummary } from "../../client-api/client-api.ts"
 
 const limitDefault = 50
 const limitMax = 1_000

@@ -6,7 +6,7 @@ import { annotationsOf, asBefore, keptBefore } from "../../core/journal/run-hist
 import { validate } from "../../core/workflow/standard-schema.ts"
 import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
-import type { ControlResult, ForkOptions, RestartOptions } from "../client-api.ts"
+import type { ControlResult, ForkOptions, RestartOptions } from "../../client-api/client-api.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import { existingRow } from "./instance-lookup.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"

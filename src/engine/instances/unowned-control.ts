@@ -1,7 +1,7 @@
 import { isAsk, type EntryOf } from "../../core/journal/journal.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
-import type { ControlResult } from "../client-api.ts"
+import type { ControlResult } from "../../client-api/client-api.ts"
 import { cancelledEntry } from "../runner/ending-entry.ts"
 import { deadlineOf } from "../flow-control/flow-traits.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"

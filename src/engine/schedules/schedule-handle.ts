@@ -3,9 +3,16 @@ import { scheduleHandleArguments } from "../../core/arguments/client-arguments.t
 import { PerdureError } from "../../core/errors.ts"
 import { dueAfterChange, dueTimes, instanceIdOf, nextDue, type Schedule, scheduleInstant, withStarted } from "../../core/time/schedule.ts"
 import { awaited } from "../../core/time/schedule-decision.ts"
-import type { Handle } from "../client-api.ts"
+import type { Handle } from "../../client-api/client-api.ts"
 import type { SchedulingComponents } from "../engine-components.ts"
-import type { BackfilledFiring, BackfillOptions, ScheduleControlResult, ScheduleDescription, ScheduleHandle, ScheduleUpdate } from "./schedule-client.ts"
+import type {
+  BackfilledFiring,
+  BackfillOptions,
+  ScheduleControlResult,
+  ScheduleDescription,
+  ScheduleHandle,
+  ScheduleUpdate,
+} from "../../client-api/schedule-client.ts"
 import { changedDefinition } from "./schedule-options.ts"
 import { singletonExists } from "../flow-control/singletons.ts"
 import { describeSchedule } from "./schedule-summary.ts"

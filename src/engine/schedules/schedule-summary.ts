@@ -5,7 +5,7 @@ import { describeRecurrence } from "../../core/time/recurrence.ts"
 import { decodeSchedule, dueTimes, type FiringRecord, instanceIdOf, type Schedule, type SkipReason } from "../../core/time/schedule.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
-import type { ScheduleDescription, ScheduledInstance, ScheduleSummary, UnfiredTimes } from "./schedule-client.ts"
+import type { ScheduleDescription, ScheduledInstance, ScheduleSummary, UnfiredTimes } from "../../client-api/schedule-client.ts"
 
 const nextMax = 5
 const recentMax = 10

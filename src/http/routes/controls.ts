@@ -1,5 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { ControlResult } from "../../engine/client-api.ts"
+import type { ControlResult } from "../../client-api/client-api.ts"
 import { type Answer, maybe, ok, route, type Route } from "../route-definition.ts"
 import { anything, boolean, object, optional, string } from "../schema.ts"
 import { control, controlOf } from "../response-schemas.ts"

@@ -1,5 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { BatchItem, Client, ListFilter, ListPage, StartOptions } from "../../engine/client-api.ts"
+import type { BatchItem, Client, ListFilter, ListPage, StartOptions } from "../../client-api/client-api.ts"
 import { publicError } from "../error-response.ts"
 import type { HttpSettings } from "../settings.ts"
 import { type Answer, created, maybe, noContent, ok, required, route, type Route } from "../route-definition.ts"

@@ -1,4 +1,4 @@
-import type { LimitSettings, WorkflowLimitReport } from "../../engine/flow-control/limit-control.ts"
+import type { LimitSettings, WorkflowLimitReport } from "../../client-api/limit-control.ts"
 import { noContent, ok, required, route, type Route } from "../route-definition.ts"
 import { type Infer, list, object } from "../schema.ts"
 import { limitReport, limitSettings } from "../response-schemas.ts"

@@ -1,5 +1,5 @@
 import { overlaps } from "../../core/time/schedule.ts"
-import type { BackfillOptions, ScheduleControlResult, ScheduleFilter, ScheduleOptions, ScheduleUpdate } from "../../engine/schedules/schedule-client.ts"
+import type { BackfillOptions, ScheduleControlResult, ScheduleFilter, ScheduleOptions, ScheduleUpdate } from "../../client-api/schedule-client.ts"
 import { created, maybe, noContent, ok, required, route, type Route } from "../route-definition.ts"
 import { anything, boolean, either, integer, list, nothing, object, oneOf, optional, type Schema, string } from "../schema.ts"
 import { duration, instant, scheduleDescription, scheduleOf, scheduleSummary, scheduleSummaryOf, started } from "../response-schemas.ts"

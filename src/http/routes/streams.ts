@@ -1,4 +1,4 @@
-import type { Changes } from "../../engine/client-api.ts"
+import type { Changes } from "../../client-api/client-api.ts"
 import { EncodedChanges } from "../encoded-changes.ts"
 import { eventStream } from "../event-stream.ts"
 import { errorAnswer } from "../error-response.ts"

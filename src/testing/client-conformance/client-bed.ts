@@ -1,7 +1,7 @@
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { Client, Handle } from "../../engine/client-api.ts"
-import type { LimitControl } from "../../engine/flow-control/limit-control.ts"
-import type { ScheduleClient, ScheduleHandle } from "../../engine/schedules/schedule-client.ts"
+import type { Client, Handle } from "../../client-api/client-api.ts"
+import type { LimitControl } from "../../client-api/limit-control.ts"
+import type { ScheduleClient, ScheduleHandle } from "../../client-api/schedule-client.ts"
 
 /** Gives a client of an engine on an empty store that executes these workflows. */
 export type OpenClient = (workflows: readonly AnyWorkflow[]) => Promise<OpenedClient>

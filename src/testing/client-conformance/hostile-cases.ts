@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { ErrorCode } from "../../core/errors.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { Client } from "../../engine/client-api.ts"
+import type { Client } from "../../client-api/client-api.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import {
   allBut,

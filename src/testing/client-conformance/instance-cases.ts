@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { ChangeType } from "../../core/journal/change.ts"
 import { CancelledError, PerdureError, ResultTimeoutError, TerminatedError } from "../../core/errors.ts"
-import type { Handle } from "../../engine/client-api.ts"
+import type { Handle } from "../../client-api/client-api.ts"
 import type { CurrentClient } from "./client-bed.ts"
 import { declaring, echo, failing, fickle, patient, richValue, secretive, undoing } from "./sample-workflows.ts"
 

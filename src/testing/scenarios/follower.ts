@@ -1,5 +1,5 @@
 import type { Change } from "../../core/journal/change.ts"
-import type { Changes } from "../../engine/client-api.ts"
+import type { Changes } from "../../client-api/client-api.ts"
 
 /** Follows changes and keeps them. */
 export class Follower {

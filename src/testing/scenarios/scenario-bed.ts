@@ -1,4 +1,4 @@
-import type { Handle } from "../../engine/client-api.ts"
+import type { Handle } from "../../client-api/client-api.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import type { TestEngine, TestEngineOptions } from "../test-engine.ts"
 

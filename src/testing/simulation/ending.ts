@@ -1,6 +1,6 @@
 import { encodeValue } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
-import type { InstanceDescription } from "../../engine/client-api.ts"
+import type { InstanceDescription } from "../../client-api/client-api.ts"
 
 /** The end of an instance, as text that can be compared and shown. */
 export interface Ending {

@@ -1,7 +1,7 @@
 import { durationMs, type Duration } from "../../core/time/duration.ts"
 import { isTerminal } from "../../core/journal/status.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { Client, Handle, Why } from "../../engine/client-api.ts"
+import type { Client, Handle, Why } from "../../client-api/client-api.ts"
 import { countInstances } from "../../engine/instances/instance-list.ts"
 import { Engine } from "../../engine/engine.ts"
 import type { JournalExport } from "../../engine/diagnostics/journal-replay.ts"

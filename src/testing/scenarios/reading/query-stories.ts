@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import type { Context } from "../../../core/workflow/context.ts"
 import { workflow } from "../../../core/workflow/workflow.ts"
-import type { Handle, HistoryEntry } from "../../../engine/client-api.ts"
+import type { Handle, HistoryEntry } from "../../../client-api/client-api.ts"
 import type { OpenBed } from "../scenario-bed.ts"
 
 export function queryStories(open: OpenBed): void {

@@ -1,8 +1,8 @@
-import type { Duration } from "../../core/time/duration.ts"
-import type { Overlap } from "../../core/time/schedule.ts"
-import type { Status } from "../../core/journal/status.ts"
-import type { AnyWorkflow, EventMap, HandlersOf, InputOf, ResultOf, SentOf } from "../../core/workflow/workflow.ts"
-import type { Handle } from "../client-api.ts"
+import type { Duration } from "../core/time/duration.ts"
+import type { Overlap } from "../core/time/schedule.ts"
+import type { Status } from "../core/journal/status.ts"
+import type { AnyWorkflow, EventMap, HandlersOf, InputOf, ResultOf, SentOf } from "../core/workflow/workflow.ts"
+import type { Handle } from "./client-api.ts"
 
 /** What every client can do with schedules. */
 export interface ScheduleClient {

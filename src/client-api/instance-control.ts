@@ -1,6 +1,6 @@
-import type { Duration } from "../../core/time/duration.ts"
-import type { Phase, Status } from "../../core/journal/status.ts"
-import type { TransactionClient } from "../../core/workflow/transaction-sql.ts"
+import type { Duration } from "../core/time/duration.ts"
+import type { Phase, Status } from "../core/journal/status.ts"
+import type { TransactionClient } from "../core/workflow/transaction-sql.ts"
 
 /** Options of `result`. */
 export interface ResultOptions {

@@ -3,11 +3,11 @@ import type { Status } from "../core/journal/status.ts"
 import type { StepInfo } from "../core/journal/step-info.ts"
 import type { QueryAnswer, QueryArguments, QueryName, UpdateAnswer, UpdateArguments, UpdateName } from "../core/workflow/declared-handlers.ts"
 import type { AnyWorkflow, EventMap, HandlersOf, ResultOf, SentOf } from "../core/workflow/workflow.ts"
-import type { ControlResult, DeleteResult, EventArguments, ForkOptions, RestartOptions, ResultOptions, TerminateOptions } from "./instances/instance-control.ts"
-import type { HistoryOptions, HistoryPage, InstanceDescription, ListFilter, ListPage, Why, WorkflowInfo } from "./instances/instance-info.ts"
-import type { LimitControl } from "./flow-control/limit-control.ts"
-import type { ScheduleClient } from "./schedules/schedule-client.ts"
-import type { BatchItemsOf, BatchOptions, BatchResult, SendOrStartOptionsOf, StartArgumentsOf } from "./instances/start-options.ts"
+import type { ControlResult, DeleteResult, EventArguments, ForkOptions, RestartOptions, ResultOptions, TerminateOptions } from "./instance-control.ts"
+import type { HistoryOptions, HistoryPage, InstanceDescription, ListFilter, ListPage, Why, WorkflowInfo } from "./instance-info.ts"
+import type { LimitControl } from "./limit-control.ts"
+import type { ScheduleClient } from "./schedule-client.ts"
+import type { BatchItemsOf, BatchOptions, BatchResult, SendOrStartOptionsOf, StartArgumentsOf } from "./start-options.ts"
 
 export type {
   ControlResult,
@@ -18,7 +18,7 @@ export type {
   ResultOptions,
   SendOptions,
   TerminateOptions,
-} from "./instances/instance-control.ts"
+} from "./instance-control.ts"
 export type {
   HistoryEntry,
   HistoryOptions,
@@ -29,7 +29,7 @@ export type {
   ListPage,
   Why,
   WorkflowInfo,
-} from "./instances/instance-info.ts"
+} from "./instance-info.ts"
 export type {
   BatchItem,
   BatchItemsOf,
@@ -39,7 +39,7 @@ export type {
   SendOrStartOptionsOf,
   StartArgumentsOf,
   StartOptions,
-} from "./instances/start-options.ts"
+} from "./start-options.ts"
 
 /** What every client can do: the embedded engine, and whatever speaks to one from elsewhere. */
 export interface Client {

@@ -1,7 +1,7 @@
-import type { Duration } from "../../core/time/duration.ts"
-import type { PerdureError } from "../../core/errors.ts"
-import type { TransactionClient } from "../../core/workflow/transaction-sql.ts"
-import type { AnyWorkflow, EventMap, InputOf, SentOf } from "../../core/workflow/workflow.ts"
+import type { Duration } from "../core/time/duration.ts"
+import type { PerdureError } from "../core/errors.ts"
+import type { TransactionClient } from "../core/workflow/transaction-sql.ts"
+import type { AnyWorkflow, EventMap, InputOf, SentOf } from "../core/workflow/workflow.ts"
 
 /** Options of `start`. `In` is the input of the workflow. */
 export interface StartOptions<In> {

@@ -1,7 +1,7 @@
-import type { BufferedEvents } from "../../core/journal/event-type-queue.ts"
-import type { EntryType } from "../../core/journal/journal.ts"
-import type { Phase, Status } from "../../core/journal/status.ts"
-import type { StepInfo } from "../../core/journal/step-info.ts"
+import type { BufferedEvents } from "../core/journal/event-type-queue.ts"
+import type { EntryType } from "../core/journal/journal.ts"
+import type { Phase, Status } from "../core/journal/status.ts"
+import type { StepInfo } from "../core/journal/step-info.ts"
 
 /** A workflow that a client knows. */
 export interface WorkflowInfo {

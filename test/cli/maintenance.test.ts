@@ -5,8 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Engine } from "perdure"
 import { afterEach, describe, expect, it } from "vitest"
-import { toSchema } from "./older-database.ts"
-import { ProjectBed } from "./project-bed.ts"
+import { laterPerdure, ProjectBed } from "./project-bed.ts"
 import { lend, shelf } from "./shelf.ts"
 
 let project: ProjectBed
@@ -140,13 +139,13 @@ describe("perdure restore", () => {
 describe("perdure migrate", () => {
   it("says what would be done, does it, and has nothing to do after that", async () => {
     await resting()
-    toSchema(2, project.db)
-    const dry = await project.json<{ before: number; newest: number; pending: { version: number }[] }>("migrate", "--dry-run")
-    expect(dry.before).toBe(2)
-    expect(dry.pending.map(({ version }) => version)).toEqual(Array.from({ length: dry.newest - 2 }, (_, i) => i + 3))
-    expect((await project.call("migrate", "--dry-run")).stdout).toMatch(/^schema version 2; to be done:\n {2}version 3: \d+ statements\n[^]*Back it up first/)
-    expect(await project.call("migrate")).toEqual({ code: 0, stdout: `migrated from schema version 2 to ${dry.newest}\n`, stderr: "" })
-    expect((await project.call("migrate")).stdout).toBe(`schema version ${dry.newest}, the newest; nothing to do\n`)
+    const migrate = (...options: string[]) => project.run(["migrate", ...options], laterPerdure)
+    const dry = JSON.parse((await migrate("--dry-run", "--json")).stdout) as unknown
+    expect(dry).toMatchObject({ before: 1, newest: 2, pending: [{ version: 2, statements: 4 }] })
+    expect((await migrate("--dry-run")).stdout).toMatch(/^schema version 1; to be done:\n {2}version 2: 4 statements\nBack it up first/)
+    expect(await migrate()).toEqual({ code: 0, stdout: `migrated from schema version 1 to 2\n`, stderr: "" })
+    expect((await migrate()).stdout).toBe(`schema version 2, the newest; nothing to do\n`)
+    expect((await project.call("migrate")).stdout).toBe("schema version 2, newer than the 1 of this perdure, which it may work with; nothing to do\n")
     engine = await project.engine(shelf)
     await engine.get("book-0").sendEvent("returned")
     expect(await engine.get("book-0").result()).toContain("shelf of")
@@ -193,13 +192,13 @@ describe("perdure doctor", () => {
     const database = new DatabaseSync(project.db)
     database.exec("UPDATE perdure_instance SET status = 'stalled' WHERE id = 'book-0'; UPDATE perdure_instance SET due_at = 1 WHERE id = 'book-1'")
     database.close()
-    toSchemaVersion(3)
     const { ok, of } = await findings()
     expect(ok).toBe(true)
     expect(of("stalled")).toMatchObject({ level: "warn", message: "1 stalled: book-0", way: expect.stringContaining("perdure why") as string })
     expect(of("overdue")).toMatchObject({ level: "warn", message: expect.stringMatching(/^1 due and not taken, for up to \d+d.*; such as book-1$/) as string })
     expect(of("worker")).toMatchObject({ level: "warn", message: "no process executes the workflows" })
-    expect(of("schema")).toMatchObject({ level: "warn" })
+    const later = await project.run(["doctor"], laterPerdure)
+    expect(later.stdout).toContain("warn schema: version 1, and this perdure has 2")
     expect((await project.call("doctor")).stdout).toMatch(/warn stalled: 1 stalled: book-0\n {5}→ perdure why <id> says what each needs/)
   })
 
@@ -220,12 +219,6 @@ describe("perdure doctor", () => {
     expect(ok).toBe(false)
     expect(of("server")).toMatchObject({ level: "fail", way: "start it, or give another --url" })
   })
-
-  const toSchemaVersion = (version: number) => {
-    const database = new DatabaseSync(project.db)
-    database.exec(`UPDATE perdure_meta SET version = ${version}`)
-    database.close()
-  }
 })
 
 /** Overwrites pages in the middle. */

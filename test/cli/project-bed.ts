@@ -9,6 +9,8 @@ import { sqlite } from "perdure/sqlite"
 import { run } from "../../src/cli/run.ts"
 
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
+/** The flags of Node with which the command line is a later version of perdure, whose schema has one migration more. */
+export const laterPerdure = ["--import", new URL("later-perdure.ts", import.meta.url).href] as const
 const library = new URL("../../src/index.ts", import.meta.url).href
 
 /** A project of a user's in a folder of its own, and the CLI called there as a process. */

@@ -36,7 +36,7 @@ const held = (id: string) =>
 async function alarmOf(id: string): Promise<void> {
   await runDurableObjectAlarm(stubOf(id))
   const tables = () =>
-    runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_schema WHERE name = 'perdure_object'").toArray())
+    runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_schema WHERE name = 'perdure_index_progress'").toArray())
   await until("the object is empty", async () => (await tables()).length === 0)
 }
 

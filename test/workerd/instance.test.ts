@@ -28,7 +28,7 @@ function tablesOf(id: string): Promise<unknown[]> {
 async function settledAlarm(id: string): Promise<number | null> {
   return soon(() =>
     runInDurableObject(stubOf(id), (_, { storage }) => {
-      const query = "SELECT index_known = (SELECT max(position + count - 1) FROM perdure_journal) AS hasHeard FROM perdure_object"
+      const query = "SELECT indexed_up_to = (SELECT max(position + count - 1) FROM perdure_journal) AS hasHeard FROM perdure_index_progress"
       expect(storage.sql.exec(query).toArray()).toEqual([{ hasHeard: 1 }])
       return storage.getAlarm()
     }),

@@ -11,10 +11,10 @@ export interface StoredProgress {
   readonly removed: readonly IndexRemoval[]
 }
 
-const table = "perdure_object"
-const columns = ["index_known", "index_shard", "removed_id", "removed_incarnation"]
+const table = "perdure_index_progress"
+const columns = ["indexed_up_to", "shard", "removed_id", "removed_incarnation"]
 /** One statement for the first note and all others: an object has to parse each that it runs. */
-const note = `INSERT INTO ${table} (id, life, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
+const note = `INSERT INTO ${table} (id, sender_id, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
 const nothing: StoredProgress = { indexedUpTo: 0, shard: undefined, removed: [] }
 
@@ -23,7 +23,7 @@ export class IndexProgress {
   static readonly definitions: Readonly<Record<string, readonly string[]>> = {
     [table]: [
       `CREATE TABLE ${table} (
-        id INTEGER PRIMARY KEY, life TEXT NOT NULL, index_known INTEGER NOT NULL, index_shard TEXT, removed_id TEXT, removed_incarnation TEXT
+        id INTEGER PRIMARY KEY, sender_id TEXT NOT NULL, indexed_up_to INTEGER NOT NULL, shard TEXT, removed_id TEXT, removed_incarnation TEXT
       ) STRICT`,
     ],
   }
@@ -37,7 +37,7 @@ export class IndexProgress {
   /** Drawn with the first note: after all was deleted it is another one. */
   senderId(): string {
     if (this.#readStored() === undefined) this.write({})
-    return getOrRead(this.#driver, "sender", table, () => text(this.#one("life") ?? {}, "life"))
+    return getOrRead(this.#driver, "sender", table, () => text(this.#one("sender_id") ?? {}, "sender_id"))
   }
 
   read(): StoredProgress {
@@ -73,8 +73,8 @@ function toProgress(row: SqlRow | undefined): StoredProgress | undefined {
   const incarnation = optionalText(row, "removed_incarnation")
   const incarnations = incarnation?.startsWith("[") ? (JSON.parse(incarnation) as readonly string[]) : [incarnation ?? ""]
   return {
-    indexedUpTo: integer(row, "index_known"),
-    shard: optionalText(row, "index_shard"),
+    indexedUpTo: integer(row, "indexed_up_to"),
+    shard: optionalText(row, "shard"),
     removed: id === undefined ? [] : incarnations.map((one) => ({ id, incarnation: one })),
   }
 }

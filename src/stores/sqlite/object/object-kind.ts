@@ -3,7 +3,7 @@ import type { SqlDriver } from "../../../ports/sql-driver.ts"
 /** Tables that only objects of a kind have, from their first write on. */
 const marks = [
   ["perdure_limit_member", "limit"],
-  ["perdure_limit_set", "limit-settings"],
+  ["perdure_limit_override", "limit-settings"],
   ["perdure_order_index", "schedule"],
   ["perdure_index_entry", "shard"],
 ] as const

@@ -11,8 +11,8 @@ import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
 /** The table that only instances with limits or unique keys have. */
 export const slotTableDefinitions: Readonly<Record<string, readonly string[]>> = {
-  perdure_permit: [
-    `CREATE TABLE perdure_permit (
+  perdure_slot_request: [
+    `CREATE TABLE perdure_slot_request (
       key TEXT PRIMARY KEY,
       state TEXT NOT NULL,
       id TEXT NOT NULL,
@@ -37,11 +37,11 @@ export class ObjectSlotTable implements SlotRequests {
 
   /** In the store's transaction. */
   readonly isPermitted = ({ key }: LimitUse): boolean =>
-    this.#one(`SELECT 1 AS found FROM perdure_permit WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
+    this.#one(`SELECT 1 AS found FROM perdure_slot_request WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
 
   work(): SlotRequestWork {
     const instance = this.#instance()
-    const rows = this.#isMade() ? this.#all(`SELECT key, state, id, incarnation, use FROM perdure_permit`) : []
+    const rows = this.#isMade() ? this.#all(`SELECT key, state, id, incarnation, use FROM perdure_slot_request`) : []
     if (rows.length === 0 && (instance === undefined || instance.parkedOn === undefined)) return nothing
     const wanted = this.#wanted(instance)
     const asks: SlotRequest[] = []
@@ -74,7 +74,7 @@ export class ObjectSlotTable implements SlotRequests {
   }
 
   returned(key: string): void {
-    this.#driver.prepare(`DELETE FROM perdure_permit WHERE key = ? AND state = 'returning'`).run(toText(key))
+    this.#driver.prepare(`DELETE FROM perdure_slot_request WHERE key = ? AND state = 'returning'`).run(toText(key))
   }
 
   reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly SlotRequest[] | undefined {
@@ -94,18 +94,18 @@ export class ObjectSlotTable implements SlotRequests {
 
   /** Whose keys would be written over, and so never given back. */
   #hasOther({ incarnation }: SlotMember): boolean {
-    const others = ["perdure_instance", "perdure_permit"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
+    const others = ["perdure_instance", "perdure_slot_request"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
     return others.some((sql) => this.#one(sql, toText(incarnation)) !== undefined)
   }
 
   holds({ id, incarnation }: SlotMember, key: string): boolean {
     if (!this.#isMade()) return false
-    const sql = `SELECT 1 AS found FROM perdure_permit WHERE key = ? AND id = ? AND incarnation = ? AND state <> 'returning'`
+    const sql = `SELECT 1 AS found FROM perdure_slot_request WHERE key = ? AND id = ? AND incarnation = ? AND state <> 'returning'`
     return this.#one(sql, toText(key), toText(id), toText(incarnation)) !== undefined
   }
 
   isEmpty(): boolean {
-    return !this.#isMade() || this.#one(`SELECT 1 AS found FROM perdure_permit LIMIT 1`) === undefined
+    return !this.#isMade() || this.#one(`SELECT 1 AS found FROM perdure_slot_request LIMIT 1`) === undefined
   }
 
   #wanted(instance: Instance | undefined): ReadonlySet<string> {
@@ -138,7 +138,7 @@ export class ObjectSlotTable implements SlotRequests {
   #add({ id, incarnation }: SlotMember, use: LimitUse): void {
     this.#driver
       .prepare(
-        `INSERT INTO perdure_permit (key, state, id, incarnation, use) VALUES (?, 'asked', ?, ?, ?)
+        `INSERT INTO perdure_slot_request (key, state, id, incarnation, use) VALUES (?, 'asked', ?, ?, ?)
         ON CONFLICT (key) DO UPDATE SET id = excluded.id, incarnation = excluded.incarnation, use = excluded.use,
           state = CASE WHEN state = 'held' AND incarnation = excluded.incarnation THEN 'held' ELSE 'asked' END`,
       )
@@ -146,13 +146,13 @@ export class ObjectSlotTable implements SlotRequests {
   }
 
   #setState(key: string, state: State): void {
-    this.#driver.prepare(`UPDATE perdure_permit SET state = ? WHERE key = ?`).run(state, toText(key))
+    this.#driver.prepare(`UPDATE perdure_slot_request SET state = ? WHERE key = ?`).run(state, toText(key))
   }
 
   /** To ask for the table would make it. */
   #isMade(): boolean {
-    if (this.#driver.hasTable) return this.#driver.hasTable("perdure_permit")
-    return this.#one(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_permit'`) !== undefined
+    if (this.#driver.hasTable) return this.#driver.hasTable("perdure_slot_request")
+    return this.#one(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_slot_request'`) !== undefined
   }
 
   #one(sql: string, ...values: SqlValue[]): SqlRow | undefined {

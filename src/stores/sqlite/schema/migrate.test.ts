@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { claimBy, creation, turn } from "../../../testing/store-conformance/sample.ts"
+import { creation, turn } from "../../../testing/store-conformance/sample.ts"
+import type { SqlDriver } from "../../../ports/sql-driver.ts"
 import { StoreBed } from "../../../testing/store-conformance/store-bed.ts"
 import { migrate } from "./migrate.ts"
 import { NodeSqlDriver } from "../driver/node-sql-driver.ts"
-import { migrations } from "./schema.ts"
+import { type Migration, migrations } from "./schema.ts"
 import { sqlite } from "../sqlite-provider.ts"
 
 let folder: string
@@ -76,44 +77,37 @@ describe("migrations", () => {
     driver.close()
   })
 
-  it("a database from before flow control goes on as it was: what is due is claimed, and nothing of it has limits", async () => {
-    const before = new NodeSqlDriver(path, "")
-    migrate(before, migrations.slice(0, 1))
-    const rows = [
-      ["due", "running", 5, null],
-      ["later", "sleeping", 2_000_000, null],
-      ["owned", "running", null, "w"],
-      ["mail", "waiting", null, null],
-      ["over", "completed", null, null],
-    ] as const
-    for (const [id, status, dueAt, owner] of rows) {
-      before
-        .prepare(
-          `INSERT INTO perdure_instance (id, incarnation, workflow, version, created_at, updated_at, status, due_at, owner, mail_at, run, run_position)
-          VALUES (?, ?, 'order', '1', 1, 1, ?, ?, ?, ?, 1, 1)`,
-        )
-        .run(id, `${id}~1`, status, dueAt, owner, id === "mail" ? 7 : null)
-    }
-    before.close()
-    const { journal, directory } = await bed.open()
-    expect((await journal.claim(claimBy())).map(({ instance, crashed }) => [instance.id, crashed])).toEqual([
-      ["due", false],
-      ["mail", false],
-      ["owned", true],
-    ])
-    expect(await journal.nextDueAt(claimBy().offers)).toBe(2_000_000)
-    expect(await directory.get("over")).toEqual({
-      id: "over",
-      incarnation: "over~1",
-      workflow: "order",
-      version: "1",
-      createdAt: 1,
-      updatedAt: 1,
-      tags: [],
-      status: "completed",
-      run: 1,
-      runPosition: 1,
+  it("a database that another process has migrated meanwhile is left as that process made it", () => {
+    const driver = new NodeSqlDriver(path, "")
+    const first = { version: 1, compatible: 1, statements: ["CREATE TABLE a (x)"] }
+    const second = { version: 2, compatible: 1, statements: ["ALTER TABLE a ADD COLUMN y"] }
+    const third = { version: 3, compatible: 3, statements: ["ALTER TABLE a ADD COLUMN z"] }
+    /** Another process migrates the database between the first look at the version and the transaction. */
+    const overtakenBy = (migrationsOfOther: readonly Migration[]): SqlDriver => ({
+      prepare: (sql) => driver.prepare(sql),
+      prepareReader: (sql) => driver.prepareReader(sql),
+      exec: (sql) => driver.exec(sql),
+      transaction: (fn) => {
+        const other = new NodeSqlDriver(path, "")
+        migrate(other, migrationsOfOther)
+        other.close()
+        return driver.transaction(fn)
+      },
+      within: (fn) => driver.within(fn),
+      isOutside: () => driver.isOutside(),
+      version: () => driver.version(),
     })
+    const stored = () => driver.prepare("SELECT version, compatible FROM perdure_meta").all()
+    migrate(overtakenBy([first]), [first])
+    expect(stored()).toEqual([{ version: 1, compatible: 1 }])
+    migrate(overtakenBy([first, second, { ...third, compatible: 1 }]), [first, second])
+    expect(stored()).toEqual([{ version: 3, compatible: 1 }])
+    driver.exec("UPDATE perdure_meta SET version = 2; ALTER TABLE a DROP COLUMN z")
+    expect(() => migrate(overtakenBy([first, second, { ...third, compatible: 4, version: 4 }]), [first, second, { ...third, compatible: 1 }])).toThrow(
+      expect.objectContaining({ code: "DATABASE_TOO_NEW" }),
+    )
+    expect(stored()).toEqual([{ version: 4, compatible: 4 }])
+    driver.close()
   })
 
   it("leave a user's own tables and user_version in the same file alone", async () => {

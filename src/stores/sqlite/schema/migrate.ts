@@ -3,36 +3,46 @@ import type { SqlDriver } from "../../../ports/sql-driver.ts"
 import { getOrRead } from "../object/object-read-cache.ts"
 import type { Migration } from "./schema.ts"
 
-/** Databases of other kinds have tables, and numbers, of their own. */
+/** The table with the schema version. Databases of index shards and limit keys have version tables of their own. */
 const versionTable = "perdure_meta"
 
 /**
- * Brings a database to the newest schema this code knows. The version lives in a table of ours, not in `user_version`: that
- * one belongs to the user whose tables may be in the same file, and a Durable Object does not have it.
- * A newer database is used as it is while it says that code of our age may.
+ * Brings a database to the newest schema that this code knows. The version is in a table of ours, not in `user_version`: the user whose
+ * tables may be in the same file may use `user_version`, and a Durable Object has none.
+ * A newer database is used as it is if it says that code of this version may use it.
  */
-export function migrate(driver: SqlDriver, steps: readonly Migration[], table = versionTable): void {
-  const newest = steps.at(-1)?.version ?? 0
-  const before = versionOf(driver, table)
-  refuseTooNew(before, newest)
-  if (before.version >= newest) return
-  const compatible = steps.at(-1)?.compatible ?? 0
-  const statementsFrom = (version: number) => [
-    ...(version === 0 ? [`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`] : [`DELETE FROM ${table}`]),
-    ...steps.filter((step) => step.version > version && !(version === 0 && step.isInFirst)).flatMap((step) => step.statements),
-    `INSERT INTO ${table} (version, compatible) VALUES (${newest}, ${compatible})`,
-  ]
+export function migrate(driver: SqlDriver, migrations: readonly Migration[], table = versionTable): void {
+  const newest = migrations.at(-1)
+  if (newest === undefined || !isOlder(driver, table, newest.version)) return
   if (driver.createTables) {
-    driver.createTables(statementsFrom(before.version))
-    return driver.cache?.set(table, table, { version: newest, compatible })
+    driver.createTables(statementsFor(driver, migrations, table))
+    return driver.cache?.set(table, table, { version: newest.version, compatible: newest.compatible })
   }
   driver.transaction(() => {
-    // Another process may have been first.
-    for (const statement of statementsFrom(versionOf(driver, table).version)) driver.exec(statement)
+    // Another process may have migrated the database since the look before the transaction.
+    if (!isOlder(driver, table, newest.version)) return
+    for (const statement of statementsFor(driver, migrations, table)) driver.exec(statement)
   })
 }
 
-/** The schema of a database as it is; version 0: it has none of ours. */
+/** Whether the database lacks migrations that this code has. Throws if the database is too new for this code. */
+function isOlder(driver: SqlDriver, table: string, newest: number): boolean {
+  const database = versionOf(driver, table)
+  refuseTooNew(database, newest)
+  return database.version < newest
+}
+
+function statementsFor(driver: SqlDriver, migrations: readonly Migration[], table: string): readonly string[] {
+  const { version } = versionOf(driver, table)
+  const newest = migrations.at(-1)
+  return [
+    ...(version === 0 ? [`CREATE TABLE IF NOT EXISTS ${table} (version INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT`] : [`DELETE FROM ${table}`]),
+    ...migrations.filter((migration) => migration.version > version).flatMap(({ statements }) => statements),
+    `INSERT INTO ${table} (version, compatible) VALUES (${newest?.version ?? 0}, ${newest?.compatible ?? 0})`,
+  ]
+}
+
+/** The schema version of a database. Version 0: the database has none of our tables. */
 export interface SchemaVersion {
   readonly version: number
   readonly compatible: number

@@ -1,31 +1,23 @@
 /**
- * What makes the tables that are in a file and in the database of a Durable Object alike; schema.ts says what they are for. In a file they come with
- * its migrations, in an object when they are first written to: so they stand here by their names, and apart by who needs them.
+ * The statements that create the tables which a file and the database of a Durable Object both have; schema.ts says what each table holds. A file gets
+ * all of them with its first migration, an object gets most of them with the first write to each. So the statements stand here by table name.
  */
 
-/** When an instance wants to be claimed, as a generated column. */
-export const claimableAt = `INTEGER GENERATED ALWAYS AS (
-    CASE
-      WHEN owner IS NOT NULL THEN NULL
-      WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
-      WHEN status IN ('paused', 'stalled') THEN min(ifnull(due_at, control_at), ifnull(control_at, due_at))
-      WHEN parked_on IS NOT NULL THEN nullif(
-        min(ifnull(parked_until, 9007199254740991), ifnull(deadline_at, 9007199254740991), ifnull(control_at, 9007199254740991)),
-        9007199254740991
-      )
-      ELSE min(ifnull(due_at, mail_at), ifnull(mail_at, due_at))
-    END
-  ) VIRTUAL`
+/** The columns of `perdure_instance` in files and in objects. A file also has `claimable_at`. */
+export const instanceColumnDefinitions = `key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, incarnation TEXT NOT NULL,
+        workflow TEXT NOT NULL, version TEXT NOT NULL, queue TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+        tags TEXT, memo TEXT, events TEXT,
+        status TEXT NOT NULL, phase TEXT, due_at INTEGER, deadline_at INTEGER, owner TEXT, crashed INTEGER NOT NULL DEFAULT 0,
+        run INTEGER NOT NULL, run_position INTEGER NOT NULL, end_position INTEGER, mail_at INTEGER, control_at INTEGER,
+        priority INTEGER NOT NULL DEFAULT 0, limits TEXT, uniques TEXT, lane TEXT, held INTEGER NOT NULL DEFAULT 0, paid INTEGER NOT NULL DEFAULT 0,
+        parked_on TEXT, parked_priority INTEGER, parked_seq INTEGER, parked_until INTEGER`
 
 /** 1 for a new start, 0 for an instance that has begun. The indexes of claims hold this expression, and a query must use the same one. */
 export function isStartExpression(prefix = ""): string {
   return `(CASE WHEN ${prefix}status = 'queued' THEN 1 ELSE 0 END)`
 }
 
-/** The declared events of instances, in databases that were made without them. */
-export const addEvents = `ALTER TABLE perdure_instance ADD COLUMN events TEXT`
-
-/** What instances and leases are in. */
+/** The tables of instances and leases. */
 export const instanceTables = {
   perdure_tag: [
     `CREATE TABLE perdure_tag (
@@ -57,7 +49,7 @@ export const instanceTables = {
   perdure_offer: [`CREATE TABLE perdure_offer (worker TEXT PRIMARY KEY, offers TEXT NOT NULL) STRICT, WITHOUT ROWID`],
 } as const
 
-/** What limits and keys are in. */
+/** The tables of limits and unique keys. */
 export const flowTables = {
   perdure_slot: [
     `CREATE TABLE perdure_slot (
@@ -89,7 +81,7 @@ export const flowTables = {
   perdure_line: [`CREATE TABLE perdure_line (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT`, `INSERT INTO perdure_line (id, seq) VALUES (1, 0)`],
 } as const
 
-/** What schedules are in. */
+/** The tables of schedules. */
 export const scheduleTables = {
   perdure_schedule: [
     `CREATE TABLE perdure_schedule (

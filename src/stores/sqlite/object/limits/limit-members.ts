@@ -50,7 +50,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#find = select(`id = ? AND incarnation = ?`)
     this.#join = driver.prepare(
       `INSERT INTO perdure_limit_member (id, incarnation, use, priority, cancelling, seen_at) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (id, incarnation) DO UPDATE SET use = excluded.use, cancelling = excluded.cancelling, seen_at = excluded.seen_at, tell = 0`,
+      ON CONFLICT (id, incarnation) DO UPDATE SET use = excluded.use, cancelling = excluded.cancelling, seen_at = excluded.seen_at, must_notify = 0`,
     )
     this.#leave = driver.prepare(`DELETE FROM perdure_limit_member WHERE key = ?`)
     this.#used = driver.prepare(`SELECT count(*) AS count FROM perdure_limit_member WHERE slot = 1`)
@@ -66,8 +66,8 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#tat = driver.prepare(`SELECT tat FROM perdure_limit_rate WHERE id = 1`)
     this.#setTat = driver.prepare(`INSERT INTO perdure_limit_rate (id, tat) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET tat = excluded.tat`)
     this.#save = driver.prepare(`UPDATE perdure_limit_member SET held = ?, paid = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`)
-    this.#setTell = driver.prepare(`UPDATE perdure_limit_member SET tell = ? WHERE key = ?`)
-    this.#untold = select(`tell = 1 ORDER BY key LIMIT ?`)
+    this.#setTell = driver.prepare(`UPDATE perdure_limit_member SET must_notify = ? WHERE key = ?`)
+    this.#untold = select(`must_notify = 1 ORDER BY key LIMIT ?`)
     this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
     this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
     this.#see = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)

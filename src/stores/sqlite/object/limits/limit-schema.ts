@@ -1,12 +1,13 @@
 import type { Migration } from "../../schema/schema.ts"
 
 /**
- * The tables of one key of a limit, which is a database of its own.
+ * The tables of one limit key, which has a database of its own.
  *
- *   limit_member  instances that have a slot or stand in line. `slot`: it counts; of a rate, it is the next to start. `tell`: it has its slot and
- *                 does not know of it yet. `seen_at`: when it last asked.
- *   limit_rate    when all that was started would have been due, had it been spread evenly
- *   limit_number  what was set for the limit; `token`: by which the key has joined those that are told, `joined`: it is known to have
+ *   limit_member   instances that hold a slot or queue for one. `slot`: the instance holds a slot; of a rate limit, it starts next.
+ *                  `must_notify`: the instance has a slot and does not know this yet. `seen_at`: when the instance last asked.
+ *   limit_rate     when all starts would have been due if they had been spread evenly
+ *   limit_numbers  the numbers that were set for the limit, as the limit settings object last sent them. `token`: the key's registration there;
+ *                  empty if the key has none. `joined`: the limit settings object has confirmed the registration.
  */
 export const limitMigrations: readonly Migration[] = [
   {
@@ -26,22 +27,16 @@ export const limitMigrations: readonly Migration[] = [
         parked_priority INTEGER,
         parked_seq INTEGER,
         parked_until INTEGER,
-        tell INTEGER NOT NULL DEFAULT 0,
+        must_notify INTEGER NOT NULL DEFAULT 0,
         seen_at INTEGER NOT NULL,
         UNIQUE (id, incarnation)
       ) STRICT`,
       `CREATE INDEX perdure_limit_member_slot ON perdure_limit_member (slot) WHERE slot = 1`,
       `CREATE INDEX perdure_limit_member_line ON perdure_limit_member (parked_priority DESC, parked_seq) WHERE parked_seq IS NOT NULL`,
       `CREATE INDEX perdure_limit_member_until ON perdure_limit_member (parked_until) WHERE parked_until IS NOT NULL`,
-      `CREATE INDEX perdure_limit_member_tell ON perdure_limit_member (tell) WHERE tell = 1`,
+      `CREATE INDEX perdure_limit_member_notify ON perdure_limit_member (must_notify) WHERE must_notify = 1`,
       `CREATE TABLE perdure_limit_rate (id INTEGER PRIMARY KEY, tat REAL NOT NULL) STRICT`,
-    ],
-  },
-  {
-    version: 2,
-    compatible: 1,
-    statements: [
-      `CREATE TABLE perdure_limit_number (
+      `CREATE TABLE perdure_limit_numbers (
         id INTEGER PRIMARY KEY,
         workflow TEXT NOT NULL,
         name TEXT NOT NULL,

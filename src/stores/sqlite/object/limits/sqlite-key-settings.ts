@@ -31,7 +31,7 @@ export class SqliteKeySettings implements KeyNumbers {
     // What it knew before counts until it has heard.
     this.#driver
       .prepare(
-        `INSERT INTO perdure_limit_number (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${unheard})
+        `INSERT INTO perdure_limit_numbers (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${unheard})
         ON CONFLICT (id) DO UPDATE SET token = excluded.token, joined = 0, revision = ${unheard}`,
       )
       .run(...[workflow, name, key, token].map(toText))
@@ -43,14 +43,14 @@ export class SqliteKeySettings implements KeyNumbers {
     if (row === undefined || this.#membership()?.token !== token) return false
     if (revision > integer(row, "revision"))
       this.#driver
-        .prepare(`UPDATE perdure_limit_number SET joined = 1, revision = ?, max = ?, per_ms = ? WHERE id = 1`)
+        .prepare(`UPDATE perdure_limit_numbers SET joined = 1, revision = ?, max = ?, per_ms = ? WHERE id = 1`)
         .run(revision, to?.max ?? null, to?.perMs ?? null)
     return true
   }
 
   leave(): Membership | undefined {
     const ended = this.#membership()
-    if (ended) this.#driver.prepare(`UPDATE perdure_limit_number SET token = '', joined = 0 WHERE id = 1`).run()
+    if (ended) this.#driver.prepare(`UPDATE perdure_limit_numbers SET token = '', joined = 0 WHERE id = 1`).run()
     return ended
   }
 
@@ -61,6 +61,6 @@ export class SqliteKeySettings implements KeyNumbers {
   }
 
   #row(): SqlRow | undefined {
-    return this.#driver.prepare(`SELECT workflow, name, key, token, joined, revision, max, per_ms FROM perdure_limit_number WHERE id = 1`).get()
+    return this.#driver.prepare(`SELECT workflow, name, key, token, joined, revision, max, per_ms FROM perdure_limit_numbers WHERE id = 1`).get()
   }
 }

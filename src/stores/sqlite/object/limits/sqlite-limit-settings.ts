@@ -6,7 +6,7 @@ import { migrate, versionOf } from "../../schema/migrate.ts"
 import type { Migration } from "../../schema/schema.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 
-const versionTable = "perdure_numbers_meta"
+const versionTable = "perdure_limit_settings_meta"
 
 /**
  * The tables of one workflow's limits, which are a database of their own.
@@ -19,8 +19,8 @@ const numbersMigrations: readonly Migration[] = [
     version: 1,
     compatible: 1,
     statements: [
-      `CREATE TABLE perdure_limit_set (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, max INTEGER, per_ms INTEGER) STRICT, WITHOUT ROWID`,
-      `CREATE TABLE perdure_limit_key (key TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT NOT NULL, told INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE perdure_limit_override (name TEXT PRIMARY KEY, revision INTEGER NOT NULL, max INTEGER, per_ms INTEGER) STRICT, WITHOUT ROWID`,
+      `CREATE TABLE perdure_limit_key (key TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT NOT NULL, notified_revision INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
     ],
   },
 ]
@@ -39,7 +39,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
   }
 
   overrides(): ReadonlyMap<string, NonNullable<SetNumbers["to"]>> {
-    const rows = this.isThere() ? this.#driver.prepare(`SELECT name, revision, max, per_ms FROM perdure_limit_set WHERE max IS NOT NULL`).all() : []
+    const rows = this.isThere() ? this.#driver.prepare(`SELECT name, revision, max, per_ms FROM perdure_limit_override WHERE max IS NOT NULL`).all() : []
     return new Map(rows.map((row) => [text(row, "name"), numbersOf(row).to ?? { max: 0 }]))
   }
 
@@ -48,7 +48,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
     this.#driver.transaction(() => {
       for (const { name, to } of changes) {
         this.#run(
-          `INSERT INTO perdure_limit_set (name, revision, max, per_ms) VALUES (?, 1, ?, ?)
+          `INSERT INTO perdure_limit_override (name, revision, max, per_ms) VALUES (?, 1, ?, ?)
           ON CONFLICT (name) DO UPDATE SET revision = revision + 1, max = excluded.max, per_ms = excluded.per_ms`,
           toText(name),
           to?.max ?? null,
@@ -61,11 +61,11 @@ export class SqliteLimitSettings implements LimitSettingsTables {
   join({ key, name, token }: LimitKeyEntry): SetNumbers {
     this.#prepare()
     return this.#driver.transaction(() => {
-      const row = this.#driver.prepare(`SELECT revision, max, per_ms FROM perdure_limit_set WHERE name = ?`).get(toText(name))
+      const row = this.#driver.prepare(`SELECT revision, max, per_ms FROM perdure_limit_override WHERE name = ?`).get(toText(name))
       const news = row === undefined ? { revision: 0 } : numbersOf(row)
       this.#run(
-        `INSERT INTO perdure_limit_key (key, name, token, told) VALUES (?, ?, ?, ?)
-        ON CONFLICT (key) DO UPDATE SET name = excluded.name, token = excluded.token, told = excluded.told`,
+        `INSERT INTO perdure_limit_key (key, name, token, notified_revision) VALUES (?, ?, ?, ?)
+        ON CONFLICT (key) DO UPDATE SET name = excluded.name, token = excluded.token, notified_revision = excluded.notified_revision`,
         ...[key, name, token].map(toText),
         news.revision,
       )
@@ -81,20 +81,20 @@ export class SqliteLimitSettings implements LimitSettingsTables {
     if (!this.isThere()) return []
     return this.#driver
       .prepare(
-        `SELECT k.key, k.name, k.token, s.revision, s.max, s.per_ms FROM perdure_limit_set s JOIN perdure_limit_key k ON k.name = s.name
-        WHERE k.told < s.revision AND k.key > ? ORDER BY k.key LIMIT ?`,
+        `SELECT k.key, k.name, k.token, s.revision, s.max, s.per_ms FROM perdure_limit_override s JOIN perdure_limit_key k ON k.name = s.name
+        WHERE k.notified_revision < s.revision AND k.key > ? ORDER BY k.key LIMIT ?`,
       )
       .all(toText(after), limit)
       .map((row) => ({ key: text(row, "key"), name: text(row, "name"), token: text(row, "token"), news: numbersOf(row) }))
   }
 
   told({ key, token }: LimitKeyEntry, revision: number): void {
-    this.#run(`UPDATE perdure_limit_key SET told = max(told, ?) WHERE key = ? AND token = ?`, revision, toText(key), toText(token))
+    this.#run(`UPDATE perdure_limit_key SET notified_revision = max(notified_revision, ?) WHERE key = ? AND token = ?`, revision, toText(key), toText(token))
   }
 
   isEmpty(): boolean {
     if (!this.isThere()) return true
-    const sql = `SELECT 1 AS found FROM perdure_limit_key UNION ALL SELECT 1 FROM perdure_limit_set WHERE max IS NOT NULL LIMIT 1`
+    const sql = `SELECT 1 AS found FROM perdure_limit_key UNION ALL SELECT 1 FROM perdure_limit_override WHERE max IS NOT NULL LIMIT 1`
     return this.#driver.prepare(sql).get() === undefined
   }
 

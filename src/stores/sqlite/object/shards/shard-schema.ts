@@ -1,20 +1,20 @@
 import type { Migration } from "../../schema/schema.ts"
 
-/** Where the number of a shard's schema is. */
+/** The table with the schema version of a shard's database. */
 export const shardVersions = "perdure_index_meta"
 
 /**
- * The tables of one index shard, which has none of those of instances. They have numbers of their own.
+ * The tables of one index shard. A shard has none of the tables of instances, so its schema has a version of its own.
  *
- *   index_entry   the newest copy of each instance: the columns that lists go by, and all of it as JSON. `revision` is the last position of
- *                 the instance's journal that the copy knows of.
- *   index_tag     (tag, creation, id)
- *   index_gone    instances that were removed or are in another shard by now, and until which revision: what comes late does not bring
- *                 them back. Rows are dropped after a time in which everything late has come.
- *   index_change  what happened to instances, in the order in which it was taken in. AUTOINCREMENT: a number that somebody has read
- *                 past must never come again, although rows of removed instances are deleted.
+ *   index_entry     the newest copy of each instance: the columns that lists search and sort by, and the whole copy as JSON. `revision` is the
+ *                   last journal position that the copy covers.
+ *   index_tag       (tag, creation, id)
+ *   index_gone      instances that were removed or moved to another shard, and up to which revision: a late update must not bring them back. A row
+ *                   is deleted when no update can be under way any more.
+ *   index_change    changes of instances, in the order in which the shard received them. AUTOINCREMENT: a number that a reader has passed must
+ *                   never come again, although rows of removed instances are deleted.
  *   index_schedule  the newest copy of each schedule
- *   index_mark    tells this shard from a later one of the same name
+ *   index_mark      a random text that tells this shard from a later shard with the same name
  */
 export const shardMigrations: readonly Migration[] = [
   {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import type { Context } from "../core/workflow/context.ts"
 import type { PayloadCodec } from "../core/values/payload-codecs.ts"
 import { workflow } from "../core/workflow/workflow.ts"
-import type { JournalExport } from "../engine/diagnostics/journal-replay.ts"
+import type { JournalExport } from "../engine/diagnostics/read-only-replay.ts"
 import { checkJournals } from "./check-journals.ts"
 import { createTestEngine, type TestEngine } from "./test-engine.ts"
 

@@ -6,7 +6,7 @@ import type { Status } from "../../core/journal/status.ts"
 import { isUndoing } from "../../core/journal/run-deadline.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
-import { replayRun, shortPatience, type ReplayHost } from "./journal-replay.ts"
+import { replayRun, shortPatience, type ReplayHost } from "./read-only-replay.ts"
 
 /**
  * Replays journals of instances that are not over against other code, to say before a deploy what that deploy would do to them. Nothing is

@@ -7,7 +7,7 @@ import type { Store } from "../../ports/store.ts"
 import type { Client, HistoryEntry, ListFilter } from "../../client-api/client-api.ts"
 import type { CheckedJournal } from "./journal-check.ts"
 import { loadRun } from "../runner/run-loader.ts"
-import type { JournalExport } from "./journal-replay.ts"
+import type { JournalExport } from "./read-only-replay.ts"
 
 /** Where journals to be checked come from: a client of the engine that runs the instances, or journals that somebody kept. */
 export type JournalSource = Pick<Client, "list" | "describe" | "get"> | Iterable<JournalExport> | AsyncIterable<JournalExport>

@@ -7,7 +7,7 @@ import type { UpdateWaiters } from "./update-waiters.ts"
 import { notFound } from "./instance-errors.ts"
 import { loadRun } from "../runner/run-loader.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
-import { replayRun } from "../diagnostics/journal-replay.ts"
+import { replayRun } from "../diagnostics/read-only-replay.ts"
 import { randomToken } from "../random-token.ts"
 import type { Worker } from "../worker/worker.ts"
 

@@ -1,6 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
-import type { JournalExport } from "../../engine/diagnostics/journal-replay.ts"
+import type { JournalExport } from "../../engine/diagnostics/read-only-replay.ts"
 import type { Seed } from "./fault-plan.ts"
 import type { Finding } from "./findings.ts"
 import type { RunRecord } from "./simulated-run.ts"

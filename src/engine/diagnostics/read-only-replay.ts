@@ -10,7 +10,8 @@ import { lastRun, seedOf } from "../../core/journal/run-history.ts"
 import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { JournalRow, NewInstance } from "../../ports/journal-store.ts"
-import { describeDisagreement, ReleaseQueue, type Disagreement } from "../runner/release-queue.ts"
+import { describeDisagreement, type Disagreement } from "../runner/replay.ts"
+import { ReleaseQueue } from "../runner/release-queue.ts"
 
 /** An instance and its whole journal, as tests and people pass it around. */
 export interface JournalExport {

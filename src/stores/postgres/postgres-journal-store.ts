@@ -13,9 +13,9 @@ import type {
 import { toText } from "../shared/unsafe-text.ts"
 import { offersText } from "../shared/worker-offers.ts"
 import { Claimer } from "./claims/claimer.ts"
-import { integer, list, optionalInteger, optionalText, text } from "./reads/columns.ts"
+import { integer, list, optionalText, text } from "./reads/columns.ts"
 import type { Database, PgRow } from "./connection/database.ts"
-import { claimGroupColumns } from "./claims/locked-due-search.ts"
+import { nextWakeUp } from "./claims/next-wake-up.ts"
 import { limitedWorkflows } from "./flow-control/flow-session.ts"
 import { journalReader } from "./reads/journal-reader.ts"
 import type { PostgresTables } from "./postgres-components.ts"
@@ -141,15 +141,8 @@ export class PostgresJournalStore implements JournalStore {
     return rows.map(toMessage)
   }
 
-  async nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
-    const s = this.#database.schema
-    const { clock } = this.#tables
-    const sentAt = clock.sentAt()
-    const row = await this.#database.get("next-due", `SELECT ${s}.next_due($1, $2, $3) AS at, ${s}.now_ms() AS now`, ...claimGroupColumns(offers))
-    if (row === undefined) return undefined
-    // It follows each claim, so a worker that does anything soon notices that somebody has set the server's clock.
-    clock.noted(sentAt, integer(row, "now"))
-    return optionalInteger(row, "at")
+  nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
+    return nextWakeUp(this.#database, this.#tables.clock, offers)
   }
 }
 

@@ -161,7 +161,7 @@ describe("imports", () => {
   })
 
   it("the store of a Durable Object loads nothing of Node", () => {
-    const loaded = loadedBy("src/stores/sqlite/object/object-multi-store.ts")
+    const loaded = loadedBy("src/cloudflare/runner/open-object-store.ts")
     expect(loaded.length).toBeGreaterThan(10)
     expectNone(
       "take it in through the driver:",

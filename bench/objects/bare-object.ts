@@ -3,9 +3,8 @@ import type { IndexUpdate } from "../../src/ports/cloudflare/index-shard.ts"
 import type { JournalRow } from "../../src/ports/journal-store.ts"
 import { migrate } from "../../src/stores/sqlite/schema/migrate.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
-import { instanceMigrations } from "../../src/stores/sqlite/object/object-instance-tables.ts"
+import { instanceMigrations, objectTableDefinitions } from "../../src/stores/sqlite/object/object-instance-tables.ts"
 import { SqliteIndexShard } from "../../src/stores/sqlite/object/shards/sqlite-index-shard.ts"
-import { objectParts } from "../../src/stores/sqlite/object/object-multi-schema.ts"
 import { wait, type WorkerEnv } from "./object-engine.ts"
 
 const instanceColumns = "id, incarnation, workflow, version, created_at, updated_at, status, run, run_position"
@@ -22,7 +21,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
   #wakeAt = 0
 
   async create(rows: readonly JournalRow[], isSynced: boolean): Promise<void> {
-    const driver = new ObjectSqlDriver(this.ctx.storage, objectParts)
+    const driver = new ObjectSqlDriver(this.ctx.storage, objectTableDefinitions)
     migrate(driver, instanceMigrations)
     const at = Date.now()
     driver.prepare(`INSERT INTO perdure_instance (${instanceColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`).run("bare", "i", "w", "1", at, at, "running", 1, 1)
@@ -56,7 +55,7 @@ export class BareObject extends DurableObject<WorkerEnv> {
 
   /** A turn, and the wait until it is durable, for each row. */
   async append(rows: readonly JournalRow[], isSynced: boolean): Promise<void> {
-    const driver = new ObjectSqlDriver(this.ctx.storage, objectParts)
+    const driver = new ObjectSqlDriver(this.ctx.storage, objectTableDefinitions)
     const insert = driver.prepare(`INSERT INTO perdure_journal (${journalColumns}) VALUES (1, ?, ?, ?, ?, ?, ?)`)
     for (const { position, count, run, at, turn, entries } of rows) {
       insert.run(position, count, run, at, turn, entries)

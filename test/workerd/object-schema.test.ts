@@ -1,13 +1,13 @@
 import { expect, it } from "vitest"
+import { objectTableDefinitions } from "../../src/stores/sqlite/object/object-instance-tables.ts"
 import { objectMigrations } from "../../src/stores/sqlite/object/object-schema.ts"
-import { objectParts } from "../../src/stores/sqlite/object/object-multi-schema.ts"
 import { migrate } from "../../src/stores/sqlite/schema/migrate.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import { inBareObject } from "./bare-object.ts"
 
 it("a table that is not there is made when a statement names it, also where that is part of a transaction", async () => {
   const found = await inBareObject((state) => {
-    const driver = new ObjectSqlDriver(state.storage, objectParts)
+    const driver = new ObjectSqlDriver(state.storage, objectTableDefinitions)
     migrate(driver, objectMigrations)
     const tables = () => driver.prepareReader("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'perdure_%' ORDER BY name")().flat()
     const before = tables()
@@ -25,8 +25,8 @@ it("a table that is not there is made when a statement names it, also where that
 
 it("to read, or to delete from, a table that is not there makes none, and finds nothing until somebody writes to it", async () => {
   const found = await inBareObject((state) => {
-    const driver = new ObjectSqlDriver(state.storage, objectParts)
-    const other = new ObjectSqlDriver(state.storage, objectParts)
+    const driver = new ObjectSqlDriver(state.storage, objectTableDefinitions)
+    const other = new ObjectSqlDriver(state.storage, objectTableDefinitions)
     migrate(driver, objectMigrations)
     const read = driver.prepare("SELECT instance FROM perdure_slot WHERE limit_key = ?")
     const seen = [read.all("k"), driver.prepare("DELETE FROM perdure_slot").write(), driver.prepareReader("SELECT instance FROM perdure_slot")()]

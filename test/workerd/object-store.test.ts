@@ -1,5 +1,5 @@
-import { objectStore } from "../../src/stores/sqlite/object/object-multi-store.ts"
+import { multiInstanceStore } from "./multi-instance-store.ts"
 import { describeStore } from "../../src/testing/store-conformance/describe-store.ts"
 import { currentState } from "./vitest-in-object.ts"
 
-describeStore("a Durable Object's database", () => objectStore(currentState().storage))
+describeStore("a Durable Object's database", () => multiInstanceStore(currentState().storage))

@@ -10,7 +10,7 @@ import { ObjectStore } from "../../src/cloudflare/store/object-store.ts"
 import { limitName, limitSettingsName } from "../../src/cloudflare/store/object-name.ts"
 import { ShardedIndex } from "../../src/cloudflare/store/sharded-index.ts"
 import { ShardLayout } from "../../src/cloudflare/store/shard-layout.ts"
-import { ObjectDatabase } from "../../src/stores/sqlite/object/object-database.ts"
+import { ObjectDatabase, objectTables } from "../../src/stores/sqlite/object/object-database.ts"
 import { ObjectSqlDriver } from "../../src/stores/sqlite/object/object-sql-driver.ts"
 import type { ObjectStorage } from "../../src/stores/sqlite/object/object-storage.ts"
 import { objectTableDefinitions, SqliteObjectTables } from "../../src/stores/sqlite/object/object-instance-tables.ts"
@@ -95,7 +95,8 @@ class Instances {
 
   #database(storage: ObjectStorage): ObjectDatabase {
     const driver = new ObjectSqlDriver(storage, objectTableDefinitions)
-    return new ObjectDatabase(driver, { now: this.#now, role: "client" }, new SqliteFlowTransaction(driver, this.#now), this.#tables(storage).turnObserver)
+    const flow = new SqliteFlowTransaction(driver, this.#now)
+    return new ObjectDatabase(driver, { role: "client" }, objectTables(driver, this.#now, flow, this.#tables(storage).turnObserver))
   }
 
   #tables(storage: ObjectStorage): SqliteObjectTables {

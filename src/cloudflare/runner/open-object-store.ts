@@ -1,6 +1,6 @@
 import type { Store, StoreContext } from "../../ports/store.ts"
 import { checkObjectStatement } from "../../stores/sqlite/driver/statement-rules.ts"
-import { ObjectDatabase } from "../../stores/sqlite/object/object-database.ts"
+import { ObjectDatabase, objectTables } from "../../stores/sqlite/object/object-database.ts"
 import type { SqliteTables } from "../../stores/sqlite/sqlite-components.ts"
 import { SqliteTransactions } from "../../stores/sqlite/sqlite-transactions.ts"
 import { toChangeCursor } from "../../stores/shared/change-cursor.ts"
@@ -20,8 +20,8 @@ export function openObjectStore(
 ): Store {
   const driver = openDriver()
   const opened = flow.open(driver)
-  const database = new ObjectDatabase(driver, context, opened.inTurns, own.turnObserver)
-  const { tables } = database
+  const tables = objectTables(driver, context.now, opened.inTurns, own.turnObserver)
+  const database = new ObjectDatabase(driver, context, tables)
   const directory = new InstanceTable(tables)
   return new ObjectStore({
     ...hooks,

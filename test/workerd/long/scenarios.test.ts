@@ -1,6 +1,6 @@
 import { createTestEngine, type TestEngine } from "../../../src/testing/test-engine.ts"
 import { clearReadCache } from "../../../src/stores/sqlite/object/object-sql-driver.ts"
-import { objectStore } from "../../../src/stores/sqlite/object/object-multi-store.ts"
+import { multiInstanceStore } from "../multi-instance-store.ts"
 import { describeScenarios } from "../../../src/testing/scenarios/describe-scenarios.ts"
 import { currentState } from "../vitest-in-object.ts"
 
@@ -18,7 +18,7 @@ describeScenarios("a Durable Object's database", async ({ wrap = (store) => stor
   for (const engine of before.splice(0)) await engine.close()
   await storage.deleteAll()
   clearReadCache(storage)
-  const engine = await createTestEngine({ ...options, store: wrap(objectStore(storage)) })
+  const engine = await createTestEngine({ ...options, store: wrap(multiInstanceStore(storage)) })
   before.push(engine)
   return engine
 })

@@ -1,7 +1,7 @@
 import type { StoreContext, StoreRole } from "../../../ports/store.ts"
+import type { SqlDriver } from "../../../ports/sql-driver.ts"
 import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
 import { storeClosedError } from "../../shared/store-error.ts"
-import type { DueSearch } from "../tables/due-table.ts"
 import { migrate, versionOf } from "../schema/migrate.ts"
 import { objectMigrations } from "./object-schema.ts"
 import type { ObjectSqlDriver } from "./object-sql-driver.ts"
@@ -10,30 +10,26 @@ import { SqliteJournalStore } from "../sqlite-journal-store.ts"
 import { type SqliteTables, sqliteTables } from "../sqlite-components.ts"
 import type { TurnFlow } from "../tables/turn-flow-port.ts"
 
-/** The database of one Durable Object, open: its tables, and who works on it. The first that opens it in the object is its worker. */
+/** The tables of an object's instance. `observer` is told of each turn and of each message to another object. */
+export function objectTables(driver: SqlDriver, now: () => number, flow: TurnFlow, observer: TurnObserver): SqliteTables {
+  return sqliteTables(driver, now, { flow, due: new SmallDueTable(driver), observer })
+}
+
+/** The open database of one Durable Object. The first to open it in the object is its worker. */
 export class ObjectDatabase {
   readonly tables: SqliteTables
   readonly journal: SqliteJournalStore
   readonly #driver: ObjectSqlDriver
   readonly #mayWork: boolean
   #role: StoreRole = "client"
-  readonly #listening = new Set<() => void>()
+  readonly #subscriptions = new Set<() => void>()
 
-  /**
-   * `observer`: other instances are elsewhere, and who has it makes the tables before the first turn. `inOrder`: of several that are here, which
-   * come first.
-   */
-  constructor(
-    driver: ObjectSqlDriver,
-    { now, role }: Pick<StoreContext, "now" | "role">,
-    flow: TurnFlow,
-    observer?: TurnObserver,
-    inOrder?: DueSearch["inOrder"],
-  ) {
+  /** Creates no tables in an empty database: most objects without tables never get an instance. The store creates the tables before the first turn. */
+  constructor(driver: ObjectSqlDriver, { role }: Pick<StoreContext, "role">, tables: SqliteTables) {
     this.#driver = driver
-    if (observer === undefined || versionOf(driver).version > 0) migrate(driver, objectMigrations)
-    this.tables = sqliteTables(driver, now, { flow, due: new SmallDueTable(driver, inOrder), observer })
-    this.journal = new SqliteJournalStore(this.tables)
+    if (versionOf(driver).version > 0) migrate(driver, objectMigrations)
+    this.tables = tables
+    this.journal = new SqliteJournalStore(tables)
     this.#mayWork = role === "worker"
     this.#becomeWorker()
   }
@@ -50,22 +46,22 @@ export class ObjectDatabase {
 
   onHint(listener: () => void): () => void {
     const stop = this.#driver.onOtherWrites(listener)
-    this.#listening.add(stop)
+    this.#subscriptions.add(stop)
     return () => {
       stop()
-      this.#listening.delete(stop)
+      this.#subscriptions.delete(stop)
     }
   }
 
   async close(): Promise<void> {
-    for (const stop of this.#listening) stop()
-    this.#listening.clear()
+    for (const stop of this.#subscriptions) stop()
+    this.#subscriptions.clear()
     this.#driver.close()
   }
 
   #becomeWorker(): void {
     if (this.#role === "worker" || !this.#mayWork || !this.#driver.isWorker()) return
-    // Whoever was the worker before went with the object's memory, whatever its lease says.
+    // An earlier worker ended with the object's memory, even if its lease has not expired.
     this.tables.claims.endLeases()
     this.#role = "worker"
   }

@@ -22,11 +22,11 @@ export class ObjectSqlDriver implements SqlDriver {
   #ownWrites = 0
   #closed = false
 
-  /** `parts`: what makes a table or an index of ours that a statement names and that is not there. */
-  constructor(storage: ObjectStorage, parts?: (name: string) => readonly string[]) {
+  /** `definitionOf`: the statements that create a table of ours that a statement names and that does not exist. */
+  constructor(storage: ObjectStorage, definitionOf?: (name: string) => readonly string[]) {
     this.#storage = storage
-    this.#createsTables = parts !== undefined
-    this.#definitionOf = parts ?? (() => [])
+    this.#createsTables = definitionOf !== undefined
+    this.#definitionOf = definitionOf ?? (() => [])
     this.#shared = sharedStateOf(storage)
   }
 
@@ -132,7 +132,7 @@ export class ObjectSqlDriver implements SqlDriver {
       this.#shared.cache.afterStatement(shape, cursor.rowsWritten)
       return cursor
     } catch (error) {
-      const name = /^no such (?:table|index): (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1] ?? ""
+      const name = /^no such table: (perdure_\w+)/.exec(error instanceof Error ? error.message : "")?.[1] ?? ""
       const statements = this.#definitionOf(name)
       if (statements.length === 0) throw objectSqlFailure(error)
       this.createTables(statements)

@@ -5,14 +5,11 @@ import { claimableAtOf, objectRows } from "./claimable-row.ts"
 import { type DueSearch, isRowOffered } from "../tables/due-table.ts"
 import { integer } from "../driver/sql-columns.ts"
 
-/** For a handful of instances: one look at all of them, however many workflows, queues and priorities there may be. */
+/** Finds what is due in the database of an object, which has one instance at most: one query reads all rows. */
 export class SmallDueTable implements DueSearch {
   readonly #all: SqlStatement
-  readonly inOrder: DueSearch["inOrder"]
 
-  /** `inOrder`: where there may be more than one. */
-  constructor(driver: SqlDriver, inOrder: DueSearch["inOrder"] = (rows) => rows) {
-    this.inOrder = inOrder
+  constructor(driver: SqlDriver) {
     this.#all = driver.prepare(objectRows)
   }
 
@@ -28,6 +25,11 @@ export class SmallDueTable implements DueSearch {
   nextDueAt(offers: readonly Offer[]): number | undefined {
     const rows = this.#offered(offers)
     return rows.length === 0 ? undefined : Math.min(...rows.map((row) => integer(row, "claimable_at")))
+  }
+
+  /** One row needs no order. */
+  inOrder(rows: readonly SqlRow[], _startsMin: number): readonly SqlRow[] {
+    return rows
   }
 
   #offered(offers: readonly Offer[]): SqlRow[] {

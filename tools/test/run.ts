@@ -1,99 +1,104 @@
-// Runs the suites one after another and closes with the last lines of those that failed, the times of all, and one line, "N passed, N failed".
+// Runs suites or test files, two suites at a time, and closes with the last lines of what failed, the time of each suite, and one line, "N passed, N failed".
 //
-//   node tools/test/run.ts                 all suites, crash and simulation in their short form
-//   node tools/test/run.ts lint unit       only these
-//   node tools/test/run.ts --long          the suites that have a whole form, in that form
-//   node tools/test/run.ts --times 5 --busy unit   each five times, while another process keeps a core busy: finds tests that depend on timing
+//   npm test                                    all suites, crash and simulation in their short form
+//   npm test -- lint unit                       only these suites
+//   npm test -- src/core/time/duration.test.ts  only this file, or a folder; `-t words` picks tests by their names
+//   npm test -- --long                          the suites that have a long form, in that form
+//   npm test -- --one-by-one                    one suite at a time, which writes to the terminal itself
+//   npm test -- --times 5 --busy unit           five times, while another process keeps a core busy: finds tests that depend on timing
 
-import { spawn } from "node:child_process"
-import { once } from "node:events"
-import { delimiter, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { availableParallelism } from "node:os"
 import { parseArgs } from "node:util"
 import { keepCoreBusy } from "./busy-core.ts"
+import { runCommand } from "./command.ts"
+import { GroupedOutput, type OutputSection } from "./grouped-output.ts"
+import { runSideBySide } from "./side-by-side.ts"
 import { type Suite, suites } from "./suites.ts"
-
-type Outcome = "passed" | "failed"
+import { suitesOfPaths } from "./test-files.ts"
 
 interface Result {
   readonly name: string
-  readonly outcome: Outcome
+  readonly hasPassed: boolean
   readonly seconds: number
+  /** Of the command that failed; empty in a terminal to which the command wrote itself. */
   readonly lastLines: readonly string[]
 }
 
-const root = fileURLToPath(new URL("../../", import.meta.url))
-
-/** What is shown once more of a suite that failed: in a log, its own place is far up. */
+/** What is shown again of a suite that failed, because its own place in a log is far up. */
 const linesShownAgain = 80
 
-interface Ended {
-  readonly isGreen: boolean
-  /** The last lines that it wrote; empty in a terminal, which it writes to directly. */
-  readonly lastLines: readonly string[]
-}
-
-async function run(command: string, long: boolean): Promise<Ended> {
-  const path = [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter)
-  const env = { ...process.env, PATH: path, ...(long ? { LONG: "1" } : {}) }
-  const output = process.stdout.isTTY ? "inherit" : "pipe"
-  const child = spawn(command, { cwd: root, shell: true, stdio: ["ignore", output, output], env })
-  let lastLines: string[] = []
-  const passOn = (to: NodeJS.WriteStream) => (text: string) => {
-    to.write(text)
-    const [first, ...rest] = text.split("\n")
-    lastLines = [...lastLines.slice(0, -1), (lastLines.at(-1) ?? "") + first, ...rest].slice(-linesShownAgain)
-  }
-  child.stdout?.setEncoding("utf8").on("data", passOn(process.stdout))
-  child.stderr?.setEncoding("utf8").on("data", passOn(process.stderr))
-  const [code] = (await once(child, "close")) as [number | null]
-  return { isGreen: code === 0, lastLines }
-}
-
-async function runSuite(suite: Suite, long: boolean): Promise<Pick<Result, "outcome" | "lastLines">> {
-  for (const command of suite.commands) {
-    console.log(`\n=== ${suite.name}: ${command}\n`)
-    const { isGreen, lastLines } = await run(command, long)
-    if (!isGreen) return { outcome: "failed", lastLines }
-  }
-  return { outcome: "passed", lastLines: [] }
-}
-
 const { values, positionals } = parseArgs({
-  options: { long: { type: "boolean", default: false }, times: { type: "string", default: "1" }, busy: { type: "boolean", default: false } },
+  options: {
+    long: { type: "boolean", default: false },
+    times: { type: "string", default: "1" },
+    busy: { type: "boolean", default: false },
+    "one-by-one": { type: "boolean", default: false },
+    "test-name-pattern": { type: "string", short: "t" },
+  },
   allowPositionals: true,
 })
 const times = Number(values.times)
-if (!Number.isInteger(times) || times < 1) {
-  console.error(`--times takes a whole number from 1 on; it is "${values.times}"`)
-  process.exit(2)
-}
-const unknown = positionals.filter((name) => !suites.some((suite) => suite.name === name))
-if (unknown.length > 0) {
-  console.error(`no suite called ${unknown.join(", ")}; there are ${suites.map((suite) => suite.name).join(", ")}`)
-  process.exit(2)
-}
+if (!Number.isInteger(times) || times < 1) refuse(`--times takes a whole number from 1 on; it is "${values.times}"`)
 
-const chosen = suites.filter(
-  (suite) =>
-    (values.long ? suite.long : suite.long !== "only" || positionals.includes(suite.name)) && (positionals.length === 0 || positionals.includes(suite.name)),
+const rounds = chosenSuites().flatMap((suite) =>
+  times === 1 ? [suite] : Array.from({ length: times }, (_, round): Suite => ({ ...suite, name: `${suite.name} ${round + 1}` })),
 )
-const results: Result[] = []
-const idle = values.busy ? keepCoreBusy() : undefined
-for (const suite of chosen) {
-  for (let round = 1; round <= times; round += 1) {
-    const startedAt = performance.now()
-    const ended = await runSuite(suite, values.long)
-    results.push({ name: times === 1 ? suite.name : `${suite.name} ${round}`, ...ended, seconds: (performance.now() - startedAt) / 1000 })
+const atOnceMax = values["one-by-one"] || values.busy || times > 1 || rounds.length === 1 ? 1 : Math.min(2, availableParallelism())
+const output = new GroupedOutput((text) => process.stdout.write(text))
+const begunAt = performance.now()
+const letCoreIdle = values.busy ? keepCoreBusy() : undefined
+const results = await runSideBySide(rounds, atOnceMax, runSuite)
+letCoreIdle?.()
+report()
+
+function chosenSuites(): readonly Suite[] {
+  const isNamed = (suite: Suite) => positionals.includes(suite.name)
+  const paths = positionals.filter((word) => !suites.some(({ name }) => name === word))
+  if (values["test-name-pattern"] !== undefined && paths.length < Math.max(1, positionals.length)) refuse("-t picks tests of the files that you name")
+  const inForm = suites.filter((suite) => (values.long ? suite.long : suite.long !== "only" || isNamed(suite)))
+  try {
+    const ofPaths = suitesOfPaths(paths, process.env["INIT_CWD"] ?? process.cwd(), values["test-name-pattern"])
+    return [...(positionals.length === 0 ? inForm : inForm.filter(isNamed)), ...ofPaths]
+  } catch (error) {
+    return refuse(`${(error as Error).message}\nsuites: ${suites.map(({ name }) => name).join(", ")}`)
   }
 }
-idle?.()
 
-for (const { name, lastLines } of results) if (lastLines.length > 0) console.log(`\n=== ${name} failed; its last lines:\n\n${lastLines.join("\n")}`)
+function refuse(message: string): never {
+  console.error(message)
+  process.exit(2)
+}
 
-const count = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length
-const row = (name: string, seconds: number, outcome: string) => `  ${name.padEnd(14)}${seconds.toFixed(1).padStart(8)} s  ${outcome}`.trimEnd()
-const total = results.reduce((sum, result) => sum + result.seconds, 0)
-console.log(`\n${[...results.map((result) => row(result.name, result.seconds, result.outcome)), row("total", total, "")].join("\n")}\n`)
-console.log(`${count("passed")} passed, ${count("failed")} failed`)
-process.exitCode = count("failed") > 0 ? 1 : 0
+async function runSuite(suite: Suite): Promise<Result> {
+  const startedAt = performance.now()
+  const section = output.open()
+  const env = { ...suite.env, ...(values.long ? { LONG: "1" } : {}) }
+  const writesItself = atOnceMax === 1 && process.stdout.isTTY
+  let hasPassed = true
+  for (const command of suite.commands) {
+    section.write(`\n=== ${suite.name}: ${command}\n\n`)
+    hasPassed = await runCommand(command, { env, ...(writesItself ? {} : { onText: (text) => section.write(text) }) })
+    if (!hasPassed) break
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  const lastLines = hasPassed || writesItself ? [] : section.lastLines(linesShownAgain)
+  end(section, suite, hasPassed, seconds)
+  return { name: suite.name, hasPassed, seconds, lastLines }
+}
+
+function end(section: OutputSection, { name }: Suite, hasPassed: boolean, seconds: number): void {
+  section.write(`\n=== ${name} ${hasPassed ? "passed" : "failed"} after ${seconds.toFixed(1)} s\n`)
+  section.end()
+}
+
+function report(): void {
+  for (const { name, lastLines } of results) if (lastLines.length > 0) console.log(`\n=== ${name} failed; its last lines:\n\n${lastLines.join("\n")}`)
+
+  const row = (name: string, seconds: number, outcome: string) => `  ${name.padEnd(14)}${seconds.toFixed(1).padStart(8)} s  ${outcome}`.trimEnd()
+  const rows = results.map(({ name, seconds, hasPassed }) => row(name, seconds, hasPassed ? "passed" : "failed"))
+  const atOnce = atOnceMax > 1 ? `${atOnceMax} suites at a time` : ""
+  console.log(`\n${[...rows, row("total", (performance.now() - begunAt) / 1000, atOnce)].join("\n")}\n`)
+  const failed = results.filter(({ hasPassed }) => !hasPassed).length
+  console.log(`${results.length - failed} passed, ${failed} failed`)
+  process.exitCode = failed > 0 ? 1 : 0
+}

@@ -230,7 +230,7 @@ describe("what the store says of an instance after a transaction", () => {
     const handle = await engine.start(lazy, { id: "i" })
     await engine.settle()
     expect(await handle.status()).toBe("sleeping")
-    expect(engine.current.parts.worker.holds("i")).toBe(false)
+    expect(engine.current.parts.worker.isResident("i")).toBe(false)
     expect(await entriesOf(engine, "i")).toEqual(["run.started", "sleep.started", "step.started", "step.completed", "rested"])
     await engine.skip("1d")
     expect(await handle.result()).toBe(1)

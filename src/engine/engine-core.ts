@@ -13,7 +13,7 @@ import { wallNow } from "./wall-clock.ts"
 import type { Worker, WorkerSpec } from "./worker/worker.ts"
 
 /** What `EngineCore` is constructed from. */
-export interface MadeCore<W extends Worker> {
+export interface CreatedCore<W extends Worker> {
   readonly parts: CoreComponents<W>
   readonly listeners: EngineListener[]
 }
@@ -25,12 +25,12 @@ export interface CoreKind<W extends Worker> {
   host(own: Host, opened: Store): Host
   settings(common: EngineSettings, options: EngineOptions): EngineSettings
   /** The settings again, with the defaults that the opened store asks for. */
-  onStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
+  settingsOnStore(settings: EngineSettings, options: EngineOptions, opened: Store): EngineSettings
   resultWaiters(parts: WorkerComponents<W>): ResultWaiters
 }
 
 /** Opens the store and constructs the components that work on it. */
-export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<MadeCore<W>> {
+export async function createCore<W extends Worker>(spec: EngineSpec, kind: CoreKind<W>): Promise<CreatedCore<W>> {
   const asked = kind.settings(engineSettings(spec.options, { codecs: payloadCodecs(spec.options), budget: spec.budget }), spec.options)
   const { workflows } = spec
   const registry = workflows instanceof WorkflowRegistry ? workflows : new WorkflowRegistry(workflows, asked.limits, asked.queues)
@@ -42,20 +42,20 @@ export async function makeCore<W extends Worker>(spec: EngineSpec, kind: CoreKin
     role: spec.role ?? "worker",
   })
   const host = kind.host(spec.host, opened)
-  const settings = kind.onStore(asked, spec.options, opened)
+  const settings = kind.settingsOnStore(asked, spec.options, opened)
   const store = settings.codecs ? codedStore(opened, settings.codecs) : opened
   const listeners: EngineListener[] = []
   const listener: WorkerSpec["listener"] = {
-    onEnd: (id, entry) => {
+    onInstanceEnded: (id, entry) => {
       for (const listener of listeners) listener.onInstanceEnded?.(id, entry)
     },
-    onStall: (id, entry) => {
-      for (const listener of listeners) listener.stalled?.(id, entry)
+    onInstanceStalled: (id, entry) => {
+      for (const listener of listeners) listener.onInstanceStalled?.(id, entry)
     },
-    onRunOver: (id) => {
+    onRunEnded: (id) => {
       for (const listener of listeners) listener.onRunEnded?.(id)
     },
-    onAnswered: (answer) => {
+    onUpdateAnswered: (answer) => {
       for (const listener of listeners) listener.onUpdateAnswered?.(answer)
     },
   }
@@ -81,7 +81,7 @@ export class EngineCore<W extends Worker = Worker> {
   protected readonly listeners: EngineListener[]
   protected closing: Promise<void> | undefined
 
-  constructor({ parts, listeners }: MadeCore<W>) {
+  constructor({ parts, listeners }: CreatedCore<W>) {
     this.parts = parts
     this.listeners = listeners
   }

@@ -11,7 +11,7 @@ export interface EngineListener {
   /** An instance has ended. */
   onInstanceEnded?(id: string, entry: Entry): void
   /** An instance has stalled. */
-  stalled?(id: string, entry: EntryOf<"stalled">): void
+  onInstanceStalled?(id: string, entry: EntryOf<"stalled">): void
   /** A run of an instance is over, and another may have begun. */
   onRunEnded?(id: string): void
   /** An update is answered. */

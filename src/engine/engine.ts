@@ -104,9 +104,9 @@ export class Engine implements Client, AsyncDisposable {
     this.#check()
     if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; open it with execute: "ticks"')
     const result = await this.#ticks.tick(options)
-    const { gone } = this.core
+    const { storeGone: gone } = this.core
     if (gone) throw gone
-    await this.core.look()
+    await this.core.handleHint()
     return result
   }
 

@@ -3,7 +3,7 @@ import { redacted, shownError } from "../core/values/redaction.ts"
 import type { Hint, StoreRole } from "../ports/store.ts"
 import { ClaimingWorker } from "./worker/claiming-worker.ts"
 import { engineClosed } from "./instances/result-waiters.ts"
-import { type CoreKind, EngineCore, makeCore, type MadeCore } from "./engine-core.ts"
+import { type CoreKind, EngineCore, createCore, type CreatedCore } from "./engine-core.ts"
 import type { EngineSpec } from "./engine-components.ts"
 import { fallbackPollOptions } from "./worker/fallback-poll.ts"
 import type { EngineOptions } from "./settings.ts"
@@ -16,7 +16,7 @@ const kind: CoreKind<ClaimingWorker> = {
   worker: (spec) => new ClaimingWorker(spec),
   host: onStoreClock,
   settings: sharedStoreSettings,
-  onStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
+  settingsOnStore: (asked, options, { sweepMs }) => (options.sweep === undefined && sweepMs !== undefined ? { ...asked, sweepMs } : asked),
   resultWaiters: (parts) => new PolledResultWaiters(parts, fallbackPollOptions(parts)),
 }
 
@@ -25,35 +25,35 @@ const standByMs = 250
 /** The core of an engine on a store that others use as well: it looks at what they write, and leaves in good order. */
 export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   /** The store is gone, and why; undefined: it is not. */
-  gone: PerdureError | undefined
+  storeGone: PerdureError | undefined
   readonly #hintDispatcher: HintDispatcher
   readonly #onStoreGone: ((error: PerdureError) => void) | undefined
   #stopHints: () => void = () => undefined
   #stopRejections: () => void = () => undefined
 
-  private constructor(made: MadeCore<ClaimingWorker>, { onStoreGone }: EngineOptions) {
+  private constructor(made: CreatedCore<ClaimingWorker>, { onStoreGone }: EngineOptions) {
     super(made)
     this.#onStoreGone = onStoreGone
     const { worker } = made.parts
     this.#hintDispatcher = new HintDispatcher(worker, made.listeners)
-    worker.onSweep = () => void this.look()
-    worker.onTaken = (id) => void this.look({ work: false, ends: [id], updatesAnswered: true, changed: false })
+    worker.onSweep = () => void this.handleHint()
+    worker.onTaken = (id) => void this.handleHint({ work: false, ends: [id], updatesAnswered: true, changed: false })
   }
 
   static async open(spec: EngineSpec): Promise<SharedStoreCore> {
-    return new SharedStoreCore(await makeCore(spec, kind), spec.options)
+    return new SharedStoreCore(await createCore(spec, kind), spec.options)
   }
 
   /** What every call is refused with; undefined: none is. */
   get refusal(): PerdureError | undefined {
-    return this.gone ?? (this.closing === undefined ? undefined : engineClosed())
+    return this.storeGone ?? (this.closing === undefined ? undefined : engineClosed())
   }
 
   override async begin(wanted: StoreRole = "worker"): Promise<void> {
     const { store, host, settings, worker } = this.parts
-    this.#listen()
-    const stopHints = store.onHint((hint) => void this.look(hint))
-    const stopPushed = store.onPushedMessage?.((message) => worker.hear(message))
+    this.#logRejections()
+    const stopHints = store.onHint((hint) => void this.handleHint(hint))
+    const stopPushed = store.onPushedMessage?.((message) => worker.receivePushed(message))
     const stopGone = store.onGone?.((error) => this.#abort(error))
     this.#stopHints = () => {
       stopHints()
@@ -66,7 +66,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     this.#standBy()
   }
 
-  #listen(): void {
+  #logRejections(): void {
     const { host, worker } = this.parts
     this.#stopRejections = host.onUnhandledRejection((scope, reason) => {
       if (scope.engine !== worker) return
@@ -98,8 +98,8 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   }
 
   /** Somebody else may have changed something. */
-  async look(hint?: Hint): Promise<void> {
-    if (this.refusal === undefined) await this.#hintDispatcher.look(hint)
+  async handleHint(hint?: Hint): Promise<void> {
+    if (this.refusal === undefined) await this.#hintDispatcher.handleHint(hint)
   }
 
   /** Lets running attempts finish, gives everything back in good order, and closes the store. */
@@ -117,7 +117,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
   /** The store is gone for good. Nothing is executed or acknowledged any more, and everybody who waits is told why. */
   #abort(error: PerdureError): void {
     if (this.refusal) return
-    this.gone = error
+    this.storeGone = error
     const { host, worker, starter } = this.parts
     host.log.error(error.message, { error })
     this.#stopHints()
@@ -134,7 +134,7 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
 
   async #close(): Promise<void> {
     const { worker, store, starter } = this.parts
-    if (this.gone) {
+    if (this.storeGone) {
       this.#stopRejections()
       return store.close()
     }

@@ -151,7 +151,7 @@ describe("timers, where the time jumps", () => {
     set("instant", 100_000)
     await pass(5_000)
     store.setMs += byMs
-    expect(timers.leftOf(long)).toBe(85_000)
+    expect(timers.remainingMs(long)).toBe(85_000)
     await pass(200_000)
     expect(fired.toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
       ["duration", 90_000],

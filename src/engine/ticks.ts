@@ -44,7 +44,7 @@ export class Ticks {
   #current: TickEngine | undefined
   #isStopped = false
   /** Ends a wait for attempts. */
-  #goOn: () => void = () => undefined
+  #stopWaiting: () => void = () => undefined
 
   constructor(spec: EngineSpec, store: Store, worker: Worker, open: (spec: EngineSpec) => Promise<TickEngine>) {
     this.#spec = spec
@@ -62,19 +62,19 @@ export class Ticks {
   /** What is under way is finished as far as it has come. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#goOn()
+    this.#stopWaiting()
     await this.#ticks.whenOver()
   }
 
   kill(): void {
     this.#isStopped = true
-    this.#goOn()
+    this.#stopWaiting()
     this.#current?.kill()
   }
 
   async #run(budget: { readonly instancesMax: number; readonly stepsMax: number }): Promise<TickResult> {
     if (this.#isStopped || (this.#store.role !== "worker" && (await this.#store.standBy()) !== "worker")) return { processed: 0 }
-    const store = { name: this.#spec.store.name, open: async () => Promise.resolve(keptOpen(this.#store)) }
+    const store = { name: this.#spec.store.name, open: async () => Promise.resolve(withoutClose(this.#store)) }
     const engine = await this.#open({ ...this.#spec, store, options: tickOptions(this.#spec.options), budget })
     this.#current = engine
     this.#worker.tick = engine.parts.worker
@@ -94,7 +94,7 @@ export class Ticks {
       await new Promise<void>((resolve) => host.quiesce(resolve))
       quiet = isQuiet(parts) ? quiet + 1 : 0
       const { stepSlots } = worker
-      if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onFree = this.#goOn = resolve))
+      if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onFree = this.#stopWaiting = resolve))
     }
   }
 }
@@ -111,7 +111,7 @@ function tickOptions({ onStoreGone: _, ...options }: EngineOptions): EngineOptio
 }
 
 /** It is whoever opened it who closes it. */
-function keptOpen(store: Store): Store {
+function withoutClose(store: Store): Store {
   return overriding(store, { close: async () => Promise.resolve() })
 }
 

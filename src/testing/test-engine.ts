@@ -282,7 +282,7 @@ export class TestEngine implements AsyncDisposable {
     if (wasClaiming) {
       // A claim that was on its way to the store may have arrived after the first call ended the lease.
       await this.current.parts.store.journal.renew(worker.worker, 0)
-      await this.current.parts.worker.look()
+      await this.current.parts.worker.refresh()
     }
     await this.settle()
   }

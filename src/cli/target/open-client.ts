@@ -47,7 +47,7 @@ async function openFile(target: Target & { kind: "db" }, log: Logger): Promise<O
     import("../../engine/public-engine.ts"),
   ])
   const engine = wholeEngine(await Perdure.open({ store: sqlite(db), role: "client", log }))
-  return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), known: engine.parts.worker.known, close: () => engine.close() }
+  return { target, client: engine, hasWorker: async () => WorkerLock.isHeld(db), known: engine.parts.worker.knownWorkflows, close: () => engine.close() }
 }
 
 async function openServerDatabase(target: Target & { kind: "db" }, log: Logger): Promise<OpenClient> {
@@ -57,7 +57,7 @@ async function openServerDatabase(target: Target & { kind: "db" }, log: Logger):
   const engine = wholeEngine(await Perdure.open({ store: await serverStore(target.db, 3), role: "client", log }))
   const { store, host } = engine.parts
   const hasWorker = async () => (await store.directory.workers()).some(({ until }) => until > host.now())
-  return { target, client: engine, hasWorker, known: engine.parts.worker.known, close: () => engine.close() }
+  return { target, client: engine, hasWorker, known: engine.parts.worker.knownWorkflows, close: () => engine.close() }
 }
 
 /** Whoever waits at a terminal wants to hear soon that nobody is there; but one that follows something outlives a restart of the server. */

@@ -1,5 +1,5 @@
 import { ResultWaiters } from "../../engine/instances/result-waiters.ts"
-import { type CoreKind, EngineCore, makeCore } from "../../engine/engine-core.ts"
+import { type CoreKind, EngineCore, createCore } from "../../engine/engine-core.ts"
 import type { EngineSpec } from "../../engine/engine-components.ts"
 import { SingleInstanceWorker } from "../../engine/worker/single-instance-worker.ts"
 
@@ -7,11 +7,11 @@ const kind: CoreKind<SingleInstanceWorker> = {
   worker: (spec) => new SingleInstanceWorker(spec),
   host: (own) => own,
   settings: (common) => common,
-  onStore: (settings) => settings,
+  settingsOnStore: (settings) => settings,
   resultWaiters: ({ store, host, worker }) => new ResultWaiters(store, host, worker.timers),
 }
 
 /** The core of the engine in an object; it does not begin before it is told to. */
 export async function openObjectCore(spec: EngineSpec): Promise<EngineCore> {
-  return new EngineCore(await makeCore(spec, kind))
+  return new EngineCore(await createCore(spec, kind))
 }

@@ -85,7 +85,7 @@ export async function writeSeized(worker: Worker, { row, recorded, lastTurn }: C
   if (outcome === "lost") return "lost"
   if (outcome !== "committed") throw (outcome as { error: unknown }).error
   worker.onSent(draft.sends ?? [])
-  if (last && isTerminal(state.status)) worker.ended(row.id, last)
+  if (last && isTerminal(state.status)) worker.announceEnd(row.id, last)
   const { phase: _, ...before } = row
   return controlResult({ ...before, ...state })
 }

@@ -83,7 +83,7 @@ export class InstanceControls {
         this.#checked(await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options), row)
       return sendWithin(this.#store, transaction, id, messageOf)
     }
-    const { messageBatcher, residents } = this.#worker
+    const { messages: messageBatcher, residents } = this.#worker
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
     const target = residents.get(id)?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
     const event = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
@@ -103,7 +103,7 @@ export class InstanceControls {
 
   async control(id: string, kind: ControlKind, reason: string | undefined, payload?: string): Promise<ControlResult> {
     checkText("reason", reason)
-    await this.#worker.messageBatcher.enter?.()
+    await this.#worker.messages.enter?.()
     if (kind === "pause" || kind === "cancel") {
       const answer = await this.#controlUnowned(id, kind, reason)
       if (answer) return answer
@@ -115,7 +115,7 @@ export class InstanceControls {
       const refusal = refuse(kind, row)
       if (refusal !== undefined) return controlResult(row, refusal)
     }
-    const delivery = await this.#worker.messageBatcher.deliver({
+    const delivery = await this.#worker.messages.deliver({
       instance: id,
       kind,
       at: this.#worker.host.now(),
@@ -135,12 +135,12 @@ export class InstanceControls {
     const site = { store: this.#store, worker: this.#worker, registry: this.#registry }
     for (let tries = 0; tries < unownedTriesMax; tries++) {
       const before = await existingRow(this.#store, id)
-      if (refuse(kind, before) !== undefined || (await this.#worker.isRun(before))) return undefined
+      if (refuse(kind, before) !== undefined || (await this.#worker.isExecuted(before))) return undefined
       const current = await readCurrentRun(this.#store, before)
       // The row is read after the journal: what anybody writes from here on is at the position that is to be written, and so nothing is missed.
       const row = await existingRow(this.#store, id)
       if (current === undefined || row.incarnation !== before.incarnation || row.run !== before.run) continue
-      if (refuse(kind, row) !== undefined || (await this.#worker.isRun(row)) || (await this.#hasUnreadControls(id))) return undefined
+      if (refuse(kind, row) !== undefined || (await this.#worker.isExecuted(row)) || (await this.#hasUnreadControls(id))) return undefined
       const answer = await controlUnowned(site, { ...current, row }, kind, reason)
       if (answer) return answer
     }

@@ -126,7 +126,7 @@ export class InstanceStarter {
   /** A workflow whose code is elsewhere, if anywhere. */
   async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<StartRequest> {
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
-    const { known } = this.#worker
+    const { knownWorkflows: known } = this.#worker
     const version = options.version ?? (await known?.versionOf(workflow))
     // A child of another queue, or of a version that is named, waits for its workers, which may begin after its parent.
     const mayWait = options.allowUnknown === true || (origin !== undefined && (options.version ?? options.taskQueue) !== undefined)
@@ -208,7 +208,7 @@ export class InstanceStarter {
     return new Promise((resolve) => {
       // One with limits takes its slots when it is claimed.
       const mayBegin = start.startAt === undefined && instance.flow?.limits === undefined
-      if (mayBegin && definition && this.#worker.begin(definition, instance, { start, within }, resolve)) return
+      if (mayBegin && definition && this.#worker.startInMemory(definition, instance, { start, within }, resolve)) return
       const onResult = (result: CommitResult) => {
         if (result === "committed") this.#worker.announce(instance.id, start.startAt)
         resolve(result)

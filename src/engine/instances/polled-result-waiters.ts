@@ -12,10 +12,10 @@ const againMsMax = 5_000
 
 /** The same where others execute instances as well: what is not ours is found out by asking the store, when it tells of something, or after a while. */
 export class PolledResultWaiters extends ResultWaiters {
-  readonly #ours: Ours
+  readonly #ours: ResidentLookup
   readonly #fallbackPoll: FallbackPoll
 
-  constructor({ store, host, worker }: EndingsParts, pollOptions: FallbackPollOptions) {
+  constructor({ store, host, worker }: PolledResultWaitersOptions, pollOptions: FallbackPollOptions) {
     super(store, host, pollOptions.timers)
     this.#ours = worker
     this.#fallbackPoll = new FallbackPoll(pollOptions, () => void this.check())
@@ -48,7 +48,7 @@ export class PolledResultWaiters extends ResultWaiters {
 
   /** Something may have changed in the store: asks for all of these, or of all, that somebody waits for and that is not ours. */
   async check(ids: Iterable<string> = this.waiters.keys()): Promise<void> {
-    const wanted = [...new Set(ids)].filter((id) => this.waiters.has(id) && !this.#ours.holds(id))
+    const wanted = [...new Set(ids)].filter((id) => this.waiters.has(id) && !this.#ours.isResident(id))
     for (let from = 0; from < wanted.length; from += looksMax) await Promise.all(wanted.slice(from, from + looksMax).map((id) => this.#lookSafely(id)))
     if (this.waiters.size > 0) this.#fallbackPoll.continue()
   }
@@ -64,13 +64,13 @@ export class PolledResultWaiters extends ResultWaiters {
   }
 }
 
-interface EndingsParts {
+interface PolledResultWaitersOptions {
   readonly store: Store
   readonly host: Host
-  readonly worker: Ours
+  readonly worker: ResidentLookup
 }
 
 /** What is executed here. */
-interface Ours {
-  holds(id: string): boolean
+interface ResidentLookup {
+  isResident(id: string): boolean
 }

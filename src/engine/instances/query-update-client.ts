@@ -33,7 +33,7 @@ export class QueryUpdateClient {
   }
 
   async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    const { host, messageBatcher } = this.#worker
+    const { host, messages: messageBatcher } = this.#worker
     const encoded = this.#encode("update", name, args)
     const payload = this.#worker.settings.codecs?.encode(encoded) ?? encoded
     await messageBatcher.enter?.()

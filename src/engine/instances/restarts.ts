@@ -62,7 +62,7 @@ export class Restarts {
     })
     if (answer.accepted) {
       this.#worker.announce(id, undefined)
-      this.#worker.onRunOver(id)
+      this.#worker.onRunEnded(id)
     }
     return answer
   }

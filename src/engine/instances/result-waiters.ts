@@ -44,7 +44,7 @@ export class ResultWaiters implements EngineListener {
     for (const waiter of this.#take(id)) waiter.resolve(entry)
   }
 
-  stalled(id: string, entry: EntryOf<"stalled">): void {
+  onInstanceStalled(id: string, entry: EntryOf<"stalled">): void {
     for (const waiter of this.#concerned(id)) this.#giveUp(id, waiter, stallError(id, entry))
   }
 
@@ -90,7 +90,7 @@ export class ResultWaiters implements EngineListener {
     const ending = await readEndingEntry(this.#store, id)
     if (ending) return this.onInstanceEnded(id, ending)
     const stall = this.#concerned(id).length > 0 ? await readStallEntry(this.#store, id) : undefined
-    if (stall) this.stalled(id, stall)
+    if (stall) this.onInstanceStalled(id, stall)
   }
 }
 

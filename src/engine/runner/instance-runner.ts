@@ -44,7 +44,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   /** Of its journal, roughly: what it costs to keep it in memory. */
   textLength = 0
   activeAt = 0
-  inLine = false
+  isQueued = false
   /** There may be messages that it has not read. */
   inboxDirty = false
 
@@ -144,7 +144,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     draft.create = this.identity
     draft.within = within
     draft.onResult = onCreated
-    this.#runtime.macrotaskQueue.join(this)
+    this.#runtime.macrotaskQueue.enqueue(this)
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
@@ -171,7 +171,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
       this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
     }
-    this.#opening.recordCrash(this.#writer, () => this.#runtime.macrotaskQueue.join(this))
+    this.#opening.recordCrash(this.#writer, () => this.#runtime.macrotaskQueue.enqueue(this))
   }
 
   /** Something came that no turn has taken in yet. */
@@ -191,7 +191,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
   get isAtRest(): boolean {
-    if (this.inLine || this.#settling || this.hasInputs || this.#opening?.isClosed || this.#hooks?.calling || !this.#writer.idle) return false
+    if (this.isQueued || this.#settling || this.hasInputs || this.#opening?.isClosed || this.#hooks?.calling || !this.#writer.idle) return false
     return this.#attempts.count === 0 || !this.state.working
   }
 
@@ -208,7 +208,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     const isFirst = this.#opening?.read(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
     if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
     // A timeout may have waited for this.
-    if (waited && !this.#gone) this.#runtime.macrotaskQueue.join(this)
+    if (waited && !this.#gone) this.#runtime.macrotaskQueue.enqueue(this)
   }
 
   get takesDirectly(): boolean {
@@ -229,7 +229,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#settling = true
     try {
       this.#settling = this.#advance()
-      if (this.#runtime.isStarved && this.isAtRest) this.#runtime.onRest()
+      if (this.#runtime.isOutOfRoom && this.isAtRest) this.#runtime.onAtRest()
     } catch (bug) {
       if (isCodecTrouble(bug) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
       else this.#runtime.onLost(this, bug)
@@ -244,7 +244,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
       const progress = this.#gated || this.#opening?.hasControls ? "gated" : this.#releaseQueue.advance()
       drained = progress === "drained"
       if (progress === "released") {
-        this.#runtime.macrotaskQueue.join(this)
+        this.#runtime.macrotaskQueue.enqueue(this)
         return true
       }
       if (progress === "blocked") break
@@ -317,7 +317,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** Where the last release is a macrotask ago, it need not wait for another. */
   pumpNow(): void {
-    if (!this.inLine && !this.#settling) this.pump()
+    if (!this.isQueued && !this.#settling) this.pump()
   }
 
   retry(id: string): void {
@@ -334,7 +334,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#writer.whenDurable({ afterCommit: () => this.#runtime.onStalled(this) })
     this.#attempts.abandon(message)
     this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
-    this.#runtime.macrotaskQueue.join(this)
+    this.#runtime.macrotaskQueue.enqueue(this)
   }
 
   row(previous?: Row): Row {
@@ -353,7 +353,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     const { row } = this.#writer
     if (row && row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
     else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
-    else if (!this.inLine && !this.#settling && !this.#awaitsSteps) this.#runtime.macrotaskQueue.join(this)
+    else if (!this.isQueued && !this.#settling && !this.#awaitsSteps) this.#runtime.macrotaskQueue.enqueue(this)
   }
 
   /** Nothing is left to do before a step's function ends, which makes it go on by itself. */

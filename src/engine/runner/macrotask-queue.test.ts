@@ -8,13 +8,13 @@ it("a beat reaches everybody in line, and what follows it, also where one of the
   const host = new SimulatedHost({ log: { debug: note, info: note, warn: note, error: note } })
   const seen: string[] = []
   const macrotaskQueue = new MacrotaskQueue(host, () => seen.push("after"))
-  const member = (pump: () => void): Runnable => ({ inLine: false, pump })
-  macrotaskQueue.join(
+  const member = (pump: () => void): Runnable => ({ isQueued: false, pump })
+  macrotaskQueue.enqueue(
     member(() => {
       throw new Error("a flaw")
     }),
   )
-  macrotaskQueue.join(member(() => seen.push("other")))
+  macrotaskQueue.enqueue(member(() => seen.push("other")))
   await new Promise<void>((resolve) => macrotask(resolve))
   expect(seen).toEqual(["other", "after"])
   expect(macrotaskQueue.idle).toBe(true)
@@ -25,7 +25,7 @@ it("a crowd in line goes on some hundreds at a time, in its order", async () => 
   const beats: number[][] = [[]]
   const macrotaskQueue = new MacrotaskQueue(new SimulatedHost(), () => beats.push([]))
   const numbers = Array.from({ length: 1_200 }, (_, index) => index)
-  for (const number of numbers) macrotaskQueue.join({ inLine: false, pump: () => beats.at(-1)?.push(number) })
+  for (const number of numbers) macrotaskQueue.enqueue({ isQueued: false, pump: () => beats.at(-1)?.push(number) })
   while (!macrotaskQueue.idle) await new Promise<void>((resolve) => macrotask(resolve))
   expect(beats.map(({ length }) => length)).toEqual([512, 512, 176, 0])
   expect(beats.flat()).toEqual(numbers)

@@ -3,12 +3,12 @@ import type { Host } from "../../ports/host.ts"
 /** Something that wants to go on when a macrotask has passed. */
 export interface Runnable {
   /** Set by the queue: whether it is in line already. */
-  inLine: boolean
+  isQueued: boolean
   pump(): void
 }
 
 /** So many go on in one macrotask; the others in the next ones. */
-const beatMax = 512
+const runMax = 512
 
 /**
  * The heartbeat that all resident instances share. Releasing an entry to workflow code needs a macrotask to pass before the
@@ -16,56 +16,56 @@ const beatMax = 512
  */
 export class MacrotaskQueue {
   readonly #host: Host
-  readonly #afterBeat: () => void
-  #line: Runnable[] = []
-  #armed = false
+  readonly #afterRun: () => void
+  #queue: Runnable[] = []
+  #isScheduled = false
   /** Called at the end of every beat. */
-  onBeat: () => void = () => undefined
+  onDrained: () => void = () => undefined
 
-  constructor(host: Host, afterBeat: () => void) {
+  constructor(host: Host, afterRun: () => void) {
     this.#host = host
-    this.#afterBeat = afterBeat
+    this.#afterRun = afterRun
   }
 
   /** Nothing is in line and no beat is due. */
   get idle(): boolean {
-    return !this.#armed
+    return !this.#isScheduled
   }
 
   /** How many are in line. */
-  get waiting(): number {
-    return this.#line.length
+  get size(): number {
+    return this.#queue.length
   }
 
-  join(member: Runnable): void {
-    if (member.inLine) return
-    member.inLine = true
-    this.#line.push(member)
-    this.arm()
+  enqueue(runnable: Runnable): void {
+    if (runnable.isQueued) return
+    runnable.isQueued = true
+    this.#queue.push(runnable)
+    this.schedule()
   }
 
   /** Asks for a beat even if nobody is in line: something waits to be committed. */
-  arm(): void {
-    if (this.#armed) return
-    this.#armed = true
-    this.#host.quiesce(this.#beat, true)
+  schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#host.quiesce(this.#run, true)
   }
 
-  readonly #beat = (): void => {
-    this.#armed = false
-    const all = this.#line
-    const line = all.length > beatMax ? all.slice(0, beatMax) : all
-    this.#line = all.slice(beatMax)
-    if (this.#line.length > 0) this.arm()
+  readonly #run = (): void => {
+    this.#isScheduled = false
+    const all = this.#queue
+    const line = all.length > runMax ? all.slice(0, runMax) : all
+    this.#queue = all.slice(runMax)
+    if (this.#queue.length > 0) this.schedule()
     for (const member of line) {
-      member.inLine = false
+      member.isQueued = false
       try {
         member.pump()
       } catch (error) {
         this.#host.log.error("an instance failed to go on; the others do", { error })
       }
     }
-    this.#afterBeat()
-    this.onBeat()
+    this.#afterRun()
+    this.onDrained()
   }
 }

@@ -38,7 +38,7 @@ export class QueryUpdateResponder {
   /** Whoever sent the update is told once it is durable. */
   answer(entry: EntryOf<"update.completed" | "update.failed">): void {
     this.#journal.record(entry)
-    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onAnswered(entry) })
+    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onUpdateAnswered(entry) })
   }
 
   /** Answers from what the code knows, where all of that is committed. */

@@ -62,7 +62,7 @@ export class ResidentExecution implements ExecutionSpec, Scope {
   }
 
   onActivity(): void {
-    if (!this.#resident.isGone) this.#runtime.macrotaskQueue.join(this.#resident)
+    if (!this.#resident.isGone) this.#runtime.macrotaskQueue.enqueue(this.#resident)
   }
 }
 

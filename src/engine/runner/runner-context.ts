@@ -2,7 +2,7 @@ import type { EntryOf } from "../../core/journal/journal.ts"
 import type { Host } from "../../ports/host.ts"
 import type { NewMessage } from "../../ports/journal-store.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
-import type { Commits } from "../worker/group-committer.ts"
+import type { Committer } from "../worker/group-committer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 import type { ChildOperations } from "../children/child-operations.ts"
 import type { MacrotaskQueue } from "./macrotask-queue.ts"
@@ -19,7 +19,7 @@ export interface RunnerContext {
   readonly worker: string
   readonly settings: EngineSettings
   readonly macrotaskQueue: MacrotaskQueue
-  readonly committer: Commits
+  readonly committer: Committer
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
@@ -32,14 +32,14 @@ export interface RunnerContext {
   /** What instances do to their children. */
   readonly childOperations: ChildOperations
   /** There is no room in memory for instances that could go on. */
-  readonly isStarved: boolean
+  readonly isOutOfRoom: boolean
   /** One is at rest, and could make room. */
-  onRest(): void
+  onAtRest(): void
   nextTurnId(): string
   /** Messages to other instances are durable. */
   onSent(messages: readonly NewMessage[]): void
   /** The answer to an update is durable. */
-  onAnswered(answer: EntryOf<"update.completed" | "update.failed">): void
+  onUpdateAnswered(answer: EntryOf<"update.completed" | "update.failed">): void
   /** A terminal status is durable. */
   onEnded(runner: InstanceRunner): void
   /** That it is stalled is durable. */

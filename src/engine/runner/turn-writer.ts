@@ -169,7 +169,7 @@ export class TurnWriter implements CommitListener {
   /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
   letGo(): void {
     this.#held = false
-    if (!this.#runner.isGone) this.#runtime.macrotaskQueue.join(this.#runner)
+    if (!this.#runner.isGone) this.#runtime.macrotaskQueue.enqueue(this.#runner)
   }
 
   /** Runs `then` once the turn that is being written is durable. */
@@ -199,7 +199,7 @@ export class TurnWriter implements CommitListener {
         if (!isAsBefore) this.#runner.onLost({ error })
         else {
           // What waited for its end may go on.
-          this.#runtime.macrotaskQueue.join(this.#runner)
+          this.#runtime.macrotaskQueue.enqueue(this.#runner)
           throw error
         }
       }
@@ -211,7 +211,7 @@ export class TurnWriter implements CommitListener {
   async commitWith(transaction: ClientTransaction, entry: Entry): Promise<Undone | undefined> {
     const turn = this.#sealed(this.#newDraft().plus(entry))
     try {
-      const outcome = await this.#runtime.committer.alone(() => transaction.commit(turn))
+      const outcome = await this.#runtime.committer.writeAlone(() => transaction.commit(turn))
       if (typeof outcome === "object") {
         this.letGo()
         if (!this.#runner.isGone) return outcome

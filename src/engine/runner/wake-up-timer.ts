@@ -1,12 +1,12 @@
 import type { RunnerContext } from "./runner-context.ts"
-import { Alarm, type TimerHandle } from "../worker/timers.ts"
+import { MovableTimer, type TimerHandle } from "../worker/timers.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
 /** What one instance in memory waits for by the clock. Both are rare: most go on by themselves. */
 export class WakeUpTimer {
   readonly #runtime: RunnerContext
   readonly #runner: InstanceRunner
-  #alarm: Alarm | undefined
+  #timer: MovableTimer | undefined
   #grace: TimerHandle | undefined
 
   constructor(runtime: RunnerContext, runner: InstanceRunner) {
@@ -16,8 +16,8 @@ export class WakeUpTimer {
 
   /** When a timer of it is due; undefined: none is set. */
   ringAt(at: number | undefined): void {
-    if (at !== undefined) this.#alarm ??= new Alarm(this.#runtime.timers, () => this.#runner.pumpNow())
-    this.#alarm?.setTo(at)
+    if (at !== undefined) this.#timer ??= new MovableTimer(this.#runtime.timers, () => this.#runner.pumpNow())
+    this.#timer?.setTo(at)
   }
 
   /** Patience with workflow code: runs `expired` when it had time to do something on its own, unless it does. One that is running goes on. */

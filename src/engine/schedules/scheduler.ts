@@ -8,7 +8,7 @@ import type { Hint, Store } from "../../ports/store.ts"
 import type { EngineListener } from "../engine-listener.ts"
 import type { WorkflowRegistry } from "../workflow-registry.ts"
 import type { ScheduleWriter } from "./schedule-writer.ts"
-import { Alarm, type Timers } from "../worker/timers.ts"
+import { MovableTimer, type Timers } from "../worker/timers.ts"
 import { wallNow } from "../wall-clock.ts"
 
 const lookMax = 100
@@ -16,7 +16,7 @@ const retryMs = 1_000
 const retryMsMax = 60_000
 
 /**
- * Fires the schedules of the workflows that this worker has. One alarm is set for the earliest due time of all. It also looks when
+ * Fires the schedules of the workflows that this worker has. One timer is set for the earliest due time of all. It also looks when
  * an instance of a schedule ends here, when another process may have changed something, and from time to time. Whoever looks, and
  * however often: a decision counts only if nobody else has made one since the schedule was read.
  */
@@ -25,7 +25,7 @@ export class Scheduler implements EngineListener {
   readonly #host: Host
   readonly #workflows: readonly string[]
   readonly #writer: ScheduleWriter
-  readonly #alarm: Alarm
+  readonly #timer: MovableTimer
   /** Schedules that could not be fired, and when to try again, by the monotonic clock. */
   readonly #failed = new Map<string, { readonly at: number; readonly delayMs: number }>()
   #running = false
@@ -37,7 +37,7 @@ export class Scheduler implements EngineListener {
     this.#host = host
     this.#workflows = registry.names
     this.#writer = writer
-    this.#alarm = new Alarm(timers, () => this.wake())
+    this.#timer = new MovableTimer(timers, () => this.wake())
   }
 
   get idle(): boolean {
@@ -52,7 +52,7 @@ export class Scheduler implements EngineListener {
   /** Fires nothing more; what is under way is finished. */
   async stop(): Promise<void> {
     this.#running = false
-    this.#alarm.clear()
+    this.#timer.clear()
     await this.#looking
   }
 
@@ -91,12 +91,12 @@ export class Scheduler implements EngineListener {
       const now = this.#host.now()
       const next = await this.#store.schedules.nextDueAt(this.#workflows)
       // What failed is due all the time, and hides when the others are.
-      if (this.#failed.size > 0) this.#alarm.setAfter(retryMs)
-      else this.#alarm.setTo(next === undefined ? undefined : this.#lookAt(next, now))
+      if (this.#failed.size > 0) this.#timer.setAfter(retryMs)
+      else this.#timer.setTo(next === undefined ? undefined : this.#lookAt(next, now))
     } catch (error) {
       if (!this.#running) return
       this.#host.log.error("the store did not answer which schedules are due; trying again", { error })
-      this.#alarm.setAfter(retryMs)
+      this.#timer.setAfter(retryMs)
     }
   }
 

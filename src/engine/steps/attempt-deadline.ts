@@ -35,7 +35,7 @@ export class AttemptDeadline {
 
   suspend(): void {
     if (++this.#suspensions > 1 || this.#timeout === undefined) return
-    this.#timeLeftMs = Math.max(0, this.#timers.leftOf(this.#timeout))
+    this.#timeLeftMs = Math.max(0, this.#timers.remainingMs(this.#timeout))
     this.#timers.clear(this.#timeout)
     this.#timeout = undefined
   }

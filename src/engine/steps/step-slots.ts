@@ -95,8 +95,8 @@ export class StepSlots {
     const start = this.#starts.peek()
     if (begun === undefined || start === undefined) return this.#line.pop() ?? this.#starts.pop()
     if (begun.priority !== start.priority) return begun.priority > start.priority ? this.#line.pop() : this.#starts.pop()
-    const isTurnOfStart = this.#share.of(1) > 0
-    this.#share.give(1)
+    const isTurnOfStart = this.#share.startsAmong(1) > 0
+    this.#share.count(1)
     return isTurnOfStart ? this.#starts.pop() : this.#line.pop()
   }
 

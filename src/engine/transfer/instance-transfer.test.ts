@@ -58,7 +58,7 @@ describe.each([
   }
   const imported = async (engine: TestEngine, one: InstanceExport, options?: ImportOptions) => {
     const answer = await importInstance(storeOf(engine), engine.host, one, options)
-    await engine.current.parts.worker.look()
+    await engine.current.parts.worker.refresh()
     await engine.settle()
     return answer
   }

@@ -29,11 +29,11 @@ it("claims do not multiply while the store is away, and the first that is answer
     offers: [],
     leaseMs: 3_600_000,
     sweepMs: 3_600_000,
-    isHeld: () => false,
+    isResidentOrLoading: () => false,
     makeRoom: () => 10,
     onClaimed: () => Promise.resolve(),
     // As the worker does.
-    onSweep: () => claimLoop.wake(),
+    onSweep: () => claimLoop.requestClaim(),
   })
   const claimsIn = async (ms: number) => {
     const before = claims.length
@@ -42,7 +42,7 @@ it("claims do not multiply while the store is away, and the first that is answer
   }
   claimLoop.start()
   expect(await claimsIn(8_000)).toBeLessThanOrEqual(2 * 8)
-  claimLoop.wake(["a"])
+  claimLoop.requestClaim(["a"])
   isAway = false
   const begun = claims.length
   await claimsIn(2_000)

@@ -12,140 +12,140 @@ const retryMs = 1_000
  */
 export class ClaimLoop {
   /** There was no room in memory when last looked, and there may be something to claim. */
-  isStarved = false
+  isOutOfRoom = false
   /** How many the claim that is under way may bring. */
-  claiming = 0
-  readonly #spec: ClaimLoopOptions
-  #running = false
-  #ids = new Set<string>()
-  #all = false
+  claimingMax = 0
+  readonly #options: ClaimLoopOptions
+  #isRunning = false
+  #requestedIds = new Set<string>()
+  #isAnyRequested = false
   #claiming: Promise<void> | undefined
-  #due: TimerHandle | undefined
+  #dueTimer: TimerHandle | undefined
   /** How often something was said to be due. */
-  #told = 0
-  #retry: TimerHandle | undefined
-  #sweep: TimerHandle | undefined
-  readonly #unreturned = new Set<string>()
-  #returning = 0
-  readonly #share: StartShare
+  #dueTimeChanges = 0
+  #retryTimer: TimerHandle | undefined
+  #sweepTimer: TimerHandle | undefined
+  readonly #unreleased = new Set<string>()
+  #releases = 0
+  readonly #startShare: StartShare
 
-  constructor(spec: ClaimLoopOptions) {
-    this.#spec = spec
+  constructor(options: ClaimLoopOptions) {
+    this.#options = options
     // The name of a worker is random.
-    this.#share = new StartShare(spec.worker.charCodeAt(0))
+    this.#startShare = new StartShare(options.worker.charCodeAt(0))
   }
 
   get idle(): boolean {
-    return this.#claiming === undefined && this.#returning === 0
+    return this.#claiming === undefined && this.#releases === 0
   }
 
   start(): void {
-    this.#running = true
+    this.#isRunning = true
     this.#scheduleSweep()
-    this.wake()
+    this.requestClaim()
   }
 
   /** Claims nothing more; what is under way is finished. */
   async stop(): Promise<void> {
-    this.#running = false
-    const { timers } = this.#spec
-    timers.clear(this.#due)
-    timers.clear(this.#retry)
-    timers.clear(this.#sweep)
+    this.#isRunning = false
+    const { timers } = this.#options
+    timers.clear(this.#dueTimer)
+    timers.clear(this.#retryTimer)
+    timers.clear(this.#sweepTimer)
     await this.#claiming
   }
 
   /** These instances, or any, may be there to be claimed. */
-  wake(ids?: readonly string[]): void {
-    if (!this.#running) return
-    if (ids) for (const id of ids) this.#ids.add(id)
-    else this.#all = true
+  requestClaim(ids?: readonly string[]): void {
+    if (!this.#isRunning) return
+    if (ids) for (const id of ids) this.#requestedIds.add(id)
+    else this.#isAnyRequested = true
     this.#claiming ??= this.#claim().finally(() => {
       this.#claiming = undefined
-      if (this.#running && (this.#all || this.#ids.size > 0)) this.wake([])
+      if (this.#isRunning && (this.#isAnyRequested || this.#requestedIds.size > 0)) this.requestClaim([])
     })
   }
 
   /** Something that nobody owns is due then. */
-  dueAt(at: number): void {
-    this.#told++
-    if (!this.#running || (this.#due?.fire && this.#due.at <= at)) return
-    const { timers } = this.#spec
-    timers.clear(this.#due)
-    this.#due = timers.set(at, () => {
-      this.#due = undefined
-      this.wake()
+  requestClaimAt(at: number): void {
+    this.#dueTimeChanges++
+    if (!this.#isRunning || (this.#dueTimer?.fire && this.#dueTimer.at <= at)) return
+    const { timers } = this.#options
+    timers.clear(this.#dueTimer)
+    this.#dueTimer = timers.set(at, () => {
+      this.#dueTimer = undefined
+      this.requestClaim()
     })
   }
 
   /** Gives instances back, so that whoever can goes on with them. */
-  giveBack(ids: readonly string[]): void {
-    for (const id of ids) this.#unreturned.add(id)
-    void this.#return()
+  release(ids: readonly string[]): void {
+    for (const id of ids) this.#unreleased.add(id)
+    void this.#releaseNow()
   }
 
-  async #return(): Promise<void> {
-    const { journal, worker, host, isHeld } = this.#spec
+  async #releaseNow(): Promise<void> {
+    const { journal, worker, host, isResidentOrLoading: isHeld } = this.#options
     // What is in memory again meanwhile is to stay.
-    const ids = [...this.#unreturned].filter((id) => !isHeld(id))
-    this.#unreturned.clear()
+    const ids = [...this.#unreleased].filter((id) => !isHeld(id))
+    this.#unreleased.clear()
     if (ids.length === 0) return
-    this.#returning++
+    this.#releases++
     try {
       await journal.release(worker, ids)
-      this.wake()
+      this.requestClaim()
     } catch (error) {
       host.log.error("instances could not be given back; trying again", { error, instances: ids.length })
-      for (const id of ids) this.#unreturned.add(id)
-      this.#returnLater()
+      for (const id of ids) this.#unreleased.add(id)
+      this.#releaseLater()
     } finally {
-      this.#returning--
+      this.#releases--
     }
   }
 
-  #returnLater(): void {
-    if (!this.#running) return
-    this.#spec.timers.after(retryMs, () => void this.#return())
+  #releaseLater(): void {
+    if (!this.#isRunning) return
+    this.#options.timers.after(retryMs, () => void this.#releaseNow())
   }
 
   async #claim(): Promise<void> {
-    const { journal, host, worker, leaseMs, offers, timers } = this.#spec
+    const { journal, host, worker, leaseMs, offers, timers } = this.#options
     try {
       for (;;) {
         // While there was no room, others than those that are named now may have come, and may go before them.
-        const all = this.#all || this.isStarved
-        const ids = [...this.#ids]
-        if (!this.#running || (!all && ids.length === 0)) break
-        const limit = Math.min(claimMax, this.#spec.makeRoom())
+        const claimsAny = this.#isAnyRequested || this.isOutOfRoom
+        const ids = [...this.#requestedIds]
+        if (!this.#isRunning || (!claimsAny && ids.length === 0)) break
+        const limit = Math.min(claimMax, this.#options.makeRoom())
         if (limit === 0) {
           // Whoever leaves memory, or comes to rest there, wakes us again; what was named is then found among all.
-          this.#ids.clear()
-          this.#all = false
-          this.isStarved = true
+          this.#requestedIds.clear()
+          this.#isAnyRequested = false
+          this.isOutOfRoom = true
           return
         }
-        this.#all = false
-        this.isStarved = false
-        this.#ids = new Set(ids.slice(claimMax))
-        this.claiming = limit
-        const startsMin = this.#share.of(limit)
-        const claimed = await journal.claim({ worker, offers, limit, startsMin, leaseMs, ...(all ? undefined : { ids: ids.slice(0, claimMax) }) })
-        this.#share.give(claimed.length)
-        if (all && claimed.length === limit) this.#all = true
-        const loading = claimed.length > 0 ? this.#spec.onClaimed(claimed) : undefined
-        this.claiming = 0
+        this.#isAnyRequested = false
+        this.isOutOfRoom = false
+        this.#requestedIds = new Set(ids.slice(claimMax))
+        this.claimingMax = limit
+        const startsMin = this.#startShare.startsAmong(limit)
+        const claimed = await journal.claim({ worker, offers, limit, startsMin, leaseMs, ...(claimsAny ? undefined : { ids: ids.slice(0, claimMax) }) })
+        this.#startShare.count(claimed.length)
+        if (claimsAny && claimed.length === limit) this.#isAnyRequested = true
+        const loading = claimed.length > 0 ? this.#options.onClaimed(claimed) : undefined
+        this.claimingMax = 0
         await loading
       }
-      const told = this.#told
+      const dueTimeChanges = this.#dueTimeChanges
       const dueAt = await journal.nextDueAt(offers)
       // What was due when last looked, and is claimed by now, need not be looked for.
-      if (told === this.#told) {
-        timers.clear(this.#due)
-        this.#due = undefined
+      if (dueTimeChanges === this.#dueTimeChanges) {
+        timers.clear(this.#dueTimer)
+        this.#dueTimer = undefined
       }
-      if (dueAt !== undefined) this.dueAt(Math.max(dueAt, host.now() + 1))
+      if (dueAt !== undefined) this.requestClaimAt(Math.max(dueAt, host.now() + 1))
     } catch (error) {
-      this.claiming = 0
+      this.claimingMax = 0
       host.log.error("the store did not answer a claim; trying again", { error })
       this.#claimLater()
     }
@@ -153,22 +153,22 @@ export class ClaimLoop {
 
   /** There is one such timer, however many claims fail meanwhile; it asks for all that they asked for. */
   #claimLater(): void {
-    this.#ids.clear()
-    this.#all = false
-    if (!this.#running || this.#retry?.fire) return
-    this.#retry = this.#spec.timers.after(retryMs, () => {
+    this.#requestedIds.clear()
+    this.#isAnyRequested = false
+    if (!this.#isRunning || this.#retryTimer?.fire) return
+    this.#retryTimer = this.#options.timers.after(retryMs, () => {
       // It may have been answered all the same: then there are instances that are ours, and nobody has them.
-      this.#spec.onSweep()
-      this.wake()
+      this.#options.onSweep()
+      this.requestClaim()
     })
   }
 
   #scheduleSweep(): void {
-    if (!this.#running) return
-    const { timers, sweepMs } = this.#spec
-    this.#sweep = timers.after(sweepMs, () => {
-      this.#spec.onSweep()
-      this.wake()
+    if (!this.#isRunning) return
+    const { timers, sweepMs } = this.#options
+    this.#sweepTimer = timers.after(sweepMs, () => {
+      this.#options.onSweep()
+      this.requestClaim()
       this.#scheduleSweep()
     })
   }
@@ -184,7 +184,7 @@ export interface ClaimLoopOptions {
   /** How often to look without a hint. */
   readonly sweepMs: number
   /** It is in memory, or on its way there. */
-  readonly isHeld: (id: string) => boolean
+  readonly isResidentOrLoading: (id: string) => boolean
   /** How many more instances fit in memory, if need be after idle ones have left it. */
   readonly makeRoom: () => number
   readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>

@@ -3,13 +3,13 @@ import type { InstanceRow, Message } from "../../ports/journal-store.ts"
 import { GroupCommitter } from "./group-committer.ts"
 import { ClaimLoop } from "./claim-loop.ts"
 import { LeaseKeeper } from "./lease-keeper.ts"
-import { drained, written } from "./shutdown-drain.ts"
+import { drain, whenTurnsWritten } from "./shutdown-drain.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import { KnownWorkflows } from "../instances/known-workflows.ts"
 import { MessageBatcher } from "./message-batcher.ts"
 import { ResidentInstances } from "./resident-instances.ts"
 import { StartThrottle } from "./start-throttle.ts"
-import { Alarm } from "./timers.ts"
+import { MovableTimer } from "./timers.ts"
 import { Worker, type WorkerSpec } from "./worker.ts"
 
 const unreadMax = 1_000
@@ -19,10 +19,10 @@ const compareMs = 250
 /** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
 export class ClaimingWorker extends Worker {
   readonly committer: GroupCommitter
-  readonly messageBatcher: MessageBatcher
+  readonly messages: MessageBatcher
   readonly residents: ResidentInstances
   readonly startThrottle: StartThrottle
-  readonly known: KnownWorkflows
+  readonly knownWorkflows: KnownWorkflows
   /** It is time to look whether a hint was lost. */
   onSweep: () => void = () => undefined
   /** Another worker has this instance now. */
@@ -34,66 +34,66 @@ export class ClaimingWorker extends Worker {
   /** How many new starts may begin before the busy instances are counted again. */
   #startsLeft = 0
   /** Ours in the store, but not in memory, when last looked. */
-  #absent: ReadonlySet<string> = new Set()
-  readonly #nextLook: Alarm
+  #ownedNotResident: ReadonlySet<string> = new Set()
+  readonly #nextRefresh: MovableTimer
 
   constructor(spec: WorkerSpec) {
     super(spec)
     const { store, host, registry, settings } = spec
     const { journal, batchesMax } = store
-    const arm = () => this.macrotaskQueue.arm()
-    this.committer = new GroupCommitter(journal, arm, host.log, (id) => this.isElsewhere(id), batchesMax)
-    this.messageBatcher = new MessageBatcher(store, host, this.timers, (runner, error) => this.onLost(runner, error))
-    this.residents = new ResidentInstances(settings, () => this.#claimLoop.claiming + this.loading.size)
+    const schedule = () => this.macrotaskQueue.schedule()
+    this.committer = new GroupCommitter(journal, schedule, host.log, (id) => this.isRemote(id), batchesMax)
+    this.messages = new MessageBatcher(store, host, this.timers, (runner, error) => this.onLost(runner, error))
+    this.residents = new ResidentInstances(settings, () => this.#claimLoop.claimingMax + this.loading.size)
     this.startThrottle = new StartThrottle(this.macrotaskQueue, this.committer)
-    this.known = new KnownWorkflows(store.directory, registry, host)
-    this.#nextLook = new Alarm(this.timers, () => this.onSweep())
-    const own = { journal, host, timers: this.timers, worker: this.worker, offers: registry.offers, leaseMs: settings.leaseMs }
-    this.#leaseKeeper = new LeaseKeeper({ ...own, onLapse: () => this.#findTaken() })
+    this.knownWorkflows = new KnownWorkflows(store.directory, registry, host)
+    this.#nextRefresh = new MovableTimer(this.timers, () => this.onSweep())
+    const common = { journal, host, timers: this.timers, worker: this.worker, offers: registry.offers, leaseMs: settings.leaseMs }
+    this.#leaseKeeper = new LeaseKeeper({ ...common, onLapse: () => this.#discardTaken() })
     this.#claimLoop = new ClaimLoop({
-      ...own,
+      ...common,
       sweepMs: settings.sweepMs,
-      isHeld: (id) => this.holds(id) || this.loading.has(id),
+      isResidentOrLoading: (id) => this.isResident(id) || this.loading.has(id),
       makeRoom: () => this.#makeRoom(),
       onClaimed: (claimed) => this.load(claimed),
       onSweep: () => this.#sweep(),
     })
   }
 
-  wake(ids?: readonly string[]): void {
-    this.#claimLoop.wake(ids)
+  requestClaim(ids?: readonly string[]): void {
+    this.#claimLoop.requestClaim(ids)
   }
 
-  dueAt(at: number): void {
-    this.#claimLoop.dueAt(at)
+  requestClaimAt(at: number): void {
+    this.#claimLoop.requestClaimAt(at)
   }
 
-  giveBack(ids: readonly string[]): void {
-    this.#claimLoop.giveBack(ids)
+  release(ids: readonly string[]): void {
+    this.#claimLoop.release(ids)
   }
 
-  get isStarved(): boolean {
-    return this.#claimLoop.isStarved
+  get isOutOfRoom(): boolean {
+    return this.#claimLoop.isOutOfRoom
   }
 
   /** Where only so many steps run at a time, no more begin than would be claimed: the others would wait for their steps in front of what wakes up. */
-  protected override mayBegin(): boolean {
-    if (this.isStarved) return false
+  protected override mayStartInMemory(): boolean {
+    if (this.isOutOfRoom) return false
     if (this.settings.concurrentStepsMax === Infinity) return true
-    if (this.#startsLeft === 0) this.#startsLeft = this.residents.share
+    if (this.#startsLeft === 0) this.#startsLeft = this.residents.claimAllowance
     if (this.#startsLeft === 0) return false
     this.#startsLeft--
     return true
   }
 
-  onRest(): void {
-    this.#claimLoop.isStarved = false
-    this.#claimLoop.wake()
+  onAtRest(): void {
+    this.#claimLoop.isOutOfRoom = false
+    this.#claimLoop.requestClaim()
   }
 
-  async isRun({ id, owner, status }: InstanceRow): Promise<boolean> {
+  async isExecuted({ id, owner, status }: InstanceRow): Promise<boolean> {
     // One that is running and has no owner may be left over from a worker that died: whoever loads it records the crash.
-    if (this.holds(id) || status === "running") return true
+    if (this.isResident(id) || status === "running") return true
     if (owner === undefined) return false
     if (owner === this.worker) return true
     if (this.store.hasWorker?.() === false) return false
@@ -103,7 +103,7 @@ export class ClaimingWorker extends Worker {
 
   /** Nothing is under way but attempts and timers. */
   get idle(): boolean {
-    return this.macrotaskQueue.idle && this.committer.idle && this.messageBatcher.idle && this.#claimLoop.idle
+    return this.macrotaskQueue.idle && this.committer.idle && this.messages.idle && this.#claimLoop.idle
   }
 
   /** The store has not answered a claim, or a release, yet. */
@@ -111,7 +111,7 @@ export class ClaimingWorker extends Worker {
     return !this.#claimLoop.idle
   }
 
-  protected async beginClaims(): Promise<void> {
+  protected async startClaims(): Promise<void> {
     await this.#leaseKeeper.start()
     if (!this.isStopped) this.#claimLoop.start()
   }
@@ -124,10 +124,10 @@ export class ClaimingWorker extends Worker {
       this.draining = true
       this.stepSlots?.close()
       const wasActive = this.active
-      if (wasActive) await drained(this)
+      if (wasActive) await drain(this)
       this.active = false
       this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
-      await written(this)
+      await whenTurnsWritten(this)
       // Not only what was in memory: also what waits to be given back.
       if (wasActive) await this.#leaseKeeper.releaseAll()
     } finally {
@@ -155,24 +155,24 @@ export class ClaimingWorker extends Worker {
   }
 
   /** The store heard a message with the hint of it. True: it is taken in here. */
-  hear(message: Message): boolean {
+  receivePushed(message: Message): boolean {
     const runner = this.residents.get(message.instance)
-    return runner !== undefined && this.messageBatcher.hear(runner, message)
+    return runner !== undefined && this.messages.receivePushed(runner, message)
   }
 
   /** Another process may have written something: looks at all that it can have changed here. */
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     if (!this.active) return
-    this.#claimLoop.wake()
+    this.#claimLoop.requestClaim()
     try {
       for (const id of await this.store.journal.unread(this.worker, unreadMax)) {
         const runner = this.residents.get(id)
-        if (runner) this.messageBatcher.read(runner)
+        if (runner) this.messages.read(runner)
       }
       await this.#compareOwned()
     } catch (error) {
       this.host.log.error("messages could not be looked up; trying again", { error })
-      this.#nextLook.setAfter(storeRetryMs)
+      this.#nextRefresh.setAfter(storeRetryMs)
     }
   }
 
@@ -184,20 +184,20 @@ export class ClaimingWorker extends Worker {
   protected override discard(runner: InstanceRunner, reason?: unknown): boolean {
     const wasFull = this.residents.room === 0
     const wasHere = super.discard(runner, reason)
-    if (wasHere && (wasFull || this.isStarved)) this.#claimLoop.wake()
+    if (wasHere && (wasFull || this.isOutOfRoom)) this.#claimLoop.requestClaim()
     return wasHere
   }
 
   /** In case a hint was lost; and whoever has been idle for long leaves. */
   #sweep(): void {
     this.onSweep()
-    for (const runner of this.residents.surplus(this.host.now(), 0)) this.onIdle(runner)
+    for (const runner of this.residents.evictionCandidates(this.host.now(), 0)) this.onIdle(runner)
   }
 
   #makeRoom(): number {
-    const { share } = this.residents
+    const { claimAllowance: share } = this.residents
     if (share > 0 && this.residents.room === 0)
-      for (const runner of this.residents.surplus(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
+      for (const runner of this.residents.evictionCandidates(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
     return Math.min(share, this.residents.room)
   }
 
@@ -205,12 +205,12 @@ export class ClaimingWorker extends Worker {
    * The lease may have been over for a while. Instances that other workers have claimed meanwhile leave memory, which aborts the signals of their
    * steps. Then callers who wait for results in this process look again. An instance whose turn is being written is compared after the write.
    */
-  async #findTaken(): Promise<void> {
+  async #discardTaken(): Promise<void> {
     if (this.residents.size > 0) {
-      const held = this.#settled()
-      const owned = await this.#owned()
-      this.#discardMissing(held, owned, new PerdureError("ENGINE_CLOSED", "another worker has the instance: this one stood still for longer than its lease"))
-      this.#nextLook.setAfter(compareMs)
+      const settled = this.#settledRunners()
+      const owned = await this.#readOwned()
+      this.#discardMissing(settled, owned, new PerdureError("ENGINE_CLOSED", "another worker has the instance: this one stood still for longer than its lease"))
+      this.#nextRefresh.setAfter(compareMs)
     }
     this.onSweep()
   }
@@ -222,30 +222,30 @@ export class ClaimingWorker extends Worker {
   async #compareOwned(): Promise<void> {
     const now = this.host.monotonicMs()
     const leftMs = this.#comparedAt + compareMs - now
-    if (leftMs > 0) return this.#nextLook.setAfter(leftMs)
+    if (leftMs > 0) return this.#nextRefresh.setAfter(leftMs)
     this.#comparedAt = now
-    const held = this.#settled()
-    const owned = await this.#owned()
-    this.#discardMissing(held, owned, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
-    const absent = [...owned].filter((id) => !this.residents.get(id))
+    const settled = this.#settledRunners()
+    const owned = await this.#readOwned()
+    this.#discardMissing(settled, owned, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
+    const notResident = [...owned].filter((id) => !this.residents.get(id))
     // What is only being loaded is there at the next look.
-    const orphans = absent.filter((id) => this.#absent.has(id))
-    this.#absent = new Set(absent)
-    if (orphans.length > 0) this.#claimLoop.giveBack(orphans)
-    if (absent.length > orphans.length) this.#nextLook.setAfter(compareMs)
+    const orphans = notResident.filter((id) => this.#ownedNotResident.has(id))
+    this.#ownedNotResident = new Set(notResident)
+    if (orphans.length > 0) this.#claimLoop.release(orphans)
+    if (notResident.length > orphans.length) this.#nextRefresh.setAfter(compareMs)
   }
 
   /** The instances in memory of which no turn is being written. */
-  #settled(): readonly InstanceRunner[] {
+  #settledRunners(): readonly InstanceRunner[] {
     return [...this.residents.values()].filter((runner) => runner.isSettledInStore)
   }
 
-  async #owned(): Promise<ReadonlySet<string>> {
+  async #readOwned(): Promise<ReadonlySet<string>> {
     return new Set(await this.store.journal.owned(this.worker))
   }
 
   /** `held`: the instances that were settled before the store was asked which instances this worker owns. The worker may have got others since. */
-  #discardMissing(held: readonly InstanceRunner[], owned: ReadonlySet<string>, reason: PerdureError): void {
-    for (const runner of held) if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, reason)
+  #discardMissing(settled: readonly InstanceRunner[], owned: ReadonlySet<string>, reason: PerdureError): void {
+    for (const runner of settled) if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, reason)
   }
 }

@@ -56,7 +56,7 @@ it("every start under way when the engine closes is answered, and what it answer
 it("a start that has no place in a turn yet is refused when the engine dies", async () => {
   const engine = await Engine.open({ host: new SimulatedHost(), store: memory(), workflows: [quick], options: {} })
   const start = engine.start(quick, { id: "i" })
-  while (!engine.parts.worker.holds("i")) await Promise.resolve()
+  while (!engine.parts.worker.isResident("i")) await Promise.resolve()
   engine.kill()
   await expect(start).rejects.toMatchObject({ code: "ENGINE_CLOSED" })
 })

@@ -1,20 +1,25 @@
 import type { WorkerComponents } from "../engine-components.ts"
-import { Alarm, type Timers } from "./timers.ts"
+import { MovableTimer, type Timers } from "./timers.ts"
 
-const soonMs = 1_000
+const firstWaitMs = 1_000
 
 export interface FallbackPollOptions {
   readonly monotonicMs: () => number
   readonly timers: Timers
   /** A worker sweeps anyway. */
-  readonly ours: { readonly active: boolean }
+  readonly worker: { readonly active: boolean }
   /** Of a store whose hints come at once: how rarely it may look in the end. */
-  readonly rarelyMs: number | undefined
+  readonly intervalMsMax: number | undefined
 }
 
 /** That of an engine. */
 export function fallbackPollOptions({ host, worker, store, settings }: WorkerComponents): FallbackPollOptions {
-  return { monotonicMs: () => host.monotonicMs(), timers: worker.timers, ours: worker, rarelyMs: store.sweepMs === undefined ? undefined : settings.sweepMs }
+  return {
+    monotonicMs: () => host.monotonicMs(),
+    timers: worker.timers,
+    worker: worker,
+    intervalMsMax: store.sweepMs === undefined ? undefined : settings.sweepMs,
+  }
 }
 
 /**
@@ -22,32 +27,32 @@ export function fallbackPollOptions({ host, worker, store, settings }: WorkerCom
  * for whoever has just begun to wait, then ever more rarely. It keeps the process alive, too.
  */
 export class FallbackPoll {
-  readonly #spec: FallbackPollOptions
-  readonly #alarm: Alarm
-  readonly #mostMs: number
+  readonly #options: FallbackPollOptions
+  readonly #timer: MovableTimer
+  readonly #waitMsMax: number
   /** When it looks, by the monotonic clock. */
-  #at = Infinity
-  #waitMs = soonMs
+  #pollAt = Infinity
+  #waitMs = firstWaitMs
 
-  constructor(spec: FallbackPollOptions, look: () => void) {
-    this.#spec = spec
-    this.#mostMs = Math.max(soonMs, spec.rarelyMs ?? 0)
-    this.#alarm = new Alarm(spec.timers, () => {
-      this.#at = Infinity
-      this.#waitMs = Math.min(this.#waitMs * 2, this.#mostMs)
-      look()
+  constructor(options: FallbackPollOptions, poll: () => void) {
+    this.#options = options
+    this.#waitMsMax = Math.max(firstWaitMs, options.intervalMsMax ?? 0)
+    this.#timer = new MovableTimer(options.timers, () => {
+      this.#pollAt = Infinity
+      this.#waitMs = Math.min(this.#waitMs * 2, this.#waitMsMax)
+      poll()
     })
   }
 
   /** Somebody new waits. */
   restart(): void {
-    this.#waitMs = soonMs
-    this.#set(Math.min(this.#at, this.#spec.monotonicMs() + soonMs))
+    this.#waitMs = firstWaitMs
+    this.#set(Math.min(this.#pollAt, this.#options.monotonicMs() + firstWaitMs))
   }
 
   /** Somebody still waits. */
   continue(): void {
-    if (this.#at === Infinity) this.#set(this.#spec.monotonicMs() + this.#waitMs)
+    if (this.#pollAt === Infinity) this.#set(this.#options.monotonicMs() + this.#waitMs)
   }
 
   /** Nobody does. */
@@ -56,8 +61,8 @@ export class FallbackPoll {
   }
 
   #set(at: number): void {
-    this.#at = this.#spec.ours.active ? Infinity : at
-    if (this.#at === Infinity) this.#alarm.clear()
-    else this.#alarm.setAfter(this.#at - this.#spec.monotonicMs())
+    this.#pollAt = this.#options.worker.active ? Infinity : at
+    if (this.#pollAt === Infinity) this.#timer.clear()
+    else this.#timer.setAfter(this.#pollAt - this.#options.monotonicMs())
   }
 }

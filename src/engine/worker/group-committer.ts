@@ -8,7 +8,7 @@ import type { Transactions } from "../../ports/transactions.ts"
 export type CommitResult = TurnOutcome | { readonly error: unknown; readonly unsent?: true }
 
 /** Where turns go to be written. */
-export interface Commits {
+export interface Committer {
   /** Called when something was written, or may have been. */
   onWritten: () => void
   /** The listener is told once, after the transaction. */
@@ -18,15 +18,15 @@ export interface Commits {
   /** Writes one turn in a transaction of its own, with what `run` writes there. */
   transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome>
   /** A write of one turn that is not part of any batch. */
-  alone<T>(write: () => Promise<T>): Promise<T>
+  writeAlone<T>(write: () => Promise<T>): Promise<T>
   /** Forgets what has gathered: it was never promised to anybody. */
   abandon(): void
 }
 
 /** Where several batches may be under way: a further one is sent when so many turns have gathered, */
-const companyMin = 32
+const sharedBatchMin = 32
 /** and has no more than so many. */
-const companyMax = 256
+const sharedBatchMax = 256
 /** Where one is under way at a time: such a store may write it without letting anybody else in. */
 const batchMax = 512
 
@@ -35,17 +35,17 @@ const batchMax = 512
  * gathers. An instance has at most one turn here at a time. A batch that errors is split until the culprit stands alone.
  * A store that is elsewhere works on several batches at once, if they are worth it: few turns wait for company instead.
  */
-export class GroupCommitter implements Commits {
+export class GroupCommitter implements Committer {
   readonly #journal: JournalStore
-  readonly #arm: () => void
+  readonly #schedule: () => void
   readonly #log: Logger
-  readonly #isElsewhere: (id: string) => boolean
-  #gathering = new Batch([], [])
+  readonly #isRemote: (id: string) => boolean
+  #pending = new Batch([], [])
   /** Batches, and the turns of all of them, that are being written. */
   #batches = 0
   #writing = 0
-  #transacting = 0
-  #abandoned = false
+  #aloneWrites = 0
+  #isAbandoned = false
   #onIdle: (() => void)[] = []
   onWritten: () => void = () => undefined
   /** For metrics and tests: how many transactions and turns were written. */
@@ -56,21 +56,21 @@ export class GroupCommitter implements Commits {
   readonly batchesMax: number
 
   /** `isElsewhere`: another store writes the turns of that instance. */
-  constructor(journal: JournalStore, arm: () => void, log: Logger, isElsewhere: (id: string) => boolean = () => false, batchesMax = 1) {
+  constructor(journal: JournalStore, schedule: () => void, log: Logger, isRemote: (id: string) => boolean = () => false, batchesMax = 1) {
     this.#journal = journal
-    this.#arm = arm
+    this.#schedule = schedule
     this.#log = log
-    this.#isElsewhere = isElsewhere
+    this.#isRemote = isRemote
     this.batchesMax = batchesMax
   }
 
   get idle(): boolean {
-    return this.underWay === 0 && this.#transacting === 0
+    return this.underWay === 0 && this.#aloneWrites === 0
   }
 
   /** Turns that have gathered or are being written. */
   get underWay(): number {
-    return this.#gathering.size + this.#writing
+    return this.#pending.size + this.#writing
   }
 
   /** Resolves when all that has gathered is written. */
@@ -79,65 +79,65 @@ export class GroupCommitter implements Commits {
   }
 
   submit(turn: Turn, listener: CommitListener): void {
-    if (this.#abandoned) return
+    if (this.#isAbandoned) return
     // What is far away must not hold up what is here.
-    if (this.#isElsewhere(turn.instance)) return void this.#write(new Batch([turn], [listener]))
-    this.#gathering.turns.push(turn)
-    this.#gathering.listeners.push(listener)
-    if (this.#mayWrite) this.#arm()
+    if (this.#isRemote(turn.instance)) return void this.#write(new Batch([turn], [listener]))
+    this.#pending.turns.push(turn)
+    this.#pending.listeners.push(listener)
+    if (this.#mayWrite) this.#schedule()
   }
 
   get #mayWrite(): boolean {
-    return this.#batches === 0 || (this.#batches < this.batchesMax && this.#gathering.size >= companyMin)
+    return this.#batches === 0 || (this.#batches < this.batchesMax && this.#pending.size >= sharedBatchMin)
   }
 
   async transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome> {
-    return this.alone(() => transactions.transact(run))
+    return this.writeAlone(() => transactions.transact(run))
   }
 
-  async alone<T>(write: () => Promise<T>): Promise<T> {
-    this.#transacting++
+  async writeAlone<T>(write: () => Promise<T>): Promise<T> {
+    this.#aloneWrites++
     try {
       const outcome = await write()
       this.commits++
       this.turns++
       return outcome
     } finally {
-      this.#transacting--
+      this.#aloneWrites--
       this.onWritten()
-      this.#tellIdle()
+      this.#notifyIdle()
     }
   }
 
   abandon(): void {
-    this.#gathering = new Batch([], [])
-    this.#abandoned = true
+    this.#pending = new Batch([], [])
+    this.#isAbandoned = true
   }
 
   /** Writes what has gathered, unless as many writes as may be are under way: then it goes next. */
   flush(): void {
-    while (this.#gathering.size > 0 && this.#mayWrite) {
-      const batch = this.#take()
+    while (this.#pending.size > 0 && this.#mayWrite) {
+      const batch = this.#takeBatch()
       this.#batches++
       this.#writing += batch.size
       void this.#write(batch).then(() => {
         this.#batches--
         this.#writing -= batch.size
-        if (this.#gathering.size > 0) return this.#mayWrite && this.#arm()
-        this.#tellIdle()
+        if (this.#pending.size > 0) return this.#mayWrite && this.#schedule()
+        this.#notifyIdle()
       })
     }
   }
 
-  #take(): Batch {
-    const all = this.#gathering
-    const most = this.batchesMax === 1 ? batchMax : companyMax
-    const isWhole = all.size <= most
-    this.#gathering = isWhole ? new Batch([], []) : all.slice(most, all.size)
-    return isWhole ? all : all.slice(0, most)
+  #takeBatch(): Batch {
+    const all = this.#pending
+    const sizeMax = this.batchesMax === 1 ? batchMax : sharedBatchMax
+    const isWhole = all.size <= sizeMax
+    this.#pending = isWhole ? new Batch([], []) : all.slice(sizeMax, all.size)
+    return isWhole ? all : all.slice(0, sizeMax)
   }
 
-  #tellIdle(): void {
+  #notifyIdle(): void {
     if (this.idle) for (const tell of this.#onIdle.splice(0)) tell()
   }
 
@@ -148,9 +148,9 @@ export class GroupCommitter implements Commits {
       this.commits++
       this.turns += batch.size
     } catch (error) {
-      if (batch.size === 1 || isOfNoTurn(error)) {
+      if (batch.size === 1 || isStoreFailure(error)) {
         this.onWritten()
-        for (let at = 0; at < batch.size; at++) this.#tell(batch, at, { error })
+        for (let at = 0; at < batch.size; at++) this.#report(batch, at, { error })
         return
       }
       const middle = batch.size >> 1
@@ -158,11 +158,11 @@ export class GroupCommitter implements Commits {
       return this.#write(batch.slice(middle, batch.size))
     }
     this.onWritten()
-    for (let at = 0; at < batch.size; at++) this.#tell(batch, at, outcomes[at] ?? { error: new Error("the store answered too few outcomes") })
+    for (let at = 0; at < batch.size; at++) this.#report(batch, at, outcomes[at] ?? { error: new Error("the store answered too few outcomes") })
   }
 
   /** A flaw in what one instance makes of it must not hold up the others of the batch, nor the next batch. */
-  #tell({ turns, listeners }: Batch, at: number, result: CommitResult): void {
+  #report({ turns, listeners }: Batch, at: number, result: CommitResult): void {
     try {
       listeners[at]?.onResult(result)
     } catch (error) {
@@ -173,7 +173,7 @@ export class GroupCommitter implements Commits {
 }
 
 /** The store as a whole is away, gone or locked: to write the turns one by one would only fail, or wait, as often. */
-function isOfNoTurn(error: unknown): boolean {
+function isStoreFailure(error: unknown): boolean {
   return PerdureError.is(error, "STORE_UNREACHABLE") || PerdureError.is(error, "DATABASE_GONE") || PerdureError.is(error, "DATABASE_BUSY")
 }
 

@@ -26,9 +26,9 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
 it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told %i microtasks after a look began is looked at", async (microtasks) => {
   for (const hint of [work, answers]) {
     const { hintDispatcher, seen } = open()
-    void hintDispatcher.look(hint)
+    void hintDispatcher.handleHint(hint)
     for (let at = 0; at < microtasks; at++) await Promise.resolve()
-    void hintDispatcher.look(hint)
+    void hintDispatcher.handleHint(hint)
     await moment()
     expect(seen).toHaveLength(2)
   }
@@ -36,26 +36,26 @@ it.each(Array.from({ length: 12 }, (_, microtasks) => microtasks))("what is told
 
 it("messages for certain instances are looked for there alone, unless anything may be there", async () => {
   const { hintDispatcher, seen } = open()
-  await hintDispatcher.look({ ...work, work: ["a"] })
+  await hintDispatcher.handleHint({ ...work, work: ["a"] })
   expect(seen).toEqual(["messages for a"])
-  const looks = [["a"], ["b"], ["c"], true].map((of) => hintDispatcher.look({ ...work, work: of as Hint["work"] }))
+  const looks = [["a"], ["b"], ["c"], true].map((of) => hintDispatcher.handleHint({ ...work, work: of as Hint["work"] }))
   await Promise.all(looks)
   expect(seen).toEqual(["messages for a", "messages for a", "work"])
 })
 
 it("work does not wait for those who wait for something", async () => {
   const { hintDispatcher, seen } = open(() => new Promise<never>(() => undefined))
-  void hintDispatcher.look(answers)
+  void hintDispatcher.handleHint(answers)
   await moment()
-  void hintDispatcher.look(work)
+  void hintDispatcher.handleHint(work)
   await moment()
   expect(seen).toEqual(["answers", "work"])
 })
 
 it("what is told during a look is one more look, for all that was told", async () => {
   const { hintDispatcher, seen } = open(moment)
-  const first = hintDispatcher.look(answers)
-  const others = [hintDispatcher.look({ ...answers, ends: ["a"] }), hintDispatcher.look({ ...answers, ends: ["b"] })]
+  const first = hintDispatcher.handleHint(answers)
+  const others = [hintDispatcher.handleHint({ ...answers, ends: ["a"] }), hintDispatcher.handleHint({ ...answers, ends: ["b"] })]
   await Promise.all([first, ...others])
   expect(seen).toEqual(["answers", "ends", "answers"])
 })

@@ -54,20 +54,20 @@ function heardScene(failures = 0) {
 
 it("what the store has heard is taken in at once, where nobody has another reason to read", async () => {
   const { messageBatcher, received, message, one } = heardScene()
-  expect(messageBatcher.hear(one, message("i", 1))).toBe(true)
+  expect(messageBatcher.receivePushed(one, message("i", 1))).toBe(true)
   expect(received).toEqual([[1]])
   messageBatcher.read(one)
-  expect(messageBatcher.hear(one, message("i", 1))).toBe(false)
+  expect(messageBatcher.receivePushed(one, message("i", 1))).toBe(false)
   await messageBatcher.whenIdle()
   expect(received).toEqual([[1], [1, 2]])
-  expect(messageBatcher.hear(one, message("i", 3))).toBe(true)
+  expect(messageBatcher.receivePushed(one, message("i", 3))).toBe(true)
   expect(received).toEqual([[1], [1, 2], [3]])
 })
 
 it("nor where it has that message already", () => {
   const { messageBatcher, received, message, one } = heardScene()
   Object.assign(one, { inboxSeen: 1 })
-  expect(messageBatcher.hear(one, message("i", 1))).toBe(false)
+  expect(messageBatcher.receivePushed(one, message("i", 1))).toBe(false)
   expect(received).toEqual([])
 })
 
@@ -79,7 +79,7 @@ it("a flaw in what becomes of a message that was heard is that instance's alone"
       throw bug
     },
   })
-  expect(messageBatcher.hear(one, message("i", 1))).toBe(true)
+  expect(messageBatcher.receivePushed(one, message("i", 1))).toBe(true)
   expect(unreadable).toEqual([bug])
 })
 
@@ -87,7 +87,7 @@ it("a reason to read is not forgotten where the inboxes of several cannot be rea
   const { messageBatcher, received, message, one, other } = heardScene(1)
   messageBatcher.read(one)
   messageBatcher.read(other)
-  expect(messageBatcher.hear(other, message("j", 1))).toBe(false)
+  expect(messageBatcher.receivePushed(other, message("j", 1))).toBe(false)
   await messageBatcher.whenIdle()
   expect(received).toEqual([
     [1, 2],

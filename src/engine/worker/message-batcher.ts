@@ -79,9 +79,9 @@ export class MessageBatcher implements Messages {
   }
 
   /** A message that was alone in the runner's inbox. False: that is being read, and whatever is there comes with it; or it is an old one. */
-  hear(runner: InstanceRunner, message: Message): boolean {
+  receivePushed(runner: InstanceRunner, message: Message): boolean {
     if (runner.inboxDirty || message.seq <= runner.inboxSeen) return false
-    this.#hand(runner, [message])
+    this.#giveTo(runner, [message])
     return true
   }
 
@@ -144,15 +144,15 @@ export class MessageBatcher implements Messages {
     }
     for (const runner of runners) {
       this.#failures.delete(runner)
-      const own = byInstance.get(runner.id) ?? []
+      const unread = byInstance.get(runner.id) ?? []
       // Read again while there may be more. It has not read all until then.
-      const isAll = own.length < inboxPartMax
-      this.#hand(runner, own, isAll)
+      const isAll = unread.length < inboxPartMax
+      this.#giveTo(runner, unread, isAll)
       if (!isAll && !runner.isGone) this.#readers.add(runner)
     }
   }
 
-  #hand(runner: InstanceRunner, messages: readonly Message[], isAll = true): void {
+  #giveTo(runner: InstanceRunner, messages: readonly Message[], isAll = true): void {
     try {
       runner.receive(messages, isAll)
     } catch (bug) {

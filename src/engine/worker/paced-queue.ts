@@ -14,7 +14,7 @@ export class PacedQueue {
   readonly #inARow: boolean
   readonly #waiting = new SmallQueue<() => void>()
   #room: number
-  #isArmed = false
+  #isScheduled = false
 
   /** `roomMax`: how many go on in one macrotask. `inARow` false: each macrotask is a turn of the event loop, in which everything else goes on too. */
   constructor(host: Pick<Host, "quiesce">, roomMax = sendersMax, inARow = true) {
@@ -31,20 +31,20 @@ export class PacedQueue {
 
   /** Undefined: it may go on at once. */
   enter(): Promise<void> | undefined {
-    this.#arm()
+    this.#schedule()
     if (this.#room === 0) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#room--
     return undefined
   }
 
-  #arm(): void {
-    if (this.#isArmed) return
-    this.#isArmed = true
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     this.#host.quiesce(this.#admit, this.#inARow)
   }
 
   readonly #admit = (): void => {
-    this.#isArmed = false
+    this.#isScheduled = false
     this.#room = this.#roomMax
     for (let next = this.#waiting.peek(); next !== undefined && this.#room > 0; next = this.#waiting.peek()) {
       this.#waiting.shift()
@@ -52,6 +52,6 @@ export class PacedQueue {
       next()
     }
     // Those who have just gone on count in this macrotask.
-    if (this.#room < this.#roomMax) this.#arm()
+    if (this.#room < this.#roomMax) this.#schedule()
   }
 }

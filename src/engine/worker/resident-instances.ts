@@ -68,7 +68,7 @@ export class ResidentInstances implements ResidentSet {
    * with a higher priority. None while they would be few, so that there are not as many claims as instances; and not all at once, so that workers
    * who are done at the same time share what is left.
    */
-  get share(): number {
+  get claimAllowance(): number {
     let share = busyPerStep * this.#settings.concurrentStepsMax
     if (share < Infinity) for (const { runner } of this.#places.values()) if (runner && !runner.isAtRest) share--
     const { concurrentStepsMax } = this.#settings
@@ -77,7 +77,7 @@ export class ResidentInstances implements ResidentSet {
   }
 
   /** Those that should leave: idle for long, or idle while there is no room for others (`wanted` of them, oldest first). */
-  surplus(now: number, wanted: number): readonly InstanceRunner[] {
+  evictionCandidates(now: number, wanted: number): readonly InstanceRunner[] {
     const { residentIdleMs, residentBytesMax, residentMax } = this.#settings
     const oldest = this.values()
       .filter((runner) => runner.isAtRest)

@@ -2,49 +2,49 @@ import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { JournalStore, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Transactions } from "../../ports/transactions.ts"
-import type { CommitListener, CommitResult, Commits } from "./group-committer.ts"
+import type { CommitListener, CommitResult, Committer } from "./group-committer.ts"
 
 /** Where one instance writes, there is nothing to gather: one turn after the other. */
-export class SingleInstanceCommitter implements Commits {
+export class SingleInstanceCommitter implements Committer {
   onWritten: () => void = () => undefined
   readonly #journal: JournalStore
-  readonly #arm: () => void
+  readonly #schedule: () => void
   readonly #log: Logger
-  readonly #isElsewhere: (id: string) => boolean
-  readonly #line: { readonly turn: Turn; readonly listener: CommitListener }[] = []
+  readonly #isRemote: (id: string) => boolean
+  readonly #queue: { readonly turn: Turn; readonly listener: CommitListener }[] = []
   #isWriting = false
   #isAbandoned = false
 
-  constructor(journal: JournalStore, arm: () => void, log: Logger, isElsewhere: (id: string) => boolean) {
+  constructor(journal: JournalStore, schedule: () => void, log: Logger, isRemote: (id: string) => boolean) {
     this.#journal = journal
-    this.#arm = arm
+    this.#schedule = schedule
     this.#log = log
-    this.#isElsewhere = isElsewhere
+    this.#isRemote = isRemote
   }
 
   submit(turn: Turn, listener: CommitListener): void {
     if (this.#isAbandoned) return
     // What is far away must not hold up what is here.
-    if (this.#isElsewhere(turn.instance)) return void this.#write(turn, listener)
-    this.#line.push({ turn, listener })
-    if (!this.#isWriting) this.#arm()
+    if (this.#isRemote(turn.instance)) return void this.#write(turn, listener)
+    this.#queue.push({ turn, listener })
+    if (!this.#isWriting) this.#schedule()
   }
 
   flush(): void {
-    const next = this.#isWriting ? undefined : this.#line.shift()
+    const next = this.#isWriting ? undefined : this.#queue.shift()
     if (next === undefined) return
     this.#isWriting = true
     void this.#write(next.turn, next.listener).then(() => {
       this.#isWriting = false
-      if (this.#line.length > 0) this.#arm()
+      if (this.#queue.length > 0) this.#schedule()
     })
   }
 
   transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome> {
-    return this.alone(() => transactions.transact(run))
+    return this.writeAlone(() => transactions.transact(run))
   }
 
-  async alone<T>(write: () => Promise<T>): Promise<T> {
+  async writeAlone<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write()
     } finally {
@@ -53,7 +53,7 @@ export class SingleInstanceCommitter implements Commits {
   }
 
   abandon(): void {
-    this.#line.length = 0
+    this.#queue.length = 0
     this.#isAbandoned = true
   }
 

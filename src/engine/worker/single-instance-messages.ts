@@ -16,7 +16,7 @@ export class SingleInstanceMessages implements Messages {
   #isReading = false
   #delivering = 0
 
-  constructor({ directory, journal }: SoleStore, host: Host, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
+  constructor({ directory, journal }: MessageStore, host: Host, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
     this.#directory = directory
     this.#journal = journal
     this.#host = host
@@ -64,7 +64,7 @@ export class SingleInstanceMessages implements Messages {
   }
 }
 
-interface SoleStore {
+interface MessageStore {
   readonly directory: Directory
   readonly journal: JournalStore
 }

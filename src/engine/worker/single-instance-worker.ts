@@ -3,7 +3,7 @@ import type { InstanceRunner } from "../runner/instance-runner.ts"
 import type { ResidentSet } from "./resident-set.ts"
 import { SingleInstanceCommitter } from "./single-instance-committer.ts"
 import { SingleInstanceMessages } from "./single-instance-messages.ts"
-import { Alarm } from "./timers.ts"
+import { MovableTimer } from "./timers.ts"
 import { Worker, type WorkerSpec } from "./worker.ts"
 
 const retryMs = 1_000
@@ -16,60 +16,60 @@ const leaseMs = 36_500 * 24 * 60 * 60 * 1_000
  */
 export class SingleInstanceWorker extends Worker {
   readonly committer: SingleInstanceCommitter
-  readonly messageBatcher: SingleInstanceMessages
+  readonly messages: SingleInstanceMessages
   readonly residents: ResidentSet = new OneResident()
   readonly startThrottle = undefined
-  readonly known = undefined
-  readonly isStarved = false
-  readonly #due: Alarm
+  readonly knownWorkflows = undefined
+  readonly isOutOfRoom = false
+  readonly #dueTimer: MovableTimer
   /** How often it was told of something. */
-  #told = 0
+  #requests = 0
   #isClaiming = false
 
   constructor(spec: WorkerSpec) {
     super(spec)
-    const arm = () => this.macrotaskQueue.arm()
-    this.committer = new SingleInstanceCommitter(spec.store.journal, arm, spec.host.log, (id) => this.isElsewhere(id))
-    this.messageBatcher = new SingleInstanceMessages(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
-    this.#due = new Alarm(this.timers, () => this.wake())
+    const schedule = () => this.macrotaskQueue.schedule()
+    this.committer = new SingleInstanceCommitter(spec.store.journal, schedule, spec.host.log, (id) => this.isRemote(id))
+    this.messages = new SingleInstanceMessages(spec.store, spec.host, (runner, error) => this.onLost(runner, error))
+    this.#dueTimer = new MovableTimer(this.timers, () => this.requestClaim())
   }
 
-  protected async beginClaims(): Promise<void> {
+  protected async startClaims(): Promise<void> {
     await this.store.journal.renew(this.worker, leaseMs)
-    this.wake()
+    this.requestClaim()
   }
 
-  wake(): void {
-    this.#told++
+  requestClaim(): void {
+    this.#requests++
     if (this.#isClaiming || !this.active || this.isStopped) return
     this.#isClaiming = true
     void this.#claim()
   }
 
-  dueAt(at: number): void {
-    this.#told++
-    if (!this.isStopped) this.#due.setTo(at)
+  requestClaimAt(at: number): void {
+    this.#requests++
+    if (!this.isStopped) this.#dueTimer.setTo(at)
   }
 
-  giveBack(ids: readonly string[]): void {
-    void this.#giveBack(ids.filter((id) => !this.holds(id) && !this.loading.has(id)))
+  release(ids: readonly string[]): void {
+    void this.#releaseNow(ids.filter((id) => !this.isResident(id) && !this.loading.has(id)))
   }
 
-  onRest(): void {}
+  onAtRest(): void {}
 
   /** No other worker has ever been here: an owner is this one. */
-  isRun({ owner }: InstanceRow): boolean {
+  isExecuted({ owner }: InstanceRow): boolean {
     return owner !== undefined
   }
 
-  async #giveBack(ids: readonly string[]): Promise<void> {
+  async #releaseNow(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     try {
       await this.store.journal.release(this.worker, ids)
-      this.wake()
+      this.requestClaim()
     } catch (error) {
       this.host.log.error("an instance could not be given back; trying again", { error })
-      this.timers.after(retryMs, () => this.giveBack(ids))
+      this.timers.after(retryMs, () => this.release(ids))
     }
   }
 
@@ -78,15 +78,15 @@ export class SingleInstanceWorker extends Worker {
     const { journal } = this.store
     const { offers } = this.registry
     try {
-      for (let told = -1; told !== this.#told && !this.isStopped;) {
-        told = this.#told
+      for (let requests = -1; requests !== this.#requests && !this.isStopped;) {
+        requests = this.#requests
         await this.load(await journal.claim({ worker: this.worker, offers, limit: 1, leaseMs }))
         const dueAt = await journal.nextDueAt(offers)
-        if (told === this.#told) this.#due.setTo(dueAt === undefined ? undefined : Math.max(dueAt, this.host.now() + 1))
+        if (requests === this.#requests) this.#dueTimer.setTo(dueAt === undefined ? undefined : Math.max(dueAt, this.host.now() + 1))
       }
     } catch (error) {
       this.host.log.error("the store did not answer a claim; trying again", { error })
-      this.timers.after(retryMs, () => this.wake())
+      this.timers.after(retryMs, () => this.requestClaim())
     } finally {
       // At once: what is told from here on is asked for anew.
       this.#isClaiming = false

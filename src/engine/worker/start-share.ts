@@ -3,19 +3,19 @@ const placesPerStart = 8
 
 /** Counts the places that were given out, and says which of the next ones are for new starts. */
 export class StartShare {
-  #given: number
+  #counted: number
 
   /** `given`: where to begin to count. Workers that live for one claim begin anywhere, so that new starts get their share of many of them. */
-  constructor(given = 0) {
-    this.#given = given % placesPerStart
+  constructor(counted = 0) {
+    this.#counted = counted % placesPerStart
   }
 
   /** How many of so many places are for new starts. */
-  of(places: number): number {
-    return Math.floor((this.#given + places) / placesPerStart)
+  startsAmong(places: number): number {
+    return Math.floor((this.#counted + places) / placesPerStart)
   }
 
-  give(places: number): void {
-    this.#given = (this.#given + places) % placesPerStart
+  count(places: number): void {
+    this.#counted = (this.#counted + places) % placesPerStart
   }
 }

@@ -5,7 +5,7 @@ import type { MacrotaskQueue } from "../runner/macrotask-queue.ts"
 /** So many may start together; */
 const waveMax = 340
 /** where several batches may be under way, so many for each of them. */
-const waveOfSeveralMax = 128
+const concurrentWaveMax = 128
 /** The next come when so few are busy, but for those of the other waves, */
 const busyMax = 60
 /** or when the others have had so many commits. */
@@ -28,16 +28,16 @@ export class StartThrottle {
   /** Those that were written when the wave began. */
   #commits = 0
   #isClosed = false
-  #looksAgain = false
+  #isAdmissionScheduled = false
 
   constructor(macrotaskQueue: MacrotaskQueue, committer: GroupCommitter) {
     this.#macrotaskQueue = macrotaskQueue
     this.#committer = committer
     const { batchesMax } = committer
-    this.#waveMax = batchesMax === 1 ? waveMax : waveOfSeveralMax
+    this.#waveMax = batchesMax === 1 ? waveMax : concurrentWaveMax
     this.#busyMax = busyMax + this.#waveMax * (batchesMax - 1)
     this.#room = this.#waveMax
-    macrotaskQueue.onBeat = () => this.#admit()
+    macrotaskQueue.onDrained = () => this.#admit()
   }
 
   /** Undefined: it may start at once. */
@@ -47,7 +47,7 @@ export class StartThrottle {
       this.#room--
       return undefined
     }
-    this.#macrotaskQueue.arm()
+    this.#macrotaskQueue.schedule()
     return this.#lastWave().enter()
   }
 
@@ -67,23 +67,23 @@ export class StartThrottle {
 
   #admit(): void {
     const { commits, underWay } = this.#committer
-    const busy = this.#macrotaskQueue.waiting + underWay
+    const busy = this.#macrotaskQueue.size + underWay
     if (busy < this.#busyMax || commits - this.#commits >= commitsMax) {
       this.#commits = commits
       const wave = this.#waves.shift()
       this.#room = this.#waveMax - (wave?.size ?? 0)
       wave?.end()
     }
-    if (this.#waves.length > 0) this.#lookAgain()
+    if (this.#waves.length > 0) this.#admitWhenIdle()
   }
 
   /** Where all that was busy has come to rest, or failed to start, nothing else makes the next beat. */
-  #lookAgain(): void {
-    if (this.#looksAgain) return
-    this.#looksAgain = true
+  #admitWhenIdle(): void {
+    if (this.#isAdmissionScheduled) return
+    this.#isAdmissionScheduled = true
     void this.#committer.whenIdle().then(() => {
-      this.#looksAgain = false
-      if (this.#waves.length > 0) this.#macrotaskQueue.arm()
+      this.#isAdmissionScheduled = false
+      if (this.#waves.length > 0) this.#macrotaskQueue.schedule()
     })
   }
 }

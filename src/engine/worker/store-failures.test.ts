@@ -149,7 +149,7 @@ it("a start whose instance is being loaded loses, and the instance runs once", a
   const { worker } = second.current.parts
   await moment()
   const again = second.start(flow, { id: "i", ifExists: "return" })
-  while (!worker.holds("i")) await Promise.resolve()
+  while (!worker.isResident("i")) await Promise.resolve()
   gate.open()
   await again
   await second.skip("5s")

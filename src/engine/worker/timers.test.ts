@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { SimulatedHost } from "../../hosts/simulated/simulated-host.ts"
-import { Alarm, Timers } from "./timers.ts"
+import { MovableTimer, Timers } from "./timers.ts"
 
 const settled = () => Promise.resolve()
 
@@ -100,19 +100,19 @@ describe("timers", () => {
     expect(host.nextTimerAt()).toBeUndefined()
   })
 
-  it("an alarm is moved, put off and set again after it rang", async () => {
+  it("a timer is moved, put off and set again after it rang", async () => {
     const host = new SimulatedHost({ startAt: 0 })
     const rang: number[] = []
-    const alarm = new Alarm(new Timers(host), () => rang.push(host.now()))
-    alarm.setTo(10)
-    alarm.setTo(20)
+    const timer = new MovableTimer(new Timers(host), () => rang.push(host.now()))
+    timer.setTo(10)
+    timer.setTo(20)
     await host.advanceTo(15, settled)
     expect(rang).toEqual([])
     await host.advanceTo(25, settled)
-    alarm.setTo(30)
-    alarm.setTo(undefined)
+    timer.setTo(30)
+    timer.setTo(undefined)
     await host.advanceTo(35, settled)
-    alarm.setTo(40)
+    timer.setTo(40)
     await host.advanceTo(50, settled)
     expect(rang).toEqual([20, 40])
   })

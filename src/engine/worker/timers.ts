@@ -19,9 +19,9 @@ export class Timers {
   readonly #durations = new TimerHeap()
   #order = 0
   /** By the monotonic clock: when the host's timer fires. */
-  #armedFor = Infinity
-  #disarm: (() => void) | undefined
-  #closed = false
+  #scheduledFor = Infinity
+  #cancelHostTimer: (() => void) | undefined
+  #isClosed = false
 
   constructor(host: Host) {
     this.#host = host
@@ -41,7 +41,7 @@ export class Timers {
   }
 
   /** How long it takes until it fires. */
-  leftOf({ heap, at }: TimerHandle): number {
+  remainingMs({ heap, at }: TimerHandle): number {
     return at - (heap === this.#instants ? this.#host.now() : this.#host.monotonicMs())
   }
 
@@ -52,40 +52,40 @@ export class Timers {
   clear(handle: TimerHandle | undefined): void {
     if (handle?.fire === undefined) return
     handle.fire = undefined
-    handle.heap.cleared()
+    handle.heap.onCleared()
     if (this.#instants.isEmpty && this.#durations.isEmpty) this.#stop()
   }
 
   close(): void {
-    this.#closed = true
+    this.#isClosed = true
     this.#stop()
   }
 
   /** Nothing is set any more once they are closed. */
   #add(heap: TimerHeap, at: number, fire: () => void): TimerHandle {
-    if (this.#closed) return { heap, at, order: 0, fire: undefined }
+    if (this.#isClosed) return { heap, at, order: 0, fire: undefined }
     const handle: TimerHandle = { heap, at, order: this.#order++, fire }
     heap.push(handle)
     const next = this.#next()
-    if (next !== undefined) this.#armFor(this.leftOf(next))
+    if (next !== undefined) this.#scheduleIn(this.remainingMs(next))
     return handle
   }
 
   #stop(): void {
-    this.#disarm?.()
+    this.#cancelHostTimer?.()
     this.#instants.empty()
     this.#durations.empty()
-    this.#armedFor = Infinity
+    this.#scheduledFor = Infinity
   }
 
   /** An earlier timer of the host does no harm: it looks, and sets the next. */
-  #armFor(leftMs: number): void {
+  #scheduleIn(leftMs: number): void {
     const at = this.#host.monotonicMs() + leftMs
-    if (at >= this.#armedFor) return
-    this.#disarm?.()
-    this.#armedFor = at
+    if (at >= this.#scheduledFor) return
+    this.#cancelHostTimer?.()
+    this.#scheduledFor = at
     // The host's timers have whole milliseconds, and none of them may fire for nothing.
-    this.#disarm = this.#host.setTimer(Math.min(this.#host.now() + Math.ceil(leftMs), Number.MAX_SAFE_INTEGER), this.#fire)
+    this.#cancelHostTimer = this.#host.setTimer(Math.min(this.#host.now() + Math.ceil(leftMs), Number.MAX_SAFE_INTEGER), this.#fire)
   }
 
   /** The first to fire; of those that fire together the one that was set first. */
@@ -93,16 +93,16 @@ export class Timers {
     const instant = this.#instants.first()
     const duration = this.#durations.first()
     if (instant === undefined || duration === undefined) return instant ?? duration
-    const aheadMs = this.leftOf(duration) - this.leftOf(instant)
+    const aheadMs = this.remainingMs(duration) - this.remainingMs(instant)
     return aheadMs > 0 || (aheadMs === 0 && instant.order < duration.order) ? instant : duration
   }
 
   readonly #fire = (): void => {
-    this.#armedFor = Infinity
+    this.#scheduledFor = Infinity
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const leftMs = this.leftOf(next)
+      const leftMs = this.remainingMs(next)
       // The monotonic clock has fractions of milliseconds, which no timer waits for.
-      if (leftMs >= 1) return this.#armFor(leftMs)
+      if (leftMs >= 1) return this.#scheduleIn(leftMs)
       next.heap.takeFirst()
       this.#call(next)
     }
@@ -151,7 +151,7 @@ class TimerHeap {
     this.#heap.pop()
   }
 
-  cleared(): void {
+  onCleared(): void {
     this.#cleared++
     if (this.#cleared <= clearedMax || this.#cleared <= this.#heap.size / 2) return
     const live = emptyHeap()
@@ -171,7 +171,7 @@ function emptyHeap(): MinHeap<TimerHandle> {
 }
 
 /** One timer that is moved about. */
-export class Alarm {
+export class MovableTimer {
   readonly #timers: Timers
   readonly #fire: () => void
   /** The instant that it was set to; undefined also where it was set to a duration. */
@@ -189,12 +189,12 @@ export class Alarm {
     this.clear()
     if (at === undefined) return
     this.#at = at
-    this.#handle = this.#timers.set(at, this.#ring)
+    this.#handle = this.#timers.set(at, this.#onFire)
   }
 
   setAfter(ms: number): void {
     this.clear()
-    this.#handle = this.#timers.after(ms, this.#ring)
+    this.#handle = this.#timers.after(ms, this.#onFire)
   }
 
   clear(): void {
@@ -203,7 +203,7 @@ export class Alarm {
     this.#at = undefined
   }
 
-  readonly #ring = (): void => {
+  readonly #onFire = (): void => {
     this.#handle = undefined
     this.#at = undefined
     this.#fire()

@@ -6,7 +6,7 @@ import type { ClaimedInstance, InstanceRow, NewInstance, NewMessage } from "../.
 import type { Store } from "../../ports/store.ts"
 import type { ClientTransactions, Transactions } from "../../ports/transactions.ts"
 import type { StartSpec } from "../runner/start-spec.ts"
-import type { CommitResult, Commits } from "./group-committer.ts"
+import type { CommitResult, Committer } from "./group-committer.ts"
 import { LimitDeclarations } from "../flow-control/limit-declarations.ts"
 import { loadInstance } from "../runner/run-loader.ts"
 import { InstanceRunner } from "../runner/instance-runner.ts"
@@ -40,46 +40,46 @@ export abstract class Worker implements RunnerContext {
   readonly stepSlots: StepSlots | undefined
   /** Set after construction, because `InstanceStarter` needs the worker first. */
   childOperations!: ChildOperations
-  readonly onAnswered: WorkerListener["onAnswered"]
-  readonly onRunOver: WorkerListener["onRunOver"]
+  readonly onUpdateAnswered: WorkerListener["onUpdateAnswered"]
+  readonly onRunEnded: WorkerListener["onRunEnded"]
   /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
   tick: Worker | undefined = undefined
   /** It executes; else it only writes for clients. */
   active = false
   draining = false
   graces = 0
-  abstract readonly committer: Commits
-  abstract readonly messageBatcher: Messages
+  abstract readonly committer: Committer
+  abstract readonly messages: Messages
   /** Who is in memory here. */
   abstract readonly residents: ResidentSet
   /** Where starts may come in crowds. */
   abstract readonly startThrottle: StartThrottle | undefined
   /** Where others may have code that is not here. */
-  abstract readonly known: KnownWorkflows | undefined
+  abstract readonly knownWorkflows: KnownWorkflows | undefined
   /** Others wait for room. */
-  abstract readonly isStarved: boolean
+  abstract readonly isOutOfRoom: boolean
   protected readonly store: Store
   protected readonly registry: WorkflowRegistry
   protected readonly limits: LimitDeclarations
   protected isStopped = false
   /** Claimed, and on their way into memory. */
   protected readonly loading = new Set<string>()
-  readonly #onEnd: WorkerListener["onEnd"]
-  readonly #onStall: WorkerListener["onStall"]
+  readonly #onInstanceEnded: WorkerListener["onInstanceEnded"]
+  readonly #onInstanceStalled: WorkerListener["onInstanceStalled"]
   /** Claimed while something of their name was in memory: when that leaves, they are given back, and loaded. */
-  readonly #passedOver = new Set<string>()
-  #turns = 0
-  #stopNews: () => void = () => undefined
+  readonly #claimedWhileResident = new Set<string>()
+  #turnCount = 0
+  #stopAdmissions: () => void = () => undefined
 
   constructor({ store, host, registry, settings, listener }: WorkerSpec) {
     this.store = store
     this.host = host
     this.settings = settings
     this.registry = registry
-    this.#onEnd = listener.onEnd
-    this.#onStall = listener.onStall
-    this.onAnswered = listener.onAnswered
-    this.onRunOver = listener.onRunOver
+    this.#onInstanceEnded = listener.onInstanceEnded
+    this.#onInstanceStalled = listener.onInstanceStalled
+    this.onUpdateAnswered = listener.onUpdateAnswered
+    this.onRunEnded = listener.onRunEnded
     // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
@@ -92,17 +92,17 @@ export abstract class Worker implements RunnerContext {
   }
 
   /** These instances, or any, may be there to be claimed. */
-  abstract wake(ids?: readonly string[]): void
+  abstract requestClaim(ids?: readonly string[]): void
   /** Something that nobody owns is due then. */
-  abstract dueAt(at: number): void
+  abstract requestClaimAt(at: number): void
   /** Gives instances back, so that whoever can goes on with them. */
-  abstract giveBack(ids: readonly string[]): void
+  abstract release(ids: readonly string[]): void
   /** One is at rest, and could make room. */
-  abstract onRest(): void
+  abstract onAtRest(): void
   /** Whether a worker runs the instance, here or elsewhere; or it was in the middle of something when its worker died, and whoever loads it has to record that first. */
-  abstract isRun(row: InstanceRow): boolean | Promise<boolean>
+  abstract isExecuted(row: InstanceRow): boolean | Promise<boolean>
   /** The store may be asked for instances from now on. */
-  protected abstract beginClaims(): Promise<void>
+  protected abstract startClaims(): Promise<void>
 
   get engine(): object {
     return this
@@ -113,22 +113,22 @@ export abstract class Worker implements RunnerContext {
   }
 
   /** It is in memory here. */
-  holds(id: string): boolean {
+  isResident(id: string): boolean {
     return this.residents.get(id) !== undefined
   }
 
   async start(): Promise<void> {
     if (this.isStopped) return
     this.active = true
-    this.#stopNews = this.store.flow.onAdmitted((ids) => this.wake(ids))
+    this.#stopAdmissions = this.store.flow.onAdmitted((ids) => this.requestClaim(ids))
     await this.limits.declare()
-    if (!this.isStopped) await this.beginClaims()
+    if (!this.isStopped) await this.startClaims()
   }
 
   /** Nothing more is begun. */
   protected stopClaims(): void {
     this.isStopped = true
-    this.#stopNews()
+    this.#stopAdmissions()
   }
 
   /** Drops all live state without a word to the store, as the death of the process would. */
@@ -148,22 +148,22 @@ export abstract class Worker implements RunnerContext {
   }
 
   /** Whether a new start may begin at once, and need not wait until it is claimed: nothing that goes before it waits for room. */
-  protected mayBegin(): boolean {
+  protected mayStartInMemory(): boolean {
     return true
   }
 
   /** Starts a new instance in memory, if it is to be executed here and there is room. */
-  begin(workflow: AnyWorkflow, instance: NewInstance, beginning: StartSpec, onCreated: (result: CommitResult) => void): boolean {
-    if (!this.active || this.residents.room === 0 || this.residents.get(instance.id) || this.isElsewhere(instance.id)) return false
+  startInMemory(workflow: AnyWorkflow, instance: NewInstance, startSpec: StartSpec, onCreated: (result: CommitResult) => void): boolean {
+    if (!this.active || this.residents.room === 0 || this.residents.get(instance.id) || this.isRemote(instance.id)) return false
     if (!this.registry.executes(workflow, instance.queue)) return false
     // A child belongs to an instance that is under way.
-    if (beginning.within === undefined && !this.mayBegin()) return false
+    if (startSpec.within === undefined && !this.mayStartInMemory()) return false
     const runner = new InstanceRunner(this, workflow, instance)
-    runner.begin(beginning, (result) => {
+    runner.begin(startSpec, (result) => {
       // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
       if (result !== "committed") {
         this.discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
-        this.giveBack([instance.id])
+        this.release([instance.id])
       }
       onCreated(result)
     })
@@ -172,7 +172,7 @@ export abstract class Worker implements RunnerContext {
     return true
   }
 
-  protected isElsewhere(id: string): boolean {
+  protected isRemote(id: string): boolean {
     return this.store.isRemote?.(id) === true
   }
 
@@ -181,10 +181,10 @@ export abstract class Worker implements RunnerContext {
     this.tick?.hint(ids)
     const others = ids.filter((id) => {
       const runner = this.residents.get(id)
-      if (runner) this.messageBatcher.read(runner)
+      if (runner) this.messages.read(runner)
       return !runner
     })
-    if (others.length > 0) this.wake(others)
+    if (others.length > 0) this.requestClaim(others)
   }
 
   /** Takes an instance out of memory because somebody else is to write its next turn. */
@@ -199,56 +199,56 @@ export abstract class Worker implements RunnerContext {
   /** An instance that nobody owns was written: it is there to be claimed, now or when it is due. */
   announce(id: string, dueAt: number | undefined): void {
     if (dueAt === undefined) this.hint([id])
-    else this.dueAt(dueAt)
+    else this.requestClaimAt(dueAt)
   }
 
   /** An instance was ended by a turn that is not its runner's. */
-  ended(id: string, entry: Entry): void {
-    this.#onEnd(id, entry)
+  announceEnd(id: string, entry: Entry): void {
+    this.#onInstanceEnded(id, entry)
   }
 
   nextTurnId(): string {
-    return `${this.worker}.${++this.#turns}`
+    return `${this.worker}.${++this.#turnCount}`
   }
 
   onEnded(runner: InstanceRunner): void {
     const ended = runner.state.ended
-    if (ended) this.#onEnd(runner.id, ended.entry)
+    if (ended) this.#onInstanceEnded(runner.id, ended.entry)
   }
 
   onStalled(runner: InstanceRunner): void {
     const { stalled } = runner.state
-    if (stalled) this.#onStall(runner.id, stalled)
+    if (stalled) this.#onInstanceStalled(runner.id, stalled)
   }
 
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
     const { hasInputs, completion, id } = runner
     this.discard(runner)
-    if (completion.continued) this.onRunOver(id)
+    if (completion.continued) this.onRunEnded(id)
     const isDue = dueAt !== undefined && dueAt <= this.host.now()
-    if (hasInputs || isDue) this.wake([id])
-    else if (dueAt !== undefined) this.dueAt(dueAt)
+    if (hasInputs || isDue) this.requestClaim([id])
+    else if (dueAt !== undefined) this.requestClaimAt(dueAt)
   }
 
   onIdle(runner: InstanceRunner): void {
     this.discard(runner)
-    this.giveBack([runner.id])
+    this.release([runner.id])
   }
 
   onLost(runner: InstanceRunner, error?: unknown): void {
     this.discard(runner, error ?? new PerdureError("ENGINE_CLOSED", "another worker has the instance"))
-    if (error === undefined) return this.giveBack([runner.id])
+    if (error === undefined) return this.release([runner.id])
     this.host.log.error(`a turn of instance "${runner.id}" failed; loading it again`, { instance: runner.id, error })
-    this.timers.after(storeRetryMs, () => this.giveBack([runner.id]))
+    this.timers.after(storeRetryMs, () => this.release([runner.id]))
   }
 
   /** True: it was here. */
   protected discard(runner: InstanceRunner, reason?: unknown): boolean {
-    const wasHere = this.residents.remove(runner)
+    const wasResident = this.residents.remove(runner)
     // Also one whose place another has taken: nothing that it still does may have an effect.
     runner.drop(reason)
-    if (wasHere && this.#passedOver.delete(runner.id)) this.giveBack([runner.id])
-    return wasHere
+    if (wasResident && this.#claimedWhileResident.delete(runner.id)) this.release([runner.id])
+    return wasResident
   }
 
   protected async load(claimed: readonly ClaimedInstance[]): Promise<void> {
@@ -260,7 +260,7 @@ export abstract class Worker implements RunnerContext {
         if (!workflow) return
         const resident = this.residents.get(instance.id)
         // A start that is about to lose against it, or a turn under way, which may win.
-        if (resident && !resident.isSettledInStore) return void this.#passedOver.add(instance.id)
+        if (resident && !resident.isSettledInStore) return void this.#claimedWhileResident.add(instance.id)
         // It was taken away from us, and is ours again.
         if (resident) this.discard(resident)
         const runner = new InstanceRunner(this, workflow, instance)
@@ -271,14 +271,14 @@ export abstract class Worker implements RunnerContext {
           const lacksLimits = this.limits.lacksLimits(instance, workflow)
           if (lacksLimits && (await this.limits.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
           // A start came meanwhile, which is about to lose.
-          if (this.residents.get(instance.id)) return void this.#passedOver.add(instance.id)
+          if (this.residents.get(instance.id)) return void this.#claimedWhileResident.add(instance.id)
           this.residents.add(runner)
           // What nobody was working on when the worker died was not its victim.
           const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
           // What was pausing is paused now, and that is to be written.
           const cutOff = wasHit || instance.phase === "pausing"
           runner.load(instance, loaded, cutOff)
-          this.messageBatcher.read(runner)
+          this.messages.read(runner)
         } catch (error) {
           this.onLost(runner, error)
         } finally {
@@ -286,7 +286,7 @@ export abstract class Worker implements RunnerContext {
         }
       }),
     )
-    if (assigned.length > 0) this.giveBack(assigned)
+    if (assigned.length > 0) this.release(assigned)
   }
 }
 
@@ -301,10 +301,10 @@ export interface WorkerSpec {
 
 export interface WorkerListener {
   /** An instance has ended. */
-  readonly onEnd: (id: string, entry: Entry) => void
-  readonly onStall: (id: string, entry: EntryOf<"stalled">) => void
+  readonly onInstanceEnded: (id: string, entry: Entry) => void
+  readonly onInstanceStalled: (id: string, entry: EntryOf<"stalled">) => void
   /** A run is over, and another has begun. */
-  readonly onRunOver: (id: string) => void
+  readonly onRunEnded: (id: string) => void
   /** An update is answered. */
-  readonly onAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
+  readonly onUpdateAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
 }

@@ -94,7 +94,7 @@ export class Ticks {
       await new Promise<void>((resolve) => host.quiesce(resolve))
       quiet = isQuiet(parts) ? quiet + 1 : 0
       const { stepSlots } = worker
-      if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onFree = this.#stopWaiting = resolve))
+      if (stepSlots?.running && !this.#isStopped) await new Promise<void>((resolve) => (stepSlots.onReleased = this.#stopWaiting = resolve))
     }
   }
 }

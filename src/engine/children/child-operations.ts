@@ -41,7 +41,7 @@ export class ChildOperations {
   }
 
   /** The parent gives the child its incarnation: a start that is tried again finds what the first did. */
-  async #startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ChildOrigin): Promise<void> {
+  async #startChild({ child, workflow, input, options }: ChildStart, parent: ParentLink, { run, queue }: ParentRun): Promise<void> {
     const { onParentEnd: _, ...start } = options
     const { instance: id } = child.link
     const incarnation = childIncarnation(parent.incarnation, parent.run, parent.step)
@@ -87,7 +87,7 @@ interface Parent {
 }
 
 /** The run that wants a child, and the task queue of its instance. */
-interface ChildOrigin {
+interface ParentRun {
   readonly run: number
   readonly queue: string | undefined
 }

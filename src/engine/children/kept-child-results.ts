@@ -19,24 +19,25 @@ export async function keptChildResults(store: Store, { id, incarnation, runPosit
   const state = new InstanceState()
   for (const item of recorded) state.apply(item)
   const { at } = state
-  const news: NewMessage[] = []
+  const results: NewMessage[] = []
   for (const [step, { instance, run, position }] of state.children.entries()) {
     if (position > runPosition) continue
     const child = await store.directory.get(instance)
     const isEqualStart = child?.incarnation === childIncarnation(incarnation, run, step)
     const parent = { instance: id, incarnation, run, step }
-    if (child && isEqualStart && isTerminal(child.status)) news.push(childResultMessage(parent, await readEnding(store, child), child.workflow, at, asItIs))
+    if (child && isEqualStart && isTerminal(child.status))
+      results.push(childResultMessage(parent, await readEnding(store, child), child.workflow, at, storedText))
     // It was started, and is deleted: nobody will ever tell.
     else if (!isEqualStart && !state.steps.has(step))
-      news.push(childResultMessage(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, asItIs))
+      results.push(childResultMessage(parent, { type: "run.failed", value: Payload.ofError(notFound(instance)) }, undefined, at, storedText))
   }
-  if (news.length === 0) return news
+  if (results.length === 0) return results
   // Read afterwards: the end of a child and what it sends are written together.
   const unread = await store.journal.readInbox([id])
-  return news.filter(({ topic }) => !unread.some((message) => message.kind === "child" && message.topic === topic))
+  return results.filter(({ topic }) => !unread.some((message) => message.kind === "child" && message.topic === topic))
 }
 
 /** It goes to the runner, and not through the store. */
-function asItIs(payload: Payload): string {
+function storedText(payload: Payload): string {
   return payload.coded ?? payload.text
 }

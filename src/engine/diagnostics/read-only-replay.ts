@@ -77,8 +77,8 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   const releaseQueue = new ReleaseQueue(state, {
     workflow,
     executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
-    onAccepted: () => undefined,
-    onMissing: (describe) => {
+    onAskMatched: () => undefined,
+    onAskMissing: (describe) => {
       describeMissing = describe
     },
     onMismatch: (disagreement) => {

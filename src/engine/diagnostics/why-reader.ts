@@ -29,7 +29,7 @@ export async function readWhy({ parts, role }: EngineCore, id: string): Promise<
     queues: settings.queues,
     isWorker: role === "worker",
     cancelGraceMs: settings.cancelGraceMs,
-    isInLine: (step) => worker.stepSlots?.holds(id, step) === true,
+    isInLine: (step) => worker.stepSlots?.isWaitingToBegin(id, step) === true,
     concurrentStepsMax: settings.concurrentStepsMax,
     line: row.slots === "queuedForSlot" ? await store.flow.waitOf(id) : undefined,
     workers: await store.directory.workers(),

@@ -13,14 +13,14 @@ import type { InstanceRunner } from "./instance-runner.ts"
 
 /** Records what workflow code did since it was last looked at: its end, its asks, and what else it has to say. */
 export class AskRecorder {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #attempts: StepAttempts
   readonly #runner: InstanceRunner
 
-  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, attempts: StepAttempts, runner: InstanceRunner) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, state: InstanceState, writer: TurnWriter, attempts: StepAttempts, runner: InstanceRunner) {
+    this.#context = context
     this.#state = state
     this.#writer = writer
     this.#attempts = attempts
@@ -31,39 +31,39 @@ export class AskRecorder {
   record(execution: Execution): boolean {
     if (execution.outcome) {
       // What it still answered and noted came before it ended.
-      for (const note of execution.takeNotes()) if ("update" in note || note.type === "annotated") this.#note(note)
-      this.#end(execution.outcome)
+      for (const note of execution.takeNotes()) if ("update" in note || note.type === "annotated") this.#recordNote(note)
+      this.#recordEnd(execution.outcome)
       return true
     }
     this.stopIfUnwinding(execution)
-    if (execution.isQuiet) return this.#judge(execution) || this.#rest(execution)
+    if (execution.isQuiet) return this.#recordCondition(execution) || this.#recordRested(execution)
     let isNews = execution.notes.length > 0 || execution.hasNewHandlers
-    if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#note(note)
+    if (execution.notes.length > 0) for (const note of execution.takeNotes()) this.#recordNote(note)
     if (execution.hasNewHandlers) {
       execution.hasNewHandlers = false
       for (const match of matchesForHandlers(this.#state, execution)) this.#runner.record(match)
     }
     // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
     execution.asks.fresh.some(({ request }) => {
-      if (request.kind === "do" && !this.#attempts.mayBegin(request.id)) return false
+      if (request.kind === "do" && !this.#attempts.reserveSlot(request.id)) return false
       isNews = true
-      return this.ask(request) === "answered"
+      return this.recordAsk(request) === "answered"
     })
     return isNews
   }
 
   /** One condition at a time: what its code does may make another untrue. */
-  #judge(execution: Execution): boolean {
-    const judged = execution.evaluateConditions()
-    if (judged === undefined) return false
-    const { id } = judged
-    if ("error" in judged) this.#runner.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(judged.error) })
+  #recordCondition(execution: Execution): boolean {
+    const result = execution.evaluateConditions()
+    if (result === undefined) return false
+    const { id } = result
+    if ("error" in result) this.#runner.record({ type: "step.failed", id, attempt: 1, value: Payload.ofError(result.error) })
     else this.#runner.settle({ type: "wait.completed", id })
     return true
   }
 
   /** The journal is to say what the code waits for, where that is nothing that it asked for. */
-  #rest(execution: Execution): boolean {
+  #recordRested(execution: Execution): boolean {
     if (this.#state.restsOnHandlers || !execution.onlyHandlersPending) return false
     this.#runner.record({ type: "rested", on: "handlers" })
     return true
@@ -76,13 +76,13 @@ export class AskRecorder {
     this.#attempts.stop(`instance "${this.#runner.id}" is rolled back`)
   }
 
-  ask(request: AskRequest): "answered" | undefined {
-    const answer = this.#record(request)
+  recordAsk(request: AskRequest): "answered" | undefined {
+    const answer = this.#recordAsk(request)
     this.#warnOfGrowth()
     return answer
   }
 
-  #record(request: AskRequest): "answered" | undefined {
+  #recordAsk(request: AskRequest): "answered" | undefined {
     if (request.kind === "do") {
       this.#attempts.begin(request, 1)
       return undefined
@@ -105,7 +105,7 @@ export class AskRecorder {
     return "answered"
   }
 
-  #note(note: Note): void {
+  #recordNote(note: Note): void {
     if (note.type === "annotated") this.#writer.annotate(note)
     if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#runner.record(note)
     // On replay the handler comes to its end again.
@@ -113,8 +113,8 @@ export class AskRecorder {
     this.#runner.queryUpdateResponder.answer(note)
   }
 
-  #end(outcome: Outcome): void {
-    const { limits } = this.#runtime.settings
+  #recordEnd(outcome: Outcome): void {
+    const { limits } = this.#context.settings
     const { sensitive } = this.#runner.workflow.options
     if (outcome.ok && outcome.continues && !this.#state.cancel && !this.#state.terminating) this.#runner.completion.continueAsNew(outcome.continues)
     else this.#runner.completion.end(endingEntry(this.#runner.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
@@ -123,10 +123,10 @@ export class AskRecorder {
   /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
   #warnOfGrowth(): void {
     const { asked } = this.#state
-    const { stepsMax } = this.#runtime.settings.limits
+    const { stepsMax } = this.#context.settings.limits
     if (asked !== Math.floor(stepsMax * 0.4) && asked !== Math.floor(stepsMax * 0.8)) return
     const { id } = this.#runner
-    this.#runtime.host.log.warn(
+    this.#context.host.log.warn(
       `run ${this.#state.run} of instance "${id}" has asked for ${asked} steps of at most ${stepsMax}; end it with ctx.continueAsNew`,
       {
         instance: id,

@@ -12,7 +12,7 @@ import type { InstanceRunner } from "./instance-runner.ts"
  */
 export class DirectEventDelivery {
   /** Of those who are sending, the last: it settles when its event is taken, or is on its way to the inbox. */
-  #line: Promise<unknown> | undefined = undefined
+  #lastSend: Promise<unknown> | undefined = undefined
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #messageHandler: MessageHandler
@@ -30,31 +30,31 @@ export class DirectEventDelivery {
    * the calls. `isFirst`: no event is on its way to the inbox. An error: nothing is known of it.
    */
   async send(event: NewMessage, isFirst: boolean, deliver: () => Promise<Delivery>): Promise<Delivery | "taken"> {
-    const before = this.#line
+    const before = this.#lastSend
     // Not flattened: who comes next does not wait for the inbox to be written.
     const onItsWay = () => ({ delivery: deliver() })
     const sending = before ? before.then(onItsWay, onItsWay) : this.#sendFirst(event, isFirst, onItsWay)
-    this.#line = sending
+    this.#lastSend = sending
     try {
       const sent = await sending
       return sent === "taken" ? sent : await sent.delivery
     } finally {
-      if (this.#line === sending) this.#line = undefined
+      if (this.#lastSend === sending) this.#lastSend = undefined
     }
   }
 
   async #sendFirst<T>(event: NewMessage, isFirst: boolean, onItsWay: () => T): Promise<T | "taken"> {
-    return isFirst && (await this.#take(event)) ? "taken" : onItsWay()
+    return isFirst && (await this.#tryRecord(event)) ? "taken" : onItsWay()
   }
 
   /** False: it was not taken, and has to go through the inbox. */
-  async #take(event: NewMessage): Promise<boolean> {
-    if (!this.#runner.takesDirectly) return false
+  async #tryRecord(event: NewMessage): Promise<boolean> {
+    if (!this.#runner.acceptsDirectEvents) return false
     if (event.eventId !== undefined && this.#state.hasEventId(event.eventId)) return true
     const { draft } = this.#writer
-    draft.inboxSeen = this.#messageHandler.seen
+    draft.inboxSeen = this.#messageHandler.inboxSeen
     const result = new Promise<CommitResult>((resolve) => (draft.onResult = resolve))
-    this.#messageHandler.takeEvent(event)
+    this.#messageHandler.handleEvent(event)
     this.#runner.pump()
     const outcome = await result
     if (typeof outcome === "object" && !outcome.unsent) throw outcome.error

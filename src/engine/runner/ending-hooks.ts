@@ -12,8 +12,8 @@ import type { TurnWriter } from "./turn-writer.ts"
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
 /** The hooks of an instance, or undefined if neither its workflow nor the engine has any. */
-export function hooksOf(runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState): EndingHooks | undefined {
-  return hasHooks(workflow.options) || hasHooks(runtime.settings.hooks) ? new EndingHooks(runtime, workflow, identity, state) : undefined
+export function hooksOf(context: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState): EndingHooks | undefined {
+  return hasHooks(workflow.options) || hasHooks(context.settings.hooks) ? new EndingHooks(context, workflow, identity, state) : undefined
 }
 
 function hasHooks(hooks: Hooks): boolean {
@@ -25,35 +25,35 @@ function hasHooks(hooks: Hooks): boolean {
  * before makes them run again: at least once.
  */
 export class EndingHooks {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #workflow: AnyWorkflow
   readonly #identity: NewInstance
   readonly #state: InstanceState
   /** The ending whose hooks are through. */
-  #done: Entry | undefined
-  calling = false
+  #handledEnding: Entry | undefined
+  isCalling = false
 
-  constructor(runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState) {
+    this.#context = context
     this.#workflow = workflow
     this.#identity = identity
     this.#state = state
   }
 
-  get pending(): boolean {
+  get hasPending(): boolean {
     const ending = this.#ending
-    return ending !== undefined && ending !== this.#done && this.#hooks.length > 0
+    return ending !== undefined && ending !== this.#handledEnding && this.#hooks.length > 0
   }
 
   /** Nothing is left to call for what the journal ends with. */
-  markDone(): void {
-    this.#done = this.#ending
+  markHandled(): void {
+    this.#handledEnding = this.#ending
   }
 
   /** Calls them, and has the instance record it; or says when they may be called again. */
   callIfDue(instance: HookedInstance, writer: TurnWriter): number | undefined {
     const { retryAt } = this.#state.hook
-    if (retryAt !== undefined && retryAt > this.#runtime.host.now()) return retryAt
+    if (retryAt !== undefined && retryAt > this.#context.host.now()) return retryAt
     this.#callAndRecord(instance, writer).catch((error: unknown) => instance.onLost({ error }))
     return undefined
   }
@@ -67,16 +67,16 @@ export class EndingHooks {
 
   /** Says what to record: if one throws, all are called again after a while. */
   async #call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
-    const { host } = this.#runtime
+    const { host } = this.#context
     const status = this.#state.status as HookEvent["status"]
     const hook = names[status]
     const ending = this.#ending
-    this.calling = true
+    this.isCalling = true
     try {
       const event = this.#event(status, ending)
-      const scope = { engine: this.#runtime.engine, instance: this.#identity.id }
+      const scope = { engine: this.#context.engine, instance: this.#identity.id }
       for (const call of this.#hooks) await host.runIn(scope, () => call(event))
-      this.#done = ending
+      this.#handledEnding = ending
       return { type: "hook.completed", hook }
     } catch (error) {
       const attempt = this.#state.hook.failures + 1
@@ -86,17 +86,17 @@ export class EndingHooks {
         instance: id,
         error: shownError(error),
       })
-      if (delayMs === undefined) this.#done = ending
+      if (delayMs === undefined) this.#handledEnding = ending
       const retry = delayMs === undefined ? undefined : { retryAt: host.now() + delayMs }
       return { type: "hook.failed", hook, attempt, value: Payload.ofError(error), ...retry }
     } finally {
-      this.calling = false
+      this.isCalling = false
     }
   }
 
   /** A policy that throws is none: the hook is given up. */
   #nextRetryMs(failures: number, error: unknown): number | undefined {
-    const { host, settings } = this.#runtime
+    const { host, settings } = this.#context
     const { id } = this.#identity
     try {
       return nextRetryMs(mergeRetry(settings.retry), { failures, error, random: () => 0.5 })
@@ -115,7 +115,7 @@ export class EndingHooks {
     const { status } = this.#state
     if (status !== "completed" && status !== "failed" && status !== "cancelled" && status !== "stalled") return []
     const name = names[status]
-    return [this.#workflow.options[name], this.#runtime.settings.hooks[name]].filter((hook) => hook !== undefined)
+    return [this.#workflow.options[name], this.#context.settings.hooks[name]].filter((hook) => hook !== undefined)
   }
 
   #event(status: HookEvent["status"], ending: Entry | undefined): HookEvent {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { Message } from "../../ports/journal-store.ts"
-import type { Input } from "./runner-input.ts"
+import type { RunnerInput } from "./runner-input.ts"
 import { InboxBeforeStart } from "./inbox-before-start.ts"
 
 const message = (seq: number, kind: Message["kind"]): Message => ({ instance: "i", kind, at: 0, seq })
@@ -9,13 +9,13 @@ const message = (seq: number, kind: Message["kind"]): Message => ({ instance: "i
 function scene() {
   const opening = new InboxBeforeStart()
   const taken: number[] = []
-  const inputs = new SmallQueue<Input>()
+  const inputs = new SmallQueue<RunnerInput>()
   const read = (part: readonly Message[], isAll: boolean) =>
-    opening.read(part, isAll, inputs, ({ seq }) => ({
-      take: () => void taken.push(seq),
+    opening.receive(part, isAll, inputs, ({ seq }) => ({
+      handle: () => void taken.push(seq),
     }))
   const takeAll = () => {
-    for (let input = inputs.shift(); input; input = inputs.shift()) input.take(false)
+    for (let input = inputs.shift(); input; input = inputs.shift()) input.handle(false)
     return taken
   }
   return { opening, read, takeAll }
@@ -24,16 +24,16 @@ function scene() {
 it("nothing of a loaded instance starts before its whole inbox is read, and its controls go first, also from the last part", () => {
   const { opening, read, takeAll } = scene()
   expect(read([message(1, "event"), message(2, "pause"), message(3, "event")], false)).toBe(true)
-  expect([opening.isClosed, opening.hasControls]).toEqual([true, false])
+  expect([opening.blocksStart, opening.hasControls]).toEqual([true, false])
   expect(read([message(4, "event"), message(5, "cancel")], true)).toBe(true)
-  expect([opening.isClosed, opening.hasControls]).toEqual([false, true])
+  expect([opening.blocksStart, opening.hasControls]).toEqual([false, true])
   expect(takeAll()).toEqual([2, 5, 1, 3, 4])
 })
 
 it("what is read later is left to the instance", () => {
   const { opening, read, takeAll } = scene()
   expect(read([], true)).toBe(true)
-  expect([opening.isClosed, opening.hasControls]).toEqual([false, false])
+  expect([opening.blocksStart, opening.hasControls]).toEqual([false, false])
   expect(read([message(1, "pause")], true)).toBe(false)
   expect(takeAll()).toEqual([])
 })

@@ -16,7 +16,7 @@ import { AskRecorder } from "./ask-recorder.ts"
 import { ResidentExecution } from "./resident-execution.ts"
 import { DirectEventDelivery } from "./direct-event-delivery.ts"
 import { type EndingHooks, hooksOf } from "./ending-hooks.ts"
-import type { Input } from "./runner-input.ts"
+import type { RunnerInput } from "./runner-input.ts"
 import { InstanceTimers } from "./instance-timers.ts"
 import type { LoadedInstance } from "./run-loader.ts"
 import { MessageHandler, type IncomingMessage } from "./message-handler.ts"
@@ -46,12 +46,12 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   activeAt = 0
   isQueued = false
   /** There may be messages that it has not read. */
-  inboxDirty = false
+  isInboxDirty = false
 
   readonly completion: RunCompletion
   #queryUpdateResponder: QueryUpdateResponder | undefined = undefined
   #directEvents: DirectEventDelivery | undefined = undefined
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #writer: TurnWriter
   readonly #releaseQueue: ReleaseQueue
   readonly #attempts: StepAttempts
@@ -61,35 +61,35 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
   readonly #row: RowProjection
-  readonly #clock: WakeUpTimer
-  readonly #inputs = new SmallQueue<Input>()
+  readonly #wakeUpTimer: WakeUpTimer
+  readonly #inputs = new SmallQueue<RunnerInput>()
   /** The loop runs, or it made a release whose macrotask has not passed. */
-  #settling = false
-  #recovering = false
+  #isAdvancing = false
+  #mustRecoverSteps = false
   /** Of an instance that was loaded. */
-  #opening: InboxBeforeStart | undefined = undefined
-  #gone = false
+  #inboxBeforeStart: InboxBeforeStart | undefined = undefined
+  #isGone = false
   /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
-  #spent = false
+  #mustReload = false
   /** Whoever waits for its end was told. */
-  #told = false
+  #endAnnounced = false
 
-  constructor(runtime: RunnerContext, workflow: AnyWorkflow, identity: NewInstance) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, workflow: AnyWorkflow, identity: NewInstance) {
+    this.#context = context
     this.workflow = workflow
     this.identity = identity
     this.id = identity.id
-    this.#clock = new WakeUpTimer(runtime, this)
-    this.#hooks = hooksOf(runtime, workflow, identity, this.state)
-    this.#writer = new TurnWriter(runtime, identity, this.state, this)
+    this.#wakeUpTimer = new WakeUpTimer(context, this)
+    this.#hooks = hooksOf(context, workflow, identity, this.state)
+    this.#writer = new TurnWriter(context, identity, this.state, this)
     this.#releaseQueue = new ReleaseQueue(this.state, this)
-    this.#attempts = new StepAttempts(runtime, identity, workflow, this.state, this.#writer, this)
-    this.completion = new RunCompletion(runtime, identity, this.state, this.#writer, this.#releaseQueue, this.#attempts, this)
-    this.#timers = new InstanceTimers(runtime, this.state, this.#writer, this)
+    this.#attempts = new StepAttempts(context, identity, workflow, this.state, this.#writer, this)
+    this.completion = new RunCompletion(context, identity, this.state, this.#writer, this.#releaseQueue, this.#attempts, this)
+    this.#timers = new InstanceTimers(context, this.state, this.#writer, this)
     this.#messageHandler = new MessageHandler(this.state, this.#writer, this.#releaseQueue, this)
-    this.#recorder = new AskRecorder(runtime, this.state, this.#writer, this.#attempts, this)
-    const own = { releaseQueue: this.#releaseQueue, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
-    this.#row = new RowProjection(runtime, { identity, state: this.state, completion: this.completion, timers: this.#timers, hooks: this.#hooks, ...own })
+    this.#recorder = new AskRecorder(context, this.state, this.#writer, this.#attempts, this)
+    const parts = { releaseQueue: this.#releaseQueue, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
+    this.#row = new RowProjection(context, { identity, state: this.state, completion: this.completion, timers: this.#timers, hooks: this.#hooks, ...parts })
   }
 
   /** Created for the first event: most instances get none. */
@@ -100,16 +100,16 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** Created for the first query or update: most instances get none. */
   get queryUpdateResponder(): QueryUpdateResponder {
-    this.#queryUpdateResponder ??= new QueryUpdateResponder(this.id, this.#runtime, this.#writer, this.#releaseQueue, this)
+    this.#queryUpdateResponder ??= new QueryUpdateResponder(this.id, this.#context, this.#writer, this.#releaseQueue, this)
     return this.#queryUpdateResponder
   }
 
-  #inputOf(message: IncomingMessage): Input {
-    return { take: (gated) => this.#messageHandler.take(message, gated && !this.#row.isDelayed) }
+  #inputOf(message: IncomingMessage): RunnerInput {
+    return { handle: (gated) => this.#messageHandler.handle(message, gated && !this.#row.isDelayed) }
   }
 
   resume(messages: readonly IncomingMessage[]): void {
-    this.#attempts.goOn()
+    this.#attempts.resume()
     this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
   }
 
@@ -117,12 +117,12 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     return this.#releaseQueue.execution?.asks.request(id)
   }
 
-  onAccepted(): void {
-    this.#clock.endGrace()
+  onAskMatched(): void {
+    this.#wakeUpTimer.endGrace()
   }
 
-  onMissing(describe: () => Disagreement): void {
-    this.#clock.beginGrace(() => this.onMismatch(describe()))
+  onAskMissing(describe: () => Disagreement): void {
+    this.#wakeUpTimer.startGrace(() => this.onMismatch(describe()))
   }
 
   onMismatch(disagreement: Disagreement): void {
@@ -130,53 +130,53 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   }
 
   get isGone(): boolean {
-    return this.#gone
+    return this.#isGone
   }
 
   onLost(result: Exclude<CommitResult, "committed">): void {
-    if (!this.#gone) this.#runtime.onLost(this, typeof result === "object" ? result.error : undefined)
+    if (!this.#isGone) this.#context.onLost(this, typeof result === "object" ? result.error : undefined)
   }
 
   /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
-  begin({ start, within }: StartSpec, onCreated: (result: CommitResult) => void): void {
+  create({ start, within }: StartSpec, onCreated: (result: CommitResult) => void): void {
     this.record(start)
     const { draft } = this.#writer
     draft.create = this.identity
     draft.within = within
     draft.onResult = onCreated
-    this.#runtime.macrotaskQueue.enqueue(this)
+    this.#context.macrotaskQueue.enqueue(this)
   }
 
   /** An instance from the store: its journal is released again, then it goes on. */
   load(row: InstanceRow, { recorded, lastTurn, textLength, childResults }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
-    this.activeAt = this.#runtime.host.now()
+    this.activeAt = this.#context.host.now()
     for (const item of recorded) {
       this.state.apply(item)
       this.#releaseQueue.push(item)
     }
     for (const message of childResults) this.#inputs.push(this.#inputOf(message))
     this.#writer.restore(row, this.state.position, lastTurn, this.#timers.awaitsWallClock)
-    this.#row.loaded(row)
-    if (row.dueAt === undefined) this.#hooks?.markDone()
+    this.#row.restore(row)
+    if (row.dueAt === undefined) this.#hooks?.markHandled()
     this.#releaseQueue.markReplay()
-    this.#recovering = true
+    this.#mustRecoverSteps = true
     this.state.dormant = this.state.isHeldBack
-    this.#opening = new InboxBeforeStart()
+    this.#inboxBeforeStart = new InboxBeforeStart()
     if (this.state.ended || this.state.stalled) return
     // The grace of a cancel that found no worker begins here.
     if (!crashed && this.state.cancel && this.state.cancel.graceFrom === undefined) this.record({ type: "rested" })
     if (!crashed) return
-    this.record({ type: "recovered", worker: this.#runtime.worker })
-    if (this.state.crashes > this.#runtime.settings.recoveriesMax) {
+    this.record({ type: "recovered", worker: this.#context.worker })
+    if (this.state.crashes > this.#context.settings.recoveriesMax) {
       this.#stall("TOO_MANY_CRASHES", `the worker died ${this.state.crashes} times in a row while it ran this instance; fix what kills it, then resume`)
     }
-    this.#opening.recordCrash(this.#writer, () => this.#runtime.macrotaskQueue.enqueue(this))
+    this.#inboxBeforeStart.recordCrash(this.#writer, () => this.#context.macrotaskQueue.enqueue(this))
   }
 
   /** Something came that no turn has taken in yet. */
   get hasInputs(): boolean {
-    return this.inboxDirty || this.#inputs.size > 0
+    return this.isInboxDirty || this.#inputs.size > 0
   }
 
   /** The store knows of it, and nothing is being written. */
@@ -191,7 +191,8 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
   get isAtRest(): boolean {
-    if (this.isQueued || this.#settling || this.hasInputs || this.#opening?.isClosed || this.#hooks?.calling || !this.#writer.idle) return false
+    if (this.isQueued || this.#isAdvancing || this.hasInputs || this.#inboxBeforeStart?.blocksStart || this.#hooks?.isCalling || !this.#writer.idle)
+      return false
     return this.#attempts.count === 0 || !this.state.working
   }
 
@@ -201,38 +202,38 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** Messages from its inbox, in order; those it has are passed over. `isAll`: no more are known to be there. */
   receive(messages: readonly Message[], isAll = true): void {
-    const waited = this.inboxDirty
-    this.inboxDirty = !isAll
-    const fresh = messages.filter(({ seq }) => seq > this.#messageHandler.seen)
-    this.#messageHandler.seen = fresh.at(-1)?.seq ?? this.#messageHandler.seen
-    const isFirst = this.#opening?.read(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
+    const wasDirty = this.isInboxDirty
+    this.isInboxDirty = !isAll
+    const fresh = messages.filter(({ seq }) => seq > this.#messageHandler.inboxSeen)
+    this.#messageHandler.inboxSeen = fresh.at(-1)?.seq ?? this.#messageHandler.inboxSeen
+    const isFirst = this.#inboxBeforeStart?.receive(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
     if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
     // A timeout may have waited for this.
-    if (waited && !this.#gone) this.#runtime.macrotaskQueue.enqueue(this)
+    if (wasDirty && !this.#isGone) this.#context.macrotaskQueue.enqueue(this)
   }
 
-  get takesDirectly(): boolean {
-    return !this.#gone && this.idle && !this.#gated && this.#releaseQueue.execution !== undefined && this.#releaseQueue.isQuiet
+  get acceptsDirectEvents(): boolean {
+    return !this.#isGone && this.idle && !this.#isGated && this.#releaseQueue.execution !== undefined && this.#releaseQueue.isQuiet
   }
 
   /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
   drop(reason?: unknown): void {
-    this.#gone = true
-    this.#clock.stop()
+    this.#isGone = true
+    this.#wakeUpTimer.stop()
     this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
     this.#writer.abandon(reason)
   }
 
   pump(): void {
-    if (this.#gone || this.#opening?.isClosed || this.#writer.isHeld || this.#writer.isLeaving) return
+    if (this.#isGone || this.#inboxBeforeStart?.blocksStart || this.#writer.isLocked || this.#writer.isReleasingSlots) return
     // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
-    this.#settling = true
+    this.#isAdvancing = true
     try {
-      this.#settling = this.#advance()
-      if (this.#runtime.isOutOfRoom && this.isAtRest) this.#runtime.onAtRest()
+      this.#isAdvancing = this.#advance()
+      if (this.#context.isOutOfRoom && this.isAtRest) this.#context.onAtRest()
     } catch (bug) {
       if (isCodecTrouble(bug) && !this.state.stalled) this.#stall(bug.code, `${bug.message}; then resume`)
-      else this.#runtime.onLost(this, bug)
+      else this.#context.onLost(this, bug)
     }
   }
 
@@ -240,37 +241,37 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   #advance(): boolean {
     let drained = false
     for (;;) {
-      if (this.#row.hasMore && !this.#writer.makeRoom()) return false
-      const progress = this.#gated || this.#opening?.hasControls ? "gated" : this.#releaseQueue.advance()
+      if (this.#row.hasUnprocessed && !this.#writer.makeRoom()) return false
+      const progress = this.#isGated || this.#inboxBeforeStart?.hasControls ? "gated" : this.#releaseQueue.advance()
       drained = progress === "drained"
       if (progress === "released") {
-        this.#runtime.macrotaskQueue.enqueue(this)
+        this.#context.macrotaskQueue.enqueue(this)
         return true
       }
       if (progress === "blocked") break
-      if (progress === "drained" && this.#goOn()) continue
+      if (progress === "drained" && this.#continue()) continue
       const input = this.#inputs.shift()
       if (input) {
-        if (!this.state.ended && !this.completion.continued) input.take(progress === "gated")
-        this.#opening?.took(this.state)
-        if (this.#writer.isHeld) return false
+        if (!this.state.ended && !this.completion.hasContinued) input.handle(progress === "gated")
+        this.#inboxBeforeStart?.onHandled(this.state)
+        if (this.#writer.isLocked) return false
         continue
       }
       if (progress === "drained" && this.#timers.fire()) continue
-      if (this.#row.isBare && !this.#runtime.draining && this.#timers.fireDeadline()) continue
-      if (this.state.ended || this.#runtime.draining || this.#attempts.isWithholding || !this.#writer.correctRow()) break
+      if (this.#row.hasNoSlots && !this.#context.draining && this.#timers.fireDeadline()) continue
+      if (this.state.ended || this.#context.draining || this.#attempts.isOutOfBudget || !this.#writer.correctRow()) break
     }
     this.#writer.seal()
-    this.#arm(drained)
+    this.#updateTimers(drained)
     return false
   }
 
   /** All that is recorded is released: looks what the code made of it. True: there is something to release. */
-  #goOn(): boolean {
+  #continue(): boolean {
     const { execution } = this.#releaseQueue
     if (!execution) return false
-    if (this.#recovering) {
-      this.#recovering = false
+    if (this.#mustRecoverSteps) {
+      this.#mustRecoverSteps = false
       this.#recorder.stopIfUnwinding(execution)
       this.#attempts.recover()
       return true
@@ -279,14 +280,14 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   }
 
   /** Nothing is released to the code now: it is paused, stalled, over, its time has not come, or the engine is closing. */
-  get #gated(): boolean {
+  get #isGated(): boolean {
     const { ended, stalled, isHeldBack } = this.state
     if (ended !== undefined || stalled !== undefined || isHeldBack) return true
-    return this.#spent || this.#row.isBare || this.completion.continued || this.#runtime.draining || this.#row.isDelayed
+    return this.#mustReload || this.#row.hasNoSlots || this.completion.hasContinued || this.#context.draining || this.#row.isDelayed
   }
 
   executionSpec(): ExecutionSpec {
-    return new ResidentExecution(this.#runtime, this)
+    return new ResidentExecution(this.#context, this)
   }
 
   record(entry: Entry): Recorded {
@@ -297,19 +298,19 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   onTransacted(recorded: Recorded): void {
     this.#releaseQueue.push(recorded)
-    this.#attempts.takeTransacted(recorded)
+    this.#attempts.onTransacted(recorded)
   }
 
   recordAsk(request: AskRequest): void {
-    this.#recorder.ask(request)
+    this.#recorder.recordAsk(request)
   }
 
   settle(entry: EntryOf<"sleep.completed" | "wait.completed" | "wait.timedOut">): void {
     this.#attempts.settleNested(this.record(entry))
   }
 
-  submit(...inputs: Input[]): void {
-    if (this.#gone || inputs.length === 0) return
+  submit(...inputs: RunnerInput[]): void {
+    if (this.#isGone || inputs.length === 0) return
     for (const input of inputs) this.#inputs.push(input)
     // All are there when the first is taken in.
     this.pumpNow()
@@ -317,7 +318,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** Where the last release is a macrotask ago, it need not wait for another. */
   pumpNow(): void {
-    if (!this.isQueued && !this.#settling) this.pump()
+    if (!this.isQueued && !this.#isAdvancing) this.pump()
   }
 
   retry(id: string): void {
@@ -325,16 +326,16 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   }
 
   get inboxSeen(): number {
-    return this.#messageHandler.seen
+    return this.#messageHandler.inboxSeen
   }
 
   #stall(code: ErrorCode, message: string): void {
-    this.#spent = true
+    this.#mustReload = true
     this.record({ type: "stalled", code, message })
-    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onStalled(this) })
+    this.#writer.whenDurable({ afterCommit: () => this.#context.onStalled(this) })
     this.#attempts.abandon(message)
-    this.#runtime.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
-    this.#runtime.macrotaskQueue.enqueue(this)
+    this.#context.host.log.warn(`instance "${this.id}" is stalled: ${message}`, { instance: this.id, code })
+    this.#context.macrotaskQueue.enqueue(this)
   }
 
   row(previous?: Row): Row {
@@ -344,56 +345,56 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   onCommitted(draft: TurnDraft): void {
     this.textLength += draft.entries.length
     this.activeAt = draft.at
-    if (this.#gone) return
-    draft.committed()
-    if (this.state.ended && !this.#told && this.#writer.isDurable(this.state.ended.position)) {
-      this.#told = true
-      this.#runtime.onEnded(this)
+    if (this.#isGone) return
+    draft.runAfterCommit()
+    if (this.state.ended && !this.#endAnnounced && this.#writer.isDurable(this.state.ended.position)) {
+      this.#endAnnounced = true
+      this.#context.onEnded(this)
     }
     const { row } = this.#writer
-    if (row && row.owner === undefined && this.#writer.idle) this.#runtime.onReleased(this, row.dueAt)
-    else if (this.#spent && !this.state.stalled) this.#runtime.onIdle(this)
-    else if (!this.isQueued && !this.#settling && !this.#awaitsSteps) this.#runtime.macrotaskQueue.enqueue(this)
+    if (row && row.owner === undefined && this.#writer.idle) this.#context.onReleased(this, row.dueAt)
+    else if (this.#mustReload && !this.state.stalled) this.#context.onIdle(this)
+    else if (!this.isQueued && !this.#isAdvancing && !this.#awaitsSteps) this.#context.macrotaskQueue.enqueue(this)
   }
 
   /** Nothing is left to do before a step's function ends, which makes it go on by itself. */
   get #awaitsSteps(): boolean {
-    if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isSettled || !this.#releaseQueue.isQuiet) return false
-    return this.state.working && !this.#gated
+    if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isRowSettled || !this.#releaseQueue.isQuiet) return false
+    return this.state.working && !this.#isGated
   }
 
   /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
-  #rest(): void {
+  #callHooksOrLeave(): void {
     // What woke it may be in the inbox, which a store answers in its own time.
-    if (this.inboxDirty || !this.#writer.idle || this.#hooks?.calling || this.#attempts.count > 0) return
+    if (this.isInboxDirty || !this.#writer.idle || this.#hooks?.isCalling || this.#attempts.count > 0) return
     const hooks = this.#hooks
-    if (!hooks?.pending) {
+    if (!hooks?.hasPending) {
       const row = this.row()
       // The store still has it as due for hooks that the code has no more.
       if (this.#writer.row?.dueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
         this.record({ type: "hook.completed", hook: "none" })
       this.#writer.seal()
-      if (row.owner === undefined && this.#writer.idle) this.#runtime.onIdle(this)
+      if (row.owner === undefined && this.#writer.idle) this.#context.onIdle(this)
       return
     }
     const dueAt = hooks.callIfDue(this, this.#writer)
-    if (dueAt !== undefined) this.#clock.ringAt(dueAt)
+    if (dueAt !== undefined) this.#wakeUpTimer.setTo(dueAt)
   }
 
   /** Keeps the timers of the host in line with what is pending. */
-  #arm(drained: boolean): void {
+  #updateTimers(drained: boolean): void {
     // While replay waits for the code no timer can be acted on.
-    this.#clock.ringAt(drained && !this.#timers.isHeldUp ? this.#timers.lookAt : undefined)
-    if (this.#gated) return this.#rest()
+    this.#wakeUpTimer.setTo(drained && !this.#timers.isBlocked ? this.#timers.nextCheckAt : undefined)
+    if (this.#isGated) return this.#callHooksOrLeave()
     if (!drained) return
-    if (!this.#isStuck) return this.#clock.endGrace()
-    this.#clock.beginGrace(() => {
+    if (!this.#isStuck) return this.#wakeUpTimer.endGrace()
+    this.#wakeUpTimer.startGrace(() => {
       if (this.#isStuck) this.#stall("FOREIGN_AWAIT", "the code waits for something that does not come from ctx; await only what ctx gives, then resume")
     })
   }
 
   /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
   get #isStuck(): boolean {
-    return this.#releaseQueue.isAtALoss && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
+    return this.#releaseQueue.hasNothingPending && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
   }
 }

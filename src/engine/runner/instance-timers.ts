@@ -7,18 +7,18 @@ import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
 /** How often an instance that awaits the wall clock looks at it: an instance in memory, and one that has left memory. */
-const wallLookMs = 1_000
-const absentLookMs = 60_000
+const wallCheckMs = 1_000
+const absentCheckMs = 60_000
 
 /** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
 export class InstanceTimers {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #runner: InstanceRunner
 
-  constructor(runtime: RunnerContext, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
+    this.#context = context
     this.#state = state
     this.#writer = writer
     this.#runner = runner
@@ -34,27 +34,27 @@ export class InstanceTimers {
    * later may not be ahead of the wall clock. While an instant awaits the wall clock, the row has the time of the next look instead.
    */
   get storedDueAt(): number | undefined {
-    return this.awaitsWallClock ? Math.min(this.dueAt ?? Infinity, this.#runtime.host.now() + absentLookMs) : this.#dueAt(this.#state.nextTimer())
+    return this.awaitsWallClock ? Math.min(this.dueAt ?? Infinity, this.#context.host.now() + absentCheckMs) : this.#dueAt(this.#state.nextTimer())
   }
 
   /** When the instance in memory looks at its timers again. Ahead of the wall clock it looks more often, because somebody may set the clock right. */
-  get lookAt(): number | undefined {
+  get nextCheckAt(): number | undefined {
     const { dueAt } = this
-    const { host } = this.#runtime
+    const { host } = this.#context
     if (dueAt === undefined || host.aheadMs() === 0) return dueAt
-    return Math.min(dueAt, Math.max(this.#dueAt(this.#state.nextTimer()) ?? Infinity, host.now() + wallLookMs))
+    return Math.min(dueAt, Math.max(this.#dueAt(this.#state.nextTimer()) ?? Infinity, host.now() + wallCheckMs))
   }
 
   /** The engine's time has passed the instant of a `sleepUntil`, but the wall clock, which somebody set back, does not show that instant yet. */
   get awaitsWallClock(): boolean {
-    const { host } = this.#runtime
+    const { host } = this.#context
     if (host.aheadMs() === 0) return false
     const now = host.now()
     return (this.#state.nextTimer()?.dueAt ?? Infinity) <= now && (this.dueAt ?? 0) > now
   }
 
   get #next(): Timer | undefined {
-    return this.#state.nextTimer(this.#runtime.host.aheadMs())
+    return this.#state.nextTimer(this.#context.host.aheadMs())
   }
 
   #dueAt(timer: Timer | undefined): number | undefined {
@@ -64,15 +64,15 @@ export class InstanceTimers {
 
   /** When it ends whatever it does: by its timeout, or at the end of its cancel's grace. */
   get deadlineAt(): number | undefined {
-    const at = limitAt(this.#state, this.#runtime.settings.cancelGraceMs)
+    const at = limitAt(this.#state, this.#context.settings.cancelGraceMs)
     return at === Infinity ? undefined : at
   }
 
   /** Lets its deadline have its effect, and nothing else: it may not go on. False: it is not due. */
   fireDeadline(): boolean {
     const { ended, isHeldBack } = this.#state
-    if (ended || isHeldBack || (this.deadlineAt ?? Infinity) > this.#runtime.host.now()) return false
-    this.#end()
+    if (ended || isHeldBack || (this.deadlineAt ?? Infinity) > this.#context.host.now()) return false
+    this.#endAtDeadline()
     return true
   }
 
@@ -80,18 +80,18 @@ export class InstanceTimers {
    * A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout; or a retry is
    * due, and no more attempts may begin here.
    */
-  get isHeldUp(): boolean {
+  get isBlocked(): boolean {
     if (this.#writer.isBehind(this.dueAt ?? 0)) return true
     const timer = this.#next
-    if (timer?.kind === "wait") return this.#runner.inboxDirty
-    return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#runtime.stepSlots?.isSpent === true
+    if (timer?.kind === "wait") return this.#runner.isInboxDirty
+    return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#context.stepSlots?.isSpent === true
   }
 
   /** Lets one that is due have its effect. False: none is. */
   fire(): boolean {
     const state = this.#state
     const { dueAt } = this
-    if (state.ended || dueAt === undefined || dueAt > this.#runtime.host.now() || this.isHeldUp) return false
+    if (state.ended || dueAt === undefined || dueAt > this.#context.host.now() || this.isBlocked) return false
     const timer = this.#next
     if (timer?.dueAt === dueAt) {
       if (timer.kind === "retry") this.#runner.retry(timer.id)
@@ -100,11 +100,11 @@ export class InstanceTimers {
         this.#writer.draft.inboxSeen = this.#runner.inboxSeen
         this.#runner.settle({ type: "wait.timedOut", id: timer.id })
       }
-    } else this.#end()
+    } else this.#endAtDeadline()
     return true
   }
 
-  #end(): void {
+  #endAtDeadline(): void {
     if (this.#state.cancel) this.#runner.completion.forceCancel()
     else this.#runner.completion.cancel({ type: "cancel.requested", cause: "timeout", reason: "the instance's timeout is over" })
   }

@@ -13,13 +13,13 @@ import type { InstanceRunner } from "./instance-runner.ts"
 /** Turns messages from the inbox into entries. Each is consumed by the turn that holds what became of it. */
 export class MessageHandler {
   /** Of the newest message that was handed over. */
-  seen = 0
+  inboxSeen = 0
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #releaseQueue: ReleaseQueue
   readonly #runner: InstanceRunner
   /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
-  #held: IncomingMessage[] | undefined = undefined
+  #deferred: IncomingMessage[] | undefined = undefined
 
   constructor(state: InstanceState, writer: TurnWriter, releaseQueue: ReleaseQueue, runner: InstanceRunner) {
     this.#releaseQueue = releaseQueue
@@ -29,19 +29,19 @@ export class MessageHandler {
   }
 
   /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
-  take(message: IncomingMessage, closed: boolean): void {
-    if (!isControl(message.kind) && closed) return void (this.#held ??= []).push(message)
+  handle(message: IncomingMessage, isGated: boolean): void {
+    if (!isControl(message.kind) && isGated) return void (this.#deferred ??= []).push(message)
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
     const ignored = ignoreReason(message, this.#state)
     const reason = message.topic === undefined ? undefined : { reason: message.topic }
     if (ignored !== undefined) return void this.#runner.record({ type: "message.ignored", kind: message.kind, reason: ignored })
     switch (message.kind) {
       case "event":
-        return this.takeEvent(message)
+        return this.handleEvent(message)
       case "child":
-        return this.#takeChild(message)
+        return this.#handleChildEnding(message)
       case "update":
-        return this.#takeUpdate(message)
+        return this.#handleUpdate(message)
       case "pause":
         return void this.#runner.record({ type: "paused", ...reason })
       case "terminate":
@@ -62,12 +62,12 @@ export class MessageHandler {
   }
 
   #resume(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    this.#runner.resume(held)
+    const deferred = this.#deferred ?? []
+    this.#deferred = undefined
+    this.#runner.resume(deferred)
   }
 
-  #takeChild({ topic = "", payload = "{}" }: IncomingMessage): void {
+  #handleChildEnding({ topic = "", payload = "{}" }: IncomingMessage): void {
     const { workflow, status, value, sensitive, reason } = JSON.parse(payload) as ChildEnding
     const instance = this.#state.children.get(topic)?.instance ?? ""
     this.#runner.record({
@@ -82,7 +82,7 @@ export class MessageHandler {
   }
 
   /** One that the code refuses is answered, and never accepted. */
-  #takeUpdate({ topic = "", payload = "", eventId = "" }: IncomingMessage): void {
+  #handleUpdate({ topic = "", payload = "", eventId = "" }: IncomingMessage): void {
     const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
     const { queryUpdateResponder } = this.#runner
     const refusal = queryUpdateResponder.refuseUpdate(topic, value)
@@ -91,7 +91,7 @@ export class MessageHandler {
   }
 
   /** Also one that comes without a detour through the inbox. */
-  takeEvent({ topic = "", payload = "", eventId }: NewMessage): void {
+  handleEvent({ topic = "", payload = "", eventId }: NewMessage): void {
     const id = eventId === undefined ? undefined : { eventId }
     const { position } = this.#runner.record({
       type: "event.received",

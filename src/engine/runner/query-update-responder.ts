@@ -9,14 +9,14 @@ import type { TurnWriter } from "./turn-writer.ts"
 /** What the code of one instance answers to those who ask it: queries and updates. */
 export class QueryUpdateResponder {
   readonly #id: string
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #writer: TurnWriter
   readonly #releaseQueue: ReleaseQueue
   readonly #journal: EntryRecorder
 
-  constructor(id: string, runtime: RunnerContext, writer: TurnWriter, releaseQueue: ReleaseQueue, journal: EntryRecorder) {
+  constructor(id: string, context: RunnerContext, writer: TurnWriter, releaseQueue: ReleaseQueue, journal: EntryRecorder) {
     this.#id = id
-    this.#runtime = runtime
+    this.#context = context
     this.#writer = writer
     this.#releaseQueue = releaseQueue
     this.#journal = journal
@@ -38,7 +38,7 @@ export class QueryUpdateResponder {
   /** Whoever sent the update is told once it is durable. */
   answer(entry: EntryOf<"update.completed" | "update.failed">): void {
     this.#journal.record(entry)
-    this.#writer.whenDurable({ afterCommit: () => this.#runtime.onUpdateAnswered(entry) })
+    this.#writer.whenDurable({ afterCommit: () => this.#context.onUpdateAnswered(entry) })
   }
 
   /** Answers from what the code knows, where all of that is committed. */

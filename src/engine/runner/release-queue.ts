@@ -34,7 +34,7 @@ export class ReleaseQueue {
   }
 
   /** Whether the code has run, now or before a load. */
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.execution !== undefined || this.#items.items().some(({ entry }) => isAsk(entry))
   }
 
@@ -44,7 +44,7 @@ export class ReleaseQueue {
   }
 
   /** The code has asked for nothing, has not ended, and has no handlers that could make it go on. */
-  get isAtALoss(): boolean {
+  get hasNothingPending(): boolean {
     const { execution } = this
     return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && !execution.onlyHandlersPending
   }
@@ -52,7 +52,7 @@ export class ReleaseQueue {
   /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
   advance(): "released" | "blocked" | "drained" {
     for (let item = this.#items.peek(); item !== undefined; item = this.#items.peek()) {
-      const step = this.#take(item)
+      const step = this.#process(item)
       if (step === "blocked") return "blocked"
       this.#items.shift()
       this.#replay.passed()
@@ -66,7 +66,7 @@ export class ReleaseQueue {
     return "drained"
   }
 
-  #take(item: Recorded): "noted" | "blocked" | "releases" {
+  #process(item: Recorded): "noted" | "blocked" | "releases" {
     const { entry } = item
     // Nested entries are answered by id, outside the release order.
     switch (entry.type) {
@@ -119,9 +119,9 @@ export interface ReleaseListener {
   readonly workflow: AnyWorkflow
   executionSpec(): ExecutionSpec
   /** A recorded ask was matched. */
-  onAccepted(): void
+  onAskMatched(): void
   /** The code has not asked for something recorded yet: it may do so within the grace. */
-  onMissing(describe: () => Disagreement): void
+  onAskMissing(describe: () => Disagreement): void
   /** Journal and code disagree. */
   onMismatch(disagreement: Disagreement): void
 }

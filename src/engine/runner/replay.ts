@@ -59,7 +59,7 @@ export class Replay {
     const answer = execution.asks.accept(entry.id, kind, position, event, child)
     if (answer === "accepted") {
       if (this.isRunning) execution.asksAhead--
-      this.#listener.onAccepted()
+      this.#listener.onAskMatched()
       return true
     }
     const what = kind === "do" ? (child ? "child" : "step") : kind
@@ -67,7 +67,7 @@ export class Replay {
     const mismatch = (found: string): Disagreement => ({ position, step: entry.id, expected, found })
     if (answer !== "missing") this.#listener.onMismatch(mismatch(`asks for ${answer.asked}`))
     else if (execution.outcome) this.#listener.onMismatch(mismatch(endsWithout(execution.outcome, this.#listener.workflow)))
-    else this.#listener.onMissing(() => mismatch(asksFor(execution)))
+    else this.#listener.onAskMissing(() => mismatch(asksFor(execution)))
     return false
   }
 }

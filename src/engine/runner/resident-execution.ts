@@ -17,11 +17,11 @@ export class ResidentExecution implements ExecutionSpec, Scope {
   readonly instance: string
   readonly info: InstanceInfo
   readonly seed: string
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #resident: Resident
 
-  constructor(runtime: RunnerContext, resident: Resident) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, resident: Resident) {
+    this.#context = context
     this.#resident = resident
     this.workflow = resident.workflow
     const { id, workflow, version, incarnation } = resident.identity
@@ -33,24 +33,24 @@ export class ResidentExecution implements ExecutionSpec, Scope {
   }
 
   get engine(): object {
-    return this.#runtime.engine
+    return this.#context.engine
   }
 
   get limits(): Limits {
-    return this.#runtime.settings.limits
+    return this.#context.settings.limits
   }
 
   get log(): WorkflowLog {
-    return this.#runtime.host.log
+    return this.#context.host.log
   }
 
   enter(run: () => void): void {
-    this.#runtime.host.runIn(this, run)
+    this.#context.host.runIn(this, run)
   }
 
   /** A step's function runs outside the order that replay repeats: what it asked for through the workflow's own ctx could not be told apart. */
   guard(): void {
-    const step = this.#runtime.host.currentScope()?.step
+    const step = this.#context.host.currentScope()?.step
     if (step === undefined) return
     throw new PerdureError("CTX_IN_STEP", `step "${step}" uses the workflow's ctx; inside a step ask through its own context: async ({ step }) => step.do(…)`, {
       details: { step },
@@ -58,11 +58,11 @@ export class ResidentExecution implements ExecutionSpec, Scope {
   }
 
   get childEffects(): ChildEffects {
-    return this.#runtime.childOperations.effectsOf(this.#resident, this.info.run)
+    return this.#context.childOperations.effectsOf(this.#resident, this.info.run)
   }
 
   onActivity(): void {
-    if (!this.#resident.isGone) this.#runtime.macrotaskQueue.enqueue(this.#resident)
+    if (!this.#resident.isGone) this.#context.macrotaskQueue.enqueue(this.#resident)
   }
 }
 

@@ -4,65 +4,65 @@ import type { StepAttempts } from "../steps/step-attempts.ts"
 import type { EndingHooks } from "./ending-hooks.ts"
 import type { InstanceTimers } from "./instance-timers.ts"
 import type { ReleaseQueue } from "./release-queue.ts"
-import { rowOf, type Row } from "./row-state.ts"
+import { projectRow, type Row } from "./row-state.ts"
 import type { RunCompletion } from "./run-completion.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /** What the store's row of one resident instance should say, and what it says about whether its code may run. */
 export class RowProjection {
-  readonly #runtime: RunnerContext
-  readonly #parts: ResidentParts
+  readonly #context: RunnerContext
+  readonly #options: RowProjectionOptions
   /** It has limits, and was claimed without slots: it takes in controls, and goes back into line. */
-  isBare = false
+  hasNoSlots = false
 
-  constructor(runtime: RunnerContext, parts: ResidentParts) {
-    this.#runtime = runtime
-    this.#parts = parts
+  constructor(context: RunnerContext, options: RowProjectionOptions) {
+    this.#context = context
+    this.#options = options
   }
 
-  loaded({ slots }: InstanceRow): void {
-    this.isBare = slots !== undefined && slots !== "taken"
+  restore({ slots }: InstanceRow): void {
+    this.hasNoSlots = slots !== undefined && slots !== "taken"
   }
 
   /** Its start is in the future. What has asked for something has begun, also where the clock that said so was ahead of today's. */
   get isDelayed(): boolean {
-    const { state, releaseQueue } = this.#parts
-    return releaseQueue.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#runtime.host.now()
+    const { state, releaseQueue } = this.#options
+    return releaseQueue.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#context.host.now()
   }
 
   /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
-  get hasMore(): boolean {
-    const { state, completion, releaseQueue, inputs } = this.#parts
-    return !state.ended && !completion.continued && (inputs.size > 0 || !releaseQueue.isQuiet)
+  get hasUnprocessed(): boolean {
+    const { state, completion, releaseQueue, inputs } = this.#options
+    return !state.ended && !completion.hasContinued && (inputs.size > 0 || !releaseQueue.isQuiet)
   }
 
   /** Given what it says, the same object if that is right. */
   row(previous?: Row): Row {
-    const { state, identity, completion, timers, hooks, releaseQueue, attempts, writer, inputs } = this.#parts
-    const { host, worker, settings } = this.#runtime
-    if (completion.continued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
+    const { state, identity, completion, timers, hooks, releaseQueue, attempts, writer, inputs } = this.#options
+    const { host, worker, settings } = this.#context
+    if (completion.hasContinued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
     // Between two steps, which is most turns, nothing changes but the journal.
     if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
-    return rowOf(state, {
+    return projectRow(state, {
       now: host.now(),
       worker,
       dueAt: timers.storedDueAt,
-      lookAt: timers.lookAt,
+      nextCheckAt: timers.nextCheckAt,
       residentSleepMsMax: settings.residentSleepMsMax,
-      hookPending: hooks?.pending === true,
-      delayed: this.isDelayed,
-      unreleased: !releaseQueue.isQuiet || inputs.size > 0,
-      busy: attempts.count > 0,
+      isHookPending: hooks?.hasPending === true,
+      isDelayed: this.isDelayed,
+      hasUnreleased: !releaseQueue.isQuiet || inputs.size > 0,
+      isBusy: attempts.count > 0,
       flow: identity.flow,
       deadlineAt: timers.deadlineAt,
-      bare: this.isBare ? { begun: releaseQueue.begun, before: writer.row } : undefined,
+      withoutSlots: this.hasNoSlots ? { begun: releaseQueue.hasBegun, before: writer.row } : undefined,
     })
   }
 }
 
 /** What the row is made from. */
-interface ResidentParts {
+interface RowProjectionOptions {
   readonly identity: NewInstance
   readonly state: InstanceState
   readonly completion: RunCompletion

@@ -19,8 +19,8 @@ export interface EntryRecorder {
 /** The ways in which a run of one instance comes to its end: by itself, cancelled, terminated, or continued as new. */
 export class RunCompletion {
   /** Another run has begun, which is to be loaded. */
-  continued = false
-  readonly #runtime: RunnerContext
+  hasContinued = false
+  readonly #context: RunnerContext
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #writer: TurnWriter
@@ -29,7 +29,7 @@ export class RunCompletion {
   readonly #journal: EntryRecorder
 
   constructor(
-    runtime: RunnerContext,
+    context: RunnerContext,
     identity: NewInstance,
     state: InstanceState,
     writer: TurnWriter,
@@ -37,7 +37,7 @@ export class RunCompletion {
     attempts: StepAttempts,
     journal: EntryRecorder,
   ) {
-    this.#runtime = runtime
+    this.#context = context
     this.#identity = identity
     this.#state = state
     this.#writer = writer
@@ -52,12 +52,12 @@ export class RunCompletion {
     this.#attempts.abandon(`instance "${this.#identity.id}" has ended`)
     if (entry.type !== "run.failed") return
     const { run } = this.#state
-    this.#writer.whenDurable({ afterCommit: () => logRunFailure(this.#runtime.host.log, this.#identity, run, entry) })
+    this.#writer.whenDurable({ afterCommit: () => logRunFailure(this.#context.host.log, this.#identity, run, entry) })
   }
 
   cancel(entry: EntryOf<"cancel.requested">): void {
     const { id } = this.#identity
-    const { begun } = this.#releaseQueue
+    const { hasBegun: begun } = this.#releaseQueue
     this.#journal.record(entry)
     if (!begun) return this.end(cancelledEntry(id, this.#state))
     this.#attempts.cancel(new CancelledError(id, entry.reason))
@@ -77,7 +77,7 @@ export class RunCompletion {
 
   /** With rollback, what the code completed is undone first; the code itself does nothing more. */
   terminate(reason: string | undefined, rollback: boolean): void {
-    if (!rollback || !this.#releaseQueue.begun || this.#state.stalled) return this.end(terminatedEntry(reason))
+    if (!rollback || !this.#releaseQueue.hasBegun || this.#state.stalled) return this.end(terminatedEntry(reason))
     this.#journal.record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
     this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
   }
@@ -88,8 +88,8 @@ export class RunCompletion {
     const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
     const unread = this.#state.buffered()
     // A codec may fail: then nothing has ended yet.
-    const [value, noted] = [this.#encoded(input), memo && this.#encoded(memo)]
-    this.continued = true
+    const [value, noted] = [this.#reencoded(input), memo && this.#reencoded(memo)]
+    this.hasContinued = true
     this.#recordLast({ type: "run.continued" })
     this.#journal.record({
       type: "run.started",
@@ -116,7 +116,7 @@ export class RunCompletion {
     if (messages.length > 0) this.#writer.draft.sends = messages
   }
 
-  #encoded(payload: Payload): Payload {
+  #reencoded(payload: Payload): Payload {
     return this.#writer.payloadOf(this.#writer.draft.stored(payload), payload.isSensitive)
   }
 }

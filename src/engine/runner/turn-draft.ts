@@ -42,8 +42,8 @@ export class TurnDraft extends EntriesText implements Turn {
   /** Told first what became of the turn. */
   onResult: ((result: CommitResult) => void) | undefined = undefined
   /** Attempts start, nested results are handed out. Most turns have one. */
-  #first: AfterCommit | undefined = undefined
-  #others: AfterCommit[] | undefined = undefined
+  #firstAfterCommit: AfterCommit | undefined = undefined
+  #moreAfterCommit: AfterCommit[] | undefined = undefined
 
   constructor(position: number, at: number, codecs: PayloadCodecs | undefined) {
     super(codecs)
@@ -68,23 +68,23 @@ export class TurnDraft extends EntriesText implements Turn {
   }
 
   whenCommitted(then: AfterCommit): void {
-    if (this.#first === undefined) this.#first = then
-    else if (this.#others) this.#others.push(then)
-    else this.#others = [then]
+    if (this.#firstAfterCommit === undefined) this.#firstAfterCommit = then
+    else if (this.#moreAfterCommit) this.#moreAfterCommit.push(then)
+    else this.#moreAfterCommit = [then]
   }
 
-  committed(): void {
-    this.#first?.afterCommit()
-    if (this.#others) for (const then of this.#others) then.afterCommit()
+  runAfterCommit(): void {
+    this.#firstAfterCommit?.afterCommit()
+    if (this.#moreAfterCommit) for (const then of this.#moreAfterCommit) then.afterCommit()
   }
 
   /** Another turn, of all this and one more entry. This one stays as it is, in case that one is not written. */
-  plus(entry: Entry): TurnDraft {
+  withEntry(entry: Entry): TurnDraft {
     const turn = Object.assign(new TurnDraft(this.position, this.at, this.codecs), this)
     turn.addAll(this)
     turn.add(entry)
-    turn.#first = this.#first
-    turn.#others = this.#others
+    turn.#firstAfterCommit = this.#firstAfterCommit
+    turn.#moreAfterCommit = this.#moreAfterCommit
     return turn
   }
 

@@ -7,7 +7,7 @@ import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { ClientTransaction, Transactions, Undone } from "../../ports/transactions.ts"
 import type { CommitListener, CommitResult } from "../worker/group-committer.ts"
-import { sameRow, type Row } from "./row-state.ts"
+import { isSameRow, type Row } from "./row-state.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
@@ -17,7 +17,7 @@ import type { InstanceRunner } from "./instance-runner.ts"
  * to wait for its turn to be durable. What happens while a turn is being written joins the next.
  */
 export class TurnWriter implements CommitListener {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #identity: NewInstance
   readonly #state: InstanceState
   readonly #runner: InstanceRunner
@@ -28,27 +28,27 @@ export class TurnWriter implements CommitListener {
   #row: Row | undefined
   /** What the row says once the one in flight is written. */
   #nextRow: Row | undefined
-  #durable = 0
+  #durablePosition = 0
   /** The id of the last turn that is known to be written; undefined before the instance is created. */
   #lastTurn: string | undefined
-  #held = false
+  #isLocked = false
   /** The row was written before the code saw what was recorded with it: it says less than is known since. */
-  #provisional = false
+  #isRowProvisional = false
 
-  constructor(runtime: RunnerContext, identity: NewInstance, state: InstanceState, runner: InstanceRunner) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, identity: NewInstance, state: InstanceState, runner: InstanceRunner) {
+    this.#context = context
     this.#identity = identity
     this.#state = state
     this.#runner = runner
   }
 
   get idle(): boolean {
-    return this.#draft === undefined && this.#inFlight === undefined && !this.#held
+    return this.#draft === undefined && this.#inFlight === undefined && !this.#isLocked
   }
 
   /** Nothing is left to be written, and the row says all that is known. */
-  get isSettled(): boolean {
-    return this.idle && !this.#provisional
+  get isRowSettled(): boolean {
+    return this.idle && !this.#isRowProvisional
   }
 
   /**
@@ -57,9 +57,9 @@ export class TurnWriter implements CommitListener {
    */
   restore(row: Row, position: number, lastTurn: string, isDueEarly: boolean): void {
     this.#row = row
-    this.#durable = position
+    this.#durablePosition = position
     this.#lastTurn = lastTurn
-    this.#provisional = row.status === "running" || isDueEarly
+    this.#isRowProvisional = row.status === "running" || isDueEarly
   }
 
   /** What the store says of it. */
@@ -68,7 +68,7 @@ export class TurnWriter implements CommitListener {
   }
 
   isDurable(position: number): boolean {
-    return position <= this.#durable
+    return position <= this.#durablePosition
   }
 
   /** The turn that the next entries join. */
@@ -78,12 +78,12 @@ export class TurnWriter implements CommitListener {
   }
 
   #newDraft(): TurnDraft {
-    return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#runtime.host.now()), this.#runtime.settings.codecs)
+    return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#context.host.now()), this.#context.settings.codecs)
   }
 
   /** From when on what is asked for now counts: not from the time of the turn, which is never before that of the last entry, wherever the clock was set. */
   get now(): number {
-    return this.#runtime.host.now()
+    return this.#context.host.now()
   }
 
   /** What is due then cannot join the turn that is gathering: its time is before. */
@@ -102,7 +102,7 @@ export class TurnWriter implements CommitListener {
 
   /** A value that came from the store, as a message. */
   payloadOf(stored: Encoded, isSensitive: boolean | undefined): Payload {
-    return storedPayload(stored, this.#runtime.settings.codecs, isSensitive)
+    return storedPayload(stored, this.#context.settings.codecs, isSensitive)
   }
 
   /** What the code notes is for everybody to see, as soon as the turn is written. */
@@ -121,12 +121,12 @@ export class TurnWriter implements CommitListener {
   /** Hands the turn over, unless there is nothing in it or one is being written. `provisional`: the code has not seen yet what the row tells of. */
   seal(provisional = false): void {
     const draft = this.#draft
-    if (draft === undefined || this.#inFlight || this.#held) return
+    if (draft === undefined || this.#inFlight || this.#isLocked) return
     this.#draft = undefined
     this.#inFlight = this.#sealed(draft)
     this.#failures = 0
-    this.#provisional = provisional
-    this.#runtime.committer.submit(draft, this)
+    this.#isRowProvisional = provisional
+    this.#context.committer.submit(draft, this)
   }
 
   /** A turn that has grown long is written before more joins it. False: the one before is being written still, which is to be waited for. */
@@ -138,38 +138,38 @@ export class TurnWriter implements CommitListener {
 
   #sealed(draft: TurnDraft): TurnDraft {
     const row = this.#runner.row(this.#row)
-    const state = this.#row && (row === this.#row || sameRow(this.#row, row)) ? undefined : row
+    const state = this.#row && (row === this.#row || isSameRow(this.#row, row)) ? undefined : row
     this.#nextRow = row
-    draft.by = this.#runtime.worker
-    return draft.seal(this.#runtime.nextTurnId(), this.#identity, this.#state.run, state, this.#lastTurn)
+    draft.by = this.#context.worker
+    return draft.seal(this.#context.nextTurnId(), this.#identity, this.#state.run, state, this.#lastTurn)
   }
 
   /** A transaction is under way: nothing is to be recorded. */
-  get isHeld(): boolean {
-    return this.#held
+  get isLocked(): boolean {
+    return this.#isLocked
   }
 
   /** The turn that is being written gives its slots back: what comes meanwhile is for whoever claims it next. */
-  get isLeaving(): boolean {
+  get isReleasingSlots(): boolean {
     return this.#inFlight !== undefined && this.#nextRow?.owner === undefined && this.#identity.flow?.limits !== undefined
   }
 
   /** To be called before `transact`. False: a turn is being written. */
-  hold(): boolean {
-    if (this.#inFlight === undefined) this.#held = true
-    return this.#held
+  lock(): boolean {
+    if (this.#inFlight === undefined) this.#isLocked = true
+    return this.#isLocked
   }
 
   /** The same for a transaction whose turn is to have nothing in it but its own entry: what has gathered is written first. */
-  holdEmpty(): boolean {
+  sealAndLock(): boolean {
     if (this.#draft !== undefined) this.seal(true)
-    return this.hold()
+    return this.lock()
   }
 
   /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
-  letGo(): void {
-    this.#held = false
-    if (!this.#runner.isGone) this.#runtime.macrotaskQueue.enqueue(this.#runner)
+  unlock(): void {
+    this.#isLocked = false
+    if (!this.#runner.isGone) this.#context.macrotaskQueue.enqueue(this.#runner)
   }
 
   /** Runs `then` once the turn that is being written is durable. */
@@ -184,22 +184,22 @@ export class TurnWriter implements CommitListener {
   async transact(transactions: Transactions, make: (sql: Sql) => Entry): Promise<void> {
     let made: { readonly entry: Entry; readonly turn: TurnDraft } | undefined
     try {
-      const outcome = await this.#runtime.committer.transact(transactions, (sql) => {
+      const outcome = await this.#context.committer.transact(transactions, (sql) => {
         if (this.#runner.isGone) throw new PerdureError("INSTANCE_ENDED", `instance "${this.#identity.id}" has left memory`)
         const entry = make(sql)
-        made = { entry, turn: this.#sealed((this.#draft ?? this.#newDraft()).plus(entry)) }
+        made = { entry, turn: this.#sealed((this.#draft ?? this.#newDraft()).withEntry(entry)) }
         return made.turn
       })
       if (made !== undefined && outcome === "committed") this.#transacted(made.turn, made.entry)
       else if (!this.#runner.isGone) this.#runner.onLost("lost")
     } catch (error) {
-      this.#held = false
+      this.#isLocked = false
       if (!this.#runner.isGone) {
         const isAsBefore = made === undefined || PerdureError.is(error, "SQL_FAILED")
         if (!isAsBefore) this.#runner.onLost({ error })
         else {
           // What waited for its end may go on.
-          this.#runtime.macrotaskQueue.enqueue(this.#runner)
+          this.#context.macrotaskQueue.enqueue(this.#runner)
           throw error
         }
       }
@@ -209,11 +209,11 @@ export class TurnWriter implements CommitListener {
 
   /** The same of a transaction whose function has done its part. It answers if nothing was written. */
   async commitWith(transaction: ClientTransaction, entry: Entry): Promise<Undone | undefined> {
-    const turn = this.#sealed(this.#newDraft().plus(entry))
+    const turn = this.#sealed(this.#newDraft().withEntry(entry))
     try {
-      const outcome = await this.#runtime.committer.writeAlone(() => transaction.commit(turn))
+      const outcome = await this.#context.committer.writeAlone(() => transaction.commit(turn))
       if (typeof outcome === "object") {
-        this.letGo()
+        this.unlock()
         if (!this.#runner.isGone) return outcome
       } else if (outcome === "committed") this.#transacted(turn, entry)
       else if (!this.#runner.isGone) this.#runner.onLost("lost")
@@ -225,10 +225,10 @@ export class TurnWriter implements CommitListener {
   }
 
   #transacted(turn: TurnDraft, entry: Entry): void {
-    this.#held = false
+    this.#isLocked = false
     if (this.#runner.isGone) return
     this.#draft = undefined
-    this.#provisional = true
+    this.#isRowProvisional = true
     turn.onResult?.("committed")
     const recorded: Recorded = { position: turn.end, run: this.#state.run, at: turn.at, entry }
     this.#state.apply(recorded)
@@ -238,19 +238,19 @@ export class TurnWriter implements CommitListener {
 
   /** The code has seen all, and nothing came of it to be recorded. True: an entry of its own makes the row say so. */
   correctRow(): boolean {
-    if (!this.#provisional || !this.idle) return false
-    this.#provisional = false
-    if (this.#row === undefined || sameRow(this.#row, this.#runner.row(this.#row))) return false
+    if (!this.#isRowProvisional || !this.idle) return false
+    this.#isRowProvisional = false
+    if (this.#row === undefined || isSameRow(this.#row, this.#runner.row(this.#row))) return false
     this.#runner.record({ type: "rested" })
     return true
   }
 
   /** What has only gathered is never written: whoever waits for it is told. */
   abandon(reason: unknown): void {
-    const tell = this.#draft?.onResult
-    if (tell === undefined || this.#draft === undefined) return
+    const onResult = this.#draft?.onResult
+    if (onResult === undefined || this.#draft === undefined) return
     this.#draft.onResult = undefined
-    tell({ error: reason, unsent: true })
+    onResult({ error: reason, unsent: true })
   }
 
   onResult(result: CommitResult): void {
@@ -267,9 +267,9 @@ export class TurnWriter implements CommitListener {
 
   #written(draft: TurnDraft): void {
     this.#row = this.#nextRow
-    this.#durable = draft.end
+    this.#durablePosition = draft.end
     this.#lastTurn = draft.turn
-    if (draft.sends) this.#runtime.onSent(draft.sends)
+    if (draft.sends) this.#context.onSent(draft.sends)
     try {
       this.#runner.onCommitted(draft)
     } catch (bug) {
@@ -280,12 +280,12 @@ export class TurnWriter implements CommitListener {
 
   /** A turn may be sent again: it has a name. What was done for it need not be done again because a disk was full for a while. */
   #submitLater(draft: TurnDraft, error: unknown): void {
-    const { host, timers } = this.#runtime
+    const { host, timers } = this.#context
     const { id } = this.#identity
     if (++this.#failures === 1) host.log.error(`a turn of instance "${id}" could not be written; trying again`, { instance: id, error })
     timers.after(Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax), () => {
       if (this.#runner.isGone) this.#inFlight = undefined
-      else this.#runtime.committer.submit(draft, this)
+      else this.#context.committer.submit(draft, this)
     })
   }
 }

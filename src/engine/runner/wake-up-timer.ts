@@ -4,27 +4,27 @@ import type { InstanceRunner } from "./instance-runner.ts"
 
 /** What one instance in memory waits for by the clock. Both are rare: most go on by themselves. */
 export class WakeUpTimer {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #runner: InstanceRunner
   #timer: MovableTimer | undefined
   #grace: TimerHandle | undefined
 
-  constructor(runtime: RunnerContext, runner: InstanceRunner) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, runner: InstanceRunner) {
+    this.#context = context
     this.#runner = runner
   }
 
   /** When a timer of it is due; undefined: none is set. */
-  ringAt(at: number | undefined): void {
-    if (at !== undefined) this.#timer ??= new MovableTimer(this.#runtime.timers, () => this.#runner.pumpNow())
+  setTo(at: number | undefined): void {
+    if (at !== undefined) this.#timer ??= new MovableTimer(this.#context.timers, () => this.#runner.pumpNow())
     this.#timer?.setTo(at)
   }
 
   /** Patience with workflow code: runs `expired` when it had time to do something on its own, unless it does. One that is running goes on. */
-  beginGrace(expired: () => void): void {
-    const { timers, settings } = this.#runtime
+  startGrace(expired: () => void): void {
+    const { timers, settings } = this.#context
     if (this.#grace !== undefined) return
-    this.#runtime.graces++
+    this.#context.graces++
     this.#grace = timers.after(settings.replayGraceMs, () => {
       this.endGrace()
       expired()
@@ -33,13 +33,13 @@ export class WakeUpTimer {
 
   endGrace(): void {
     if (this.#grace === undefined) return
-    this.#runtime.timers.clear(this.#grace)
+    this.#context.timers.clear(this.#grace)
     this.#grace = undefined
-    this.#runtime.graces--
+    this.#context.graces--
   }
 
   stop(): void {
-    this.ringAt(undefined)
+    this.setTo(undefined)
     this.endGrace()
   }
 }

@@ -12,7 +12,7 @@ export class AttemptDeadline {
   #deadline: TimerHandle | undefined
   #timeLeftMs: number | undefined
   #suspensions = 0
-  #stopped = false
+  #isStopped = false
 
   constructor(timers: Timers, ask: DoAsk, expire: (error: PerdureError) => void) {
     this.#timers = timers
@@ -25,7 +25,7 @@ export class AttemptDeadline {
     const { id, options } = this.#ask
     if (options?.timeout !== undefined) {
       this.#timeLeftMs = durationMs(options.timeout, `the timeout of step "${id}"`)
-      this.#run()
+      this.#startTimeout()
     }
     if (options?.deadline === undefined) return
     const at = firstAt + durationMs(options.deadline, `the deadline of step "${id}"`)
@@ -40,17 +40,17 @@ export class AttemptDeadline {
     this.#timeout = undefined
   }
 
-  goOn(): void {
-    if (--this.#suspensions === 0 && !this.#stopped) this.#run()
+  resume(): void {
+    if (--this.#suspensions === 0 && !this.#isStopped) this.#startTimeout()
   }
 
   stop(): void {
-    this.#stopped = true
+    this.#isStopped = true
     this.#timers.clear(this.#timeout)
     this.#timers.clear(this.#deadline)
   }
 
-  #run(): void {
+  #startTimeout(): void {
     if (this.#timeLeftMs === undefined) return
     const { id, options } = this.#ask
     const error = () => new PerdureError("STEP_TIMEOUT", `step "${id}" took longer than its timeout of ${String(options?.timeout)}`, { details: { step: id } })

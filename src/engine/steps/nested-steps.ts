@@ -20,7 +20,7 @@ export class NestedSteps {
   /** Steps whose time to retry came before their outer function asked for them again. */
   readonly #retriesDue = new Set<string>()
   /** Asks that came while paused. */
-  #held: AskRequest[] = []
+  #deferred: AskRequest[] = []
 
   constructor(state: InstanceState, attempts: StepAttempts) {
     this.#state = state
@@ -33,7 +33,7 @@ export class NestedSteps {
     if (request.kind !== "do" && request.signal?.aborted) throw request.signal.reason
     const waiter = new Waiter(request, outer)
     const recorded = this.#state.nested.get(request.id)
-    if (!recorded && this.isClosed(request)) throw new CancelledError(this.#attempts.instance, this.#state.cancel?.reason)
+    if (!recorded && this.isClosedByCancel(request)) throw new CancelledError(this.#attempts.instance, this.#state.cancel?.reason)
     if (recorded && this.#attempts.isDurable(recorded.position)) {
       const problem = disagreement(request, recorded.entry.type)
       if (problem) throw problem
@@ -43,7 +43,7 @@ export class NestedSteps {
     const others = this.#waiters.get(request.id)
     if (others) others.push(waiter)
     else this.#waiters.set(request.id, [waiter])
-    outer.asks()
+    outer.onNestedAsk()
     if (request.kind !== "do") {
       outer.suspend()
       request.signal?.addEventListener("abort", () => this.#abort(waiter), { once: true })
@@ -53,21 +53,21 @@ export class NestedSteps {
   }
 
   /** An ask whose turn has come among the inputs. */
-  take(request: AskRequest): void {
+  handle(request: AskRequest): void {
     const { steps, sleeps, waits, nested } = this.#state
     // The step that asks is over, and nothing inside it outlives it.
     if (!steps.has(parentOf(request.id) ?? "")) return
     // What it asks for came in while it was on its way: it is handed out when that is durable.
     if (nested.has(request.id)) return
     // So did a cancel, which rejects it.
-    if (this.isClosed(request)) return
+    if (this.isClosedByCancel(request)) return
     const stopped = this.#attempts.stoppedFor(request)
     if (stopped) return this.refuse(request.id, stopped)
-    if (this.#state.isHeldBack) return this.#hold(request)
+    if (this.#state.isHeldBack) return this.#defer(request)
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue.delete(request.id)) this.#attempts.begin(request, open.attempt + 1)
-      else if (open.retryAt === undefined && !this.#attempts.isLive(request.id)) this.#attempts.resume(request, open)
+      else if (open.retryAt === undefined && !this.#attempts.isLive(request.id)) this.#attempts.reenter(request, open)
       return
     }
     if (sleeps.has(request.id) || waits.has(request.id)) return
@@ -77,9 +77,9 @@ export class NestedSteps {
   }
 
   /** Nothing new begins while paused: the function that asks is at rest. */
-  #hold(request: AskRequest): void {
+  #defer(request: AskRequest): void {
     const wasWorking = this.#state.working
-    this.#held.push(request)
+    this.#deferred.push(request)
     // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
     const [outer, inside] = [parentOf(request.id), `${request.id}/`]
     for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
@@ -88,13 +88,13 @@ export class NestedSteps {
   }
 
   /** What was held begins now. */
-  goOn(): void {
-    for (const request of this.forgetHeld()) this.#attempts.submit(request)
+  resume(): void {
+    for (const request of this.takeDeferred()) this.#attempts.submit(request)
   }
 
-  forgetHeld(): readonly AskRequest[] {
-    const held = this.#held
-    this.#held = []
+  takeDeferred(): readonly AskRequest[] {
+    const held = this.#deferred
+    this.#deferred = []
     return held
   }
 
@@ -112,16 +112,17 @@ export class NestedSteps {
   settle(recorded: Recorded<Release>): void {
     const entry = recorded.entry as Settling
     const received = this.#received(recorded)
-    for (const waiter of this.#take(entry.id)) waiter.outer.answer(() => settle(waiter, entry, received))
+    for (const waiter of this.#removeWaiters(entry.id)) waiter.outer.deliver(() => settle(waiter, entry, received))
   }
 
   /** Sleeps, waits and retries that a cancel has closed, and what was held. */
-  cancel(error: CancelledError, held: readonly AskRequest[] = []): void {
+  cancel(error: CancelledError, deferred: readonly AskRequest[] = []): void {
     for (const id of this.#waiters.keys()) {
       const waiters = this.#waiters.get(id) ?? []
-      if (waiters[0] && this.isClosed(waiters[0].request)) for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
+      if (waiters[0] && this.isClosedByCancel(waiters[0].request))
+        for (const waiter of this.#removeWaiters(id)) waiter.outer.deliver(() => waiter.reject(error))
     }
-    for (const { id } of held) this.refuse(id, error)
+    for (const { id } of deferred) this.refuse(id, error)
   }
 
   /** The same where how the outermost steps end is still awaited, but nothing else: sleeps, waits and retries are given up. */
@@ -137,11 +138,11 @@ export class NestedSteps {
 
   /** What it asks for will not be done. */
   refuse(id: string, error: unknown): void {
-    for (const waiter of this.#take(id)) waiter.outer.answer(() => waiter.reject(error))
+    for (const waiter of this.#removeWaiters(id)) waiter.outer.deliver(() => waiter.reject(error))
   }
 
   /** By a cancel. Steps go on, but for those that would have been tried again. */
-  isClosed({ kind, id }: AskRequest): boolean {
+  isClosedByCancel({ kind, id }: AskRequest): boolean {
     const { cancel } = this.#state
     return cancel !== undefined && (kind !== "do" || cancel.retrying.some((step) => step.id === id))
   }
@@ -151,15 +152,15 @@ export class NestedSteps {
     const waiters = this.#waiters.get(id)
     // What it waits for is recorded, and only on its way.
     if (!waiters?.includes(waiter) || this.#state.nested.has(id)) return
-    this.#take(id)
+    this.#removeWaiters(id)
     this.#attempts.abort(id)
-    waiter.outer.answer(() => waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason))
+    waiter.outer.deliver(() => waiter.reject((waiter.request as { signal: AbortSignal }).signal.reason))
   }
 
-  #take(id: string): readonly Waiter[] {
+  #removeWaiters(id: string): readonly Waiter[] {
     const waiters = this.#waiters.get(id) ?? []
     this.#waiters.delete(id)
-    for (const { request, outer } of waiters) if (request.kind !== "do") outer.goOn()
+    for (const { request, outer } of waiters) if (request.kind !== "do") outer.resume()
     return waiters
   }
 

@@ -7,18 +7,18 @@ import { isNested, stepName } from "../../core/workflow/step-id.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Scope } from "../../ports/host.ts"
 import { AttemptDeadline } from "./attempt-deadline.ts"
-import type { Input } from "../runner/runner-input.ts"
+import type { RunnerInput } from "../runner/runner-input.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
 import type { StepSlot } from "./step-slots.ts"
 import type { AfterCommit } from "../runner/turn-draft.ts"
 
 /** What the attempts of one instance have in common. */
 export interface AttemptOwner {
-  readonly runtime: RunnerContext
+  readonly context: RunnerContext
   readonly identity: NewInstance
   readonly duplicateSteps: "number" | "error"
   /** A step, sleep or wait of the instance is over. */
-  readonly hasGotOn: boolean
+  readonly hasProgressed: boolean
   /** Takes what the step's function asks for in turn. */
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown>
   /** Runs the function in a transaction of the store, and records its result there. */
@@ -28,20 +28,20 @@ export interface AttemptOwner {
   /** Called once, unless the attempt is abandoned first. */
   onEnd(attempt: StepAttempt, ok: boolean, outcome: unknown): void
   /** Its end is taken in. */
-  takeEnd(attempt: StepAttempt): void
+  handleEnd(attempt: StepAttempt): void
 }
 
 export interface AttemptFailure {
   readonly error: unknown
   /** No retry can help. */
-  readonly final: boolean
+  readonly isFinal: boolean
 }
 
 /**
  * One execution of a step's function: its context, its clock, its end. It is what waits for the turn to be durable, the scope in
  * which the function runs, and what is taken in when it has ended, all in one: there is one for every step.
  */
-export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
+export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
   readonly ask: DoAsk
   readonly number: number
   readonly open: OpenStep
@@ -53,10 +53,10 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   /** Called when it is over, however that came. */
   onOver: (() => void) | undefined = undefined
   readonly #owner: AttemptOwner
-  #ended = false
-  #clock: AttemptDeadline | undefined
+  #isOver = false
+  #deadline: AttemptDeadline | undefined
   /** Where the worker runs only so many at the same time. */
-  #place: StepSlot | undefined
+  #slot: StepSlot | undefined
   #abort: AbortController | undefined
   #abortReason: { readonly reason: unknown } | undefined
 
@@ -68,7 +68,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   }
 
   get engine(): object {
-    return this.#owner.runtime.engine
+    return this.#owner.context.engine
   }
 
   get instance(): string {
@@ -87,31 +87,31 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
     this.#owner.onDurable(this)
   }
 
-  take(): void {
-    this.#owner.takeEnd(this)
+  handle(): void {
+    this.#owner.handleEnd(this)
   }
 
   /** Starts its function, as soon as there is a place for it. */
   begin(): void {
-    const { runtime, identity, hasGotOn } = this.#owner
+    const { context, identity, hasProgressed: hasGotOn } = this.#owner
     const isStart = this.number === 1 && !hasGotOn && !isNested(this.step)
-    this.#place = runtime.stepSlots?.place(identity.flow?.priority ?? 0, isStart, this)
-    if (this.#place) this.#place.begin(() => this.#start())
+    this.#slot = context.stepSlots?.newSlot(identity.flow?.priority ?? 0, isStart, this)
+    if (this.#slot) this.#slot.begin(() => this.#start())
     else this.#start()
   }
 
   #start(): void {
-    const { runtime } = this.#owner
+    const { context } = this.#owner
     const { options } = this.ask
     try {
       if (options?.timeout !== undefined || options?.deadline !== undefined) {
-        this.#clock = new AttemptDeadline(runtime.timers, this.ask, (error) => {
+        this.#deadline = new AttemptDeadline(context.timers, this.ask, (error) => {
           this.#end(false, error)
           this.abort(error)
         })
-        this.#clock.start(this.open.firstAt)
+        this.#deadline.start(this.open.firstAt)
       }
-      Promise.resolve(runtime.host.runIn(this, call)).then(
+      Promise.resolve(context.host.runIn(this, call)).then(
         (value) => this.#end(true, value),
         (error: unknown) => this.#end(false, error),
       )
@@ -124,7 +124,7 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   abort(reason: unknown): void {
     this.#abortReason ??= { reason }
     // What the function does when it is told, and forgets, is its own as well.
-    if (this.#abort) this.#owner.runtime.host.runIn(this, () => this.#abort?.abort(reason))
+    if (this.#abort) this.#owner.context.host.runIn(this, () => this.#abort?.abort(reason))
   }
 
   /** Nobody waits for it any more: whatever it ends with is dropped. */
@@ -134,34 +134,34 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   }
 
   get isOver(): boolean {
-    return this.#ended
+    return this.#isOver
   }
 
   /** How it ended is known, or does not matter. */
   close(): void {
-    this.#ended = true
-    this.#clock?.stop()
-    this.#place?.end()
+    this.#isOver = true
+    this.#deadline?.stop()
+    this.#slot?.end()
     this.onOver?.()
   }
 
   /** Its function has asked for something inside its step, and goes on when that is there. */
-  asks(): void {
-    this.#place?.ask()
+  onNestedAsk(): void {
+    this.#slot?.onNestedAsk()
   }
 
-  answer(tell: () => void): void {
-    if (this.#place) this.#place.answer(tell)
-    else tell()
+  deliver(settle: () => void): void {
+    if (this.#slot) this.#slot.deliver(settle)
+    else settle()
   }
 
   /** Nested sleeps and waits do not count against the timeout. */
   suspend(): void {
-    this.#clock?.suspend()
+    this.#deadline?.suspend()
   }
 
-  goOn(): void {
-    this.#clock?.goOn()
+  resume(): void {
+    this.#deadline?.resume()
   }
 
   /** Made when first looked at: most steps never do. */
@@ -174,8 +174,8 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   }
 
   get idempotencyKey(): string {
-    const { runtime, identity } = this.#owner
-    return idempotencyKey((text) => runtime.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
+    const { context, identity } = this.#owner
+    return idempotencyKey((text) => context.host.sha256(text), identity.incarnation, this.open.run, this.ask.id)
   }
 
   /** What its function asks for inside its step. */
@@ -184,33 +184,33 @@ export class StepAttempt implements Scope, AfterCommit, Input, AskSink {
   }
 
   newAsker(): Asker {
-    return new Asker(this, this.ask.id, this.#owner.duplicateSteps, this.#owner.runtime.settings.limits)
+    return new Asker(this, this.ask.id, this.#owner.duplicateSteps, this.#owner.context.settings.limits)
   }
 
   #end(ok: boolean, outcome: unknown): void {
-    if (this.#ended) return
+    if (this.#isOver) return
     this.close()
     this.#owner.onEnd(this, ok, outcome)
   }
 
   call(): unknown {
-    const { runtime, identity } = this.#owner
-    const { interceptors } = runtime.settings
-    const context = new AttemptContext(this)
+    const { context, identity } = this.#owner
+    const { interceptors } = context.settings
+    const stepContext = new AttemptContext(this)
     const { id } = this.ask
-    if (interceptors.length === 0) return this.#run(context)
+    if (interceptors.length === 0) return this.#run(stepContext)
     const { id: instance, workflow, version } = identity
-    const step = { instance, workflow, version, id, name: stepName(id), attempt: this.number, context }
+    const step = { instance, workflow, version, id, name: stepName(id), attempt: this.number, context: stepContext }
     const pass = (index: number): unknown => {
       const interceptor = interceptors[index]
-      return interceptor ? interceptor(step, () => pass(index + 1)) : this.#run(context)
+      return interceptor ? interceptor(step, () => pass(index + 1)) : this.#run(stepContext)
     }
     return pass(0)
   }
 
-  #run(context: AttemptContext): unknown {
+  #run(stepContext: AttemptContext): unknown {
     const { fn, transaction } = this.ask
-    return transaction ? this.#owner.transact(this, (access) => transaction(access as never, context)) : fn(context)
+    return transaction ? this.#owner.transact(this, (access) => transaction(access as never, stepContext)) : fn(stepContext)
   }
 }
 

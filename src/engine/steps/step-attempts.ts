@@ -21,7 +21,7 @@ import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
 export class StepAttempts implements AttemptOwner {
-  readonly runtime: RunnerContext
+  readonly context: RunnerContext
   readonly identity: NewInstance
   readonly #workflow: AnyWorkflow
   readonly #state: InstanceState
@@ -31,12 +31,12 @@ export class StepAttempts implements AttemptOwner {
   /** Made for the first: most steps have none inside them. */
   #nested: NestedSteps | undefined
   #transactions: StepTransactions | StepClientTransactions | undefined
-  #closed = false
+  #isClosed = false
   /** What functions are told that are to stop. */
-  #stopping: PerdureError | undefined
+  #stopError: PerdureError | undefined
 
-  constructor(runtime: RunnerContext, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
-    this.runtime = runtime
+  constructor(context: RunnerContext, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
+    this.context = context
     this.identity = identity
     this.#workflow = workflow
     this.#state = state
@@ -52,16 +52,16 @@ export class StepAttempts implements AttemptOwner {
     return this.identity.id
   }
 
-  get hasGotOn(): boolean {
+  get hasProgressed(): boolean {
     return this.#state.hasGotOn
   }
 
   submit(request: AskRequest): void {
-    this.#runner.submit({ take: () => this.#nested?.take(request) })
+    this.#runner.submit({ handle: () => this.#nested?.handle(request) })
   }
 
   abort(id: string): void {
-    this.#runner.submit({ take: () => void this.#runner.record({ type: "ask.aborted", id }) })
+    this.#runner.submit({ handle: () => void this.#runner.record({ type: "ask.aborted", id }) })
   }
 
   isLive(id: string): boolean {
@@ -77,7 +77,7 @@ export class StepAttempts implements AttemptOwner {
   }
 
   get stepsMax(): number {
-    return this.runtime.settings.limits.stepsMax
+    return this.context.settings.limits.stepsMax
   }
 
   isDurable(position: number): boolean {
@@ -89,12 +89,12 @@ export class StepAttempts implements AttemptOwner {
   }
 
   /** A step found no place that may not be recorded as started without one. */
-  isWithholding = false
+  isOutOfBudget = false
 
   /** Whether an attempt of the step may be recorded as started: in a tick, only so many may. */
-  mayBegin(id: string): boolean {
-    if (isNested(id) || this.runtime.stepSlots?.reserve() !== false) return true
-    this.isWithholding = true
+  reserveSlot(id: string): boolean {
+    if (isNested(id) || this.context.stepSlots?.reserve() !== false) return true
+    this.isOutOfBudget = true
     return false
   }
 
@@ -112,10 +112,10 @@ export class StepAttempts implements AttemptOwner {
     const step = this.#state.steps.get(id)
     if (!step) return
     const request = this.#request(id)
-    if (request && !this.mayBegin(id)) return
+    if (request && !this.reserveSlot(id)) return
     if (request) return this.begin(request, step.attempt + 1)
     step.retryAt = undefined
-    this.#inside().retryWhenAsked(id)
+    this.#nestedSteps().retryWhenAsked(id)
   }
 
   /** Begins again what was under way when the last owner went. */
@@ -126,42 +126,42 @@ export class StepAttempts implements AttemptOwner {
       if (!request) continue
       // The code gets nothing of it: there is no point in doing it again.
       if (this.#isStopped(step))
-        this.#runner.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopping ?? this.#cancelled()) })
-      else if (this.mayBegin(step.id)) this.resume(request, step)
+        this.#runner.record({ type: "step.failed", id: step.id, attempt: step.attempt, value: Payload.ofError(this.#stopError ?? this.#cancelled()) })
+      else if (this.reserveSlot(step.id)) this.reenter(request, step)
     }
   }
 
   /** What functions asked for while paused begins now. */
-  goOn(): void {
+  resume(): void {
     for (const step of this.#state.steps.values()) step.isHeld = false
-    this.#nested?.goOn()
+    this.#nested?.resume()
   }
 
   /** Running functions are told to stop, what they wait for rejects, and none is tried again; but how they end counts. */
   stop(reason: string): void {
-    if (this.#stopping) return
-    this.#stopping = new PerdureError("INSTANCE_ENDED", reason)
-    for (const attempt of this.#live.values()) attempt.abort(this.#stopping)
-    this.#nested?.stop(this.#stopping)
+    if (this.#stopError) return
+    this.#stopError = new PerdureError("INSTANCE_ENDED", reason)
+    for (const attempt of this.#live.values()) attempt.abort(this.#stopError)
+    this.#nested?.stop(this.#stopError)
   }
 
   /** Whatever runs is told to stop, and how it ends is not looked at; but others may begin. */
   drop(reason: unknown): void {
     this.abandon(reason)
-    this.#nested?.forgetHeld()
-    this.#closed = false
+    this.#nested?.takeDeferred()
+    this.#isClosed = false
   }
 
   /** A cancel: running functions are told, and what nested steps wait for rejects. */
   cancel(error: CancelledError): void {
     for (const attempt of this.#live.values()) attempt.abort(error)
-    const held = this.#nested?.forgetHeld()
-    this.#writer.whenDurable({ afterCommit: () => this.#nested?.cancel(error, held) })
+    const deferred = this.#nested?.takeDeferred()
+    this.#writer.whenDurable({ afterCommit: () => this.#nested?.cancel(error, deferred) })
   }
 
   /** Whatever still runs is told to stop, and how it ends is not looked at. A reason in words becomes an error where one is needed. */
   abandon(reason: unknown): void {
-    this.#closed = true
+    this.#isClosed = true
     if (this.#live.size === 0) return
     const error = typeof reason === "string" ? new PerdureError("INSTANCE_ENDED", reason) : reason
     for (const attempt of this.#live.values()) attempt.abandon(error)
@@ -175,7 +175,7 @@ export class StepAttempts implements AttemptOwner {
   }
 
   /** An outer step is entered again as the same attempt: its nested steps answer from the journal. */
-  resume(request: DoAsk, step: OpenStep): void {
+  reenter(request: DoAsk, step: OpenStep): void {
     if (step.hasNested) this.#writer.whenDurable(new StepAttempt(this, request, step.attempt, step))
     else this.begin(request, step.attempt + 1)
   }
@@ -192,12 +192,12 @@ export class StepAttempts implements AttemptOwner {
 
   /** Why a function that is to stop gets no more sleeps and waits. */
   stoppedFor({ kind, id }: AskRequest): PerdureError | undefined {
-    return kind === "do" || isOfRollback(id) ? undefined : this.#stopping
+    return kind === "do" || isOfRollback(id) ? undefined : this.#stopError
   }
 
   /** It may not be tried again. What undoes a step always may. */
   #isStopped(step: OpenStep): boolean {
-    return this.#isCancelled(step) || (this.#stopping !== undefined && !isOfRollback(step.id))
+    return this.#isCancelled(step) || (this.#stopError !== undefined && !isOfRollback(step.id))
   }
 
   #cancelled(): CancelledError {
@@ -207,7 +207,7 @@ export class StepAttempts implements AttemptOwner {
   onDurable(attempt: StepAttempt): void {
     const { ask, open } = attempt
     // Draining lets attempts finish, and so what is inside them begin.
-    if (this.#closed || (this.runtime.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return
+    if (this.#isClosed || (this.context.draining && !isNested(ask.id)) || !this.#state.steps.has(ask.id)) return
     this.#live.set(ask.id, attempt)
     // A step asked for after a cancel is clean-up: it is not told to stop.
     if (this.#isCancelled(open)) attempt.abort(this.#cancelled())
@@ -216,10 +216,10 @@ export class StepAttempts implements AttemptOwner {
 
   nestedAsk(outer: StepAttempt, request: AskRequest): Promise<unknown> {
     // An attempt that the instance no longer waits for gets no answers.
-    return this.#live.get(outer.ask.id) === outer ? this.#inside().ask(outer, request) : new Promise(() => undefined)
+    return this.#live.get(outer.ask.id) === outer ? this.#nestedSteps().ask(outer, request) : new Promise(() => undefined)
   }
 
-  #inside(): NestedSteps {
+  #nestedSteps(): NestedSteps {
     this.#nested ??= new NestedSteps(this.#state, this)
     return this.#nested
   }
@@ -231,15 +231,15 @@ export class StepAttempts implements AttemptOwner {
 
   /** On a store that is a server, the user's function gets a connection of its own; else it writes through the connection of the store. */
   #newTransactions(): StepTransactions | StepClientTransactions {
-    const { runtime } = this
-    const submit = (input: { take(): void }) => this.#runner.submit(input)
-    return runtime.clientTransactions
-      ? new StepClientTransactions(runtime, runtime.clientTransactions, this.#writer, submit)
-      : new StepTransactions(runtime, this.#writer, submit)
+    const { context } = this
+    const submit = (input: { handle(): void }) => this.#runner.submit(input)
+    return context.clientTransactions
+      ? new StepClientTransactions(context, context.clientTransactions, this.#writer, submit)
+      : new StepTransactions(context, this.#writer, submit)
   }
 
   /** A transaction has recorded its result itself: what else becomes of the attempt is not looked at. */
-  takeTransacted(recorded: Recorded): void {
+  onTransacted(recorded: Recorded): void {
     const { id } = recorded.entry as EntryOf<"step.completed">
     this.#live.get(id)?.close()
     this.#live.delete(id)
@@ -253,15 +253,15 @@ export class StepAttempts implements AttemptOwner {
 
   /** At once, so that nothing that the function does to the value later is seen. */
   #encode(attempt: StepAttempt, ok: boolean, outcome: unknown): void {
-    if (!ok) return void (attempt.failure = { error: outcome, final: attempt.isFutile })
+    if (!ok) return void (attempt.failure = { error: outcome, isFinal: attempt.isFutile })
     try {
-      attempt.result = Payload.of(encodeValue(outcome, this.runtime.settings.resultEncoding), attempt.isSensitive)
+      attempt.result = Payload.of(encodeValue(outcome, this.context.settings.resultEncoding), attempt.isSensitive)
     } catch (error) {
-      attempt.failure = { error, final: true }
+      attempt.failure = { error, isFinal: true }
     }
   }
 
-  takeEnd(attempt: StepAttempt): void {
+  handleEnd(attempt: StepAttempt): void {
     const { result, failure } = attempt
     const { id } = attempt.ask
     if (this.#live.get(id) !== attempt) return
@@ -278,15 +278,15 @@ export class StepAttempts implements AttemptOwner {
 
   #logFailure({ entry, at }: Recorded, isStopped: boolean): void {
     if (entry.type !== "step.failed") return
-    this.#writer.whenDurable({ afterCommit: () => logStepFailure(this.runtime.host.log, this.identity, entry, { at, isStopped }) })
+    this.#writer.whenDurable({ afterCommit: () => logStepFailure(this.context.host.log, this.identity, entry, { at, isStopped }) })
   }
 
-  #failure(step: OpenStep, { error: failed, final }: AttemptFailure): EntryOf<"step.failed"> {
+  #failure(step: OpenStep, { error: failed, isFinal: final }: AttemptFailure): EntryOf<"step.failed"> {
     const { id, attempt, firstAt } = step
     const options = this.#request(id)?.options
     const base = { type: "step.failed", id, attempt, value: Payload.ofError(failed, options?.sensitive) } as const
     if (final || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
-    const { host, settings } = this.runtime
+    const { host, settings } = this.context
     let delayMs: number | undefined
     try {
       const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)

@@ -2,7 +2,7 @@ import type { EntryOf } from "../../core/journal/journal.ts"
 import type { ClientTransaction, ClientTransactions, Undone } from "../../ports/transactions.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
 import type { StepAttempt } from "./step-attempt.ts"
-import { completed, pauseMs, turnOf } from "./step-transactions.ts"
+import { completedEntry, retryDelayMs, lockInTurn } from "./step-transactions.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /**
@@ -19,13 +19,13 @@ import type { TurnWriter } from "../runner/turn-writer.ts"
  * wait for the transaction, and the transaction for the turn.
  */
 export class StepClientTransactions {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #transactions: ClientTransactions
   readonly #writer: TurnWriter
-  readonly #submit: (input: { take(): void }) => void
+  readonly #submit: (input: { handle(): void }) => void
 
-  constructor(runtime: RunnerContext, transactions: ClientTransactions, writer: TurnWriter, submit: (input: { take(): void }) => void) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, transactions: ClientTransactions, writer: TurnWriter, submit: (input: { handle(): void }) => void) {
+    this.#context = context
     this.#transactions = transactions
     this.#writer = writer
     this.#submit = submit
@@ -33,34 +33,34 @@ export class StepClientTransactions {
 
   /** Gives the function's result once it is durable. An attempt that nobody waits for any more gets no answer. */
   async run(attempt: StepAttempt, fn: (client: unknown) => unknown): Promise<unknown> {
-    const { host, timers } = this.#runtime
+    const { host, timers } = this.#context
     for (let outages = 1; ; outages++) {
-      await turnOf(attempt, this.#writer, this.#submit, () => this.#writer.holdEmpty())
-      const outcome = await this.#once(attempt, fn)
+      await lockInTurn(attempt, this.#writer, this.#submit, () => this.#writer.sealAndLock())
+      const outcome = await this.#tryOnce(attempt, fn)
       if ("value" in outcome) return outcome.value
       // However long it takes: no instance fails because a server is away.
       const { error } = outcome
       if (outages === 1) host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
-      await new Promise<void>((resolve) => timers.after(pauseMs(outages), resolve))
+      await new Promise<void>((resolve) => timers.after(retryDelayMs(outages), resolve))
     }
   }
 
-  async #once(attempt: StepAttempt, fn: (client: unknown) => unknown): Promise<Outcome> {
+  async #tryOnce(attempt: StepAttempt, fn: (client: unknown) => unknown): Promise<Outcome> {
     let transaction: ClientTransaction
     try {
       transaction = await this.#transactions.begin()
     } catch (error) {
-      this.#writer.letGo()
+      this.#writer.unlock()
       return { error }
     }
     let value: unknown
     let entry: EntryOf<"step.completed">
     try {
       value = await this.#call(attempt, () => fn(transaction.client))
-      entry = completed(this.#runtime, attempt, value)
+      entry = completedEntry(this.#context, attempt, value)
     } catch (error) {
       await transaction.rollBack()
-      this.#writer.letGo()
+      this.#writer.unlock()
       if (transaction.lostBy === undefined) throw error
       return { error: transaction.lostBy }
     }
@@ -70,7 +70,7 @@ export class StepClientTransactions {
     } catch (error) {
       // The turn could not be put together: a codec failed, say.
       await transaction.rollBack()
-      this.#writer.letGo()
+      this.#writer.unlock()
       throw error
     }
     if (undone === undefined) return { value }
@@ -80,7 +80,7 @@ export class StepClientTransactions {
 
   /** Whoever waits for an attempt that is over would wait for its function, which may never end. */
   #call(attempt: StepAttempt, fn: () => unknown): Promise<unknown> {
-    const { host } = this.#runtime
+    const { host } = this.#context
     return new Promise((resolve, reject) => {
       const over = () => reject(new Error("the attempt is over"))
       attempt.onOver = over

@@ -9,58 +9,58 @@ import { StartShare } from "../worker/start-share.ts"
  * has no place meanwhile, so that whatever it waits for can have it.
  */
 export class StepSlots {
-  readonly #line = new MinHeap<Waiting>(goesBefore)
-  readonly #starts = new MinHeap<Waiting>(goesBefore)
-  readonly #share = new StartShare()
+  readonly #queue = new MinHeap<SlotRequest>(precedes)
+  readonly #starts = new MinHeap<SlotRequest>(precedes)
+  readonly #startShare = new StartShare()
   #free: number
   #order = 0
   #isClosed = false
 
   /** How many attempts may still be recorded as started: those of steps inside others may always, and count. */
-  #left: number
+  #attemptsLeft: number
   #running = 0
 
-  constructor(places: number, total = Infinity) {
-    this.#free = places
-    this.#left = total
+  constructor(slots: number, attemptsMax = Infinity) {
+    this.#free = slots
+    this.#attemptsLeft = attemptsMax
   }
 
   /** Called whenever somebody has given up a place. */
-  onFree: (() => void) | undefined
+  onReleased: (() => void) | undefined
 
   /** How many have a place. */
   get running(): number {
     return this.#running
   }
 
-  readonly #beginners = new Set<Waiting>()
+  readonly #waitingToBegin = new Set<SlotRequest>()
 
   /** How many wait for their first place. */
   get waiting(): number {
-    return this.#beginners.size
+    return this.#waitingToBegin.size
   }
 
   /** Whether an attempt of that step has not begun, for want of a place. */
-  holds(instance: string, step: string): boolean {
-    for (const { place } of this.#beginners) if (place.of.instance === instance && place.of.step === step) return true
+  isWaitingToBegin(instance: string, step: string): boolean {
+    for (const { slot: place } of this.#waitingToBegin) if (place.owner.instance === instance && place.owner.step === step) return true
     return false
   }
 
   /** No more attempts may be recorded as started. */
   get isSpent(): boolean {
-    return this.#left <= 0
+    return this.#attemptsLeft <= 0
   }
 
   /** To be asked before an attempt is recorded as started, so that none is that could not begin. False: none may any more. */
   reserve(): boolean {
     if (this.isSpent) return false
-    this.#left--
+    this.#attemptsLeft--
     return true
   }
 
   /** `isStart`: it is the first that its instance does. */
-  place(priority: number, isStart: boolean, of: StepSlotOwner): StepSlot {
-    return new StepSlot(this, priority, isStart, of)
+  newSlot(priority: number, isStart: boolean, owner: StepSlotOwner): StepSlot {
+    return new StepSlot(this, priority, isStart, owner)
   }
 
   /** Nobody begins any more; those that have begun go on, with what is inside them. */
@@ -68,50 +68,56 @@ export class StepSlots {
     this.#isClosed = true
   }
 
-  enter(place: StepSlot, goesOn: boolean, call: () => void): Waiting {
-    const waiting: Waiting = { place, priority: goesOn ? Infinity : place.priority, order: this.#order++, goesOn, call }
-    if (!goesOn) this.#beginners.add(waiting)
-    if (place.isStart && !goesOn) this.#starts.push(waiting)
-    else this.#line.push(waiting)
-    this.#callNext()
+  acquire(slot: StepSlot, isContinuation: boolean, call: () => void): SlotRequest {
+    const waiting: SlotRequest = {
+      slot: slot,
+      priority: isContinuation ? Infinity : slot.priority,
+      order: this.#order++,
+      isContinuation: isContinuation,
+      grant: call,
+    }
+    if (!isContinuation) this.#waitingToBegin.add(waiting)
+    if (slot.isStart && !isContinuation) this.#starts.push(waiting)
+    else this.#queue.push(waiting)
+    this.#grantNext()
     return waiting
   }
 
   /** It does not wait any more. */
-  drop(waiting: Waiting): void {
-    this.#beginners.delete(waiting)
-    waiting.call = undefined
+  cancelWait(waiting: SlotRequest): void {
+    this.#waitingToBegin.delete(waiting)
+    waiting.grant = undefined
   }
 
-  free(): void {
+  release(): void {
     this.#free++
     this.#running--
-    this.#callNext()
-    this.onFree?.()
+    this.#grantNext()
+    this.onReleased?.()
   }
 
-  #next(): Waiting | undefined {
-    const begun = this.#line.peek()
+  #next(): SlotRequest | undefined {
+    const begun = this.#queue.peek()
     const start = this.#starts.peek()
-    if (begun === undefined || start === undefined) return this.#line.pop() ?? this.#starts.pop()
-    if (begun.priority !== start.priority) return begun.priority > start.priority ? this.#line.pop() : this.#starts.pop()
-    const isTurnOfStart = this.#share.startsAmong(1) > 0
-    this.#share.count(1)
-    return isTurnOfStart ? this.#starts.pop() : this.#line.pop()
+    if (begun === undefined || start === undefined) return this.#queue.pop() ?? this.#starts.pop()
+    if (begun.priority !== start.priority) return begun.priority > start.priority ? this.#queue.pop() : this.#starts.pop()
+    const isTurnOfStart = this.#startShare.startsAmong(1) > 0
+    this.#startShare.count(1)
+    return isTurnOfStart ? this.#starts.pop() : this.#queue.pop()
   }
 
-  #callNext(): void {
+  #grantNext(): void {
     while (this.#free > 0) {
       const next = this.#next()
       if (next === undefined) return
-      const { call } = next
+      const { grant: call } = next
       // One that may not begin any more still counts among those that wait.
-      const isInside = isNested(next.place.of.step)
-      if (call === undefined || (this.#isClosed && !next.goesOn && !isInside)) continue
-      this.drop(next)
+      const isNestedStep = isNested(next.slot.owner.step)
+      if (call === undefined || (this.#isClosed && !next.isContinuation && !isNestedStep)) continue
+      this.cancelWait(next)
       this.#free--
       this.#running++
-      if (!next.goesOn && isInside) this.#left--
+      if (!next.isContinuation && isNestedStep) this.#attemptsLeft--
       call()
     }
   }
@@ -121,67 +127,67 @@ export class StepSlots {
 export class StepSlot {
   readonly priority: number
   readonly isStart: boolean
-  readonly of: StepSlotOwner
-  readonly #line: StepSlots
-  #has = false
-  #waiting: Waiting | undefined
+  readonly owner: StepSlotOwner
+  readonly #slots: StepSlots
+  #isGranted = false
+  #request: SlotRequest | undefined
   #then: (() => void) | undefined
   /** What its function has asked for inside its step and not got yet. */
-  #asked = 0
+  #openAsks = 0
   #isOver = false
 
-  constructor(line: StepSlots, priority: number, isStart: boolean, of: StepSlotOwner) {
-    this.#line = line
-    this.of = of
+  constructor(slots: StepSlots, priority: number, isStart: boolean, owner: StepSlotOwner) {
+    this.#slots = slots
+    this.owner = owner
     this.priority = priority
     this.isStart = isStart
   }
 
   begin(start: () => void): void {
-    this.#enter(false, start)
+    this.#acquire(false, start)
   }
 
   /** Its function has asked for something inside its step. */
-  ask(): void {
-    if (++this.#asked > 1) return
-    const told = this.#leaveLine()
-    this.#give()
+  onNestedAsk(): void {
+    if (++this.#openAsks > 1) return
+    const then = this.#cancelRequest()
+    this.#release()
     // It needs no place any more to be told what it waited for.
-    told?.()
+    then?.()
   }
 
   /** What it asked for is there. While there is more to come it needs no place to be told. */
-  answer(tell: () => void): void {
-    if (--this.#asked > 0 || this.#isOver) return tell()
-    this.#enter(true, tell)
+  deliver(settle: () => void): void {
+    if (--this.#openAsks > 0 || this.#isOver) return settle()
+    this.#acquire(true, settle)
   }
 
   /** Nobody looks at what it still does. */
   end(): void {
     this.#isOver = true
-    this.#leaveLine()
-    this.#give()
+    this.#cancelRequest()
+    this.#release()
   }
 
-  #enter(goesOn: boolean, then: () => void): void {
+  #acquire(isContinuation: boolean, then: () => void): void {
     this.#then = then
-    this.#waiting = this.#line.enter(this, goesOn, () => {
-      this.#has = true
+    this.#request = this.#slots.acquire(this, isContinuation, () => {
+      this.#isGranted = true
       then()
     })
   }
 
-  #leaveLine(): (() => void) | undefined {
+  #cancelRequest(): (() => void) | undefined {
     // Once it is called it waits no longer.
-    if (this.#waiting?.call === undefined) return undefined
-    this.#line.drop(this.#waiting)
+    if (this.#request?.grant === undefined) return undefined
+    this.#slots.cancelWait(this.#request)
     return this.#then
   }
 
-  #give(): void {
-    if (!this.#has) return
-    this.#has = false
-    this.#line.free()
+  #release(): void {
+    if (!this.#isGranted) return
+    this.#isGranted = false
+    this.#slots.release()
   }
 }
 
@@ -191,14 +197,14 @@ export interface StepSlotOwner {
   readonly step: string
 }
 
-interface Waiting {
-  readonly place: StepSlot
+interface SlotRequest {
+  readonly slot: StepSlot
   readonly priority: number
   readonly order: number
-  readonly goesOn: boolean
-  call: (() => void) | undefined
+  readonly isContinuation: boolean
+  grant: (() => void) | undefined
 }
 
-function goesBefore(a: Waiting, b: Waiting): boolean {
+function precedes(a: SlotRequest, b: SlotRequest): boolean {
   return a.priority > b.priority || (a.priority === b.priority && a.order < b.order)
 }

@@ -18,22 +18,22 @@ import type { TurnWriter } from "../runner/turn-writer.ts"
  *         ──► lost, or not known: the instance is dropped and loaded again
  */
 export class StepTransactions {
-  readonly #runtime: RunnerContext
+  readonly #context: RunnerContext
   readonly #writer: TurnWriter
-  readonly #submit: (input: { take(): void }) => void
+  readonly #submit: (input: { handle(): void }) => void
 
-  constructor(runtime: RunnerContext, writer: TurnWriter, submit: (input: { take(): void }) => void) {
-    this.#runtime = runtime
+  constructor(context: RunnerContext, writer: TurnWriter, submit: (input: { handle(): void }) => void) {
+    this.#context = context
     this.#writer = writer
     this.#submit = submit
   }
 
   /** Gives the function's result once it is durable. An attempt that nobody waits for any more gets no answer. */
   async run(attempt: StepAttempt, fn: (sql: Sql) => unknown): Promise<unknown> {
-    const { transactions, host, timers } = this.#runtime
-    if (transactions === undefined) throw futile(attempt, noTransactions(attempt.ask.id))
+    const { transactions, host, timers } = this.#context
+    if (transactions === undefined) throw futile(attempt, noTransactionsError(attempt.ask.id))
     for (let failures = 1; ; failures++) {
-      await turnOf(attempt, this.#writer, this.#submit, () => this.#writer.hold())
+      await lockInTurn(attempt, this.#writer, this.#submit, () => this.#writer.lock())
       let value: unknown
       let called = false
       const make = (sql: Sql): EntryOf<"step.completed"> => {
@@ -41,7 +41,7 @@ export class StepTransactions {
         if (attempt.isOver) throw new Error("the attempt is over")
         called = true
         value = host.currentScope() === attempt ? fn(sql) : host.runIn(attempt, () => fn(sql))
-        return completed(this.#runtime, attempt, synchronous(attempt, value))
+        return completedEntry(this.#context, attempt, synchronous(attempt, value))
       }
       try {
         // Awaited here, and not by whoever takes it in, so that the function runs in the async context of its interceptors.
@@ -51,19 +51,19 @@ export class StepTransactions {
         if ((called && !isStoreTrouble(error)) || failures > retriesMax) throw error
         if (failures === 1 && !attempt.isOver)
           host.log.error(`transaction "${attempt.ask.id}" of instance "${attempt.instance}" could not be made; trying again`, { error })
-        await new Promise<void>((resolve) => timers.after(pauseMs(failures), resolve))
+        await new Promise<void>((resolve) => timers.after(retryDelayMs(failures), resolve))
       }
     }
   }
 }
 
 /** Resolves when it is taken in, and the writer is held for it. */
-export function turnOf(attempt: StepAttempt, writer: TurnWriter, submit: (input: { take(): void }) => void, hold: () => boolean): Promise<void> {
+export function lockInTurn(attempt: StepAttempt, writer: TurnWriter, submit: (input: { handle(): void }) => void, lock: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const input = {
-      take: () => {
+      handle: () => {
         if (attempt.isOver) return
-        if (hold()) resolve()
+        if (lock()) resolve()
         else writer.whenWritten({ afterCommit: () => later(() => submit(input)) })
       },
     }
@@ -71,9 +71,9 @@ export function turnOf(attempt: StepAttempt, writer: TurnWriter, submit: (input:
   })
 }
 
-export function completed(runtime: RunnerContext, attempt: StepAttempt, value: unknown): EntryOf<"step.completed"> {
+export function completedEntry(context: RunnerContext, attempt: StepAttempt, value: unknown): EntryOf<"step.completed"> {
   try {
-    const result = Payload.of(encodeValue(value, runtime.settings.resultEncoding), attempt.isSensitive)
+    const result = Payload.of(encodeValue(value, context.settings.resultEncoding), attempt.isSensitive)
     return { type: "step.completed", id: attempt.ask.id, value: result }
   } catch (error) {
     throw futile(attempt, error)
@@ -84,11 +84,11 @@ function synchronous(attempt: StepAttempt, value: unknown): unknown {
   if (!isThenable(value)) return value
   // It goes on by itself, and finds the transaction closed: that is told here already.
   value.then(undefined, () => undefined)
-  throw futile(attempt, asyncTransaction(attempt.ask.id))
+  throw futile(attempt, asyncTransactionError(attempt.ask.id))
 }
 
 /** How long to wait before a transaction is tried again that nothing came of. */
-export function pauseMs(failures: number): number {
+export function retryDelayMs(failures: number): number {
   return Math.min(retryMs * 2 ** (failures - 1), retryMsMax)
 }
 
@@ -113,7 +113,7 @@ function futile(attempt: StepAttempt, error: unknown): unknown {
   return error
 }
 
-function asyncTransaction(id: string): PerdureError {
+function asyncTransactionError(id: string): PerdureError {
   return new PerdureError(
     "ASYNC_TRANSACTION",
     `the function of transaction "${id}" gave a promise, and nothing of it was written; make it synchronous, and do what must be awaited in a step of its own before it`,
@@ -121,7 +121,7 @@ function asyncTransaction(id: string): PerdureError {
   )
 }
 
-function noTransactions(id: string): PerdureError {
+function noTransactionsError(id: string): PerdureError {
   return new PerdureError(
     "NO_TRANSACTIONS",
     `this store has no transactions for "${id}"; use sqlite(…) or postgres(…), in a test also sqlite(":memory:"), or replace the step with mockStep`,

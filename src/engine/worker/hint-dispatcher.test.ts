@@ -19,7 +19,7 @@ function open(checkAnswers: () => Promise<void> = () => Promise.resolve()) {
       return checkAnswers()
     },
   }
-  const worker = { look: note("work"), hint: (ids: readonly string[]) => void seen.push(`messages for ${ids.join()}`) }
+  const worker = { refresh: note("work"), hint: (ids: readonly string[]) => void seen.push(`messages for ${ids.join()}`) }
   return { hintDispatcher: new HintDispatcher(worker, [waiters]), seen }
 }
 

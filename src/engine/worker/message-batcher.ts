@@ -80,13 +80,13 @@ export class MessageBatcher implements Messages {
 
   /** A message that was alone in the runner's inbox. False: that is being read, and whatever is there comes with it; or it is an old one. */
   receivePushed(runner: InstanceRunner, message: Message): boolean {
-    if (runner.inboxDirty || message.seq <= runner.inboxSeen) return false
+    if (runner.isInboxDirty || message.seq <= runner.inboxSeen) return false
     this.#giveTo(runner, [message])
     return true
   }
 
   read(runner: InstanceRunner): void {
-    runner.inboxDirty = true
+    runner.isInboxDirty = true
     this.#readers.add(runner)
     this.#reading ??= Promise.resolve().then(() => this.#readAll())
   }

@@ -38,7 +38,7 @@ export class SingleInstanceMessages implements Messages {
   }
 
   read(runner: InstanceRunner): void {
-    runner.inboxDirty = true
+    runner.isInboxDirty = true
     this.#reader = runner
     if (!this.#isReading) void this.#readAll()
   }

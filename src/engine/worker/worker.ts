@@ -159,7 +159,7 @@ export abstract class Worker implements RunnerContext {
     // A child belongs to an instance that is under way.
     if (startSpec.within === undefined && !this.mayStartInMemory()) return false
     const runner = new InstanceRunner(this, workflow, instance)
-    runner.begin(startSpec, (result) => {
+    runner.create(startSpec, (result) => {
       // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
       if (result !== "committed") {
         this.discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
@@ -224,7 +224,7 @@ export abstract class Worker implements RunnerContext {
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void {
     const { hasInputs, completion, id } = runner
     this.discard(runner)
-    if (completion.continued) this.onRunEnded(id)
+    if (completion.hasContinued) this.onRunEnded(id)
     const isDue = dueAt !== undefined && dueAt <= this.host.now()
     if (hasInputs || isDue) this.requestClaim([id])
     else if (dueAt !== undefined) this.requestClaimAt(dueAt)

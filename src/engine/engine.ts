@@ -104,8 +104,8 @@ export class Engine implements Client, AsyncDisposable {
     this.#check()
     if (this.parts.settings.execute !== "ticks") throw new PerdureError("BAD_OPTION", 'this engine executes all the time; open it with execute: "ticks"')
     const result = await this.#ticks.tick(options)
-    const { storeGone: gone } = this.core
-    if (gone) throw gone
+    const { storeGone } = this.core
+    if (storeGone) throw storeGone
     await this.core.handleHint()
     return result
   }

@@ -83,17 +83,17 @@ export class InstanceControls {
         this.#checked(await this.eventMessage(id, { name: row.workflow, version: row.version }, type, payload, options), row)
       return sendWithin(this.#store, transaction, id, messageOf)
     }
-    const { messages: messageBatcher, residents } = this.#worker
+    const { messages, residents } = this.#worker
     // Where no schema here is about such events, nobody need know what it is sent to: that it is there is seen when it is delivered.
     const target = residents.get(id)?.identity ?? (this.#registry.checksEvent(type) ? await existingRow(this.#store, id) : undefined)
     const event = await this.eventMessage(id, target && { name: target.workflow, version: target.version }, type, payload, options)
     const message = target ? this.#checked(event, target) : { ...event, isChecked: true as const }
-    await messageBatcher.enter?.()
+    await messages.enter?.()
     const resident = residents.get(id)
     // What goes straight into the journal is not looked at by the store.
     if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type)
-    const deliver = () => messageBatcher.deliver(message)
-    const delivery = await (resident ? resident.directEvents.send(message, messageBatcher.idle, deliver) : deliver())
+    const deliver = () => messages.deliver(message)
+    const delivery = await (resident ? resident.directEvents.send(message, messages.idle, deliver) : deliver())
     if (delivery === "taken") return
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw instanceEnded(await existingRow(this.#store, id))

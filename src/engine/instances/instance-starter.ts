@@ -126,12 +126,12 @@ export class InstanceStarter {
   /** A workflow whose code is elsewhere, if anywhere. */
   async #unregistered(workflow: string, options: StartOptions<unknown>, origin?: Origin): Promise<StartRequest> {
     checkWorkflowName(workflow, this.#worker.settings.limits.workflowNameLengthMax)
-    const { knownWorkflows: known } = this.#worker
-    const version = options.version ?? (await known?.versionOf(workflow))
+    const { knownWorkflows } = this.#worker
+    const version = options.version ?? (await knownWorkflows?.versionOf(workflow))
     // A child of another queue, or of a version that is named, waits for its workers, which may begin after its parent.
     const mayWait = options.allowUnknown === true || (origin !== undefined && (options.version ?? options.taskQueue) !== undefined)
-    if (!mayWait && !known) throw this.#registry.unknown(workflow, version)
-    if (!mayWait) await known?.require(workflow, version)
+    if (!mayWait && !knownWorkflows) throw this.#registry.unknown(workflow, version)
+    if (!mayWait) await knownWorkflows?.require(workflow, version)
     return this.#startRequest(workflow, { ...options, version: version ?? defaultVersion }, options.input, origin)
   }
 

@@ -33,10 +33,10 @@ export class QueryUpdateClient {
   }
 
   async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    const { host, messages: messageBatcher } = this.#worker
+    const { host, messages } = this.#worker
     const encoded = this.#encode("update", name, args)
     const payload = this.#worker.settings.codecs?.encode(encoded) ?? encoded
-    await messageBatcher.enter?.()
+    await messages.enter?.()
     const row = await this.#store.directory.get(id)
     if (row === undefined) throw notFound(id)
     if (isTerminal(row.status)) throw ended(id)
@@ -45,7 +45,7 @@ export class QueryUpdateClient {
     // It may be rejected before somebody looks at it.
     answer.catch(() => undefined)
     try {
-      const delivery = await messageBatcher.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
+      const delivery = await messages.deliver({ instance: id, kind: "update", topic: name, payload, eventId: update, at: host.now() })
       if (delivery === "absent") throw notFound(id)
       if (delivery === "ended") throw ended(id)
       this.#updateWaiters.sent(update)

@@ -7,24 +7,30 @@ export type { Row }
 
 /** What the store's row of an instance should say. */
 export function projectRow(state: InstanceState, options: RowOptions): Row {
-  const { now, worker, dueAt, nextCheckAt: lookAt = dueAt } = options
+  const { now, worker, dueAt, nextCheckAt = dueAt } = options
   const run = { run: state.run, runPosition: state.runPosition }
   if (state.ended || state.stalled) {
     const over = { ...run, status: state.status, ...(state.ended ? { endPosition: state.ended.position } : undefined) }
     return options.isHookPending ? { ...over, owner: worker, dueAt: state.hook.retryAt ?? state.at } : over
   }
   const phase = state.phase
-  const { flow, withoutSlots: bare, deadlineAt } = options
+  const { flow, withoutSlots, deadlineAt } = options
   const deadline = deadlineOf(flow, deadlineAt)
   if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...(phase ? { phase } : undefined) } : { ...run, status: "paused" }
   if (options.isDelayed) return { ...run, status: "queued", dueAt: state.startAt ?? state.startedAt, ...deadline }
-  if (bare)
-    return { ...run, status: bare.begun ? state.status : "queued", ...(phase ? { phase } : undefined), dueAt: dueWithoutSlots(state, bare.before), ...deadline }
+  if (withoutSlots)
+    return {
+      ...run,
+      status: withoutSlots.begun ? state.status : "queued",
+      ...(phase ? { phase } : undefined),
+      dueAt: dueWithoutSlots(state, withoutSlots.before),
+      ...deadline,
+    }
   const status = options.hasUnreleased ? "running" : state.status
   const common = { ...run, status, ...(phase ? { phase } : undefined) }
   if (status === "running") return { ...common, owner: worker }
   const due = dueAt === undefined ? undefined : { dueAt }
-  const sleepsLong = status === "sleeping" && lookAt !== undefined && lookAt > now + options.residentSleepMsMax
+  const sleepsLong = status === "sleeping" && nextCheckAt !== undefined && nextCheckAt > now + options.residentSleepMsMax
   const leaves = !options.isBusy && (sleepsLong || givesBackAtRest(flow))
   return leaves ? { ...common, ...due, ...deadline } : { ...common, ...due, owner: worker }
 }

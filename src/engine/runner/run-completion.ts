@@ -57,9 +57,9 @@ export class RunCompletion {
 
   cancel(entry: EntryOf<"cancel.requested">): void {
     const { id } = this.#identity
-    const { hasBegun: begun } = this.#releaseQueue
+    const { hasBegun } = this.#releaseQueue
     this.#journal.record(entry)
-    if (!begun) return this.end(cancelledEntry(id, this.#state))
+    if (!hasBegun) return this.end(cancelledEntry(id, this.#state))
     this.#attempts.cancel(new CancelledError(id, entry.reason))
   }
 

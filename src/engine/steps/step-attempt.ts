@@ -93,8 +93,8 @@ export class StepAttempt implements Scope, AfterCommit, RunnerInput, AskSink {
 
   /** Starts its function, as soon as there is a place for it. */
   begin(): void {
-    const { context, identity, hasProgressed: hasGotOn } = this.#owner
-    const isStart = this.number === 1 && !hasGotOn && !isNested(this.step)
+    const { context, identity, hasProgressed } = this.#owner
+    const isStart = this.number === 1 && !hasProgressed && !isNested(this.step)
     this.#slot = context.stepSlots?.newSlot(identity.flow?.priority ?? 0, isStart, this)
     if (this.#slot) this.#slot.begin(() => this.#start())
     else this.#start()

@@ -281,11 +281,11 @@ export class StepAttempts implements AttemptOwner {
     this.#writer.whenDurable({ afterCommit: () => logStepFailure(this.context.host.log, this.identity, entry, { at, isStopped }) })
   }
 
-  #failure(step: OpenStep, { error: failed, isFinal: final }: AttemptFailure): EntryOf<"step.failed"> {
+  #failure(step: OpenStep, { error: failed, isFinal }: AttemptFailure): EntryOf<"step.failed"> {
     const { id, attempt, firstAt } = step
     const options = this.#request(id)?.options
     const base = { type: "step.failed", id, attempt, value: Payload.ofError(failed, options?.sensitive) } as const
-    if (final || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
+    if (isFinal || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
     const { host, settings } = this.context
     let delayMs: number | undefined
     try {

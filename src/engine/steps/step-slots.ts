@@ -42,7 +42,7 @@ export class StepSlots {
 
   /** Whether an attempt of that step has not begun, for want of a place. */
   isWaitingToBegin(instance: string, step: string): boolean {
-    for (const { slot: place } of this.#waitingToBegin) if (place.owner.instance === instance && place.owner.step === step) return true
+    for (const { slot } of this.#waitingToBegin) if (slot.owner.instance === instance && slot.owner.step === step) return true
     return false
   }
 
@@ -68,13 +68,13 @@ export class StepSlots {
     this.#isClosed = true
   }
 
-  acquire(slot: StepSlot, isContinuation: boolean, call: () => void): SlotRequest {
+  acquire(slot: StepSlot, isContinuation: boolean, grant: () => void): SlotRequest {
     const waiting: SlotRequest = {
-      slot: slot,
+      slot,
       priority: isContinuation ? Infinity : slot.priority,
       order: this.#order++,
-      isContinuation: isContinuation,
-      grant: call,
+      isContinuation,
+      grant,
     }
     if (!isContinuation) this.#waitingToBegin.add(waiting)
     if (slot.isStart && !isContinuation) this.#starts.push(waiting)
@@ -110,15 +110,15 @@ export class StepSlots {
     while (this.#free > 0) {
       const next = this.#next()
       if (next === undefined) return
-      const { grant: call } = next
+      const { grant } = next
       // One that may not begin any more still counts among those that wait.
       const isNestedStep = isNested(next.slot.owner.step)
-      if (call === undefined || (this.#isClosed && !next.isContinuation && !isNestedStep)) continue
+      if (grant === undefined || (this.#isClosed && !next.isContinuation && !isNestedStep)) continue
       this.cancelWait(next)
       this.#free--
       this.#running++
       if (!next.isContinuation && isNestedStep) this.#attemptsLeft--
-      call()
+      grant()
     }
   }
 }

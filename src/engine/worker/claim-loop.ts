@@ -85,9 +85,9 @@ export class ClaimLoop {
   }
 
   async #releaseNow(): Promise<void> {
-    const { journal, worker, host, isResidentOrLoading: isHeld } = this.#options
+    const { journal, worker, host, isResidentOrLoading } = this.#options
     // What is in memory again meanwhile is to stay.
-    const ids = [...this.#unreleased].filter((id) => !isHeld(id))
+    const ids = [...this.#unreleased].filter((id) => !isResidentOrLoading(id))
     this.#unreleased.clear()
     if (ids.length === 0) return
     this.#releases++

@@ -183,9 +183,9 @@ export class ClaimingWorker extends Worker {
 
   protected override discard(runner: InstanceRunner, reason?: unknown): boolean {
     const wasFull = this.residents.room === 0
-    const wasHere = super.discard(runner, reason)
-    if (wasHere && (wasFull || this.isOutOfRoom)) this.#claimLoop.requestClaim()
-    return wasHere
+    const wasResident = super.discard(runner, reason)
+    if (wasResident && (wasFull || this.isOutOfRoom)) this.#claimLoop.requestClaim()
+    return wasResident
   }
 
   /** In case a hint was lost; and whoever has been idle for long leaves. */
@@ -195,10 +195,10 @@ export class ClaimingWorker extends Worker {
   }
 
   #makeRoom(): number {
-    const { claimAllowance: share } = this.residents
-    if (share > 0 && this.residents.room === 0)
+    const { claimAllowance } = this.residents
+    if (claimAllowance > 0 && this.residents.room === 0)
       for (const runner of this.residents.evictionCandidates(this.host.now(), Math.ceil(this.settings.residentMax / 10))) this.onIdle(runner)
-    return Math.min(share, this.residents.room)
+    return Math.min(claimAllowance, this.residents.room)
   }
 
   /**

@@ -12,7 +12,7 @@ it("two runners of one instance, of which one is being dropped, get each message
   // As SQL may: who asks for an id twice gets its rows twice.
   const journal = { readInbox: async (ids: readonly string[]) => ids.map(() => message) }
   const received: (readonly Message[])[] = []
-  const runner = () => ({ id: "i", inboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages) }) as unknown as InstanceRunner
+  const runner = () => ({ id: "i", isInboxDirty: false, receive: (messages: readonly Message[]) => received.push(messages) }) as unknown as InstanceRunner
   const host = new SimulatedHost()
   const messageBatcher = new MessageBatcher({ journal, directory: {} } as unknown as Store, host, new Timers(host), (_, error) => {
     throw error
@@ -37,10 +37,10 @@ function heardScene(failures = 0) {
   const runner = (id: string) => {
     const made = {
       id,
-      inboxDirty: false,
+      isInboxDirty: false,
       inboxSeen: 0,
       receive(messages: readonly Message[]) {
-        made.inboxDirty = false
+        made.isInboxDirty = false
         received.push(messages.map(({ seq }) => seq))
       },
     }

@@ -5,7 +5,7 @@ const checkMs = 5
 
 /** Attempts of a worker that closes may finish, and what they and the starts under way lead to is written; but not for ever. */
 export async function drain(worker: ClaimingWorker): Promise<void> {
-  const { host, timers, settings, residents, stepSlots, macrotaskQueue, committer, messages: messageBatcher } = worker
+  const { host, timers, settings, residents, stepSlots, macrotaskQueue, committer, messages } = worker
   let isLate = false
   const late = new Promise<void>((resolve) =>
     timers.after(settings.drainMs, () => {
@@ -15,11 +15,11 @@ export async function drain(worker: ClaimingWorker): Promise<void> {
   )
   const whenQuieter = async () => {
     await committer.whenIdle()
-    await messageBatcher.whenIdle()
+    await messages.whenIdle()
     if (residents.attempts > 0) await new Promise<void>((resolve) => timers.after(checkMs, resolve))
     else await new Promise<void>((resolve) => host.quiesce(resolve))
   }
-  const isOver = () => isLate || (residents.attempts === (stepSlots?.waiting ?? 0) && macrotaskQueue.idle && committer.idle && messageBatcher.idle)
+  const isOver = () => isLate || (residents.attempts === (stepSlots?.waiting ?? 0) && macrotaskQueue.idle && committer.idle && messages.idle)
   while (!isOver()) await Promise.race([late, whenQuieter()])
 }
 

@@ -28,12 +28,12 @@ it("a long inbox is read once, some hundreds of messages at a time, with a macro
   const runner = {
     id: "i",
     isGone: false,
-    inboxDirty: false,
+    isInboxDirty: false,
     inboxSeen: 0,
     receive(messages: readonly Message[], isAll: boolean) {
       received.push(...messages.map(({ seq }) => seq))
       this.inboxSeen = messages.at(-1)?.seq ?? this.inboxSeen
-      this.inboxDirty = !isAll
+      this.isInboxDirty = !isAll
     },
   }
   tick()
@@ -43,5 +43,5 @@ it("a long inbox is read once, some hundreds of messages at a time, with a macro
   expect(received).toEqual(inbox.map(({ seq }) => seq))
   expect(reads.map(({ count }) => count)).toEqual([256, 256, 256, 232])
   expect(new Set(reads.map((read) => read.macrotask)).size).toBe(reads.length)
-  expect(runner.inboxDirty).toBe(false)
+  expect(runner.isInboxDirty).toBe(false)
 })

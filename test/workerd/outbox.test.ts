@@ -22,7 +22,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
 
   it("give a child's result to its parent once", async () => {
     const id = `result-${moment}`
-    const die = deathAt({ method: "peerTake", target: id, moment })
+    const die = deathAt({ method: "peerReceive", target: id, moment })
     await client.start("parent", { id, input: { waits: false } })
     await die()
     expect(await settled(client.get(id), [`${id}-child`, id])).toBe("completed")
@@ -35,7 +35,7 @@ describe.each(moments)("objects that die %s a call", (moment) => {
     const id = `cancel-${moment}`
     const handle = await client.start("parent", { id, input: { waits: true } })
     await soon(async () => expect(await client.get(`${id}-child`).status()).toBe("waiting"))
-    const die = deathAt({ method: "peerTake", target: `${id}-child`, moment })
+    const die = deathAt({ method: "peerReceive", target: `${id}-child`, moment })
     const ending = handle.terminate("enough").catch(() => undefined)
     await die()
     await ending
@@ -84,7 +84,7 @@ it("a child whose end was ordered before its start came never begins", async () 
   const handle = await client.start("parent", { id, input: { waits: true } })
   await until("the child is to be started", () => isReached)
   await handle.terminate("enough")
-  await until("the order to end it is sent", () => network.calls.includes(`peerTake ${id}-child`))
+  await until("the order to end it is sent", () => network.calls.includes(`peerReceive ${id}-child`))
   await pause(50)
   isHeld = false
   await pause(100)

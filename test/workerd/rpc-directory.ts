@@ -7,7 +7,6 @@ import type { Directory } from "../../src/ports/directory.ts"
 import type { InboxPart, JournalStore, Message, Turn, TurnOutcome } from "../../src/ports/journal-store.ts"
 import type { Store, StoreProvider } from "../../src/ports/store.ts"
 import { ObjectStore } from "../../src/cloudflare/store/object-store.ts"
-import { limitName, limitSettingsName } from "../../src/cloudflare/store/object-name.ts"
 import { ShardedIndex } from "../../src/cloudflare/store/sharded-index.ts"
 import { ShardLayout } from "../../src/cloudflare/store/shard-layout.ts"
 import { ObjectDatabase, objectTables } from "../../src/stores/sqlite/object/object-database.ts"
@@ -25,10 +24,23 @@ export function rpcDirectory(binding: ObjectNamespace, indexShards: number): Sto
   return {
     name: "over RPC",
     open: async (context) => {
-      const network = new StubNetwork(() => binding, { limit: limitName, limitSettings: limitSettingsName })
+      const network = new StubNetwork(() => binding)
       const overview = new ShardedIndex(new ShardLayout({ indexShards }), (name) => network.shard(name))
       const none = new Proxy({} as Store, { get: () => undefined })
-      const edge = new ObjectStore({ database: none, directory: none.directory, own: () => undefined, network, flow: none.flow, onWritten: () => undefined })
+      const nothing = () => undefined
+      const edge = new ObjectStore({
+        database: none,
+        directory: none.directory,
+        keys: { withKeys: async () => undefined },
+        transactions: { transact: async () => "lost" },
+        changes: none.directory,
+        ownId: nothing,
+        network,
+        flow: none.flow,
+        isThere: () => true,
+        beforeFirstWrite: nothing,
+        afterWrite: nothing,
+      })
       const instances = new Instances(binding, context.now)
       const journal: Pick<JournalStore, "commit" | "readJournal" | "readInbox"> = {
         commit: async (turns) => {
@@ -120,7 +132,7 @@ class Instances {
 
   #hasNews(id: string): Promise<boolean> {
     return runInDurableObject(this.#stub(id), (_, { storage }) => {
-      const { pendingUpTo, removed } = this.#tables(storage).indexNews()
+      const { pendingUpTo, removed } = this.#tables(storage).indexBacklog()
       return pendingUpTo !== undefined || removed.length > 0
     })
   }

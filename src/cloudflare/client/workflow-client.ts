@@ -5,7 +5,7 @@ import { ObjectScheduleClient } from "./object-schedules.ts"
 import { IndexClient } from "./index-client.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
-import { objectNames, scheduleName } from "../store/object-name.ts"
+import { scheduleName } from "../store/object-name.ts"
 import { ShardedChanges } from "../store/sharded-changes.ts"
 import { ShardedIndex } from "../store/sharded-index.ts"
 import { listSchedules } from "../store/sharded-schedules.ts"
@@ -22,7 +22,7 @@ const changesMax = 100
  * const { id } = await client.start(order, { input: { item: "tea" } })
  */
 export function workflowClient(binding: ObjectNamespace): EdgeClient {
-  const network = new StubNetwork(() => binding, objectNames)
+  const network = new StubNetwork(() => binding)
   const overview = new IndexClient(async () => {
     const layout = new ShardLayout(await client.layout())
     const index = new ShardedIndex(layout, (name) => network.shard(name))

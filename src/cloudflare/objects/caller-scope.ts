@@ -1,7 +1,7 @@
 import type { Host, Scope } from "../../ports/host.ts"
 import { currentScope } from "./object-host.ts"
 
-/** Whose code makes a call through the binding: an engine has its name only in the isolate that it lives in, as its code does. */
+/** The workflow code that makes an RPC call. The name of its engine is valid in one isolate only, as is the engine itself. */
 export interface Caller {
   readonly engine: string
   readonly step?: string
@@ -9,13 +9,13 @@ export interface Caller {
 
 const names = new WeakMap<object, string>()
 
-/** The code that is running; undefined: it is none of an instance. */
+/** The caller to send along with an RPC call. Undefined: the running code belongs to no instance. */
 export function currentCaller(): Caller | undefined {
   const scope = currentScope()
   return scope && { engine: nameOf(scope.engine), ...(scope.step === undefined ? undefined : { step: scope.step }) }
 }
 
-/** Calls as the code of the instance would have called without a binding in between, if it is that code: so the engine knows who asks. */
+/** Runs a call in the scope of its caller, if the caller is code of this engine's instance. So the engine detects an instance that calls itself over RPC. */
 export function runAsCaller<T>(caller: Caller | undefined, { host, engine, instance }: { host: Host; engine: object; instance: string }, call: () => T): T {
   if (caller === undefined || names.get(engine) !== caller.engine) return call()
   const scope: Scope = { engine, instance, ...(caller.step === undefined ? undefined : { step: caller.step }) }

@@ -12,12 +12,12 @@ import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../
 import type { Logger } from "../../ports/host.ts"
 import type { SlotMember } from "../../ports/cloudflare/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
-import type { SlotRequests } from "../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests } from "../../ports/cloudflare/slot-requests.ts"
 import type { ObjectTables, OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
 import type { StoreProvider } from "../../ports/store.ts"
 import { ObjectAlarm } from "./object-alarm.ts"
 import { earliest } from "./alarm-time.ts"
-import { answerOf, type InstanceMethod, type RpcMethods, rpcMethods } from "./instance-rpc-methods.ts"
+import { encodeAnswer, type InstanceMethod, type RpcMethods, rpcMethods } from "./instance-rpc-methods.ts"
 import { openObjectCore } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import { runAsCaller, type Caller } from "./caller-scope.ts"
@@ -25,8 +25,8 @@ import type { ObjectStorage } from "../platform/platform.ts"
 
 const answerLengthMax = 4 * 1024 * 1024
 
-export interface ObjectSpec {
-  /** The object's, where the platform tells it. */
+export interface InstanceObjectOptions {
+  /** The name of the object, if the platform tells it. */
   readonly name?: string | undefined
   readonly storage: ObjectStorage
   readonly tables: ObjectTables
@@ -34,9 +34,11 @@ export interface ObjectSpec {
   /** Sends messages to other objects. */
   readonly outbox: BackgroundSender
   /** Publishes the object's instance to the index. */
-  readonly index: BackgroundSender & { tellDeletion(onDone: () => void): Promise<boolean> }
-  readonly slots: Slots
-  /** For clients, who have nothing but the binding. */
+  readonly index: BackgroundSender & { publishRemoval(onDone: () => void): Promise<boolean> }
+  /** Requests and returns the slots of the object's instance. */
+  readonly slotRequester: BackgroundSender
+  readonly slotRequests: Pick<SlotRequests, "holds" | "isEmpty">
+  /** The layout of the index shards, for clients: they know only the binding. */
   readonly layout: unknown
   readonly workflows: WorkflowRegistry
   readonly options: EngineOptions
@@ -45,106 +47,109 @@ export interface ObjectSpec {
   openStore(site: StoreHooks): StoreProvider
 }
 
-/** What the store of an object has to know of it. */
+/** What the store of an object calls in the object. */
 export interface StoreHooks {
   /** The id of the object's instance. */
-  own(): string | undefined
-  /** Before anything is written of an instance that may be the first. */
-  onWriting(): void
-  onWritten(): void
+  readonly ownId: () => string | undefined
+  /** Called before the first write of an instance that does not exist yet. */
+  readonly beforeFirstWrite: () => void
+  readonly afterWrite: () => void
 }
 
-/** What asks for the slots of the object's instance, and what it has of them. */
-export interface Slots {
-  readonly backgroundSender: BackgroundSender
-  readonly permits: Pick<SlotRequests, "holds" | "isEmpty">
-}
-
-/** Tells others what is written here, until they have heard of it. */
+/** Sends data of this object to other objects until they acknowledge it. */
 export interface BackgroundSender {
+  /** When the alarm has to call `send` again. Undefined: everything is acknowledged. */
   readonly retryAt: number | undefined
+  /** Sends what is pending. `isRetry`: the alarm calls, so targets that failed are tried again. `onDone`: called when a target has everything, or has failed. */
   send(onDone: () => void, isRetry?: boolean): void
 }
 
 interface ObjectEngine {
   readonly core: EngineCore
-  readonly answers: RpcMethods
+  readonly methods: RpcMethods
 }
 
-/** One instance in one Durable Object: an engine that executes nothing else. */
+/**
+ * One instance in one Durable Object, with an engine that executes nothing else.
+ *
+ *   empty ──start, message──► prepared ──first turn──► has an instance ──delete──► has only pending data ──all acknowledged──► empty
+ *                                 └──nothing was started, nothing is pending──► empty
+ *
+ * In the state `empty` the object's storage is deleted. Pending data is the outbox, slots to return, a removal that the index must hear of, and refusals.
+ */
 export class InstanceObject {
-  readonly #spec: ObjectSpec
+  readonly #options: InstanceObjectOptions
   readonly #host: ObjectHost
-  readonly #clock: ObjectAlarm
+  readonly #alarm: ObjectAlarm
   #opening: Promise<ObjectEngine> | undefined
   #id: string | undefined
-  /** Calls under way that may give the object an instance. */
+  /** How many calls that may create the object's instance are running. */
   #startsUnderWay = 0
 
-  constructor(spec: ObjectSpec) {
-    const { storage, tables, log, now } = spec
-    this.#spec = spec
+  constructor(options: InstanceObjectOptions) {
+    const { storage, tables, log, now } = options
+    this.#options = options
     this.#host = new ObjectHost(storage, log, now)
-    this.#clock = new ObjectAlarm(storage, tables, this.#host, () => earliest(spec.outbox.retryAt, spec.index.retryAt, spec.slots.backgroundSender.retryAt))
-    // Newer code may want more of its tables than there is.
+    this.#alarm = new ObjectAlarm(storage, tables, this.#host, () => earliest(options.outbox.retryAt, options.index.retryAt, options.slotRequester.retryAt))
+    // Newer code may need tables that an older version did not create.
     if (tables.isThere()) tables.prepare()
   }
 
   get #tables(): ObjectTables {
-    return this.#spec.tables
+    return this.#options.tables
   }
 
-  /** A method of the client. */
+  /** Calls a method of the client, and encodes its result. */
   ask(id: string, method: string, args: string, caller?: Caller): Promise<string> {
-    return answerOf(() => {
-      if (method === "layout") return this.#spec.layout
-      if (method === "workflows") return this.#spec.workflows.infos
+    return encodeAnswer(() => {
+      if (method === "layout") return this.#options.layout
+      if (method === "workflows") return this.#options.workflows.infos
       return this.call(id, method as InstanceMethod, decodeValue(args) as readonly unknown[], caller)
     })
   }
 
   async call(id: string, method: InstanceMethod, args: readonly unknown[], caller?: Caller): Promise<unknown> {
     const isStart = method === "start" || method === "sendOrStart"
-    if (isStart) this.#requireOwn(id)
-    if (!this.#adopt(id, isStart)) throw notFound(id)
+    if (isStart) this.#requireOwnId(id)
+    if (!this.#isOwnInstance(id, isStart)) throw notFound(id)
     if (isStart) this.#startsUnderWay++
     try {
-      const { core, answers } = await this.#open()
+      const { core, methods } = await this.#open()
       if (core.isClosing) throw engineClosed()
-      const answer = answers[method] as ((id: string, ...args: unknown[]) => unknown) | undefined
-      if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
+      if (!Object.hasOwn(methods, method)) throw new PerdureError("UNKNOWN_ROUTE", `an instance's object has no method ${JSON.stringify(method)}`)
+      const run = methods[method] as (id: string, ...args: readonly unknown[]) => unknown
       const incarnation = method === "delete" ? this.#tables.summary()?.incarnation : undefined
-      const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => answer(id, ...args))
-      return incarnation === undefined ? value : await this.#forgetInIndex({ id, incarnation })
+      const value = await runAsCaller(caller, { host: this.#host, engine: core.parts.worker, instance: id }, () => run(id, ...args))
+      return incarnation === undefined ? value : await this.#removeFromIndex({ id, incarnation })
     } finally {
       if (isStart) this.#startsUnderWay--
-      if (isStart || method === "delete") await this.#leaveIfEmpty()
+      if (isStart || method === "delete") await this.#deleteIfEmpty()
     }
   }
 
-  /** The note and the alarm are written in the same breath as the deletion; the caller is answered when the index has forgotten the instance, too. */
-  async #forgetInIndex(instance: IndexRemoval): Promise<DeleteResult> {
-    this.#tables.removed(instance)
-    const isForgotten = this.#spec.index.tellDeletion(() => this.#onSent())
+  /** Writes the pending removal and the alarm together with the deletion. Resolves when the index has removed the instance, or after a time limit. */
+  async #removeFromIndex(instance: IndexRemoval): Promise<DeleteResult> {
+    this.#tables.noteRemoval(instance)
+    const isForgotten = this.#options.index.publishRemoval(() => this.#onSent())
     this.#afterWrite()
     return { stillListed: !(await isForgotten) }
   }
 
-  /** For callers who have the object and need not name its instance. */
+  /** Calls a method for the object's own instance, for callers that do not name it. */
   async callOwn<T>(method: InstanceMethod, ...args: readonly unknown[]): Promise<T> {
     const id = this.#tables.isThere() ? this.#tables.summary()?.id : undefined
-    if (id === undefined) throw notFound(this.#spec.name ?? "")
+    if (id === undefined) throw notFound(this.#options.name ?? "")
     return (await this.call(id, method, args)) as T
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
-    if (!this.#adopt(id)) return undefined
+    if (!this.#isOwnInstance(id)) return undefined
     return (await this.#open()).core.parts.store.directory.get(id)
   }
 
-  /** As many turns as fit into one answer. */
+  /** Reads as many rows as fit into one RPC answer. */
   async readJournal(id: string, from: number): Promise<readonly JournalRow[]> {
-    if (!this.#adopt(id)) return []
+    if (!this.#isOwnInstance(id)) return []
     const rows = await (await this.#open()).core.parts.store.journal.readJournal(id, from)
     let length = 0
     const isOver = rows.findIndex((row) => {
@@ -154,10 +159,10 @@ export class InstanceObject {
     return (isOver < 0 ? rows : rows.slice(0, isOver + 1)).map(plainRow)
   }
 
-  /** An instance that another one starts. */
+  /** Creates an instance for another instance or a schedule. */
   async create(turn: Turn): Promise<TurnOutcome> {
-    this.#requireOwn(turn.instance)
-    if (!this.#adopt(turn.instance, true)) return "lost"
+    this.#requireOwnId(turn.instance)
+    if (!this.#isOwnInstance(turn.instance, true)) return "lost"
     this.#startsUnderWay++
     try {
       return await this.#create(turn)
@@ -168,7 +173,7 @@ export class InstanceObject {
 
   async #create(turn: Turn): Promise<TurnOutcome> {
     const { store, worker } = (await this.#open()).core.parts
-    // From here to the write nothing can come between.
+    // No await lies between this check and the write.
     if (this.#tables.isRefused(turn.incarnation)) return "lost"
     const [outcome = "lost"] = await store.journal.commit([turn])
     const startAt = turn.state?.dueAt
@@ -178,78 +183,78 @@ export class InstanceObject {
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     const id = messages[0]?.instance ?? ""
-    if (!this.#adopt(id)) return messages.map(() => "absent" as const)
+    if (!this.#isOwnInstance(id)) return messages.map(() => "absent" as const)
     const { store, worker } = (await this.#open()).core.parts
     const deliveries = await store.directory.deliver(messages)
     worker.hint([id])
     return deliveries
   }
 
-  /** What another object had to tell. */
-  async take(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
+  /** Receives messages from the outbox of another object. */
+  async receive(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
     this.#tables.prepare()
-    const deliveries = this.#tables.take(from, messages)
+    const deliveries = this.#tables.receive(from, messages)
     this.#afterWrite()
     const summary = this.#tables.summary()
     if (summary && deliveries.includes("delivered")) (await this.#open()).core.parts.worker.hint([summary.id])
-    if (!summary) await this.#leaveIfEmpty()
+    if (!summary) await this.#deleteIfEmpty()
     return deliveries
   }
 
-  /** A limit has a slot for the instance, which asks for it. */
+  /** A limit key may have a slot for the instance. The instance asks for it again. */
   async slotHint(): Promise<void> {
     if (!this.#tables.isThere() || this.#tables.summary() === undefined) return
     await this.#open()
-    this.#spec.slots.backgroundSender.send(() => this.#onSent(), true)
+    this.#options.slotRequester.send(() => this.#onSent(), true)
   }
 
   async holdsSlot(member: SlotMember, key: string): Promise<boolean> {
-    return this.#tables.isThere() && this.#spec.slots.permits.holds(member, key) === true
+    return this.#tables.isThere() && this.#options.slotRequests.holds(member, key)
   }
 
-  /** Never throws: an alarm that fails a few times is not set again. */
+  /** Never throws: the platform gives up an alarm that has failed a few times. */
   async alarm(): Promise<void> {
     try {
-      this.#clock.fired()
+      this.#alarm.fired()
       if (!this.#tables.isThere()) return
-      this.#tables.dropOld()
+      this.#tables.dropExpired()
       const summary = this.#tables.summary()
       if (summary) {
         const { worker } = (await this.#open()).core.parts
         this.#host.fireAlarmTimers()
         worker.hint([summary.id])
       }
-      this.#spec.outbox.send(() => this.#onSent(), true)
-      this.#spec.index.send(() => this.#onSent(), true)
-      this.#spec.slots.backgroundSender.send(() => this.#onSent(), true)
-      await this.#leaveIfEmpty()
-      this.#clock.update()
+      this.#options.outbox.send(() => this.#onSent(), true)
+      this.#options.index.send(() => this.#onSent(), true)
+      this.#options.slotRequester.send(() => this.#onSent(), true)
+      await this.#deleteIfEmpty()
+      this.#alarm.update()
     } catch (error) {
       this.#host.log.error("an alarm failed; it is set again", { error })
-      this.#clock.rearmSoon()
+      this.#alarm.armWatchdog()
     }
   }
 
-  /** False: the object has another instance, or none and `isStart` does not say that there will be one. */
-  #adopt(id: string, isStart = false): boolean {
+  /** Whether the id is that of the object's instance. `isStart`: an object without an instance takes the id as its own. */
+  #isOwnInstance(id: string, isStart = false): boolean {
     const idOfStart = this.#startsUnderWay > 0 ? this.#id : undefined
-    const born = this.#tables.isThere() ? this.#tables.summary()?.id : undefined
-    this.#id = born ?? (isStart ? id : idOfStart)
+    const writtenId = this.#tables.isThere() ? this.#tables.summary()?.id : undefined
+    this.#id = writtenId ?? (isStart ? id : idOfStart)
     return this.#id === id
   }
 
   /**
-   * In the same breath as the first turn, so that all of it is one write of the object. The alarm comes first: the platform makes a table for it,
-   * and what was parsed before would have to be parsed again.
+   * Creates the tables and sets the alarm, in one synchronous write with the first turn. The alarm comes first: the platform creates a table for it,
+   * after which SQLite would have to parse earlier statements again.
    */
   #prepare(): void {
-    if (!this.#tables.isThere()) this.#clock.rearmSoon()
+    if (!this.#tables.isThere()) this.#alarm.armWatchdog()
     this.#tables.prepare()
   }
 
-  /** Nobody would find an instance that is not in the object of its name. */
-  #requireOwn(id: string): void {
-    const { name } = this.#spec
+  /** Refuses an id other than the object's name: no client would find that instance. */
+  #requireOwnId(id: string): void {
+    const { name } = this.#options
     if (name === undefined || name === id) return
     throw new PerdureError("BAD_ID", `the object of instance "${name}" cannot have an instance "${id}"; take the object by idFromName("${id}")`, {
       details: { id, object: name },
@@ -266,42 +271,48 @@ export class InstanceObject {
   }
 
   async #openEngine(): Promise<ObjectEngine> {
-    const { workflows, options } = this.#spec
-    const store = this.#spec.openStore({ own: () => this.#id, onWriting: () => this.#prepare(), onWritten: () => this.#afterWrite() })
+    const { workflows, options } = this.#options
+    const store = this.#options.openStore({ ownId: () => this.#id, beforeFirstWrite: () => this.#prepare(), afterWrite: () => this.#afterWrite() })
     const core = await openObjectCore({ host: this.#host, store, workflows, options })
-    const answers = rpcMethods(core)
+    const methods = rpcMethods(core)
     await core.begin()
-    return { core, answers }
+    return { core, methods }
   }
 
-  /** In the same breath as the write, so that both are durable or neither is. */
+  /** Called synchronously after each write, so that the write and the alarm become durable together. */
   #afterWrite(): void {
-    this.#spec.outbox.send(() => this.#onSent())
-    this.#spec.index.send(() => this.#onSent())
-    this.#spec.slots.backgroundSender.send(() => this.#onSent())
-    this.#clock.update(this.#startsUnderWay > 0)
+    this.#options.outbox.send(() => this.#onSent())
+    this.#options.index.send(() => this.#onSent())
+    this.#options.slotRequester.send(() => this.#onSent())
+    this.#alarm.update(this.#startsUnderWay > 0)
   }
 
   #onSent(): void {
-    this.#clock.update()
-    void this.#leaveIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
+    this.#alarm.update()
+    void this.#deleteIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
   }
 
-  /** An object without an instance, that has nothing to tell anybody, takes no room. */
-  async #leaveIfEmpty(): Promise<void> {
+  /** Deletes the storage of an object that has no instance and nothing pending. */
+  async #deleteIfEmpty(): Promise<void> {
     const tables = this.#tables
-    if (this.#startsUnderWay > 0 || !tables.isThere() || tables.summary() !== undefined || tables.outgoing(1).length > 0 || tables.keptUntil() !== undefined)
+    if (
+      this.#startsUnderWay > 0 ||
+      !tables.isThere() ||
+      tables.summary() !== undefined ||
+      tables.outgoing(1).length > 0 ||
+      tables.refusalsExpireAt() !== undefined
+    )
       return
-    // The index is told first: nobody else would know what is to be taken out of it.
-    const { slots } = this.#spec
-    if (!slots.permits.isEmpty()) return slots.backgroundSender.send(() => this.#onSent())
-    if (tables.indexNews().removed.length > 0) return this.#spec.index.send(() => this.#onSent())
+    // Slots and the index come first: only this object knows what it has to return and to remove.
+    const { slotRequests, slotRequester } = this.#options
+    if (!slotRequests.isEmpty()) return slotRequester.send(() => this.#onSent())
+    if (tables.indexBacklog().removed.length > 0) return this.#options.index.send(() => this.#onSent())
     const opening = this.#opening
     this.#opening = undefined
     this.#id = undefined
     tables.forget()
-    const emptied = this.#spec.storage.deleteAll()
-    this.#clock.update()
+    const emptied = this.#options.storage.deleteAll()
+    this.#alarm.update()
     const engine = await opening
     engine?.core.kill()
     await engine?.core.parts.store.close()
@@ -309,7 +320,7 @@ export class InstanceObject {
   }
 }
 
-/** What goes to another object is data only; that one has the codecs of values itself. */
+/** The row as plain data, which RPC can send. */
 function plainRow({ turn, position, count, run, at, entries, blobs }: JournalRow): JournalRow {
   return { turn, position, count, run, at, entries, blobs }
 }

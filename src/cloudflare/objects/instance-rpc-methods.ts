@@ -62,20 +62,21 @@ export function rpcMethods(core: EngineCore) {
   } satisfies RpcMethods
 }
 
-/** Values go between objects and clients as they go into journals: what arrives is what was sent. */
+/** Values between objects and clients are encoded as in journals, so every value that a journal can hold arrives unchanged. */
 export function encodeCall(value: unknown): string {
   return encodeValue(value, { bytesMax: Infinity })
 }
 
-export async function answerOf(answer: () => unknown): Promise<string> {
+/** Runs a method, and encodes its result or its error. */
+export async function encodeAnswer(run: () => unknown): Promise<string> {
   try {
-    return encodeCall({ value: await answer() })
+    return encodeCall({ value: await run() })
   } catch (error) {
     return encodeFailure(error)
   }
 }
 
-/** Whatever was thrown arrives, with its class where that is known, and without what cannot be sent. */
+/** Encodes whatever was thrown. Data fields that cannot be encoded are left out. */
 function encodeFailure(error: unknown): string {
   const origin = isCodeError(error) ? { isOfCode: true } : undefined
   try {

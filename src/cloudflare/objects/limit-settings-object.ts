@@ -1,6 +1,6 @@
 import type { LimitOverride, LimitState, WorkflowLimits } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
-import type { LimitKeyEntry, WorkflowLimitSettings, LimitSettingsTables, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
+import type { LimitKeyEntry, WorkflowLimitSettings, LimitSettingsTables, LimitSetting } from "../../ports/cloudflare/limit-settings.ts"
 import type { LimitKeyListener } from "../../ports/cloudflare/limit-key.ts"
 import { setAlarm } from "./alarm-time.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
@@ -8,15 +8,15 @@ import type { ObjectStorage } from "../platform/platform.ts"
 const batchMax = 100
 const retryMs = 1_000
 const retryMsMax = 60_000
-/** What nobody goes by any more is kept for a while: keys come and go. */
+/** Settings that no key uses are kept for this time, because keys come and go. */
 const idleMs = 10 * 60_000
 
-/** How keys are reached. */
+/** Reaches the objects of limit keys. */
 export interface KeyNetwork {
   limitKey(key: string): LimitKeyListener
 }
 
-/** What was set for the limits of one workflow, in one Durable Object. It tells the keys of these limits what changes, until they have heard. */
+/** The numbers that were set for the limits of one workflow, in one Durable Object. It sends each change to the keys of the limit until they acknowledge it. */
 export class LimitSettingsObject implements WorkflowLimitSettings {
   readonly #tables: LimitSettingsTables
   readonly #declared: (workflow: string) => WorkflowLimits["limits"]
@@ -24,7 +24,7 @@ export class LimitSettingsObject implements WorkflowLimitSettings {
   readonly #network: KeyNetwork
   readonly #now: () => number
   readonly #log: Logger
-  #telling: Promise<void> | undefined
+  #sending: Promise<void> | undefined
   #failures = 0
 
   constructor(
@@ -55,29 +55,29 @@ export class LimitSettingsObject implements WorkflowLimitSettings {
     const declared = this.#declared(workflow)
     if (changes.some(({ name }) => !declared.some((limit) => limit.name === name))) return "unknown"
     const set = this.#tables.overrides()
-    const news = changes.filter(({ name, to }) => to !== undefined || set.has(name))
-    if (news.length === 0) return "changed"
-    this.#tables.set(news)
-    this.#rearm()
-    // One that is under way may have read what was before.
-    await this.#telling
-    await this.#tell()
+    const effective = changes.filter(({ name, to }) => to !== undefined || set.has(name))
+    if (effective.length === 0) return "changed"
+    this.#tables.set(effective)
+    this.#updateAlarm()
+    // A run that is active may have read the settings before this change.
+    await this.#sending
+    await this.#send()
     return "changed"
   }
 
-  async limitsJoin(key: LimitKeyEntry): Promise<SetNumbers> {
+  async limitsJoin(key: LimitKeyEntry): Promise<LimitSetting> {
     return this.#tables.join(key)
   }
 
   async limitsLeave(key: Pick<LimitKeyEntry, "key" | "token">): Promise<void> {
     this.#tables.leave(key)
-    this.#rearm()
+    this.#updateAlarm()
   }
 
-  /** Never throws: an alarm that fails a few times is not set again. */
+  /** Never throws: the platform gives up an alarm that has failed a few times. */
   async alarm(): Promise<void> {
     try {
-      await this.#tell()
+      await this.#send()
       if (!this.#tables.isThere() || !this.#tables.isEmpty()) return
       await Promise.all([this.#storage.deleteAll(), this.#storage.deleteAlarm()])
     } catch (error) {
@@ -86,20 +86,20 @@ export class LimitSettingsObject implements WorkflowLimitSettings {
     }
   }
 
-  #tell(): Promise<void> {
-    this.#telling ??= this.#tellAll().finally(() => {
-      this.#telling = undefined
-      this.#rearm()
+  #send(): Promise<void> {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined
+      this.#updateAlarm()
     })
-    return this.#telling
+    return this.#sending
   }
 
-  async #tellAll(): Promise<void> {
+  async #sendAll(): Promise<void> {
     let hasFailed = false
-    // Those that do not answer hold up no others.
-    for (let keys = this.#tables.untold(batchMax); keys.length > 0; keys = this.#tables.untold(batchMax, keys.at(-1)?.key)) {
-      const told = await Promise.allSettled(keys.map((key) => this.#tellOne(key, key.news)))
-      const failed = told.find((result) => result.status === "rejected")
+    // A key that fails is passed over, so it does not delay the keys behind it.
+    for (let keys = this.#tables.unnotified(batchMax); keys.length > 0; keys = this.#tables.unnotified(batchMax, keys.at(-1)?.key)) {
+      const results = await Promise.allSettled(keys.map((key) => this.#sendTo(key, key.setting)))
+      const failed = results.find((result) => result.status === "rejected")
       if (failed === undefined) continue
       hasFailed = true
       this.#log.warn("a limit could not be told; trying again", { error: failed.reason })
@@ -107,17 +107,17 @@ export class LimitSettingsObject implements WorkflowLimitSettings {
     this.#failures = hasFailed ? this.#failures + 1 : 0
   }
 
-  async #tellOne(key: LimitKeyEntry, news: SetNumbers): Promise<void> {
-    const isThere = await this.#network.limitKey(key.key).limitsChanged(key.token, news)
-    if (isThere) this.#tables.told(key, news.revision)
-    // It was emptied, and asks when it is needed again.
+  async #sendTo(key: LimitKeyEntry, setting: LimitSetting): Promise<void> {
+    const hasJoined = await this.#network.limitKey(key.key).limitsChanged(key.token, setting)
+    if (hasJoined) this.#tables.markNotified(key, setting.revision)
+    // The key was emptied. It joins again when it is next used.
     else this.#tables.leave(key)
   }
 
-  #rearm(): void {
+  #updateAlarm(): void {
     const now = this.#now()
     const waitMs = Math.min(retryMs * 2 ** Math.min(this.#failures, 20), retryMsMax)
-    if (this.#tables.untold(1).length > 0) setAlarm(this.#storage, now + waitMs, now, this.#log)
+    if (this.#tables.unnotified(1).length > 0) setAlarm(this.#storage, now + waitMs, now, this.#log)
     else if (this.#tables.isThere() && this.#tables.isEmpty()) setAlarm(this.#storage, now + idleMs, now, this.#log)
     else void this.#storage.deleteAlarm()
   }

@@ -4,24 +4,25 @@ import { earliest, lookAgainAt, setAlarm, withinReach } from "./alarm-time.ts"
 import type { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
-/** An object that goes while code of its instance runs is woken after so long; an alarm that finds it at work only keeps it alive. */
+/** While code of the instance runs, a watchdog alarm is set this far ahead. It wakes an object that was evicted; otherwise it only sets itself again. */
 const watchdogMs = 10_000
-/** Who is in memory, and due so soon that it is still there then, is woken by a timer. The alarm is for an object that has gone all the same: */
+/** An instance in memory that is due within this time is woken by a timer, because the object will still be loaded. */
 const nearMs = 5_000
-/** it comes so much later, and mostly need not come at all. */
+/** For such an instance the alarm is set this much later than the timer. Usually the timer makes it unnecessary. */
 const spareMs = 500
 
 /**
- * Sets the object's one alarm to the first of all times at which it has to be awake, as the tables tell it: so nothing that was set
- * before can be forgotten. What is set already costs no write.
+ * The object's single alarm. After every write it is set to the earliest time at which the object has to be awake: the instance is due, a message has
+ * to be sent again, or the watchdog checks running code. The time is computed from the tables each time, so no earlier wake-up is forgotten. Setting an
+ * alarm that is already set costs no write.
  */
 export class ObjectAlarm {
   readonly #storage: ObjectStorage
   readonly #tables: ObjectTables
   readonly #host: ObjectHost
-  /** When what this object has to tell others is to be tried again. */
+  /** When the earliest background sender has to try again. */
   readonly #retryAt: () => number | undefined
-  /** By the wall clock, as the platform's alarm is. Undefined: none, or not known. */
+  /** The time of the alarm by the wall clock, which the platform uses. Undefined: no alarm is set, or it is not known. */
   #armedAt: number | undefined
   #isKnown = false
 
@@ -30,17 +31,17 @@ export class ObjectAlarm {
     this.#tables = tables
     this.#host = host
     this.#retryAt = retryAt
-    // Where nothing is, no alarm is either.
+    // An object without tables has no alarm.
     this.#isKnown = !tables.isThere()
   }
 
-  /** The alarm that was set is no more. */
+  /** To be called when the alarm has fired: no alarm is set any more. */
   fired(): void {
     this.#armedAt = undefined
     this.#isKnown = true
   }
 
-  /** To be called in the same breath as each write: both become durable together. `isBusy`: what is set stays, as something is about to be written. */
+  /** To be called synchronously with each write, so that both become durable together. `isBusy`: another write follows soon, so the alarm is not deleted. */
   update(isBusy = false): void {
     const now = this.#host.now()
     const { at, isExact } = this.#nextAlarm(now)
@@ -57,8 +58,8 @@ export class ObjectAlarm {
     if (!isSet) this.#set(at, now)
   }
 
-  /** Whatever else is wrong, the object looks again. */
-  rearmSoon(): void {
+  /** Sets the alarm to the watchdog's time, whatever the tables say. */
+  armWatchdog(): void {
     const now = this.#host.now()
     this.#set(now + watchdogMs, now)
   }
@@ -70,20 +71,20 @@ export class ObjectAlarm {
     setAlarm(this.#storage, this.#armedAt, now - aheadMs, this.#host.log)
   }
 
-  /** Not exact: an earlier one does no harm, and to move it would cost a write. */
+  /** The time of the next alarm. `isExact` false: an alarm that is set earlier may stay, because moving it would cost a write. */
   #nextAlarm(now: number): { readonly at?: number; readonly isExact: boolean } {
     if (!this.#tables.isThere()) return { isExact: true }
     const summary = this.#tables.summary()
     const work = summary && this.#workAt(summary, now)
-    const kept = earliest(this.#tables.keptUntil(), this.#host.nextAlarmTimerAt)
-    const tryAt = this.#retryAt()
-    const at = earliest(work?.at, kept, tryAt)
+    const fixedAt = earliest(this.#tables.refusalsExpireAt(), this.#host.nextAlarmTimerAt)
+    const at = earliest(work?.at, fixedAt, this.#retryAt())
     if (at === undefined) return { isExact: true }
-    const near = withinReach(at, now)
-    const isExact = near === at && (at === kept || (at === work?.at && work.isExact))
-    return { at: Math.max(near, now), isExact }
+    const reachableAt = withinReach(at, now)
+    const isExact = reachableAt === at && (at === fixedAt || (at === work?.at && work.isExact))
+    return { at: Math.max(reachableAt, now), isExact }
   }
 
+  /** When the object has to be awake for its instance. Undefined: the instance waits for a message. */
   #workAt(summary: ObjectInstanceSummary, now: number): { readonly at: number; readonly isExact: boolean } | undefined {
     const { status, isOwned, hasMessages, dueAt, claimableAt } = summary
     const isAtWork = isOwned && !isTerminal(status) && (status === "running" || status === "queued" || hasMessages)
@@ -91,7 +92,7 @@ export class ObjectAlarm {
     const at = isOwned ? dueAt : claimableAt
     if (at === undefined) return undefined
     if (at > now) return { at: isOwned && at - now <= nearMs ? at + spareMs : at, isExact: true }
-    // It is being claimed, or nobody here has the code of its version: then it is not to be tried in a hot loop.
+    // Either the instance is being claimed, or this Worker does not have the code of its version. Then the delay grows, so the alarm does not spin.
     return { at: lookAgainAt(at, now), isExact: false }
   }
 }

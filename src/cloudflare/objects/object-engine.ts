@@ -11,7 +11,7 @@ const kind: CoreKind<SingleInstanceWorker> = {
   resultWaiters: ({ store, host, worker }) => new ResultWaiters(store, host, worker.timers),
 }
 
-/** The core of the engine in an object; it does not begin before it is told to. */
+/** Opens the core of the engine in an object. The core claims nothing before `begin` is called. */
 export async function openObjectCore(spec: EngineSpec): Promise<EngineCore> {
   return new EngineCore(await createCore(spec, kind))
 }

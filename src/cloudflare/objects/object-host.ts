@@ -5,19 +5,19 @@ import { SafeLogger } from "../../hosts/safe-logger.ts"
 import { SteadyClock } from "../../hosts/steady-clock.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
-/** What is further away than this is left to the alarm: the object may leave memory until then. */
+/** A timer further away than this is left to the alarm, because the object may be evicted before. */
 const nearMs = 60_000
-/** What is further away than this is not meant to come. */
+/** A timer further away than this never fires. */
 const neverMs = 10_000 * 24 * 60 * 60 * 1_000
 
-/** Time, randomness and life from a Durable Object. */
+/** The host port in a Durable Object: time, randomness, timers and async scopes. */
 export class ObjectHost implements Host {
   readonly log: Logger
   readonly #storage: Pick<ObjectStorage, "sync">
-  /** The only clock of the platform is the wall clock. */
+  /** The platform has no clock but the wall clock. */
   readonly #clock: SteadyClock
-  readonly #alarmTimers = new Set<FarTimer>()
-  /** The async context of the call that opened the engine. User code must not see the context of a call that happens to wake it. */
+  readonly #alarmTimers = new Set<AlarmTimer>()
+  /** The async context of the call that opened the engine. User code must not see the context of another call that happens to wake it. */
   readonly #inContext = AsyncLocalStorage.snapshot()
 
   constructor(storage: Pick<ObjectStorage, "sync">, log: Logger, now: () => number = () => Date.now()) {
@@ -46,10 +46,10 @@ export class ObjectHost implements Host {
     return createHash("sha256").update(text).digest("hex")
   }
 
-  /** Of all that drains the queue of microtasks here, this costs least: a timer of 0 ms takes more than one. */
+  /** `sync` is the cheapest way on this platform to wait for one macrotask: a timer of 0 ms takes more than one millisecond. */
   quiesce(then: () => void): void {
     const run = () => this.#inContext(then)
-    // Where writing has failed the object is about to be thrown away; until then it goes on as if.
+    // After a failed write the platform discards the object. Until then the engine continues.
     void this.#storage.sync().then(run, run)
   }
 
@@ -71,14 +71,14 @@ export class ObjectHost implements Host {
     return () => this.#alarmTimers.delete(timer)
   }
 
-  /** When the alarm is to wake what no timer does. */
+  /** The time of the earliest timer that is left to the alarm. */
   get nextAlarmTimerAt(): number | undefined {
     let next: number | undefined
     for (const { at } of this.#alarmTimers) if (next === undefined || at < next) next = at
     return next
   }
 
-  /** The alarm went off. */
+  /** To be called when the alarm has fired: runs the timers that are due. */
   fireAlarmTimers(): void {
     const now = this.now()
     for (const timer of [...this.#alarmTimers]) {
@@ -96,7 +96,7 @@ export class ObjectHost implements Host {
     return currentScope()
   }
 
-  /** The platform writes them to its log, and lives on. */
+  /** Registers nothing: the platform logs unhandled rejections, and the object continues. */
   onUnhandledRejection(): () => void {
     return () => undefined
   }
@@ -108,7 +108,7 @@ export function currentScope(): Scope | undefined {
   return scopes.getStore()
 }
 
-interface FarTimer {
+interface AlarmTimer {
   readonly at: number
   readonly fire: () => void
 }

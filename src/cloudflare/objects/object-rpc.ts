@@ -5,35 +5,36 @@ import type { LimitKey, SlotMember, LimitKeyListener } from "../../ports/cloudfl
 import type { WorkflowLimitSettings } from "../../ports/cloudflare/limit-settings.ts"
 import type { ObjectNetwork, ObjectPeer } from "../../ports/cloudflare/object-network.ts"
 import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
+import { limitName, limitSettingsName } from "../store/object-name.ts"
 import type { Caller } from "./caller-scope.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 
-/** The calls that objects of the class answer, as their stubs have them. */
+/** The RPC methods of an object of the class, as callers see them on its stub. */
 export interface RunnerStub extends IndexShard, ScheduleIndex, LimitKey, LimitKeyListener, WorkflowLimitSettings {
-  /** A method of the client of a schedule. */
+  /** Calls a method of the schedule client, with arguments and result encoded. */
   askSchedule(id: string, method: string, args: string): Promise<string>
-  /** To the object of a schedule: an instance of it may be over. */
+  /** Tells the object of a schedule that one of its instances may have ended. */
   scheduleHint(): Promise<void>
-  /** To the object of an instance: a limit may let it in. */
+  /** Tells the object of an instance that a limit key may have a slot for it. */
   slotHint(): Promise<void>
-  /** To the object of an instance: whether it still has the slot of this key. */
+  /** Asks the object of an instance whether it still has, or wants, the slot of this key. */
   holdsSlot(member: SlotMember, key: string): Promise<boolean>
-  /** A method of the client, with its arguments and its answer encoded. */
+  /** Calls a method of the client, with arguments and result encoded. */
   ask(id: string, method: string, args: string, caller?: Caller): Promise<string>
-  /** The row of its instance; undefined: it has none. */
+  /** The row of the object's instance. Undefined: the object has no such instance. */
   peerGet(id: string): Promise<InstanceRow | undefined>
-  /** Rows of the journal of its instance, from a position on: as many as fit into one answer. */
+  /** Rows of the journal of the object's instance from a position on, as many as fit into one answer. */
   peerReadJournal(id: string, from: number): Promise<readonly JournalRow[]>
-  /** Writes the turn that creates its instance. */
+  /** Writes the turn that creates the object's instance. */
   peerCreate(turn: Turn): Promise<TurnOutcome>
-  /** Writes messages into the inbox of its instance. */
+  /** Writes messages into the inbox of the object's instance. */
   peerDeliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
-  /** Takes in what the outbox of another object sends, each message once. */
-  peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
+  /** Receives messages from the outbox of another object. Each message takes effect once. */
+  peerReceive(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
 }
 
 export interface StubOptions {
-  /** Where an object that does not exist yet is to be made. */
+  /** The region in which the platform creates an object that does not exist yet. */
   readonly locationHint?: string | undefined
 }
 
@@ -42,20 +43,12 @@ export function stubOf(namespace: ObjectNamespace, name: string, { locationHint 
   return (locationHint === undefined ? namespace.get(id) : namespace.get(id, { locationHint } as never)) as RunnerStub
 }
 
-/** What the object of a limit's key is called, and that of what was set for a workflow. */
-export interface ObjectNames {
-  limit(key: string): string
-  limitSettings(workflow: string): string
-}
-
-/** Other objects of the class, through its own binding. */
+/** Reaches other objects of the class through the Worker's binding. */
 export class StubNetwork implements ObjectNetwork {
   readonly #namespace: () => ObjectNamespace
-  readonly #names: ObjectNames
 
-  constructor(namespace: () => ObjectNamespace, names: ObjectNames) {
+  constructor(namespace: () => ObjectNamespace) {
     this.#namespace = namespace
-    this.#names = names
   }
 
   shard(name: string): IndexShard & ScheduleIndex {
@@ -67,11 +60,11 @@ export class StubNetwork implements ObjectNetwork {
   }
 
   limitKey(key: string): LimitKey & LimitKeyListener {
-    return stubOf(this.#namespace(), this.#names.limit(key))
+    return stubOf(this.#namespace(), limitName(key))
   }
 
   limitSettings(workflow: string): WorkflowLimitSettings {
-    return stubOf(this.#namespace(), this.#names.limitSettings(workflow))
+    return stubOf(this.#namespace(), limitSettingsName(workflow))
   }
 
   async scheduleEnded(name: string): Promise<void> {
@@ -89,7 +82,7 @@ export class StubNetwork implements ObjectNetwork {
       readJournal: (from) => stub().peerReadJournal(name, from),
       create: (turn) => stub().peerCreate(turn),
       deliver: (messages) => stub().peerDeliver(messages),
-      take: (from, messages) => stub().peerTake(from, messages),
+      receive: (from, messages) => stub().peerReceive(from, messages),
     }
   }
 }

@@ -31,7 +31,7 @@ class Desk {
     }
     const network = {
       peer: (target: string) => ({
-        take: async (_from: string, batch: readonly OutgoingMessage[]) => {
+        receive: async (_from: string, batch: readonly OutgoingMessage[]) => {
           if (this.dead.has(target)) throw new Error("dead")
           if (this.silent.has(target)) await new Promise(() => undefined)
           this.taken.push(...batch.map(({ seq }) => `${target} ${seq}`))

@@ -6,18 +6,18 @@ const batchMax = 100
 const targetsMax = 100
 const retryMs = 1_000
 const retryMsMax = 60_000
-/** The alarm that stands by while a send is under way. */
-const netMs = 30_000
+/** If the object is evicted during a send, the alarm wakes it after this time. */
+const backupMs = 30_000
 
-/** Sends what the object has to tell others, until they have acknowledged it: those of one target in their order, and no target waits for another. */
+/** Sends the object's outbox to other objects until they acknowledge it. Messages to one target stay in order, and no target waits for another target. */
 export class OutboxSender {
   readonly #tables: Pick<ObjectTables, "outgoing" | "sent" | "sender">
   readonly #network: ObjectNetwork
   readonly #now: () => number
   readonly #log: Logger
-  /** Targets that are being told, and since when. */
+  /** Targets with a send under way, and when it started. */
   readonly #busy = new Map<string, number>()
-  /** Targets that did not answer, how often, and when they are told again. */
+  /** Targets whose last send failed, the number of failures in a row, and the time of the retry. */
   readonly #failed = new Map<string, { readonly failures: number; readonly at: number }>()
 
   constructor(tables: Pick<ObjectTables, "outgoing" | "sent" | "sender">, network: ObjectNetwork, now: () => number, log: Logger) {
@@ -27,20 +27,20 @@ export class OutboxSender {
     this.#log = log
   }
 
-  /** When the object has to be awake for it; undefined: all is sent. */
+  /** When the alarm has to call `send`. Undefined: everything is acknowledged. */
   get retryAt(): number | undefined {
     let next = Infinity
-    for (const since of this.#busy.values()) next = Math.min(next, since + netMs)
+    for (const since of this.#busy.values()) next = Math.min(next, since + backupMs)
     for (const [target, { at }] of this.#failed) if (!this.#busy.has(target)) next = Math.min(next, at)
     return next === Infinity ? undefined : next
   }
 
-  /** Something may have been written. `isRetry`: those that did not answer are told again. `onDone`: called when a target has all, or is to be told again later. */
+  /** Sends what is in the outbox. `isRetry`: targets whose last send failed are tried again. `onDone`: called each time a target has acknowledged or failed. */
   send(onDone: () => void, isRetry = false): void {
     const now = this.#now()
-    const putOff = isRetry ? [] : [...this.#failed].filter(([, { at }]) => at > now).map(([target]) => target)
+    const postponed = isRetry ? [] : [...this.#failed].filter(([, { at }]) => at > now).map(([target]) => target)
     while (this.#busy.size < targetsMax) {
-      const messages = this.#tables.outgoing(batchMax, [...this.#busy.keys(), ...putOff])
+      const messages = this.#tables.outgoing(batchMax, [...this.#busy.keys(), ...postponed])
       if (messages.length === 0) return
       for (const [target, batch] of byTarget(messages)) {
         this.#busy.set(target, now)
@@ -48,7 +48,7 @@ export class OutboxSender {
           .finally(() => this.#busy.delete(target))
           .then(() => this.send(onDone))
           .then(onDone)
-          // The alarm that stands by since it began looks again.
+          // The backup alarm of this send tries again.
           .catch((error: unknown) => this.#log.error("a follow-up failed", { error, instance: target }))
       }
     }
@@ -56,7 +56,7 @@ export class OutboxSender {
 
   async #sendTo(target: string, batch: readonly OutgoingMessage[]): Promise<void> {
     try {
-      await this.#network.peer(target).take(this.#tables.sender(), batch)
+      await this.#network.peer(target).receive(this.#tables.sender(), batch)
       this.#tables.sent(batch.map(({ seq }) => seq))
       this.#failed.delete(target)
     } catch (error) {

@@ -18,12 +18,13 @@ import { openObjectCore } from "./object-engine.ts"
 import { ObjectHost } from "./object-host.ts"
 import type { ObjectStorage } from "../platform/platform.ts"
 
-/** What waits for an instance is told when that ends. Should it be lost, it looks by itself. */
+/** A schedule that waits for an instance is notified when that ends. If the notification is lost, the schedule checks after this time. */
 const awaitMs = 60_000
-/** After an alarm that failed. */
+/** The delay after an alarm that failed. */
 const retryMs = 1_000
 
-const answers = {
+/** The RPC methods of a schedule's object, by the names of the methods of a schedule client. */
+const methods = {
   create: async (schedules: Schedules, id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }) =>
     (await schedules.create(id, options)).id,
   describe: (schedules: Schedules, id: string) => schedules.get(id).describe(),
@@ -35,9 +36,9 @@ const answers = {
   delete: (schedules: Schedules, id: string) => schedules.get(id).delete(),
 } as const
 
-export type ScheduleMethod = keyof typeof answers
+export type ScheduleMethod = keyof typeof methods
 
-export interface ScheduleSpec {
+export interface ScheduleObjectOptions {
   readonly storage: ObjectStorage
   readonly tables: ObjectSchedule
   readonly orders: BackgroundSender & { settled(): Promise<void> }
@@ -45,64 +46,62 @@ export interface ScheduleSpec {
   readonly options: EngineOptions
   readonly log: Logger
   readonly now: () => number
-  openStore(onWritten: () => void): StoreProvider
+  openStore(afterWrite: () => void): StoreProvider
 }
 
-/** An engine that fires: its core, the scheduler, and what callers may do to the schedule. */
+/** An engine that fires a schedule: its core, the scheduler, and the schedule client that RPC methods call. */
 interface ScheduleEngine {
   readonly core: EngineCore
   readonly scheduler: Scheduler
   readonly schedules: Schedules
 }
 
-/** One schedule in one Durable Object: an engine that has no instance, and fires by the object's alarm. */
+/** One schedule in one Durable Object, with an engine that has no instance. The object's alarm fires the schedule. */
 export class ScheduleObject {
-  readonly #spec: ScheduleSpec
+  readonly #options: ScheduleObjectOptions
   readonly #host: ObjectHost
   #opening: Promise<ScheduleEngine> | undefined
-  #calls = 0
+  #callsUnderWay = 0
 
-  constructor(spec: ScheduleSpec) {
-    this.#spec = spec
-    this.#host = new ObjectHost(spec.storage, spec.log, spec.now)
+  constructor(options: ScheduleObjectOptions) {
+    this.#options = options
+    this.#host = new ObjectHost(options.storage, options.log, options.now)
   }
 
   async call(id: string, method: string, args: string): Promise<unknown> {
-    this.#calls++
+    this.#callsUnderWay++
     try {
-      const answer = Object.hasOwn(answers, method)
-        ? (answers[method as ScheduleMethod] as (schedules: Schedules, id: string, ...args: unknown[]) => unknown)
-        : undefined
-      if (answer === undefined) throw new PerdureError("UNKNOWN_ROUTE", `a schedule's object has no method ${JSON.stringify(method)}`)
-      const { tables } = this.#spec
+      if (!Object.hasOwn(methods, method)) throw new PerdureError("UNKNOWN_ROUTE", `a schedule's object has no method ${JSON.stringify(method)}`)
+      const run = methods[method as ScheduleMethod] as (schedules: Schedules, id: string, ...args: readonly unknown[]) => unknown
+      const { tables } = this.#options
       if (method === "create") tables.prepare()
       if (!tables.isThere()) throw scheduleNotFound(id)
-      const value = await answer((await this.#open()).schedules, id, ...(decodeValue(args) as readonly unknown[]))
-      // Whoever is told of an instance finds it.
-      await this.#spec.orders.settled()
+      const value = await run((await this.#open()).schedules, id, ...(decodeValue(args) as readonly unknown[]))
+      // A caller that gets the id of an instance must find that instance.
+      await this.#options.orders.settled()
       return value
     } finally {
-      this.#calls--
-      await this.#leaveIfEmpty()
+      this.#callsUnderWay--
+      await this.#deleteIfEmpty()
     }
   }
 
-  /** An instance of the schedule is over. */
+  /** An instance of the schedule may have ended. */
   async hint(): Promise<void> {
-    if (this.#spec.tables.isThere() && this.#spec.tables.row()) await this.#fire()
+    if (this.#options.tables.isThere() && this.#options.tables.row()) await this.#fire()
   }
 
-  /** Never throws: an alarm that fails a few times is not set again. */
+  /** Never throws: the platform gives up an alarm that has failed a few times. */
   async alarm(): Promise<void> {
     try {
-      if (!this.#spec.tables.isThere()) return
+      if (!this.#options.tables.isThere()) return
       await this.#fire()
-      this.#spec.orders.send(() => this.#onSent(), true)
-      await this.#leaveIfEmpty()
-      this.#rearm()
+      this.#options.orders.send(() => this.#onSent(), true)
+      await this.#deleteIfEmpty()
+      this.#updateAlarm()
     } catch (error) {
       this.#host.log.error("the alarm of a schedule failed; it is set again", { error })
-      await this.#spec.storage.setAlarm(this.#spec.now() + retryMs)
+      await this.#options.storage.setAlarm(this.#options.now() + retryMs)
     }
   }
 
@@ -110,7 +109,7 @@ export class ScheduleObject {
     const { scheduler } = await this.#open()
     scheduler.wake()
     await scheduler.settled()
-    this.#rearm()
+    this.#updateAlarm()
   }
 
   #open(): Promise<ScheduleEngine> {
@@ -122,14 +121,14 @@ export class ScheduleObject {
   }
 
   async #openEngine(): Promise<ScheduleEngine> {
-    const { workflows, options } = this.#spec
-    const store = this.#spec.openStore(() => this.#afterWrite())
+    const { workflows, options } = this.#options
+    const store = this.#options.openStore(() => this.#afterWrite())
     const core = await openObjectCore({ host: this.#host, store, workflows, options })
     const { host, registry, worker, starter } = core.parts
     const scheduleWriter = new ScheduleWriter(core.parts.store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(core.parts.store, host, worker.timers, registry, scheduleWriter))
     const parts = { ...core.parts, scheduleWriter, scheduler }
-    // Callers are told ids, and have handles of their own.
+    // RPC answers contain ids only, so this client needs no working handles.
     const schedules = new Schedules(
       () => ({ parts }),
       (id) => ({ id }) as Handle,
@@ -139,17 +138,17 @@ export class ScheduleObject {
   }
 
   #afterWrite(): void {
-    this.#spec.orders.send(() => this.#onSent())
-    this.#rearm()
+    this.#options.orders.send(() => this.#onSent())
+    this.#updateAlarm()
   }
 
   #onSent(): void {
-    this.#rearm()
-    void this.#leaveIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
+    this.#updateAlarm()
+    void this.#deleteIfEmpty().catch((error: unknown) => this.#host.log.error("an object could not be emptied", { error }))
   }
 
-  #rearm(): void {
-    const { storage, tables, orders, now } = this.#spec
+  #updateAlarm(): void {
+    const { storage, tables, orders, now } = this.#options
     if (!tables.isThere()) return
     const row = tables.row()
     const dueAt = row?.dueAt === undefined ? undefined : row.dueAt > now() ? row.dueAt : lookAgainAt(row.dueAt, now())
@@ -159,10 +158,10 @@ export class ScheduleObject {
     else setAlarm(storage, at, now(), this.#host.log)
   }
 
-  /** An object without a schedule, that has nothing to tell anybody, takes no room. */
-  async #leaveIfEmpty(): Promise<void> {
-    const { tables, storage } = this.#spec
-    if (this.#calls > 0 || !tables.isThere() || tables.row() || tables.orders(1).length > 0 || tables.indexed().removed) return
+  /** Deletes the storage of an object that has no schedule and nothing to send. */
+  async #deleteIfEmpty(): Promise<void> {
+    const { tables, storage } = this.#options
+    if (this.#callsUnderWay > 0 || !tables.isThere() || tables.row() || tables.orders(1).length > 0 || tables.indexed().removed) return
     const opening = this.#opening
     this.#opening = undefined
     tables.forget()

@@ -1,4 +1,4 @@
-/** What we use of the module that the runtime of Cloudflare's Workers gives; users have its own types. */
+/** The part that the package uses of a module of Cloudflare's Workers runtime. Users have the types of the module itself. */
 declare module "cloudflare:workers" {
   export abstract class DurableObject<Env = unknown> {
     constructor(ctx: DurableObjectState, env: Env)
@@ -15,7 +15,7 @@ declare module "cloudflare:workers" {
     readonly storage: DurableObjectStorage
     waitUntil(promise: Promise<unknown>): void
     blockConcurrencyWhile<T>(fn: () => Promise<T>): Promise<T>
-    /** Throws the object away as it is; what is not durable is lost. */
+    /** Removes the object from memory at once. Writes that are not durable are lost. */
     abort(reason?: string): void
   }
 

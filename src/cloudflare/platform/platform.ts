@@ -1,4 +1,4 @@
-/** What we use of Cloudflare's platform, by its shape: nobody has to install its types for ours, and theirs fit. */
+/** The members of Cloudflare's platform that the package uses, as structural types. Users need not install its types, and those fit. */
 
 export interface ObjectState {
   readonly id: { readonly name?: string | undefined }
@@ -9,7 +9,7 @@ export interface ObjectStorage {
   setAlarm(at: number): Promise<void>
   deleteAlarm(): Promise<void>
   deleteAll(): Promise<void>
-  /** Resolves when all that is written is durable. A macrotask passes, whatever there is to write. */
+  /** Resolves when everything written is durable. At least one macrotask passes, even if nothing was written. */
   sync(): Promise<void>
 }
 

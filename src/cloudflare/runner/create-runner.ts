@@ -5,27 +5,26 @@ import { type EngineOptions, engineSettings } from "../../engine/settings.ts"
 import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import type { Logger } from "../../ports/host.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
-import { objectNames } from "../store/object-name.ts"
 import { ShardLayout, type ShardOptions } from "../store/shard-layout.ts"
 import { namespaceOf } from "./namespace.ts"
 import { ObjectEnvironment, type RunnerConfig } from "./object-environment.ts"
-import { openRoles } from "./object-roles.ts"
+import { objectRoles } from "./object-roles.ts"
 import { workflowRunnerClass, type WorkflowRunnerClass } from "./runner-class.ts"
 
-/** Options of `createWorkflowRunner`: the workflows, and the options of an engine, without those that make no sense for one instance in one object. */
+/** Options of `createWorkflowRunner`: the workflows, and the options of an engine except those that make no sense for one instance in one object. */
 export interface WorkflowRunnerOptions
   extends Omit<EngineOptions, "lease" | "sweep" | "execute" | "taskQueues" | "maxResidentInstances" | "maxResidentBytes">, ShardOptions {
   /** The workflows that the objects can execute. Keep each version until the last instance that was started with it has ended. */
   readonly workflows: readonly WorkflowSource[]
-  /** The name of the binding to this very class. Default `"WORKFLOW_RUNNER"`. */
+  /** The name of the binding to the class that this call returns. Default `"WORKFLOW_RUNNER"`. */
   readonly binding?: string
   /** The logger of the objects. Default: the console. */
   readonly log?: Logger
 }
 
 /**
- * The one class of Durable Objects that runs all workflows, with an object for each instance. Export it from the Worker and bind it as
- * `WORKFLOW_RUNNER`, or as `binding` says, with SQLite storage. Throws `BAD_OPTION` for options that are wrong.
+ * Creates the one class of Durable Objects that runs all workflows; each instance has an object of its own. Export the class from the Worker, and
+ * bind it with SQLite storage under the name `WORKFLOW_RUNNER`, or under the name that `binding` gives. Throws `BAD_OPTION` for a wrong option.
  *
  * @example
  * export const WorkflowRunner = createWorkflowRunner({ workflows: [order] })
@@ -39,12 +38,12 @@ export function createWorkflowRunner({
   ...options
 }: WorkflowRunnerOptions): WorkflowRunnerClass {
   const shards: ShardOptions = { ...(indexShards === undefined ? {} : { indexShards }), ...(previousShards === undefined ? {} : { previousShards }) }
-  // Wrong options throw when the Worker is loaded, and not in each object.
+  // A wrong option throws here, when the Worker is loaded, and not later in each object.
   const registry = new WorkflowRegistry(workflows, engineSettings(options, { codecs: payloadCodecs(options) }).limits)
   for (const workflow of workflows.map(definitionOf)) checkFlowOptions(workflow.name, workflow.options)
   const config: RunnerConfig = { workflows, registry, options, shards, layout: new ShardLayout(shards), log }
   return workflowRunnerClass((state, env) => {
-    const network = new StubNetwork(() => namespaceOf(env, binding), objectNames)
-    return openRoles(new ObjectEnvironment(config, state, network))
+    const network = new StubNetwork(() => namespaceOf(env, binding))
+    return objectRoles(new ObjectEnvironment(config, state, network))
   })
 }

@@ -10,7 +10,7 @@ import type { StubNetwork } from "../objects/object-rpc.ts"
 import type { ObjectState } from "../platform/platform.ts"
 import type { ShardLayout, ShardOptions } from "../store/shard-layout.ts"
 
-/** What all objects of a runner have in common. */
+/** The configuration that all objects of one class share. */
 export interface RunnerConfig {
   readonly workflows: readonly WorkflowSource[]
   readonly registry: WorkflowRegistry
@@ -20,7 +20,7 @@ export interface RunnerConfig {
   readonly log: Logger
 }
 
-/** The environment of one object, whatever its role: its storage, its own tables, and the network to other objects. */
+/** The environment of one object in any role: its storage, its own tables, and the network to other objects. */
 export class ObjectEnvironment {
   readonly config: RunnerConfig
   readonly name: string | undefined
@@ -41,6 +41,6 @@ export class ObjectEnvironment {
 
   readonly shardOf = (name: string) => this.network.shard(name)
 
-  /** A driver of its own for the engine in the object: the engine does not cache what others write past it. */
+  /** Opens another driver on the object's storage. The engine needs its own: its cache must not miss writes of the other drivers. */
   openDriver = (): ObjectSqlDriver => new ObjectSqlDriver(this.storage, objectTableDefinitions)
 }

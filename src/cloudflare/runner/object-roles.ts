@@ -5,45 +5,42 @@ import { WorkflowRegistry } from "../../engine/workflow-registry.ts"
 import { SafeLogger } from "../../hosts/safe-logger.ts"
 import { isLimitKey, SqliteLimitKey } from "../../stores/sqlite/object/limits/sqlite-limit-key.ts"
 import { SqliteLimitSettings } from "../../stores/sqlite/object/limits/sqlite-limit-settings.ts"
-import { writtenKind } from "../../stores/sqlite/object/object-kind.ts"
+import { kindFromTables } from "../../stores/sqlite/object/object-kind.ts"
 import { SqliteObjectSchedule } from "../../stores/sqlite/object/object-schedule-table.ts"
 import { ObjectSqlDriver } from "../../stores/sqlite/object/object-sql-driver.ts"
 import { SqliteShardSchedules } from "../../stores/sqlite/object/shards/shard-schedules.ts"
 import { SqliteIndexShard } from "../../stores/sqlite/object/shards/sqlite-index-shard.ts"
-import { SqliteScheduleStore } from "../../stores/sqlite/sqlite-schedule-store.ts"
 import { InstanceObject } from "../objects/instance-object.ts"
 import { LimitObject } from "../objects/limit-object.ts"
 import { LimitSettingsObject } from "../objects/limit-settings-object.ts"
 import { OutboxSender } from "../objects/outbox-sender.ts"
 import { ScheduleObject } from "../objects/schedule-object.ts"
 import { IndexPublisher } from "../store/index-publisher.ts"
-import { instanceChanges } from "../store/instance-changes.ts"
-import { limitKeyOf, partOf, roleOf, scheduleName } from "../store/object-name.ts"
-import { ObjectScheduleClient } from "../store/object-schedules.ts"
+import { limitKeyFromName, roleOpener, roleOf, scheduleName } from "../store/object-name.ts"
 import { ScheduleOrderSender } from "../store/schedule-order-sender.ts"
 import type { ObjectEnvironment } from "./object-environment.ts"
 import { ObjectFlow } from "./object-flow.ts"
 import { openObjectStore } from "./open-object-store.ts"
 import type { ObjectRoles } from "./runner-class.ts"
 
-/** What an object of the runner's class may be: its name decides. Each role is constructed when it is first asked for. */
-export function openRoles(site: ObjectEnvironment): ObjectRoles {
-  const { name, driver } = site
+/** Opens the roles of one object. The object's name decides which role it may have, and the role is constructed at its first use. */
+export function objectRoles(environment: ObjectEnvironment): ObjectRoles {
+  const { name, driver } = environment
   return {
-    kind: () => (name === undefined ? writtenKind(driver) : roleOf(name).kind),
-    instance: partOf(name, "instance", () => openInstance(site)),
-    shard: partOf(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(site.storage), site.now)),
-    shardSchedules: partOf(name, "shard", () => new SqliteShardSchedules(new ObjectSqlDriver(site.storage))),
-    schedule: partOf(name, "schedule", () => openSchedule(site)),
-    limit: partOf(name, "limit", () => openLimit(site)),
-    limitSettings: partOf(name, "limit-settings", () => openLimitSettings(site)),
+    kind: () => (name === undefined ? kindFromTables(driver) : roleOf(name).kind),
+    instance: roleOpener(name, "instance", () => openInstance(environment)),
+    shard: roleOpener(name, "shard", () => new SqliteIndexShard(new ObjectSqlDriver(environment.storage), environment.now)),
+    shardSchedules: roleOpener(name, "shard", () => new SqliteShardSchedules(new ObjectSqlDriver(environment.storage))),
+    schedule: roleOpener(name, "schedule", () => openSchedule(environment)),
+    limit: roleOpener(name, "limit", () => openLimit(environment)),
+    limitSettings: roleOpener(name, "limit-settings", () => openLimitSettings(environment)),
   }
 }
 
-function openInstance(site: ObjectEnvironment): InstanceObject {
-  const { name, storage, tables, network, shardOf, now, config } = site
+function openInstance(environment: ObjectEnvironment): InstanceObject {
+  const { name, storage, tables, network, shardOf, now, config } = environment
   const { registry, options, layout, shards, log } = config
-  const flow = new ObjectFlow(site)
+  const flow = new ObjectFlow(environment)
   const onEnded = async (id: string) => {
     const schedule = scheduleIdOf(id)
     if (schedule !== undefined) await network.scheduleEnded(scheduleName(schedule))
@@ -53,22 +50,23 @@ function openInstance(site: ObjectEnvironment): InstanceObject {
     storage,
     tables,
     network,
-    index: new IndexPublisher({ tables, layout, shardOf, now, log, onEnded, later, changesOf: instanceChanges }),
+    index: new IndexPublisher({ tables, layout, shardOf, now, log, onEnded, setTimer }),
     outbox: new OutboxSender(tables, network, now, new SafeLogger(log)),
-    slots: flow.slots,
+    slotRequester: flow.requester,
+    slotRequests: flow.requests,
     layout: shards,
     workflows: registry,
     options,
     log,
     now,
-    openStore: (hooks) => ({ name: "object", open: async (context) => openObjectStore(site, context, flow, hooks) }),
+    openStore: (hooks) => ({ name: "object", open: async (context) => openObjectStore(environment, context, flow, hooks) }),
   })
 }
 
-function openSchedule(site: ObjectEnvironment): ScheduleObject {
-  const { driver, storage, network, shardOf, now, config } = site
+function openSchedule(environment: ObjectEnvironment): ScheduleObject {
+  const { driver, storage, network, shardOf, now, config } = environment
   const { layout, registry, options, log } = config
-  const flow = new ObjectFlow(site)
+  const flow = new ObjectFlow(environment)
   const rows = new SqliteObjectSchedule(driver)
   return new ScheduleObject({
     storage,
@@ -78,25 +76,20 @@ function openSchedule(site: ObjectEnvironment): ScheduleObject {
     now,
     tables: rows,
     orders: new ScheduleOrderSender(rows, network, layout, shardOf, now, log),
-    openStore: (onWritten) => ({
+    openStore: (afterWrite) => ({
       name: "schedule",
       open: async (context) => {
-        // An instance that was ordered counts as present before it is known to have begun: else the schedule would decide on it again.
-        const get = async (id: string) => rows.ordered(id) ?? network.peer(id).get()
-        const store = openObjectStore(site, context, flow, { own: () => undefined, onWritten }, (local) => ({
-          schedules: new ObjectScheduleClient({ local: new SqliteScheduleStore(local), tables: rows, get, now, onWritten }),
-        }))
-        store.directory.get = get
-        return store
+        const hooks = { ownId: () => undefined, beforeFirstWrite: () => undefined, afterWrite }
+        return openObjectStore(environment, context, flow, hooks, rows)
       },
     }),
   })
 }
 
 function openLimit({ name, storage, network, now, config }: ObjectEnvironment): LimitObject {
-  const own = new ObjectSqlDriver(storage)
-  const open = () => new SqliteLimitKey(own, now, declaredNumbers(config.workflows))
-  return new LimitObject({ key: limitKeyOf(name), storage, network, now, log: config.log, isThere: () => isLimitKey(own), open })
+  const driver = new ObjectSqlDriver(storage)
+  const open = () => new SqliteLimitKey(driver, now, declaredNumbers(config.workflows))
+  return new LimitObject({ key: limitKeyFromName(name), storage, network, now, log: config.log, isThere: () => isLimitKey(driver), open })
 }
 
 function openLimitSettings({ storage, network, now, config }: ObjectEnvironment): LimitSettingsObject {
@@ -105,7 +98,7 @@ function openLimitSettings({ storage, network, now, config }: ObjectEnvironment)
   return new LimitSettingsObject(new SqliteLimitSettings(new ObjectSqlDriver(storage)), declared, storage, network, now, config.log)
 }
 
-const later = (run: () => void, ms: number): (() => void) => {
+const setTimer = (run: () => void, ms: number): (() => void) => {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
 }

@@ -1,45 +1,52 @@
+import type { ObjectSchedule } from "../../ports/cloudflare/object-schedule.ts"
 import type { Store, StoreContext } from "../../ports/store.ts"
 import { checkObjectStatement } from "../../stores/sqlite/driver/statement-rules.ts"
 import { ObjectDatabase, objectTables } from "../../stores/sqlite/object/object-database.ts"
 import type { SqliteTables } from "../../stores/sqlite/sqlite-components.ts"
+import { SqliteScheduleStore } from "../../stores/sqlite/sqlite-schedule-store.ts"
 import { SqliteTransactions } from "../../stores/sqlite/sqlite-transactions.ts"
 import { toChangeCursor } from "../../stores/shared/change-cursor.ts"
 import { ChangeTable } from "../../stores/sqlite/tables/change-table.ts"
 import { InstanceTable } from "../../stores/sqlite/tables/instance-table.ts"
+import type { StoreHooks } from "../objects/instance-object.ts"
+import { ObjectScheduleStore } from "../store/object-schedule-store.ts"
 import { type ObjectStoreOptions, ObjectStore } from "../store/object-store.ts"
 import type { ObjectEnvironment } from "./object-environment.ts"
 import type { ObjectFlow } from "./object-flow.ts"
 
-/** The store of the engine in an object: its own database for its own instance, RPC for all other instances. */
+/** Opens the store of the engine in an object: the object's database for its own instance, RPC for all other instances. `schedule`: of a schedule's object. */
 export function openObjectStore(
-  { network, tables: own, openDriver }: ObjectEnvironment,
+  { network, tables: instanceTables, openDriver, now }: ObjectEnvironment,
   context: StoreContext,
   flow: ObjectFlow,
-  hooks: Pick<ObjectStoreOptions, "own" | "onWriting" | "onWritten">,
-  scheduling?: (tables: SqliteTables) => Pick<ObjectStoreOptions, "schedules">,
+  hooks: StoreHooks,
+  schedule?: ObjectSchedule,
 ): Store {
   const driver = openDriver()
-  const opened = flow.open(driver)
-  const tables = objectTables(driver, context.now, opened.inTurns, own.turnObserver)
+  const flowTransaction = flow.openTransaction(driver)
+  const tables = objectTables(driver, context.now, flowTransaction, instanceTables.turnObserver)
   const database = new ObjectDatabase(driver, context, tables)
-  const directory = new InstanceTable(tables)
-  return new ObjectStore({
+  const { afterWrite } = hooks
+  const options: ObjectStoreOptions = {
     ...hooks,
-    ...scheduling?.(tables),
     transactions: new SqliteTransactions(tables, checkObjectStatement),
     changes: ownChanges(tables),
-    flow: opened.control(tables, hooks),
+    flow: flow.openControl(tables, flowTransaction, hooks),
     database,
-    directory,
+    directory: new InstanceTable(tables),
     network,
-    keys: flow.keys,
-    uniqueKeyCommits: flow.uniqueKeyCommits(directory, hooks.onWritten),
-    isThere: () => own.isThere(),
-  })
+    keys: flow.requester,
+    isThere: () => instanceTables.isThere(),
+  }
+  if (schedule === undefined) return new ObjectStore(options)
+  // An ordered instance counts as present before it has started. Otherwise the schedule would decide on it a second time.
+  const get = async (id: string) => schedule.ordered(id) ?? network.peer(id).get()
+  const schedules = new ObjectScheduleStore({ local: new SqliteScheduleStore(tables), tables: schedule, get, now, afterWrite })
+  return new ObjectStore({ ...options, scheduling: { schedules, get } })
 }
 
 /** The changes of the object's own instance. */
-function ownChanges({ driver, journal }: SqliteTables): NonNullable<ObjectStoreOptions["changes"]> {
+function ownChanges({ driver, journal }: SqliteTables): ObjectStoreOptions["changes"] {
   const table = new ChangeTable(driver, journal)
   return {
     changes: async (after, limit, instance) => table.read(after, limit, instance),

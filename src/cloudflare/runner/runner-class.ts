@@ -17,7 +17,7 @@ import type {
 } from "../../ports/cloudflare/index-shard.ts"
 import type { InstanceRow, JournalRow, NewMessage, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { SlotAnswer, SlotAsk, SlotMember } from "../../ports/cloudflare/limit-key.ts"
-import type { LimitKeyEntry, SetNumbers } from "../../ports/cloudflare/limit-settings.ts"
+import type { LimitKeyEntry, LimitSetting } from "../../ports/cloudflare/limit-settings.ts"
 import type { OutgoingMessage } from "../../ports/cloudflare/object-tables.ts"
 import type { InstanceObject } from "../objects/instance-object.ts"
 import type { ScheduleRow } from "../../ports/schedule-store.ts"
@@ -25,7 +25,8 @@ import type { ScheduleObject } from "../objects/schedule-object.ts"
 import type { LimitObject } from "../objects/limit-object.ts"
 import type { LimitSettingsObject } from "../objects/limit-settings-object.ts"
 import type { Caller } from "../objects/caller-scope.ts"
-import { answerOf } from "../objects/instance-rpc-methods.ts"
+import { encodeAnswer } from "../objects/instance-rpc-methods.ts"
+import type { ObjectRole } from "../store/object-name.ts"
 import type { ObjectState } from "../platform/platform.ts"
 import type { RunnerStub } from "../objects/object-rpc.ts"
 
@@ -51,51 +52,51 @@ export interface DeliverRequest {
   readonly eventId?: string
 }
 
-/** What the object of an instance answers over RPC. Values pass as structured clones; `workflowClient` carries all that a journal can hold. */
+/** The RPC methods of the object of an instance. Values pass as structured clones; `workflowClient` carries every value that a journal can hold. */
 export interface WorkflowRunnerObject extends RunnerStub {
-  /** Answers as soon as the instance is durable. Again with the same content it changes nothing; with another it is an error. */
+  /** Answers as soon as the instance is durable. A second call with the same content changes nothing; one with other content throws. */
   initialize(request: InitializeRequest): Promise<{ readonly id: string }>
-  /** All that is known of the instance, as `describe` of a handle. Throws `NOT_FOUND`. */
+  /** The description of the instance, as `describe` of a handle returns it. Throws `NOT_FOUND`. */
   getStatus(): Promise<InstanceDescription>
   /** Sends an event, as `sendEvent` of a handle. Throws `INSTANCE_ENDED`, `INVALID_EVENT` or `UNKNOWN_EVENT`. */
   deliverEvent(request: DeliverRequest): Promise<void>
-  /** Lets running attempts finish, and starts nothing more until `resume`. */
+  /** Pauses the instance: running attempts finish, and nothing new starts until `resume`. */
   pause(options?: { readonly reason?: string }): Promise<ControlResult>
-  /** Lets the instance go on if it is paused, or if it is stalled and its code was mended. */
+  /** Resumes an instance that is paused, or that is stalled and whose code was repaired. */
   resume(): Promise<ControlResult>
-  /** Asks the code to end; it may clean up until `cancelGrace` is over. */
+  /** Asks the workflow's code to end. The code may clean up until `cancelGrace` is over. */
   cancel(options?: { readonly reason?: string }): Promise<ControlResult>
-  /** Ends the instance at once, without asking its code. */
+  /** Ends the instance at once. None of its code runs any more. */
   terminate(options?: TerminateOptions): Promise<ControlResult>
-  /** Begins a new run with the same input. Throws `UNKNOWN_STEP`. */
+  /** Starts a new run with the same input. Throws `UNKNOWN_STEP`. */
   restart(options?: RestartOptions): Promise<ControlResult>
-  /** Asks the code a question, which changes nothing. Throws `UNKNOWN_QUERY`. */
+  /** Calls a query handler of the workflow. A query changes nothing. Throws `UNKNOWN_QUERY`. */
   query(name: string, ...args: readonly unknown[]): Promise<unknown>
-  /** The steps of the last run, as `steps` of a handle. */
+  /** The steps of the last run, as `steps` of a handle returns them. */
   getSteps(): Promise<readonly StepInfo[]>
-  /** A page of the entries of the journal, as `history` of a handle. */
+  /** A page of journal entries, as `history` of a handle returns it. */
   getHistory(options?: HistoryOptions): Promise<HistoryPage>
-  /** Does what is due; the platform calls it at the time that the object has set. */
+  /** Handles the object's alarm. The platform calls it at the time that the object has set. */
   alarm(): Promise<void>
 }
 
 /** A class to be exported from a Worker, and bound as a Durable Object with SQLite storage. */
 export type WorkflowRunnerClass = new (state: never, env: never) => WorkflowRunnerObject
 
-/** The roles that an object of the class may have. The name of the object decides its role; the other methods throw, so that nobody writes an instance into a shard. */
+/** The roles that an object of the class may have. The name of the object decides its role. The methods of the other roles throw, so no call writes an instance into a shard. */
 export interface ObjectRoles {
   instance(): InstanceObject
   shard(): IndexShard
-  /** The list of schedules that a shard keeps. */
+  /** The schedules that a shard lists. */
   shardSchedules(): ScheduleIndex
   limit(): LimitObject
   limitSettings(): LimitSettingsObject
   schedule(): ScheduleObject
-  /** The role that the alarm of the object is for. */
-  kind(): "instance" | "limit" | "limit-settings" | "schedule" | "shard"
+  /** The role of this object. */
+  kind(): ObjectRole["kind"]
 }
 
-/** `open` gives the roles of one object. */
+/** The class of Durable Objects whose methods call the roles that `open` returns for one object. */
 export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => ObjectRoles): WorkflowRunnerClass {
   class WorkflowRunner extends DurableObject implements WorkflowRunnerObject {
     readonly #roles: ObjectRoles
@@ -174,8 +175,8 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#object.deliver(messages)
     }
 
-    async peerTake(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
-      return this.#object.take(from, messages)
+    async peerReceive(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]> {
+      return this.#object.receive(from, messages)
     }
 
     async indexWrite(updates: readonly IndexUpdate[]): Promise<void> {
@@ -211,7 +212,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
     }
 
     async askSchedule(id: string, method: string, args: string): Promise<string> {
-      return answerOf(() => this.#roles.schedule().call(id, method, args))
+      return encodeAnswer(() => this.#roles.schedule().call(id, method, args))
     }
 
     async scheduleHint(): Promise<void> {
@@ -230,8 +231,8 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#roles.limit().slotHolder()
     }
 
-    async limitsChanged(token: string, news: SetNumbers): Promise<boolean> {
-      return this.#roles.limit().limitsChanged(token, news)
+    async limitsChanged(token: string, setting: LimitSetting): Promise<boolean> {
+      return this.#roles.limit().limitsChanged(token, setting)
     }
 
     async limitsGet(workflow: string): Promise<readonly LimitState[]> {
@@ -242,7 +243,7 @@ export function workflowRunnerClass(open: (state: ObjectState, env: unknown) => 
       return this.#roles.limitSettings().limitsSet(workflow, changes)
     }
 
-    async limitsJoin(key: LimitKeyEntry): Promise<SetNumbers> {
+    async limitsJoin(key: LimitKeyEntry): Promise<LimitSetting> {
       return this.#roles.limitSettings().limitsJoin(key)
     }
 

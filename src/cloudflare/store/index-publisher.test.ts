@@ -36,10 +36,10 @@ function scene() {
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
     summary: () => ({ id: "i", incarnation: "x", status, isOwned: false, hasMessages: false }),
-    indexNews: () => ({ indexedUpTo: known, shard, removed, ...(wanted > known ? { pendingUpTo: wanted } : undefined) }),
-    unindexed: (heard) => (removed = removed.filter((one) => !heard.includes(one))),
+    indexBacklog: () => ({ indexedUpTo: known, shard, removed, ...(wanted > known ? { pendingUpTo: wanted } : undefined) }),
+    markRemoved: (heard) => (removed = removed.filter((one) => !heard.includes(one))),
     indexCopy: () => ({ row: row(), rows: [], revision: wanted }),
-    indexed: (revision) => (known = revision),
+    markIndexed: (revision) => (known = revision),
   }
   const indexWrite = async (entries: readonly IndexUpdate[]) => {
     await answer()
@@ -56,12 +56,11 @@ function scene() {
     now: () => 1_000,
     log: silentLogger,
     onEnded: async () => {},
-    later: (run, ms) => {
+    setTimer: (run, ms) => {
       const timer = { run, ms }
       timers.push(timer)
       return () => void timers.splice(timers.indexOf(timer), 1)
     },
-    changesOf: () => [],
   })
   return {
     told,
@@ -72,7 +71,7 @@ function scene() {
     isDeleted: (...incarnations: readonly string[]) => {
       removed = incarnations.map((incarnation) => ({ id: "i", incarnation }))
       wanted = known
-      return sender.tellDeletion(() => {})
+      return sender.publishRemoval(() => {})
     },
     sender,
     delays: () => timers.map(({ ms }) => ms),

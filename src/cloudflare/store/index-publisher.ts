@@ -1,24 +1,21 @@
 import { isTerminal } from "../../core/journal/status.ts"
 import type { Logger } from "../../ports/host.ts"
-import type { IndexChange, IndexShard } from "../../ports/cloudflare/index-shard.ts"
-import type { JournalRow } from "../../ports/journal-store.ts"
+import type { IndexShard } from "../../ports/cloudflare/index-shard.ts"
 import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
+import { instanceChanges } from "./instance-changes.ts"
 import { RetryingTask } from "./retrying-task.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
 const retryMs = 200
-/** Who ends or rests is told of after so long: whoever waits for what it did is answered first. */
-const answerMs = 3
-/** One that still runs then is told of after so much longer: if it ends before, it is told of once. */
-const gatherMs = 100
+/** An instance that ended or sleeps is published after this time, so that callers get their answers first. */
+const firstDelayMs = 3
+/** An instance that is still running then is published after this further time. If it ends before that, it is published once. */
+const runningDelayMs = 100
 
-/** A caller that deletes an instance waits at most so long for the index. */
-const deletionMsMax = 5_000
+/** A caller that deletes an instance waits at most this long for the index. */
+const removalWaitMsMax = 5_000
 
 const nothing = { pendingUpTo: undefined, removed: [] }
-
-/** What the index is told of these rows of an instance's journal, after a position. */
-export type IndexNewsOf = (instance: string, rows: readonly JournalRow[], after: number) => readonly IndexChange[]
 
 export type ShardWriter = (name: string) => Pick<IndexShard, "indexWrite" | "indexRemove">
 
@@ -28,50 +25,48 @@ export interface IndexPublisherOptions {
   readonly shardOf: ShardWriter
   readonly now: () => number
   readonly log: Logger
-  /** Whoever waits for the end of an instance is told as the index is: until it has heard. */
+  /** Notifies the schedule that waits for the end of the instance. If it rejects, it is called again. */
   readonly onEnded: (id: string) => Promise<void>
-  /** Gives what cancels the timer. */
-  readonly later: (run: () => void, ms: number) => () => void
-  readonly changesOf: IndexNewsOf
+  /** Starts a timer, and returns the function that cancels it. */
+  readonly setTimer: (run: () => void, ms: number) => () => void
 }
 
 /**
- * Tells the index what became of the object's instance: how it is now, and what happened to it since the index last heard. What is not
- * acknowledged is told again, at the latest by the alarm. What comes while a call is under way, or soon after an instance began to run,
- * is told together: the index hears of the last state, and of each change.
+ * Publishes the object's instance to its index shard: its row, and its changes since the shard's last acknowledgement. A call that fails is repeated,
+ * at the latest by the object's alarm. Turns that are written while a call or a timer is pending are published together: the last row, and every change.
  */
 export class IndexPublisher {
-  readonly #spec: IndexPublisherOptions
+  readonly #options: IndexPublisherOptions
   readonly #task: RetryingTask
-  /** How long the timer takes that is waited for; 0: there is none. */
+  /** The delay of the timer that is set; 0: no timer is set. */
   #timerMs = 0
 
-  constructor(spec: IndexPublisherOptions) {
-    this.#spec = spec
-    this.#task = new RetryingTask({ ...spec, retryMs, failure: "the index was not told" })
+  constructor(options: IndexPublisherOptions) {
+    this.#options = options
+    this.#task = new RetryingTask({ ...options, retryMs, failure: "the index was not told" })
   }
 
-  /** When the object has to be awake for it; undefined: the index has heard of all. */
+  /** When the alarm has to call `send`. Undefined: the index has everything. */
   get retryAt(): number | undefined {
     return this.#task.retryAt
   }
 
-  /** Something may have been written. `onDone`: called when the index has it, or is to be told again later. */
+  /** Publishes pending turns and removals, if there are any. `onDone`: called when the index has acknowledged them, and after a failure. */
   send(onDone: () => void, isRetry = false): void {
     if (!this.#task.tryStart(isRetry)) return
-    const { tables } = this.#spec
-    // A timer may outlive an object that was emptied meanwhile.
-    const { pendingUpTo, removed } = tables.isThere() ? tables.indexNews() : nothing
+    const { tables } = this.#options
+    // A timer may fire after the object's storage was deleted.
+    const { pendingUpTo, removed } = tables.isThere() ? tables.indexBacklog() : nothing
     if (pendingUpTo === undefined && removed.length === 0) return this.#task.idleUntil()
-    // An alarm has waited already. Most instances end before the first timer goes off: then it is the only one.
+    // A retry does not wait. Most instances end before the first timer fires, so they need no second one.
     if (!isRetry) {
       this.#task.armBackup()
-      if (this.#timerMs !== answerMs && !(this.#timerMs && this.#isUnderWay)) this.#wait(onDone, answerMs)
+      if (this.#timerMs !== firstDelayMs && !(this.#timerMs && this.#isRunning)) this.#sendAfter(onDone, firstDelayMs)
       return
     }
     this.#task.begin(
       async () => {
-        for (let hasMore = true; hasMore;) hasMore = (await this.#unindex()) || (await this.#index())
+        for (let hasMore = true; hasMore;) hasMore = (await this.#publishRemovals()) || (await this.#publishInstance())
         return undefined
       },
       () => this.send(onDone),
@@ -80,76 +75,76 @@ export class IndexPublisher {
   }
 
   /**
-   * Tells the index at once that the instance is deleted. True: the index has forgotten it. False: a shard failed or did not answer in time; the
-   * removal is noted, and the alarm sends it again.
+   * Tells the index at once that the instance is deleted. True: the index has removed it. False: a shard failed or did not answer in time. The
+   * removal is stored, and the alarm sends it again.
    */
-  async tellDeletion(onDone: () => void): Promise<boolean> {
+  async publishRemoval(onDone: () => void): Promise<boolean> {
     let cancel = () => {}
     const isLate = new Promise<void>((resolve) => {
-      cancel = this.#spec.later(resolve, deletionMsMax)
+      cancel = this.#options.setTimer(resolve, removalWaitMsMax)
     })
-    await Promise.race([this.#sendDeletion(onDone), isLate])
+    await Promise.race([this.#sendRemoval(onDone), isLate])
     cancel()
-    return !this.#owesDeletion
+    return !this.#hasPendingRemoval
   }
 
-  /** Twice: a call that was under way may have begun before the deletion was noted. */
-  async #sendDeletion(onDone: () => void): Promise<void> {
-    for (let tries = 0; tries < 2 && this.#owesDeletion; tries++) {
+  /** Sends twice if necessary: a run that was active may have started before the removal was stored. */
+  async #sendRemoval(onDone: () => void): Promise<void> {
+    for (let tries = 0; tries < 2 && this.#hasPendingRemoval; tries++) {
       this.send(onDone, true)
-      await this.#task.last
+      await this.#task.settled
     }
   }
 
-  get #owesDeletion(): boolean {
-    const { tables } = this.#spec
-    return tables.isThere() && tables.indexNews().removed.length > 0
+  get #hasPendingRemoval(): boolean {
+    const { tables } = this.#options
+    return tables.isThere() && tables.indexBacklog().removed.length > 0
   }
 
-  #wait(onDone: () => void, ms: number): void {
+  #sendAfter(onDone: () => void, ms: number): void {
     this.#timerMs = ms
-    this.#spec.later(() => {
+    this.#options.setTimer(() => {
       this.#timerMs = 0
-      if (ms === answerMs && this.#isUnderWay) this.#wait(onDone, gatherMs)
+      if (ms === firstDelayMs && this.#isRunning) this.#sendAfter(onDone, runningDelayMs)
       else this.send(onDone, true)
     }, ms)
   }
 
-  /** Who goes on may soon be elsewhere. */
-  get #isUnderWay(): boolean {
-    return this.#spec.tables.summary()?.status === "running"
+  /** A running instance will soon have another state to publish. */
+  get #isRunning(): boolean {
+    return this.#options.tables.summary()?.status === "running"
   }
 
-  async #unindex(): Promise<boolean> {
-    const { removed, shard } = this.#spec.tables.indexNews()
+  async #publishRemovals(): Promise<boolean> {
+    const { removed, shard } = this.#options.tables.indexBacklog()
     const [first] = removed
     if (first === undefined) return false
-    const target = this.#spec.layout.shardOf(first.id)
-    // A move that failed in between may have left it in both.
-    for (const name of new Set([shard ?? target, target])) await this.#spec.shardOf(name).indexRemove(removed)
-    this.#spec.tables.unindexed(removed)
+    const target = this.#options.layout.shardOf(first.id)
+    // If a move between shards failed halfway, both shards list the instance.
+    for (const name of new Set([shard ?? target, target])) await this.#options.shardOf(name).indexRemove(removed)
+    this.#options.tables.markRemoved(removed)
     return true
   }
 
-  async #index(): Promise<boolean> {
-    const { pendingUpTo, indexedUpTo, shard } = this.#spec.tables.indexNews()
-    const copy = pendingUpTo === undefined ? undefined : this.#spec.tables.indexCopy(indexedUpTo + 1)
+  async #publishInstance(): Promise<boolean> {
+    const { pendingUpTo, indexedUpTo, shard } = this.#options.tables.indexBacklog()
+    const copy = pendingUpTo === undefined ? undefined : this.#options.tables.indexCopy(indexedUpTo + 1)
     if (copy === undefined) return false
     const { row, rows, revision } = copy
     const { id, incarnation } = row
-    const target = this.#spec.layout.shardOf(id)
+    const target = this.#options.layout.shardOf(id)
     const from = shard ?? target
-    // Durable before it is told, as nothing leaves an object before: else it could hold what nobody remembers to have told it.
-    if (shard === undefined) this.#spec.tables.indexed(indexedUpTo, target)
-    await this.#spec.shardOf(from).indexWrite([{ row, revision, changes: this.#spec.changesOf(id, rows, indexedUpTo) }])
-    // The number of shards has changed: from now on it is in another one. What happened to it so far stays where it was told.
+    // The shard's name is stored before the call. Otherwise a shard could list an instance whose object does not know that shard.
+    if (shard === undefined) this.#options.tables.markIndexed(indexedUpTo, target)
+    await this.#options.shardOf(from).indexWrite([{ row, revision, changes: instanceChanges(id, rows, indexedUpTo) }])
+    // The number of shards has changed, so the instance moves to another shard. Its changes so far stay in the old shard.
     if (from !== target) {
-      await this.#spec.shardOf(target).indexWrite([{ row, revision, changes: [] }])
-      await this.#spec.shardOf(from).indexRemove([{ id, incarnation, movedAt: revision }])
+      await this.#options.shardOf(target).indexWrite([{ row, revision, changes: [] }])
+      await this.#options.shardOf(from).indexRemove([{ id, incarnation, movedAt: revision }])
     }
-    if (isTerminal(row.status)) await this.#spec.onEnded(id)
-    // It may be gone by now.
-    if (this.#spec.tables.summary()?.incarnation === incarnation) this.#spec.tables.indexed(revision, target)
+    if (isTerminal(row.status)) await this.#options.onEnded(id)
+    // The instance may have been deleted meanwhile.
+    if (this.#options.tables.summary()?.incarnation === incarnation) this.#options.tables.markIndexed(revision, target)
     return true
   }
 }

@@ -3,7 +3,7 @@ import { decodeRow } from "../../core/journal/turn-codec.ts"
 import type { IndexChange } from "../../ports/cloudflare/index-shard.ts"
 import type { JournalRow } from "../../ports/journal-store.ts"
 
-/** What the index is told of these rows of an instance's journal, after a position: what became of the instance, not of its steps. */
+/** The changes that journal rows behind a position contain for the index: changes of the instance, without those of its steps. */
 export function instanceChanges(instance: string, rows: readonly JournalRow[], after: number): readonly IndexChange[] {
   return rows.flatMap((row) => {
     const recorded = decodeRow(row)

@@ -6,7 +6,7 @@ import { silentLogger } from "../../hosts/silent-logger.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import type { LimitKey } from "../../ports/cloudflare/limit-key.ts"
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
-import type { SlotRequests } from "../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests } from "../../ports/cloudflare/slot-requests.ts"
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/cloudflare/object-schedule.ts"
 import type { ObjectTables } from "../../ports/cloudflare/object-tables.ts"
 import { IndexPublisher } from "./index-publisher.ts"
@@ -52,9 +52,9 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
   const tables: Partial<ObjectTables> = {
     isThere: () => true,
     summary: () => ({ id: "i", incarnation: "x", status: "sleeping", isOwned: false, hasMessages: false }),
-    indexNews: () => ({ indexedUpTo: known, shard: "s", removed: [], ...(wanted > known ? { pendingUpTo: wanted } : undefined) }),
+    indexBacklog: () => ({ indexedUpTo: known, shard: "s", removed: [], ...(wanted > known ? { pendingUpTo: wanted } : undefined) }),
     indexCopy: () => ({ row, rows: [], revision: wanted }),
-    indexed: (revision) => {
+    markIndexed: (revision) => {
       known = revision
       change()
     },
@@ -67,11 +67,10 @@ it.each(moments)("the index hears of a change %i microtasks after it has heard",
     now: Date.now,
     log: silentLogger,
     onEnded: async () => {},
-    later: (run) => {
+    setTimer: (run) => {
       queueMicrotask(run)
       return () => {}
     },
-    changesOf: () => [],
   })
   sender.send(() => {})
   await macrotask()

@@ -1,61 +1,63 @@
 import type { ChangePage } from "../../ports/change-stream.ts"
 import type { Delivery, Directory, WorkerLease } from "../../ports/directory.ts"
 import type { InstanceRow, NewMessage, Turn } from "../../ports/journal-store.ts"
-import type { SharedStoreOptions } from "./object-store.ts"
+import type { SharedStoreState } from "./object-store.ts"
 
-/** That a Date can tell. */
+/** The latest instant that a Date can hold. */
 const lastInstant = 8_640_000_000_000_000
 
+/** The directory of one object: its own instance in its database, other instances over RPC. Clients ask the index about all instances, not the object. */
 export class ObjectDirectory implements Directory {
-  readonly #parts: SharedStoreOptions
+  readonly #options: SharedStoreState
 
-  constructor(parts: SharedStoreOptions) {
-    this.#parts = parts
+  constructor(options: SharedStoreState) {
+    this.#options = options
   }
 
-  get #local(): SharedStoreOptions["directory"] {
-    return this.#parts.directory
+  get #local(): SharedStoreState["directory"] {
+    return this.#options.directory
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     const deliveries: Delivery[] = []
-    // One after the other: those to one instance stay in their order. Those to the own one are one write of the object all the same.
+    // Messages are delivered one after another, so messages to one instance stay in order. The platform merges those to the own instance into one write.
     for (const message of messages) {
       const { instance } = message
-      const to = instance === this.#parts.own() ? this.#local : this.#parts.network.peer(instance)
+      const to = instance === this.#options.ownId() ? this.#local : this.#options.network.peer(instance)
       deliveries.push(...(await to.deliver([message])))
     }
-    this.#parts.onWritten()
+    this.#options.afterWrite()
     return deliveries
   }
 
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
-    const { keys, onWritten } = this.#parts
+    const { keys, afterWrite } = this.#options
     const { instance: id, incarnation } = create
     const unique = create.create?.flow?.unique ?? []
     const deliver = () => {
-      this.#parts.onWriting?.()
-      this.#parts.last.turn = undefined
+      this.#options.beforeFirstWrite()
+      this.#options.last.turn = undefined
       return this.#local.deliverOrCreate(message, create)
     }
     const isThere = async () => (await this.#local.get(id)) !== undefined
-    if (keys && unique.length > 0) this.#parts.onWriting?.()
-    if (keys && unique.length > 0 && !(await isThere())) {
-      const delivery = await keys.withKeys({ id, incarnation }, unique, deliver, onWritten)
+    if (unique.length > 0) this.#options.beforeFirstWrite()
+    if (unique.length > 0 && !(await isThere())) {
+      const delivery = await keys.withKeys({ id, incarnation }, unique, deliver, afterWrite)
       if (delivery !== undefined) return delivery
-      // Another has a key, or another call was first and the instance is there now.
+      // Another instance has a key, or a concurrent call has created the instance.
       if (!(await isThere())) return "absent"
     }
     const delivery = await deliver()
-    onWritten()
+    afterWrite()
     return delivery
   }
 
   get(id: string): Promise<InstanceRow | undefined> {
-    return this.#parts.own() === id ? this.#local.get(id) : this.#parts.network.peer(id).get()
+    const { scheduling, ownId, network } = this.#options
+    if (scheduling) return scheduling.get(id)
+    return ownId() === id ? this.#local.get(id) : network.peer(id).get()
   }
 
-  /** What concerns all instances is asked of the index, by clients. */
   async list(): Promise<never> {
     throw notHere()
   }
@@ -65,21 +67,19 @@ export class ObjectDirectory implements Directory {
   }
 
   async workers(): Promise<readonly WorkerLease[]> {
-    const { worker } = this.#parts.lease
+    const { worker } = this.#options.lease
     return worker === undefined ? [] : [{ worker, until: lastInstant }]
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {
-    this.#parts.last.turn = undefined
+    this.#options.last.turn = undefined
     const removed = await this.#local.remove(ids)
-    this.#parts.onWritten()
+    this.#options.afterWrite()
     return removed
   }
 
   async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
-    const { changes } = this.#parts
-    if (changes === undefined) throw notHere()
-    return changes.changes(after, limit, instance)
+    return this.#options.changes.changes(after, limit, instance)
   }
 
   async latestChange(): Promise<never> {
@@ -88,5 +88,5 @@ export class ObjectDirectory implements Directory {
 }
 
 function notHere(): Error {
-  return new Error("the object of an instance knows nothing of all the others")
+  return new Error("the object of an instance has no list of other instances; ask the index")
 }

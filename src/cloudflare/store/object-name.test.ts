@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { checkId } from "../../core/workflow/input-limits.ts"
-import { limitName, limitSettingsName, partOf, roleOf, scheduleName, shardName } from "./object-name.ts"
+import { limitName, limitSettingsName, roleOpener, roleOf, scheduleName, shardName } from "./object-name.ts"
 
 describe("the name of an object", () => {
   it("says what the object is for", () => {
@@ -43,12 +43,12 @@ describe("the name of an object", () => {
     let made = 0
     const count = () => ++made
     const refused = expect.objectContaining({ code: "BAD_ID" }) as Error
-    for (const kind of ["instance", "schedule", "limit"] as const) expect(partOf(shardName(8, 0), kind, count)).toThrow(refused)
-    for (const kind of ["shard", "schedule", "limit"] as const) expect(partOf("order-1", kind, count)).toThrow(refused)
-    expect(partOf("@nothing", "instance", count)).toThrow(refused)
+    for (const kind of ["instance", "schedule", "limit"] as const) expect(roleOpener(shardName(8, 0), kind, count)).toThrow(refused)
+    for (const kind of ["shard", "schedule", "limit"] as const) expect(roleOpener("order-1", kind, count)).toThrow(refused)
+    expect(roleOpener("@nothing", "instance", count)).toThrow(refused)
     expect(made).toBe(0)
-    const shard = partOf(shardName(8, 0), "shard", count)
+    const shard = roleOpener(shardName(8, 0), "shard", count)
     expect([shard(), shard(), made]).toEqual([1, 1, 1])
-    expect(partOf(undefined, "shard", count)()).toBe(2)
+    expect(roleOpener(undefined, "shard", count)()).toBe(2)
   })
 })

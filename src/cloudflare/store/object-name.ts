@@ -2,15 +2,15 @@ import { PerdureError } from "../../core/errors.ts"
 import { shown } from "../../core/workflow/input-limits.ts"
 
 /**
- * The names of objects. There is one class for all of them, and what an object is for is told by its name alone:
+ * The names of objects. All objects have one class, and the name of an object decides its role:
  *
  *   order-17                  an instance, by its id
  *   @index:8:3                the fourth of eight index shards
  *   @schedule:nightly         a schedule, by its id
- *   @limit:order/concurrency  what counts by one key of a limit, or has a key to itself
- *   @limit-settings:order     what was set for the limits of a workflow
+ *   @limit:order/concurrency  one key of a limit, or a unique key
+ *   @limit-settings:order     the numbers that were set for the limits of a workflow
  *
- * No id begins with the mark. An object is never made for a name that is none of these: what is asked of it is refused.
+ * No id begins with `@`. An object with any other name refuses every call.
  */
 export type ObjectRole =
   | { readonly kind: "instance"; readonly id: string }
@@ -19,7 +19,7 @@ export type ObjectRole =
   | { readonly kind: "limit"; readonly key: string }
   | { readonly kind: "limit-settings"; readonly workflow: string }
 
-/** What names begin with that are not an instance's. Ids begin with a letter, a digit or `_`. */
+/** Every name that is not an instance's begins with this character. Ids begin with a letter, a digit or `_`. */
 const reservedMark = "@"
 
 export function shardName(layout: number, index: number): string {
@@ -38,11 +38,8 @@ export function limitSettingsName(workflow: string): string {
   return `${reservedMark}limit-settings:${workflow}`
 }
 
-/** What others are called by, for whoever has to reach them. */
-export const objectNames = { limit: limitName, limitSettings: limitSettingsName }
-
-/** The key of the object that has this name. */
-export function limitKeyOf(name: string | undefined): string {
+/** The limit key of the object that has this name; empty if the platform does not tell the name. */
+export function limitKeyFromName(name: string | undefined): string {
   const role = name === undefined ? undefined : roleOf(name)
   return role?.kind === "limit" ? role.key : ""
 }
@@ -58,14 +55,14 @@ export function roleOf(name: string): ObjectRole {
   throw reservedName(name)
 }
 
-/** What an object is made of for one kind, once it is asked for; an object that by its name is of another kind has no such part. */
-export function partOf<T>(name: string | undefined, kind: ObjectRole["kind"], make: () => T): () => T {
-  let made: { readonly part: T } | undefined
+/** Returns a function that opens a role once, at its first call. The function throws if the object's name is that of another role. */
+export function roleOpener<T>(name: string | undefined, kind: ObjectRole["kind"], open: () => T): () => T {
+  let opened: { readonly role: T } | undefined
   return () => {
-    // Where the platform does not tell the name, whoever calls has to know it.
+    // If the platform does not tell the name, the caller is trusted to call the right object.
     if (name !== undefined && roleOf(name).kind !== kind) throw name.startsWith(reservedMark) ? reservedName(name) : notOfKind(name, kind)
-    made ??= { part: make() }
-    return made.part
+    opened ??= { role: open() }
+    return opened.role
   }
 }
 
@@ -76,7 +73,7 @@ function notOfKind(name: string, kind: string): PerdureError {
 function reservedName(name: string): PerdureError {
   return new PerdureError(
     "BAD_ID",
-    `${shown(name)} begins with "${reservedMark}", which is kept for index shards, schedules and limits; begin with a letter, a digit or _`,
+    `${shown(name)} begins with "${reservedMark}", which is reserved for index shards, schedules and limits; begin with a letter, a digit or _`,
     { details: { id: name, reserved: reservedMark } },
   )
 }

@@ -1,41 +1,43 @@
 import type { ObjectNetwork } from "../../ports/cloudflare/object-network.ts"
 import type { Directory } from "../../ports/directory.ts"
 import type { JournalStore, Turn } from "../../ports/journal-store.ts"
+import type { ScheduleStore } from "../../ports/schedule-store.ts"
 import type { Hint, Store, StoreRole } from "../../ports/store.ts"
+import type { Transactions } from "../../ports/transactions.ts"
 import { ObjectDirectory } from "./object-directory.ts"
 import { ObjectJournal } from "./object-journal.ts"
-import type { UniqueKeyCommits } from "./unique-key-commits.ts"
 import type { SlotRequester } from "./slot-requester.ts"
+import { UniqueKeyCommits } from "./unique-key-commits.ts"
 
 export interface ObjectStoreOptions {
   /** The object's own database. */
   readonly database: Pick<Store, "journal" | "role" | "standBy" | "onHint" | "close">
-  /** What is in it of the object's instance. */
+  /** The object's own instance in that database. */
   readonly directory: Pick<Directory, "deliver" | "deliverOrCreate" | "get" | "remove">
   /** The id of the object's instance. */
-  readonly own: () => string | undefined
+  readonly ownId: () => string | undefined
   readonly network: ObjectNetwork
   readonly flow: Store["flow"]
-  readonly keys?: Pick<SlotRequester, "withKeys"> | undefined
-  readonly uniqueKeyCommits?: UniqueKeyCommits | undefined
-  readonly transactions?: Store["transactions"] | undefined
-  /** Of a schedule's object; else nobody asks for schedules here. */
-  readonly schedules?: Store["schedules"] | undefined
-  /** Those of the object's own instance, where anybody may ask for them. */
-  readonly changes?: Pick<Directory, "changes" | "latestChange"> | undefined
-  /** False: nothing was written here yet. */
-  readonly isThere?: (() => boolean) | undefined
-  /** Called before an instance is made, in the same breath as that. */
-  readonly onWriting?: (() => void) | undefined
+  readonly keys: Pick<SlotRequester, "withKeys">
+  readonly transactions: Transactions
+  /** The changes of the object's own instance. */
+  readonly changes: Pick<Directory, "changes" | "latestChange">
+  /** False: nothing has been written to the object yet. */
+  readonly isThere: () => boolean
+  /** Called before an instance is created, in the same synchronous write. */
+  readonly beforeFirstWrite: () => void
   /** Called after each write, before anything else can happen in the object. */
-  readonly onWritten: () => void
+  readonly afterWrite: () => void
+  /** Of a schedule's object: its schedule, and how it reads instances. */
+  readonly scheduling?: { readonly schedules: ScheduleStore; readonly get: Directory["get"] }
 }
 
-/** With what its parts know together. */
-export interface SharedStoreOptions extends ObjectStoreOptions {
-  /** Who executes here; nobody else can. */
+/** The options of the store, and the state that its ports share. */
+export interface SharedStoreState extends ObjectStoreOptions {
+  readonly uniqueKeyCommits: UniqueKeyCommits
+  /** The worker in this object. No other worker can execute its instance. */
   readonly lease: { worker: string | undefined }
-  /** What was written last, as long as that is the end of the journal: who asks how an instance ended wants nothing else. */
+  /** The turn written last, while the journal ends with it. A caller that asks how the instance ended needs no other turn. */
   readonly last: { turn: Turn | undefined }
 }
 
@@ -44,49 +46,50 @@ export class ObjectStore implements Store {
   readonly journal: JournalStore
   readonly directory: Directory
   readonly flow: Store["flow"]
-  readonly transactions: Store["transactions"]
-  readonly #parts: ObjectStoreOptions
+  readonly transactions: Transactions
+  readonly #options: ObjectStoreOptions
 
-  constructor(parts: ObjectStoreOptions) {
-    const { transactions, onWritten } = parts
-    this.#parts = parts
-    const shared = { ...parts, lease: { worker: undefined }, last: { turn: undefined } }
+  constructor(options: ObjectStoreOptions) {
+    const { transactions, keys, directory, afterWrite } = options
+    this.#options = options
+    const uniqueKeyCommits = new UniqueKeyCommits(keys, directory, afterWrite)
+    const shared: SharedStoreState = { ...options, uniqueKeyCommits, lease: { worker: undefined }, last: { turn: undefined } }
     this.journal = new ObjectJournal(shared)
     this.directory = new ObjectDirectory(shared)
-    this.flow = parts.flow
-    this.transactions = transactions && {
+    this.flow = options.flow
+    this.transactions = {
       transact: async (run) => {
         shared.last.turn = undefined
         const outcome = await transactions.transact(run)
-        onWritten()
+        afterWrite()
         return outcome
       },
     }
   }
 
-  get schedules(): Store["schedules"] {
-    const { schedules } = this.#parts
-    if (schedules === undefined) throw new Error("the object of an instance has no schedules")
-    return schedules
+  get schedules(): ScheduleStore {
+    const { scheduling } = this.#options
+    if (scheduling === undefined) throw new Error("the object of an instance has no schedules")
+    return scheduling.schedules
   }
 
   get role(): StoreRole {
-    return this.#parts.database.role
+    return this.#options.database.role
   }
 
   standBy(): Promise<StoreRole> {
-    return this.#parts.database.standBy()
+    return this.#options.database.standBy()
   }
 
   onHint(listener: (hint?: Hint) => void): () => void {
-    return this.#parts.database.onHint(listener)
+    return this.#options.database.onHint(listener)
   }
 
   isRemote(id: string): boolean {
-    return this.#parts.own() !== id
+    return this.#options.ownId() !== id
   }
 
   close(): Promise<void> {
-    return this.#parts.database.close()
+    return this.#options.database.close()
   }
 }

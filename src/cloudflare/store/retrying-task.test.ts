@@ -130,6 +130,6 @@ it("who waits for its end need not know whether it failed", async () => {
   desk.jobs = ["a"]
   desk.failing = 1
   desk.send()
-  await desk.task.last
+  await desk.task.settled
   expect(desk.logged).toEqual(["nobody answers; trying again"])
 })

@@ -1,83 +1,89 @@
 import type { Logger } from "../../ports/host.ts"
 
 const retryMsMax = 60_000
-/** An object that goes while it is at it is woken after so long. */
-const netMs = 10_000
+/** If the object is evicted while the task runs, the alarm restarts the task after this time. */
+const backupMs = 10_000
 
 export interface RetryingTaskOptions {
   readonly now: () => number
   readonly log: Logger
-  /** How long after the first failure it is tried again; after each further one twice as long. */
+  /** The delay after the first failure. Each further failure doubles it, up to `retryMsMax`. */
   readonly retryMs: number
-  /** What is logged where it fails. */
+  /** The message that is logged when the task fails. */
   readonly failure: string
 }
 
 /**
- * What an object has to do elsewhere until it is done, one call at a time. Whoever has something to be done asks whether it may begin; who comes
- * while it is under way is heard when it has ended, whenever that is. What fails is tried again by the object's alarm.
+ * A background task of an object that calls other objects and is retried until it succeeds. One run is active at a time.
+ * The owner calls `tryStart`, and then either `begin` or `idleUntil`.
+ *
+ *            begin                       resolved
+ *   idle ──────────────► running ─────────────────────────► idle  (started again at once if `isRequested`)
+ *     ▲                   ▲    │ rejected
+ *     │ resolved          │    ▼
+ *     └───────────────────┴─ failed   (`tryStart` answers true only to the alarm, at `retryAt`)
  */
 export class RetryingTask {
-  readonly #spec: RetryingTaskOptions
-  #isUnderWay = false
-  /** Somebody came since it began, or since whoever does it has put this back. */
-  isCalledFor = false
+  readonly #options: RetryingTaskOptions
+  #isRunning = false
+  /** The task was requested again while it was running. The running task may reset this when it reads its work anew. */
+  isRequested = false
   #failures = 0
-  /** When the object has to be awake for it; undefined: all is done. */
+  /** When the object's alarm has to call the task. Undefined: nothing is left to do. */
   retryAt: number | undefined
-  /** Resolves when what is under way has ended, or has to be tried again. */
-  last: Promise<void> = Promise.resolve()
+  /** Resolves when the current run has succeeded or failed. */
+  settled: Promise<void> = Promise.resolve()
 
-  constructor(spec: RetryingTaskOptions) {
-    this.#spec = spec
+  constructor(options: RetryingTaskOptions) {
+    this.#options = options
   }
 
-  /** False: not now. Either it is under way, and looks once more when it has ended, or it has failed, and its time has not come. */
+  /** Whether a run may start. False: a run is active and will look once more, or the task has failed and waits for its retry. */
   tryStart(isRetry = false): boolean {
-    if (!this.#isUnderWay) return isRetry || this.#failures === 0
-    this.isCalledFor = true
-    // The alarm that stood by has gone off.
-    if (isRetry) this.retryAt = this.#net
+    if (!this.#isRunning) return isRetry || this.#failures === 0
+    this.isRequested = true
+    // The backup alarm has fired, so the task needs a new one.
+    if (isRetry) this.retryAt = this.#backupAt
     return false
   }
 
-  /** Nothing is to be done, at least until then. */
+  /** Nothing is to be done before `at`, or until the next request. */
   idleUntil(at?: number): void {
     this.#failures = 0
     this.retryAt = at
   }
 
-  /** Something is to be done soon: should the object go before, it is woken. */
+  /** Makes the alarm start the task if the object is evicted before the owner does. */
   armBackup(): void {
-    this.retryAt ??= this.#net
+    this.retryAt ??= this.#backupAt
   }
 
   /**
-   * `run` does all that there is to do, and gives the time until which it may rest. `again`: somebody came meanwhile. `onDone`: it has ended, or is
-   * to be tried again later; where that fails, the alarm that stands by since it began makes up for it.
+   * Starts a run. `run` does all pending work and returns the time of the next run, if it needs one. `again` is called if the task was requested
+   * meanwhile. `onDone` is called after success and after failure; if it throws, the backup alarm calls the task again.
    */
   begin(run: () => Promise<number | undefined>, again: () => void, onDone: () => void): void {
-    this.#isUnderWay = true
-    this.isCalledFor = false
-    this.retryAt = this.#net
-    this.last = this.#try(run)
+    this.#isRunning = true
+    this.isRequested = false
+    this.retryAt = this.#backupAt
+    this.settled = this.#try(run)
       .then(() => {
-        this.#isUnderWay = false
-        if (this.isCalledFor && this.#failures === 0) again()
+        this.#isRunning = false
+        if (this.isRequested && this.#failures === 0) again()
         onDone()
       })
       .catch((error: unknown) => {
         this.armBackup()
-        this.#spec.log.error("a follow-up failed", { error })
+        this.#options.log.error("a follow-up failed", { error })
       })
   }
 
-  get #net(): number {
-    return this.#spec.now() + netMs
+  get #backupAt(): number {
+    return this.#options.now() + backupMs
   }
 
   async #try(run: () => Promise<number | undefined>): Promise<void> {
-    const { now, log, retryMs, failure } = this.#spec
+    const { now, log, retryMs, failure } = this.#options
     try {
       this.idleUntil(await run())
     } catch (error) {

@@ -10,7 +10,7 @@ const batchMax = 20
 
 export type ScheduleShards = (name: string) => Pick<ScheduleIndex, "scheduleWrite" | "scheduleRemove">
 
-/** Carries out what a schedule has ordered, and tells the index how the schedule is now; both until it is done. */
+/** Sends the orders of a schedule to the objects of their instances, and the schedule's row to the index. Both are retried until they succeed. */
 export class ScheduleOrderSender {
   readonly #tables: ObjectSchedule
   readonly #network: ObjectNetwork
@@ -40,11 +40,11 @@ export class ScheduleOrderSender {
     )
   }
 
-  /** Resolves when what is ordered is carried out, or has to be tried again. */
+  /** Resolves when all orders are sent, or when one has failed. */
   async settled(): Promise<void> {
-    // Whoever came while it was under way is heard by the next one, which has begun when the last has ended.
-    for (let last: Promise<void> | undefined; last !== this.#task.last;) {
-      last = this.#task.last
+    // A request during a run starts the next run before the promise of the first one resolves.
+    for (let last: Promise<void> | undefined; last !== this.#task.settled;) {
+      last = this.#task.settled
       await last
     }
   }
@@ -53,17 +53,17 @@ export class ScheduleOrderSender {
     for (;;) {
       const orders = this.#tables.orders(batchMax)
       for (const { seq, order } of orders) {
-        await this.#carryOut(order)
+        await this.#sendOrder(order)
         this.#tables.done(seq)
       }
       if (orders.length > 0) continue
       if (!this.#hasNews()) return
-      await this.#index()
+      await this.#publishSchedule()
     }
   }
 
-  /** Lost: another instance has the id, or a key. Either way nothing is left to be done. */
-  async #carryOut({ create, message }: ScheduleOrder): Promise<void> {
+  /** Sends one order. The outcome `lost` needs no action: another instance has the id or a unique key. */
+  async #sendOrder({ create, message }: ScheduleOrder): Promise<void> {
     if (create) await this.#network.peer(create.instance).create(create)
     else await this.#network.peer(message.instance).deliver([message])
   }
@@ -74,14 +74,14 @@ export class ScheduleOrderSender {
     return removed !== undefined || (row !== undefined && (row.incarnation !== incarnation || row.revision > revision))
   }
 
-  async #index(): Promise<void> {
-    const { removed, incarnation: told } = this.#tables.indexed()
+  async #publishSchedule(): Promise<void> {
+    const { removed, incarnation: indexedIncarnation } = this.#tables.indexed()
     if (removed) {
       const { id } = removed
-      // Also the one that the index was told of: its own removal may not have been heard before another schedule had the id, and was deleted, too.
-      const gone = new Set([removed.incarnation, told ?? removed.incarnation])
+      // The incarnation in the index is removed too. Its own removal may have failed before a later schedule with the same id was created and deleted.
+      const gone = new Set([removed.incarnation, indexedIncarnation ?? removed.incarnation])
       gone.delete(this.#tables.row()?.incarnation ?? "")
-      // In every layout: where the number of shards has changed, old ones may have it still.
+      // The shards of every layout are called: after a change of their number, an old shard may still list the schedule.
       for (const name of this.#layout.names(id).flat()) for (const incarnation of gone) await this.#shard(name).scheduleRemove({ id, incarnation })
       if (this.#tables.indexed().removed?.incarnation === removed.incarnation) this.#tables.removed(undefined)
     }

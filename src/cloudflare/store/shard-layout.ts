@@ -2,9 +2,9 @@ import { PerdureError } from "../../core/errors.ts"
 import { shardName } from "./object-name.ts"
 
 export interface ShardOptions {
-  /** How many index shards there are; default 8. More of them take in more changes in a second, and each list asks all of them. */
+  /** The number of index shards; default 8. More shards accept more changes per second, but each list has to ask all of them. */
   readonly indexShards?: number
-  /** How many there were before, the last number first: what is in those is read as well, for as long as they are named here. */
+  /** Earlier numbers of shards, the latest first. Lists also read those shards as long as their number is given here. */
   readonly previousShards?: number | readonly number[]
 }
 
@@ -12,12 +12,12 @@ const shardsDefault = 8
 const shardsMax = 1_000
 
 /**
- * Which shard an instance is in. Each number of shards has objects of its own: so an instance has one place in each layout, and moves to the
- * present one when it is written the next time.
+ * Maps an instance to its index shard. Each number of shards is a layout with objects of its own, so an instance has one shard in each layout. After
+ * a change of the number, an instance moves to the current layout when it is next published.
  */
 export class ShardLayout {
   readonly shards: number
-  /** All that are read: the present one first, then those before it. */
+  /** The numbers of shards of all layouts that are read: the current one first, then the earlier ones. */
   readonly tiers: readonly number[]
 
   constructor({ indexShards = shardsDefault, previousShards = [] }: ShardOptions = {}) {
@@ -27,12 +27,12 @@ export class ShardLayout {
     this.tiers = [...new Set([indexShards, ...previous])]
   }
 
-  /** Where an instance is written to. */
+  /** The shard that an instance is published to. */
   shardOf(id: string): string {
     return shardName(this.shards, placeOf(id, this.shards))
   }
 
-  /** The shards of each tier; of one instance, only those that it can be in. */
+  /** The shards of each layout. With an id, only the shards that may list this instance. */
   names(id?: string): readonly (readonly string[])[] {
     return this.tiers.map((count) =>
       id === undefined ? Array.from({ length: count }, (_, index) => shardName(count, index)) : [shardName(count, placeOf(id, count))],
@@ -51,7 +51,7 @@ function placeOf(id: string, count: number): number {
   return hashOf(id) % count
 }
 
-/** FNV-1a over UTF-16 units, with the bits mixed once more. It decides where rows are and so must stay as it is for ever. */
+/** FNV-1a over UTF-16 units, with the bits mixed once more. The hash decides which shard has a row, so it must never change. */
 export function hashOf(id: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193)

@@ -8,15 +8,15 @@ import { askShard, type ShardAccess } from "./sharded-index.ts"
 
 export interface ShardedChangePage {
   readonly changes: readonly Change[]
-  /** Where to go on: after the last change, or after all there is. */
+  /** The cursor for the next page: behind the last change, or behind all changes. */
   readonly cursor: string
 }
 
 /**
- * What happens to instances, out of all shards: gap-free and in order for each instance. A cursor is a place in every shard.
+ * The changes of instances from all shards, without gaps and in order for each instance. A cursor holds a position in every shard.
  *
- * An instance that moves to the present shards has told the ones before all that it had to tell them. So the present ones are read first and
- * handed out last, after all that those before them hold: nothing is seen before what precedes it.
+ * An instance moves to the current layout only after its shard in the earlier layout has all earlier changes. So the current shards are read first,
+ * and their changes are returned last, behind those of the earlier shards. No reader sees a change before an earlier change of the same instance.
  */
 export class ShardedChanges {
   readonly #layout: ShardLayout
@@ -70,11 +70,11 @@ export class ShardedChanges {
 }
 
 interface ShardPage extends IndexChangePage {
-  /** As cursors name the shard. */
+  /** The name of the shard in cursors. */
   readonly key: string
 }
 
-/** Each shard's in its order; of different shards, the earlier one first. */
+/** Merges the changes of the shards by time. The changes of one shard keep their order. */
 function merged(pages: readonly ShardPage[]): { readonly change: IndexedChange; readonly page: ShardPage }[] {
   const heads = pages.map((page) => ({ page, at: 0 }))
   const all: { change: IndexedChange; page: ShardPage }[] = []

@@ -7,12 +7,12 @@ import { columnOf, isOldestFirst, wantedStatuses } from "../../stores/shared/que
 import { comparePlaces, fromListCursor, toListCursor } from "../../stores/shared/shard-cursor.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 
-/** How a shard is reached by its name. */
+/** Returns the stub of a shard by its name. */
 export type ShardAccess = (name: string) => Pick<IndexShard, "indexList" | "indexCount" | "indexChanges">
 
 /**
- * All shards as one index. A list asks every shard for the same place on and merges what they answer; the place of the last row is the cursor.
- * What is written into a shard meanwhile is on one side of that place or on the other, so no page misses or repeats a row for it.
+ * All shards as one index. A list asks every shard for rows behind the same place and merges their answers; the place of the last row is the cursor.
+ * A row written meanwhile lies before or behind that place, so no page misses or repeats another row because of it.
  */
 export class ShardedIndex {
   readonly #layout: ShardLayout
@@ -24,7 +24,7 @@ export class ShardedIndex {
   }
 
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
-    // Checked here: a shard is not to be blamed for it.
+    // A wrong cursor is refused here, so that the error does not name a shard.
     if (cursor !== undefined) fromListCursor(cursor)
     const isForward = isOldestFirst(order)
     wantedStatuses(filter)
@@ -42,7 +42,7 @@ export class ShardedIndex {
     const column = columnOf(by)
     wantedStatuses(filter)
     const counts = await this.#ask((shard) => shard.indexCount(toIndexFilter(filter), column))
-    // A map, because a workflow may be called "constructor".
+    // A Map, because a workflow may have the name "constructor".
     const sums = new Map<string, number>()
     for (const [name, count] of counts.flatMap((one) => Object.entries(one))) sums.set(name, (sums.get(name) ?? 0) + count)
     return Object.fromEntries(sums)
@@ -53,7 +53,7 @@ export class ShardedIndex {
   }
 }
 
-/** Asks one shard, and says which one it was that did not answer. */
+/** Calls one shard. The error of a failed call names the shard. */
 export async function askShard<T>(name: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -66,7 +66,7 @@ export async function askShard<T>(name: string, ask: () => Promise<T>): Promise<
   }
 }
 
-/** An instance that is on its way from one shard to another may be in both: the copy that knows more counts. */
+/** While an instance moves from one shard to another, both may list it. The newer copy counts. */
 function withoutRepeats(entries: readonly IndexEntry[]): InstanceRow[] {
   const newest = new Map<string, IndexEntry>()
   for (const entry of entries) {

@@ -4,7 +4,7 @@ import type { ScheduleRow } from "../../ports/schedule-store.ts"
 import type { ShardLayout } from "./shard-layout.ts"
 import { askShard } from "./sharded-index.ts"
 
-/** The schedules of all shards, by id; of two copies of one, the newer. */
+/** The schedules of all shards, ordered by id. Of two copies of a schedule, the newer one counts. */
 export async function listSchedules(
   layout: ShardLayout,
   shard: (name: string) => Pick<ScheduleIndex, "scheduleList">,

@@ -1,33 +1,33 @@
 import type { UniqueUse } from "../../ports/flow-control.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { LimitKey, SlotAnswer, SlotMember } from "../../ports/cloudflare/limit-key.ts"
-import type { SlotRequests, SlotRequest } from "../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests, SlotRequest } from "../../ports/cloudflare/slot-requests.ts"
 import { RetryingTask } from "./retrying-task.ts"
 
 const retryMs = 200
-/** An object that goes while it takes keys is woken after so long. */
-const netMs = 10_000
-/** Whoever waits is told. Should that be lost, it asks again by itself. */
+/** If the object is evicted while it takes keys, the alarm wakes it after this time. */
+const backupMs = 10_000
+/** A limit key tells a waiting instance when it has a slot. If that call is lost, the instance asks again after this time. */
 const askAgainMs = 60_000
 
-/** How a key is reached. */
+/** Returns the stub of a limit key's object. */
 export type LimitAccess = (key: string) => LimitKey
 
 /**
- * Gets the slots that the object's instance waits for, and gives back those that it does not want any more. What counts is the answer to
- * the last question: a key that tells the instance of its slot only makes it ask again. One call goes on at a time, so nothing overtakes.
+ * Requests the slots that the object's instance waits for, and returns the slots that it no longer wants. Only the answer to a request grants a slot:
+ * a hint from a key makes the instance ask again. Calls run one at a time, so a return never overtakes a request.
  */
 export class SlotRequester {
-  readonly #permits: SlotRequests
+  readonly #requests: SlotRequests
   readonly #key: LimitAccess
   readonly #now: () => number
   readonly #task: RetryingTask
   #last: Promise<unknown> = Promise.resolve()
-  /** Calls under way that take keys for an instance that is about to be. */
+  /** How many calls are taking keys for an instance that does not exist yet. */
   #reserving = 0
 
-  constructor(permits: SlotRequests, key: LimitAccess, now: () => number, log: Logger) {
-    this.#permits = permits
+  constructor(requests: SlotRequests, key: LimitAccess, now: () => number, log: Logger) {
+    this.#requests = requests
     this.#key = key
     this.#now = now
     this.#task = new RetryingTask({ now, log, retryMs, failure: "a limit could not be asked" })
@@ -37,14 +37,14 @@ export class SlotRequester {
     return this.#task.retryAt
   }
 
-  /** What the instance wants may have changed, or one of its keys. */
+  /** Sends what is pending: the instance may want other slots now, or a key may have a slot for it. */
   send(onDone: () => void, isRetry = false): void {
     if (!this.#task.tryStart(isRetry)) return
-    const { asks, gives } = this.#permits.work()
-    // Who waits is told, or asks again in a while.
+    const { asks, gives } = this.#requests.work()
+    // A waiting instance does not ask again before a hint or its retry time.
     const isWaiting = asks.length > 0 && !isRetry && this.retryAt !== undefined
     if (gives.length === 0 && (asks.length === 0 || isWaiting)) {
-      if (this.#reserving > 0) this.#task.idleUntil(this.#now() + netMs)
+      if (this.#reserving > 0) this.#task.idleUntil(this.#now() + backupMs)
       else if (asks.length === 0) this.#task.idleUntil()
       return
     }
@@ -56,40 +56,40 @@ export class SlotRequester {
   }
 
   /**
-   * Takes keys for an instance that is about to be, and makes it. Undefined: another has one of them, or the object has another
-   * instance. What is taken and not used goes back by itself, if need be by the alarm, which `onWritten` sets before anybody is asked.
+   * Takes unique keys for a new instance, and then calls `make`, which creates it. Undefined: another instance has one of the keys, or the object has
+   * another instance. Keys that were taken in vain are returned, if necessary by the alarm, which `afterWrite` sets before the first call.
    */
-  async withKeys<T>({ id, incarnation }: SlotMember, uses: readonly UniqueUse[], make: () => Promise<T>, onWritten: () => void): Promise<T | undefined> {
+  async withKeys<T>({ id, incarnation }: SlotMember, uses: readonly UniqueUse[], make: () => Promise<T>, afterWrite: () => void): Promise<T | undefined> {
     const member = { id, incarnation }
     this.#reserving++
     try {
       return await this.#inTurn(async () => {
-        // What is there then is wanted: a row of another incarnation is never written over.
-        while (this.#permits.work().gives.length > 0) await this.#giveBack()
-        const asks = this.#permits.reserve(member, uses)
+        // Slots of an earlier incarnation are returned first, so that no request overwrites their rows.
+        while (this.#requests.work().gives.length > 0) await this.#returnSlots()
+        const asks = this.#requests.reserve(member, uses)
         if (asks === undefined) return undefined
-        this.#task.idleUntil(this.#now() + netMs)
-        onWritten()
+        this.#task.idleUntil(this.#now() + backupMs)
+        afterWrite()
         try {
           for (const { key, ask } of asks) {
             const { state } = await this.#key(key).slotAsk(ask)
             if (state !== "taken") return undefined
-            this.#permits.granted(key)
+            this.#requests.granted(key)
           }
           return await make()
         } finally {
-          this.#permits.settled(member, uses)
+          this.#requests.settled(member, uses)
         }
       })
     } finally {
       this.#reserving--
-      onWritten()
+      afterWrite()
     }
   }
 
-  /** What the instance waits for, as the key says now. */
+  /** The slot that the instance waits for, and the present answer of its key. */
   async waitOf(): Promise<{ readonly ask: SlotRequest["ask"]; readonly answer: SlotAnswer } | undefined> {
-    const [first] = this.#permits.work().asks
+    const [first] = this.#requests.work().asks
     return first && { ask: first.ask, answer: await this.#inTurn(() => this.#ask(first)) }
   }
 
@@ -101,32 +101,32 @@ export class SlotRequester {
 
   async #sendAll(): Promise<number | undefined> {
     for (;;) {
-      this.#task.isCalledFor = false
-      await this.#giveBack()
+      this.#task.isRequested = false
+      await this.#returnSlots()
       const answers = []
-      for (const ask of this.#permits.work().asks) answers.push(await this.#ask(ask))
+      for (const ask of this.#requests.work().asks) answers.push(await this.#ask(ask))
       const isWaiting = answers.some(({ state }) => state === "waiting")
-      // Who got one slot may wait for the next; who gave one back may want another.
-      const more = this.#permits.work()
-      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#task.isCalledFor))) return this.#restAt(isWaiting)
+      // An instance that got one slot may need the next one, and one that returned a slot may need another.
+      const more = this.#requests.work()
+      if (more.gives.length === 0 && (more.asks.length === 0 || (isWaiting && !this.#task.isRequested))) return this.#nextRunAt(isWaiting)
     }
   }
 
-  #restAt(isWaiting: boolean): number | undefined {
-    if (this.#reserving > 0) return this.#now() + netMs
+  #nextRunAt(isWaiting: boolean): number | undefined {
+    if (this.#reserving > 0) return this.#now() + backupMs
     return isWaiting ? this.#now() + askAgainMs : undefined
   }
 
-  async #giveBack(): Promise<void> {
-    for (const { key, member } of this.#permits.work().gives) {
+  async #returnSlots(): Promise<void> {
+    for (const { key, member } of this.#requests.work().gives) {
       await this.#key(key).slotGive(member)
-      this.#permits.returned(key)
+      this.#requests.returned(key)
     }
   }
 
   async #ask({ key, ask }: SlotRequest): Promise<SlotAnswer> {
     const answer = await this.#key(key).slotAsk(ask)
-    if (answer.state === "taken" && this.#permits.holds(ask, key)) this.#permits.granted(key)
+    if (answer.state === "taken" && this.#requests.holds(ask, key)) this.#requests.granted(key)
     return answer
   }
 }

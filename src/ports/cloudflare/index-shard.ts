@@ -5,29 +5,29 @@ import type { InstanceRow } from "../journal-store.ts"
 import type { ScheduleRow } from "../schedule-store.ts"
 
 /**
- * One part of the index over instances that live each in a place of its own. What it holds are copies, which their instances send; a copy that
- * comes late, or twice, never takes the place of a newer one. Each method is one atomic operation.
+ * One shard of the index over instances that live in objects of their own. A shard holds copies of instance rows and their changes, which the instances
+ * send. A copy that arrives late, or twice, never replaces a newer copy. Each method is one atomic operation.
  */
 export interface IndexShard {
-  /** Takes in how instances are now, and what happened to them; both only where it is news. */
+  /** Stores the rows and changes of instances. A row that is not newer than the stored one, and a change that is already stored, are ignored. */
   indexWrite(updates: readonly IndexUpdate[]): Promise<void>
-  /** Forgets instances that were deleted, or that moved to another shard. */
+  /** Removes instances that were deleted, or that moved to another shard. */
   indexRemove(removals: readonly IndexRemoval[]): Promise<void>
-  /** Ordered by (createdAt, id). */
+  /** A page of instances, ordered by (createdAt, id). */
   indexList(request: IndexListRequest): Promise<Page<IndexEntry>>
-  /** How many of its instances fit the filter, by status or by workflow. */
+  /** The number of instances that match the filter, by status or by workflow. */
   indexCount(filter: IndexFilter, by: "status" | "workflow"): Promise<Record<string, number>>
-  /** What happened, after a number, of all its instances or of one: at most `limit`, in the order in which it was taken in. */
+  /** At most `limit` changes behind a number, of all instances of the shard or of one, in the order in which the shard stored them. */
   indexChanges(request: IndexChangeRequest): Promise<IndexChangePage>
 }
 
-/** Copies of schedules, in the same shards. */
+/** The copies of schedules that an index shard holds. A late copy never replaces a newer one. */
 export interface ScheduleIndex {
-  /** Takes in how a schedule is now. */
+  /** Stores the row of a schedule. */
   scheduleWrite(row: ScheduleRow): Promise<void>
-  /** Forgets a schedule that was deleted. */
+  /** Removes a schedule that was deleted. */
   scheduleRemove(schedule: { readonly id: string; readonly incarnation: string }): Promise<void>
-  /** Ordered by id. */
+  /** A page of schedules, ordered by id. */
   scheduleList(request: ScheduleListRequest): Promise<Page<ScheduleRow>>
 }
 
@@ -37,12 +37,12 @@ export interface ScheduleListRequest {
   readonly after?: string
 }
 
-/** How an instance is at one position of its journal. */
+/** The row of an instance at one position of its journal, and its changes up to there. */
 export interface IndexUpdate {
   readonly row: InstanceRow
-  /** The last position of its journal that the row knows of: of two updates of an incarnation, the higher one counts. */
+  /** The last journal position that the row reflects. Of two updates of one incarnation, the one with the higher revision counts. */
   readonly revision: number
-  /** In the order of their positions. Those that were taken in before are passed over. */
+  /** Changes in the order of their positions. The shard ignores those that it has stored before. */
   readonly changes: readonly IndexChange[]
 }
 
@@ -51,7 +51,7 @@ export type IndexChange = Pick<Change, "position" | "run" | "at" | "type" | "dat
 export interface IndexRemoval {
   readonly id: string
   readonly incarnation: string
-  /** It lives on and is in another shard from now on: what happened to it stays here, and an update beyond this revision may come back. */
+  /** The instance is not deleted but has moved to another shard. This shard keeps its changes, and accepts it again with an update beyond this revision. */
   readonly movedAt?: number
 }
 
@@ -69,7 +69,7 @@ export interface IndexEntry {
 }
 
 export interface IndexChangeRequest {
-  /** 0: from the beginning. */
+  /** The number behind which changes are read; 0 reads from the beginning. */
   readonly after: number
   readonly limit: number
   readonly instance?: string
@@ -77,11 +77,11 @@ export interface IndexChangeRequest {
 
 export interface IndexChangePage {
   readonly changes: readonly IndexedChange[]
-  /** Nothing is behind these, for now. */
+  /** True: the shard has no further changes now. */
   readonly isLast: boolean
-  /** The number of the last change of the shard, removed or not: numbers never come again. */
+  /** The number of the last change that the shard ever stored, even if that is removed: a number is never used again. */
   readonly latest: number
-  /** Tells this shard from another that has its name, after its storage was lost. */
+  /** A random token of the shard's storage. It tells this shard from a later one with the same name, after the storage was lost. */
   readonly mark: string
 }
 

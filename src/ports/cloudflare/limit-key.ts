@@ -1,43 +1,46 @@
 import type { LimitUse } from "../flow-control.ts"
-import type { KeyNumbers, SetNumbers } from "./limit-settings.ts"
+import type { KeySettings, LimitSetting } from "./limit-settings.ts"
 
 /**
- * One key of one limit, where it lives in a place of its own: who has its slots, and who waits for them. Its members ask and give
- * back by themselves; whoever asks again is told how it stands now, and that alone counts. Each method is one atomic operation.
+ * One key of one limit, in an object of its own: its members have slots or wait for them. Members request and return slots themselves. A member that
+ * asks again gets the present state, and only the latest answer counts. Each method is one atomic operation.
  */
 export interface LimitKey {
-  /** Takes a slot, or a place in line. */
+  /** Requests a slot. If none is free, the member joins the queue, except for a unique key. */
   slotAsk(ask: SlotAsk): Promise<SlotAnswer>
-  /** Gives back the slot, or leaves the line. */
+  /** Returns the member's slot, or removes it from the queue. */
   slotGive(member: SlotMember): Promise<void>
-  /** The id of one who has a slot. */
+  /** The id of an instance that has a slot. */
   slotHolder(): Promise<string | undefined>
 }
 
-/** A key that is told what was set for its limit. False: it has not joined, or not by this token. */
+/** The key's side of `WorkflowLimitSettings`. */
 export interface LimitKeyListener {
-  /** Tells the key what was set for its limit. */
-  limitsChanged(token: string, news: SetNumbers): Promise<boolean>
+  /** Tells the key a new setting of its limit. False: the key has not joined, or has joined with another token. */
+  limitsChanged(token: string, setting: LimitSetting): Promise<boolean>
 }
 
-/** What a key keeps, for whoever keeps it going. */
+/** The stored state of a key, for the object that runs it. Everything but the requests is synchronous, and each method is one transaction. */
 export interface LimitTables extends LimitKey {
-  /** The numbers of the limit may be others than before. */
-  numbersChanged(): void
-  /** Lets in whose time has come. */
+  /** The limit's numbers may have changed, by a setting or by newer code. Admits waiting members that fit now. */
+  settingsChanged(): void
+  /** Admits waiting members that the rate allows now. */
   wake(): void
+  /** When the rate admits the next waiting member. */
   nextDueAt(): number | undefined
-  /** Members that have their slots and have not asked since. */
-  untold(limit: number): readonly SlotMember[]
-  told(member: SlotMember): void
+  /** Members that were admitted from the queue and have not been notified yet. */
+  unnotified(limit: number): readonly SlotMember[]
+  markNotified(member: SlotMember): void
+  /** Whether a member waits in the queue. */
   isWaitedFor(): boolean
-  /** From when on nothing is left that has to be remembered; undefined: somebody has a slot, or waits. */
+  /** From when on the key has no state worth keeping. Undefined: a member has a slot, or waits. */
   emptyAt(): number | undefined
-  /** What was set for the limit. */
-  readonly set: KeyNumbers
-  /** These have slots, and were not heard of since a time. */
-  suspects(since: number, limit: number): readonly SlotMember[]
-  seen(member: SlotMember): void
+  /** The setting of the limit, as far as the key knows it. */
+  readonly settings: KeySettings
+  /** Members that have slots and have not called since a time. */
+  silentMembers(since: number, limit: number): readonly SlotMember[]
+  /** The member has confirmed that it has its slot. */
+  markSeen(member: SlotMember): void
 }
 
 export interface SlotMember {
@@ -48,11 +51,11 @@ export interface SlotMember {
 export interface SlotAsk extends SlotMember {
   readonly use: LimitUse
   readonly priority: number
-  /** It has little time to clean up, and goes before all others. */
+  /** The instance is being cancelled and has little time to clean up, so it goes before all others. */
   readonly isCancelling?: boolean
 }
 
-/** `ahead`: how many are let in before it. `until`: when the rate allows it, if it is the next. */
+/** `held`: how many slots are taken. `ahead`: how many members are admitted before this one. `until`: when the rate admits it, if it is the next. */
 export type SlotAnswer =
   | { readonly state: "taken" }
   | {

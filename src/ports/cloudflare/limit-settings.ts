@@ -1,65 +1,65 @@
 import type { LimitOverride, LimitState } from "../flow-control.ts"
 
 /**
- * What was set for the limits of one workflow, where each of their keys lives in a place of its own: a key asks here once, before it gives out its
- * first slot, and is told of what changes from then on until it leaves. Each method is one atomic operation.
+ * The numbers that were set for the limits of one workflow, if each limit key is in an object of its own. A key joins before it grants its first slot,
+ * and is told of each change until it leaves. Each method is one atomic operation.
  */
 export interface WorkflowLimitSettings {
-  /** What was set for each limit of the workflow, and what its code says. */
+  /** The numbers in force for each limit of the workflow, and the declared ones where they differ. */
   limitsGet(workflow: string): Promise<readonly LimitState[]>
-  /** Answers when all keys that can be reached go by it. `unknown`: there is no such limit, nothing changed. */
+  /** Sets numbers. Resolves when all keys that can be reached have received them. `unknown`: the workflow has no such limit, and nothing was changed. */
   limitsSet(workflow: string, changes: readonly LimitOverride[]): Promise<"changed" | "unknown">
-  /** A key asks what was set for its limit, and is told of changes from then on. */
-  limitsJoin(key: LimitKeyEntry): Promise<SetNumbers>
-  /** A key has nothing left to keep, and is told nothing more. */
+  /** Registers a key, and returns the setting of its limit. From then on the key is told of changes. */
+  limitsJoin(key: LimitKeyEntry): Promise<LimitSetting>
+  /** Removes a key: it has no state left, and need not be told of changes. */
   limitsLeave(key: Pick<LimitKeyEntry, "key" | "token">): Promise<void>
 }
 
 export interface LimitKeyEntry {
   readonly key: string
-  /** Which limit of the workflow. */
+  /** The name of the limit within the workflow. */
   readonly name: string
-  /** Drawn for each time that the key joins: who left and joined again is another. */
+  /** A random token for each join, which tells a key from the same key after it left and joined again. */
   readonly token: string
 }
 
-/** Of two the one with the higher revision counts. */
-export interface SetNumbers {
+/** The setting of one limit. Of two settings, the one with the higher revision counts. */
+export interface LimitSetting {
   readonly revision: number
-  /** Undefined: as the code says. */
+  /** The numbers that were set. Undefined: the declared numbers are in force. */
   readonly to?: { readonly max: number; readonly perMs?: number }
 }
 
-/** What a key knows of what was set for its limit. Everything is synchronous, and each method is one transaction. */
-export interface KeyNumbers {
-  /** Undefined: as the code says. */
-  readonly inForce: SetNumbers["to"]
+/** The setting of a limit as one of its keys stores it. Everything is synchronous, and each method is one transaction. */
+export interface KeySettings {
+  /** The numbers that were set. Undefined: the declared numbers are in force. */
+  readonly inForce: LimitSetting["to"]
   readonly isJoined: boolean
-  /** To be called before it asks: as what it joins now, or did when nobody heard of it. */
+  /** To be called before the key calls `limitsJoin`: stores and returns the membership. If an earlier call failed, it returns that membership again. */
   join(key: Omit<Membership, "token">): Membership
-  /** What was set, from the answer or from what it is told later. False: that is of another membership. */
-  hear(token: string, news: SetNumbers): boolean
-  /** It asks again before it gives out a slot. Answers what ends; undefined: it had not joined. */
+  /** Stores a setting, from the answer to `limitsJoin` or from a later change. False: the token is that of another membership. */
+  receive(token: string, setting: LimitSetting): boolean
+  /** Ends the membership and returns it. The key has to join again before it grants a slot. Undefined: it had not joined. */
   leave(): Membership | undefined
 }
 
-/** Of a key among those that are told what is set for the limits of a workflow. */
+/** The registration of a key with the settings of its workflow's limits. */
 export interface Membership extends LimitKeyEntry {
   readonly workflow: string
 }
 
-/** What is kept of one workflow's limits. Everything is synchronous, and each method is one transaction. */
+/** The stored settings of one workflow's limits. Everything is synchronous, and each method is one transaction. */
 export interface LimitSettingsTables {
-  /** False: nothing was ever written, or all of it was deleted; then there is nothing set, and nobody to be told. */
+  /** False: nothing was ever written, or everything was deleted. Then nothing is set, and no key has joined. */
   isThere(): boolean
-  /** Names with what is set for them. */
-  overrides(): ReadonlyMap<string, NonNullable<SetNumbers["to"]>>
+  /** The numbers that are set, by the name of the limit. */
+  overrides(): ReadonlyMap<string, NonNullable<LimitSetting["to"]>>
   set(changes: readonly LimitOverride[]): void
-  join(key: LimitKeyEntry): SetNumbers
+  join(key: LimitKeyEntry): LimitSetting
   leave(key: Pick<LimitKeyEntry, "key" | "token">): void
-  /** Keys behind this one that have not heard of the last change of their limit, and what they are to be told. */
-  untold(limit: number, after?: string): readonly (LimitKeyEntry & { readonly news: SetNumbers })[]
-  told(key: LimitKeyEntry, revision: number): void
-  /** Nothing is set, and no key goes by it. */
+  /** Keys behind `after` that have not acknowledged the last change of their limit, with that setting. */
+  unnotified(limit: number, after?: string): readonly (LimitKeyEntry & { readonly setting: LimitSetting })[]
+  markNotified(key: LimitKeyEntry, revision: number): void
+  /** True: nothing is set, and no key has joined. */
   isEmpty(): boolean
 }

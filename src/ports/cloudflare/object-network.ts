@@ -4,15 +4,18 @@ import type { LimitKey } from "./limit-key.ts"
 import type { WorkflowLimitSettings } from "./limit-settings.ts"
 import type { OutgoingMessage } from "./object-tables.ts"
 
-/** What objects of the class answer to each other. */
+/** The calls that one object makes to the object of an instance. */
 export interface ObjectPeer {
+  /** The row of the instance. Undefined: the instance does not exist. */
   get(): Promise<InstanceRow | undefined>
-  /** As many rows as fit into one answer. */
+  /** Journal rows from a position on, as many as fit into one answer. None: the journal has no more. */
   readJournal(from: number): Promise<readonly JournalRow[]>
-  /** A turn that creates its instance. */
+  /** Writes a turn that creates the instance. */
   create(turn: Turn): Promise<TurnOutcome>
+  /** Writes messages into the inbox of the instance. */
   deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]>
-  take(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
+  /** Delivers messages from another object's outbox. A message that was sent before is a duplicate. */
+  receive(from: string, messages: readonly OutgoingMessage[]): Promise<readonly Delivery[]>
 }
 
 /** Finds other objects by their names. */

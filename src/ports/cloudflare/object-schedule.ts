@@ -1,23 +1,27 @@
 import type { InstanceRow, NewMessage, Turn } from "../journal-store.ts"
 import type { ScheduleRow } from "../schedule-store.ts"
 
-/** What the object of a schedule has to tell others, beside the schedule itself. Everything is synchronous, and each method is one transaction. */
+/** The tables of a schedule's object beside the schedule itself: orders for other objects, and the index's progress. Everything is synchronous, and each method is one transaction. */
 export interface ObjectSchedule {
-  /** False: nothing was ever written here, or all of it was deleted. */
+  /** False: nothing was ever written to the object, or everything was deleted. */
   isThere(): boolean
+  /** Creates the tables that are missing. */
   prepare(): void
   /** The one schedule of the object. */
   row(): ScheduleRow | undefined
-  /** Instances to begin, and messages to them, in the order in which they were decided on. */
+  /** Adds instances to create, and messages to send, behind the orders that are there. */
   addOrders(orders: readonly ScheduleOrder[]): void
-  /** An instance as it will begin, where it is ordered and not known to have begun. */
+  /** The row that an ordered instance will have. Undefined: there is no such order, or it is done. */
   ordered(id: string): InstanceRow | undefined
+  /** The oldest orders that are not done. */
   orders(limit: number): readonly { readonly seq: number; readonly order: ScheduleOrder }[]
   done(seq: number): void
-  /** What the index has heard of, and what is to be taken out of it. */
+  /** The revision that the index has acknowledged, and the deleted schedule that has to be removed from it. */
   indexed(): { readonly revision: number; readonly incarnation?: string; readonly removed?: { readonly id: string; readonly incarnation: string } }
   setIndexed(row: Pick<ScheduleRow, "revision" | "incarnation">): void
+  /** Stores which deleted schedule has to be removed from the index. Undefined: none has. */
   removed(schedule: { readonly id: string; readonly incarnation: string } | undefined): void
+  /** The object's storage was deleted. */
   forget(): void
 }
 

@@ -5,47 +5,47 @@ import type { InstanceRow, JournalRow, NewMessage } from "../journal-store.ts"
 import type { TurnObserver } from "./turn-observer.ts"
 
 /**
- * What a Durable Object keeps beside its instance: what it has to tell other objects, and what they have told it. Everything is
- * synchronous, and each method is one transaction.
+ * The tables of a Durable Object beside its instance: the outbox, what it has received from other objects, refusals, and the index's progress.
+ * Everything is synchronous, and each method is one transaction.
  */
 export interface ObjectTables {
-  /** Writes within the transaction of a turn. */
+  /** Writes inside the transaction of a turn. */
   readonly turnObserver: TurnObserver
-  /** False: nothing was ever written here, or all of it was deleted. */
+  /** False: nothing was ever written to the object, or everything was deleted. */
   isThere(): boolean
-  /** Makes the tables that are not there. */
+  /** Creates the tables that are missing. */
   prepare(): void
-  /** The one instance of the object; undefined: there is none. */
+  /** The object's instance. Undefined: the object has none. */
   summary(): ObjectInstanceSummary | undefined
-  /** Messages to other objects but these, the oldest first. */
+  /** Messages to other objects, except to the given ones, the oldest first. */
   outgoing(limit: number, except?: readonly string[]): readonly OutgoingMessage[]
-  /** Those have them. */
+  /** Removes messages that their targets have acknowledged. */
   sent(seqs: readonly number[]): void
-  /** Names this object to others, in one life: after all was deleted, it counts anew. */
+  /** The name under which targets count this object's messages. It is new after the storage was deleted, because `seq` then starts again. */
   sender(): string
-  /** Takes in what another object has sent; what it sends again is a duplicate. */
-  take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[]
-  /** Whether an instance with that incarnation must not begin: whoever wanted it is over. */
+  /** Delivers messages from another object's outbox. A message that was sent before is a duplicate. */
+  receive(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[]
+  /** Whether an instance with this incarnation must not be created: a control message for it came first, or it was a schedule's and is deleted. */
   isRefused(incarnation: string): boolean
-  /** What the index is to be told. */
-  indexNews(): IndexNews
-  /** The instance as it is, and its journal from a position on. */
+  /** What the index has not acknowledged yet. */
+  indexBacklog(): IndexBacklog
+  /** The row of the instance, and its journal from a position on. */
   indexCopy(from: number): IndexCopy | undefined
-  /** This shard has all up to there, and no other has it. */
-  indexed(revision: number, shard: string): void
-  /** The index has heard that these are deleted. */
-  unindexed(removed: readonly IndexRemoval[]): void
-  /** The instance is deleted; the index is yet to hear of it, and of those that were deleted before it. */
-  removed(instance: IndexRemoval): void
-  /** Until when something is kept that only a while is worth it. */
-  keptUntil(): number | undefined
-  /** That while may be over. */
-  dropOld(): void
-  /** All was deleted. */
+  /** This shard has everything up to the revision, and no other shard lists the instance. */
+  markIndexed(revision: number, shard: string): void
+  /** The index has removed these instances. */
+  markRemoved(removed: readonly IndexRemoval[]): void
+  /** Stores that the instance is deleted and has to be removed from the index, beside those that wait for that already. */
+  noteRemoval(instance: IndexRemoval): void
+  /** When the last refused incarnation expires. Undefined: none is stored. */
+  refusalsExpireAt(): number | undefined
+  /** Removes refused incarnations that have expired. */
+  dropExpired(): void
+  /** The object's storage was deleted. */
   forget(): void
 }
 
-/** What the alarm goes by. */
+/** The part of the instance's row that the alarm needs. */
 export interface ObjectInstanceSummary {
   readonly id: string
   readonly incarnation: string
@@ -53,7 +53,7 @@ export interface ObjectInstanceSummary {
   readonly isOwned: boolean
   readonly hasMessages: boolean
   readonly dueAt?: number | undefined
-  /** When it wants to be claimed, if nobody owns it. */
+  /** When the instance has to be claimed, if no worker owns it. */
   readonly claimableAt?: number | undefined
 }
 
@@ -62,20 +62,20 @@ export interface OutgoingMessage {
   readonly message: NewMessage
 }
 
-export interface IndexNews {
-  /** Of the last turn that changed what the index shows; undefined: it has heard of all. */
+export interface IndexBacklog {
+  /** The last position that the index has to learn of. Undefined: it has everything. */
   readonly pendingUpTo?: number | undefined
-  /** How far it has heard. */
+  /** The last position that the index has acknowledged. */
   readonly indexedUpTo: number
-  /** The shard that has heard of it. */
+  /** The shard that lists the instance. */
   readonly shard?: string | undefined
-  /** Deleted instances that it may still list: of several incarnations, where the id was used again before the index answered. */
+  /** Deleted instances that the index may still list. There are several if the id was used again before the index answered. */
   readonly removed: readonly IndexRemoval[]
 }
 
 export interface IndexCopy {
   readonly row: InstanceRow
   readonly rows: readonly JournalRow[]
-  /** The end of its journal. */
+  /** The last position of the journal. */
   readonly revision: number
 }

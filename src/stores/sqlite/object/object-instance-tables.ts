@@ -4,7 +4,7 @@ import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { Delivery } from "../../../ports/directory.ts"
 import type { IndexRemoval } from "../../../ports/cloudflare/index-shard.ts"
 import type { NewMessage, Turn } from "../../../ports/journal-store.ts"
-import type { IndexCopy, IndexNews, ObjectTables, OutgoingMessage, ObjectInstanceSummary } from "../../../ports/cloudflare/object-tables.ts"
+import type { IndexCopy, IndexBacklog, ObjectTables, OutgoingMessage, ObjectInstanceSummary } from "../../../ports/cloudflare/object-tables.ts"
 import type { SqlDriver, SqlRow } from "../../../ports/sql-driver.ts"
 import type { TurnObserver } from "../../../ports/cloudflare/turn-observer.ts"
 import { toText } from "../../shared/unsafe-text.ts"
@@ -63,7 +63,7 @@ export class SqliteObjectTables implements ObjectTables {
   /** Undefined: to be looked up. Without tables there is none. */
   #hasOutgoing: boolean | undefined = false
   /** Null: to be looked up. */
-  #keptUntil: number | undefined | null
+  #refusalsExpireAt: number | undefined | null
   #inboxTable: InboxTable | undefined
   #outboxTable: OutboxTable | undefined
 
@@ -97,7 +97,7 @@ export class SqliteObjectTables implements ObjectTables {
     migrate(this.#driver, instanceMigrations)
     const has = (name: string) => this.#driver.hasTable?.(name) !== false
     if (has("perdure_outbox")) this.#hasOutgoing = undefined
-    if (has("perdure_refused")) this.#keptUntil = null
+    if (has("perdure_refused")) this.#refusalsExpireAt = null
     this.#isThere = true
     this.#isPrepared = true
   }
@@ -107,7 +107,7 @@ export class SqliteObjectTables implements ObjectTables {
     this.#isThere = false
     this.#isPrepared = false
     this.#hasOutgoing = false
-    this.#keptUntil = undefined
+    this.#refusalsExpireAt = undefined
   }
 
   get #outbox(): OutboxTable {
@@ -157,7 +157,7 @@ export class SqliteObjectTables implements ObjectTables {
     return this.#indexProgress.senderId()
   }
 
-  take(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
+  receive(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
     return this.#driver.transaction(() => {
       const heard = this.#seq(`SELECT seq FROM perdure_received WHERE sender = ?`, from)
       const deliveries = messages.map(({ seq, message }) => (seq <= heard ? "duplicate" : this.#deliver(message)))
@@ -178,29 +178,29 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   isRefused(incarnation: string): boolean {
-    return this.keptUntil() !== undefined && this.#one(`SELECT 1 AS found FROM perdure_refused WHERE incarnation = ?`, toText(incarnation)) !== undefined
+    return this.refusalsExpireAt() !== undefined && this.#one(`SELECT 1 AS found FROM perdure_refused WHERE incarnation = ?`, toText(incarnation)) !== undefined
   }
 
   #refuse(incarnation: string, now: number): void {
-    this.#keptUntil = null
+    this.#refusalsExpireAt = null
     this.#driver.prepare(`INSERT OR IGNORE INTO perdure_refused (incarnation, at) VALUES (?, ?)`).run(toText(incarnation), now)
   }
 
-  keptUntil(): number | undefined {
-    if (this.#keptUntil === null) {
+  refusalsExpireAt(): number | undefined {
+    if (this.#refusalsExpireAt === null) {
       const at = optionalInteger(this.#one(`SELECT max(at) AS at FROM perdure_refused`) ?? { at: null }, "at")
-      this.#keptUntil = at === undefined ? undefined : at + refusedForMs
+      this.#refusalsExpireAt = at === undefined ? undefined : at + refusedForMs
     }
-    return this.#keptUntil
+    return this.#refusalsExpireAt
   }
 
-  dropOld(): void {
-    if (this.keptUntil() === undefined) return
-    this.#keptUntil = null
+  dropExpired(): void {
+    if (this.refusalsExpireAt() === undefined) return
+    this.#refusalsExpireAt = null
     this.#driver.prepare(`DELETE FROM perdure_refused WHERE at <= ?`).run(this.#now() - refusedForMs)
   }
 
-  indexNews(): IndexNews {
+  indexBacklog(): IndexBacklog {
     const { indexedUpTo, shard, removed } = this.#indexProgress.read()
     const turns = this.#turnBuffer
     const last = (turns.pendingUpTo ??= this.#lastPosition())
@@ -224,17 +224,17 @@ export class SqliteObjectTables implements ObjectTables {
     return { row, rows, revision }
   }
 
-  indexed(revision: number, shard: string): void {
+  markIndexed(revision: number, shard: string): void {
     this.#indexProgress.write({ indexedUpTo: Math.max(this.#indexProgress.read().indexedUpTo, revision), shard })
     this.#turnBuffer.indexed(revision)
   }
 
-  unindexed(removed: readonly IndexRemoval[]): void {
+  markRemoved(removed: readonly IndexRemoval[]): void {
     const heard = new Set(removed.map(({ incarnation }) => incarnation))
     this.#indexProgress.write({ removed: this.#indexProgress.read().removed.filter(({ incarnation }) => !heard.has(incarnation)) })
   }
 
-  removed({ id, incarnation }: IndexRemoval): void {
+  noteRemoval({ id, incarnation }: IndexRemoval): void {
     // The order of a schedule may come once more, and must not begin it anew.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
     this.#turnBuffer.pendingUpTo = undefined

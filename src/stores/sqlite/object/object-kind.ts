@@ -9,7 +9,7 @@ const marks = [
 ] as const
 
 /** What an object is by what it has written, where the platform does not tell its name: an alarm may come without one. */
-export function writtenKind(driver: SqlDriver): "instance" | "limit" | "limit-settings" | "schedule" | "shard" {
+export function kindFromTables(driver: SqlDriver): "instance" | "limit" | "limit-settings" | "schedule" | "shard" {
   const names = new Set(
     driver
       .prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`)

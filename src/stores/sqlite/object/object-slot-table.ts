@@ -1,6 +1,6 @@
 import type { LimitUse, UniqueUse } from "../../../ports/flow-control.ts"
 import type { SlotMember } from "../../../ports/cloudflare/limit-key.ts"
-import type { SlotRequests, SlotRequest, SlotRequestWork } from "../../../ports/cloudflare/object-permits.ts"
+import type { SlotRequests, SlotRequest, SlotRequestWork } from "../../../ports/cloudflare/slot-requests.ts"
 import type { SqlDriver, SqlRow, SqlValue } from "../../../ports/sql-driver.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { uniqueKeyUse } from "../../shared/flow-rows.ts"

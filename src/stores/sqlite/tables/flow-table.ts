@@ -1,6 +1,6 @@
 import { unlimited } from "../../../core/workflow/flow-options.ts"
 import type { LimitUse } from "../../../ports/flow-control.ts"
-import type { IsPermitted } from "../../../ports/cloudflare/object-permits.ts"
+import type { IsPermitted } from "../../../ports/cloudflare/slot-requests.ts"
 import type { SqlDriver, SqlRow, SqlStatement } from "../../../ports/sql-driver.ts"
 import type { FlowRows } from "../../shared/slot-admission.ts"
 import { type LimitNumbers, recordColumns, type StoredFlowRecord, toRecord } from "../../shared/flow-rows.ts"

@@ -1,7 +1,7 @@
 import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { UniqueUse } from "../../../ports/flow-control.ts"
 import type { RowState } from "../../../ports/journal-store.ts"
-import type { IsPermitted } from "../../../ports/cloudflare/object-permits.ts"
+import type { IsPermitted } from "../../../ports/cloudflare/slot-requests.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { Admission, slotStateOf, wantsSlots } from "../../shared/slot-admission.ts"
 import { AdmissionNotifier } from "../../shared/flow-rows.ts"

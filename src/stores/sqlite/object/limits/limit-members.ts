@@ -35,7 +35,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   readonly #setTat: SqlStatement
   readonly #save: SqlStatement
   readonly #setTell: SqlStatement
-  readonly #untold: SqlStatement
+  readonly #unnotified: SqlStatement
   readonly #due: SqlStatement
   readonly #nextDue: SqlStatement
   readonly #quiet: SqlStatement
@@ -67,7 +67,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#setTat = driver.prepare(`INSERT INTO perdure_limit_rate (id, tat) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET tat = excluded.tat`)
     this.#save = driver.prepare(`UPDATE perdure_limit_member SET held = ?, paid = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`)
     this.#setTell = driver.prepare(`UPDATE perdure_limit_member SET must_notify = ? WHERE key = ?`)
-    this.#untold = select(`must_notify = 1 ORDER BY key LIMIT ?`)
+    this.#unnotified = select(`must_notify = 1 ORDER BY key LIMIT ?`)
     this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
     this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
     this.#see = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
@@ -149,11 +149,11 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   /** The key wakes at that time by itself. */
   onStartScheduled(): void {}
 
-  untold(limit: number): readonly SlotMember[] {
-    return this.#untold.all(limit).map(toMember)
+  unnotified(limit: number): readonly SlotMember[] {
+    return this.#unnotified.all(limit).map(toMember)
   }
 
-  told(member: MemberRecord): void {
+  markNotified(member: MemberRecord): void {
     this.#setTell.run(0, member.key)
   }
 
@@ -170,7 +170,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     return this.#any.get() === undefined
   }
 
-  seen({ id, incarnation }: SlotMember): void {
+  markSeen({ id, incarnation }: SlotMember): void {
     this.#see.run(this.now(), toText(id), toText(incarnation))
   }
 

@@ -1,4 +1,4 @@
-import type { KeyNumbers, Membership, SetNumbers } from "../../../../ports/cloudflare/limit-settings.ts"
+import type { KeySettings, Membership, LimitSetting } from "../../../../ports/cloudflare/limit-settings.ts"
 import type { SqlDriver, SqlRow } from "../../../../ports/sql-driver.ts"
 import { toText } from "../../../shared/unsafe-text.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
@@ -6,14 +6,14 @@ import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 /** Nothing was heard by this token yet. */
 const unheard = -1
 
-export class SqliteKeySettings implements KeyNumbers {
+export class SqliteKeySettings implements KeySettings {
   readonly #driver: SqlDriver
 
   constructor(driver: SqlDriver) {
     this.#driver = driver
   }
 
-  get inForce(): SetNumbers["to"] {
+  get inForce(): LimitSetting["to"] {
     const row = this.#row()
     const max = row && optionalInteger(row, "max")
     const perMs = row && optionalInteger(row, "per_ms")
@@ -38,7 +38,7 @@ export class SqliteKeySettings implements KeyNumbers {
     return { workflow, name, key, token }
   }
 
-  hear(token: string, { revision, to }: SetNumbers): boolean {
+  receive(token: string, { revision, to }: LimitSetting): boolean {
     const row = this.#row()
     if (row === undefined || this.#membership()?.token !== token) return false
     if (revision > integer(row, "revision"))

@@ -28,7 +28,7 @@ function open(): SqliteLimitKey {
 const member = (id: string) => ({ id, incarnation: `${id}~1` })
 const ask = (id: string, use: LimitUse, more: { priority?: number; isCancelling?: boolean } = {}) => key.slotAsk({ ...member(id), use, priority: 0, ...more })
 const give = (id: string) => key.slotGive(member(id))
-const untold = () => key.untold(100).map(({ id }) => id)
+const unnotified = () => key.unnotified(100).map(({ id }) => id)
 const state = async (answer: Promise<SlotAnswer>) => (await answer).state
 
 describe("one key of a limit", () => {
@@ -51,11 +51,11 @@ describe("one key of a limit", () => {
   it("a slot that is given back is the next one's at once, who is to be told, and knows when it asks", async () => {
     for (const id of ["a", "b", "c", "d"]) await ask(id, two)
     await give("b")
-    expect(untold()).toEqual(["c"])
+    expect(unnotified()).toEqual(["c"])
     // Somebody who comes now does not get before those in line.
     expect(await ask("e", two)).toMatchObject({ state: "waiting", ahead: 1 })
     expect(await state(ask("c", two))).toBe("taken")
-    expect(untold()).toEqual([])
+    expect(unnotified()).toEqual([])
     expect(await ask("d", two)).toMatchObject({ holders: ["a", "c"] })
   })
 
@@ -72,7 +72,7 @@ describe("one key of a limit", () => {
     for (const id of ["a", "b", "c", "d"]) await ask(id, two)
     await give("c")
     await give("a")
-    expect(untold()).toEqual(["d"])
+    expect(unnotified()).toEqual(["d"])
   })
 
   it("tells incarnations of one id apart", async () => {
@@ -80,9 +80,9 @@ describe("one key of a limit", () => {
     await ask("a", one)
     expect(await state(key.slotAsk({ id: "a", incarnation: "a~2", use: one, priority: 0 }))).toBe("waiting")
     await key.slotGive({ id: "a", incarnation: "a~3" })
-    expect(key.untold(10)).toEqual([])
+    expect(key.unnotified(10)).toEqual([])
     await give("a")
-    expect(key.untold(10)).toEqual([{ id: "a", incarnation: "a~2" }])
+    expect(key.unnotified(10)).toEqual([{ id: "a", incarnation: "a~2" }])
   })
 
   it("lets in the higher priority first, and what is being cancelled before all", async () => {
@@ -93,8 +93,8 @@ describe("one key of a limit", () => {
     await ask("low-2", one)
     await ask("low-2", one, { isCancelling: true })
     for (const id of ["low-2", "high", "low"]) {
-      await give(untold()[0] ?? "a")
-      expect(untold()).toEqual([id])
+      await give(unnotified()[0] ?? "a")
+      expect(unnotified()).toEqual([id])
     }
   })
 
@@ -102,7 +102,7 @@ describe("one key of a limit", () => {
     for (const id of ["a", "b", "c"]) await ask(id, two)
     await give("a")
     key = open()
-    expect(untold()).toEqual(["c"])
+    expect(unnotified()).toEqual(["c"])
     expect(await state(ask("c", two))).toBe("taken")
     expect(await state(ask("d", two))).toBe("waiting")
   })
@@ -110,14 +110,14 @@ describe("one key of a limit", () => {
   it("goes by other numbers than a member's where there are some, and lets in whom they let in", async () => {
     for (const id of ["a", "b", "c", "d", "e"]) await ask(id, two)
     max = 4
-    key.numbersChanged()
-    expect(untold()).toEqual(["c", "d"])
+    key.settingsChanged()
+    expect(unnotified()).toEqual(["c", "d"])
     max = 1
-    key.numbersChanged()
+    key.settingsChanged()
     await give("a")
     await give("b")
     await give("c")
-    expect(untold()).toEqual(["d"])
+    expect(unnotified()).toEqual(["d"])
     expect(await state(ask("e", two))).toBe("waiting")
   })
 
@@ -125,13 +125,13 @@ describe("one key of a limit", () => {
     const one = slots(1, "k")
     await ask("a", one)
     now += 60_000
-    expect(key.suspects(now - 30_000, 10)).toEqual([member("a")])
+    expect(key.silentMembers(now - 30_000, 10)).toEqual([member("a")])
     expect(key.isWaitedFor()).toBe(false)
     await ask("b", one)
     expect(key.isWaitedFor()).toBe(true)
-    expect(key.suspects(now - 30_000, 10)).toEqual([member("a")])
+    expect(key.silentMembers(now - 30_000, 10)).toEqual([member("a")])
     await ask("a", one)
-    expect(key.suspects(now - 30_000, 10)).toEqual([])
+    expect(key.silentMembers(now - 30_000, 10)).toEqual([])
   })
 
   it("keeps to a rate: the next one is let in when its time comes, and is told", async () => {
@@ -142,14 +142,14 @@ describe("one key of a limit", () => {
     expect(await ask("d", use)).toEqual(expect.not.objectContaining({ until: expect.anything() as number }))
     expect(key.nextDueAt()).toBe(now + 500)
     key.wake()
-    expect(untold()).toEqual([])
+    expect(unnotified()).toEqual([])
     now += 500
     key.wake()
-    expect(untold()).toEqual(["c"])
+    expect(unnotified()).toEqual(["c"])
     expect(key.nextDueAt()).toBe(now + 500)
     now += 500
     key.wake()
-    expect(untold()).toEqual(["c", "d"])
+    expect(unnotified()).toEqual(["c", "d"])
     // A start that is asked about again is not counted again.
     expect(await state(ask("c", use))).toBe("taken")
     for (const id of ["a", "b", "c", "d"]) await give(id)

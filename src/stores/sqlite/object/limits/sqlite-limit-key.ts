@@ -18,7 +18,7 @@ export function isLimitKey(driver: SqlDriver): boolean {
 
 /** One key of a limit in a SQLite database of its own. */
 export class SqliteLimitKey implements LimitTables {
-  readonly set: SqliteKeySettings
+  readonly settings: SqliteKeySettings
   readonly #driver: SqlDriver
   readonly #members: LimitMembers
   readonly #admission: Admission<MemberRecord>
@@ -26,8 +26,8 @@ export class SqliteLimitKey implements LimitTables {
   constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf = () => undefined) {
     migrate(driver, limitMigrations, limitVersions)
     this.#driver = driver
-    this.set = new SqliteKeySettings(driver)
-    this.#members = new LimitMembers(driver, now, (use) => this.set.inForce ?? numbersOf(use))
+    this.settings = new SqliteKeySettings(driver)
+    this.#members = new LimitMembers(driver, now, (use) => this.settings.inForce ?? numbersOf(use))
     this.#admission = new Admission(this.#members)
   }
 
@@ -53,7 +53,7 @@ export class SqliteLimitKey implements LimitTables {
     return this.#members.holders()[0]
   }
 
-  numbersChanged(): void {
+  settingsChanged(): void {
     const first = this.#members.firstQueued()
     if (first) this.#transaction(() => this.#admission.limitsChanged([first.uses[0]!.key]))
   }
@@ -71,23 +71,23 @@ export class SqliteLimitKey implements LimitTables {
     }
   }
 
-  untold(limit: number): readonly SlotMember[] {
-    return this.#members.untold(limit)
+  unnotified(limit: number): readonly SlotMember[] {
+    return this.#members.unnotified(limit)
   }
 
   /** It knows: should it have been gone, it is found out by asking it. */
-  told(holder: SlotMember): void {
+  markNotified(holder: SlotMember): void {
     this.#transaction(() => {
       const member = this.#members.find(holder)
-      if (member) this.#members.told(member)
+      if (member) this.#members.markNotified(member)
     })
   }
 
-  seen(holder: SlotMember): void {
-    this.#members.seen(holder)
+  markSeen(holder: SlotMember): void {
+    this.#members.markSeen(holder)
   }
 
-  suspects(since: number, limit: number): readonly SlotMember[] {
+  silentMembers(since: number, limit: number): readonly SlotMember[] {
     return this.#members.quietSince(since, limit)
   }
 

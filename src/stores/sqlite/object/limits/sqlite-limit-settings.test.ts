@@ -13,7 +13,7 @@ describe("what was set for the limits of a workflow", () => {
   })
 
   it("leaves nothing behind where nothing is written", () => {
-    expect([numbers.isThere(), numbers.isEmpty(), numbers.untold(10), [...numbers.overrides()]]).toEqual([false, true, [], []])
+    expect([numbers.isThere(), numbers.isEmpty(), numbers.unnotified(10), [...numbers.overrides()]]).toEqual([false, true, [], []])
     numbers.leave(keyOf("a"))
     expect(numbers.isThere()).toBe(false)
   })
@@ -23,19 +23,19 @@ describe("what was set for the limits of a workflow", () => {
     numbers.join(keyOf("b"))
     numbers.join(keyOf("r", "t1", "rate"))
     numbers.set([{ name: "concurrency", to: { max: 7 } }])
-    expect(numbers.untold(10)).toEqual([
-      { ...keyOf("a"), news: { revision: 1, to: { max: 7 } } },
-      { ...keyOf("b"), news: { revision: 1, to: { max: 7 } } },
+    expect(numbers.unnotified(10)).toEqual([
+      { ...keyOf("a"), setting: { revision: 1, to: { max: 7 } } },
+      { ...keyOf("b"), setting: { revision: 1, to: { max: 7 } } },
     ])
-    expect(numbers.untold(10, "a").map(({ key }) => key)).toEqual(["b"])
-    numbers.told(keyOf("a"), 1)
-    expect(numbers.untold(10).map(({ key }) => key)).toEqual(["b"])
+    expect(numbers.unnotified(10, "a").map(({ key }) => key)).toEqual(["b"])
+    numbers.markNotified(keyOf("a"), 1)
+    expect(numbers.unnotified(10).map(({ key }) => key)).toEqual(["b"])
     expect(numbers.join(keyOf("c"))).toEqual({ revision: 1, to: { max: 7 } })
     numbers.set([
       { name: "concurrency", to: undefined },
       { name: "rate", to: { max: 2, perMs: 5 } },
     ])
-    expect(numbers.untold(10).map(({ key, news }) => [key, news])).toEqual([
+    expect(numbers.unnotified(10).map(({ key, setting }) => [key, setting])).toEqual([
       ["a", { revision: 2 }],
       ["b", { revision: 2 }],
       ["c", { revision: 2 }],
@@ -49,8 +49,8 @@ describe("what was set for the limits of a workflow", () => {
     numbers.join(keyOf("a", "t2"))
     numbers.leave(keyOf("a", "t1"))
     numbers.set([{ name: "concurrency", to: { max: 1 } }])
-    numbers.told(keyOf("a", "t1"), 1)
-    expect(numbers.untold(10).map(({ token }) => token)).toEqual(["t2"])
+    numbers.markNotified(keyOf("a", "t1"), 1)
+    expect(numbers.unnotified(10).map(({ token }) => token)).toEqual(["t2"])
     expect(numbers.isEmpty()).toBe(false)
     numbers.leave(keyOf("a", "t2"))
     expect(numbers.isEmpty()).toBe(false)
@@ -67,37 +67,37 @@ describe("a key of a limit that hears what was set", () => {
     key = new SqliteLimitKey(new NodeSqlDriver(":memory:", ""), () => 1_000)
   })
   const ask = async (id: string) => (await key.slotAsk({ ...member(id), use: two, priority: 0 })).state
-  const joined = () => key.set.join({ workflow: "order", name: two.name, key: two.key })
+  const joined = () => key.settings.join({ workflow: "order", name: two.name, key: two.key })
 
   it("goes by it, and by the code again when it is taken back", async () => {
     const { token } = joined()
     expect(joined().token).toBe(token)
-    expect(key.set.isJoined).toBe(false)
-    expect(key.set.hear(token, { revision: 3, to: { max: 1 } })).toBe(true)
-    expect(key.set.isJoined).toBe(true)
+    expect(key.settings.isJoined).toBe(false)
+    expect(key.settings.receive(token, { revision: 3, to: { max: 1 } })).toBe(true)
+    expect(key.settings.isJoined).toBe(true)
     expect([await ask("a"), await ask("b")]).toEqual(["taken", "waiting"])
     // Overtaken.
-    expect(key.set.hear(token, { revision: 2, to: { max: 9 } })).toBe(true)
-    key.numbersChanged()
-    expect(key.untold(10)).toEqual([])
-    key.set.hear(token, { revision: 4 })
-    key.numbersChanged()
-    expect(key.untold(10).map(({ id }) => id)).toEqual(["b"])
+    expect(key.settings.receive(token, { revision: 2, to: { max: 9 } })).toBe(true)
+    key.settingsChanged()
+    expect(key.unnotified(10)).toEqual([])
+    key.settings.receive(token, { revision: 4 })
+    key.settingsChanged()
+    expect(key.unnotified(10).map(({ id }) => id)).toEqual(["b"])
   })
 
   it("takes nothing from a life that is over, and asks anew", async () => {
     const first = joined()
-    key.set.hear(first.token, { revision: 5, to: { max: 1 } })
-    expect(key.set.leave()).toEqual(first)
-    expect(key.set.leave()).toBeUndefined()
-    expect(key.set.isJoined).toBe(false)
-    expect(key.set.hear(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
+    key.settings.receive(first.token, { revision: 5, to: { max: 1 } })
+    expect(key.settings.leave()).toEqual(first)
+    expect(key.settings.leave()).toBeUndefined()
+    expect(key.settings.isJoined).toBe(false)
+    expect(key.settings.receive(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
     const second = joined()
     expect(second.token).not.toBe(first.token)
-    expect(key.set.hear(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
+    expect(key.settings.receive(first.token, { revision: 6, to: { max: 9 } })).toBe(false)
     // A lower revision: that of numbers which were emptied meanwhile.
-    expect(key.set.hear(second.token, { revision: 0 })).toBe(true)
-    expect(key.set.inForce).toBeUndefined()
+    expect(key.settings.receive(second.token, { revision: 0 })).toBe(true)
+    expect(key.settings.inForce).toBeUndefined()
   })
 
   it("is one from when it is opened on", () => {

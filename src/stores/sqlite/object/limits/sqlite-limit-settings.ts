@@ -1,5 +1,5 @@
 import type { LimitOverride } from "../../../../ports/flow-control.ts"
-import type { LimitKeyEntry, LimitSettingsTables, SetNumbers } from "../../../../ports/cloudflare/limit-settings.ts"
+import type { LimitKeyEntry, LimitSettingsTables, LimitSetting } from "../../../../ports/cloudflare/limit-settings.ts"
 import type { SqlDriver, SqlRow, SqlValue } from "../../../../ports/sql-driver.ts"
 import { toText } from "../../../shared/unsafe-text.ts"
 import { migrate, versionOf } from "../../schema/migrate.ts"
@@ -38,7 +38,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
     return versionOf(this.#driver, versionTable).version > 0
   }
 
-  overrides(): ReadonlyMap<string, NonNullable<SetNumbers["to"]>> {
+  overrides(): ReadonlyMap<string, NonNullable<LimitSetting["to"]>> {
     const rows = this.isThere() ? this.#driver.prepare(`SELECT name, revision, max, per_ms FROM perdure_limit_override WHERE max IS NOT NULL`).all() : []
     return new Map(rows.map((row) => [text(row, "name"), numbersOf(row).to ?? { max: 0 }]))
   }
@@ -58,18 +58,18 @@ export class SqliteLimitSettings implements LimitSettingsTables {
     })
   }
 
-  join({ key, name, token }: LimitKeyEntry): SetNumbers {
+  join({ key, name, token }: LimitKeyEntry): LimitSetting {
     this.#prepare()
     return this.#driver.transaction(() => {
       const row = this.#driver.prepare(`SELECT revision, max, per_ms FROM perdure_limit_override WHERE name = ?`).get(toText(name))
-      const news = row === undefined ? { revision: 0 } : numbersOf(row)
+      const setting = row === undefined ? { revision: 0 } : numbersOf(row)
       this.#run(
         `INSERT INTO perdure_limit_key (key, name, token, notified_revision) VALUES (?, ?, ?, ?)
         ON CONFLICT (key) DO UPDATE SET name = excluded.name, token = excluded.token, notified_revision = excluded.notified_revision`,
         ...[key, name, token].map(toText),
-        news.revision,
+        setting.revision,
       )
-      return news
+      return setting
     })
   }
 
@@ -77,7 +77,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
     if (this.isThere()) this.#run(`DELETE FROM perdure_limit_key WHERE key = ? AND token = ?`, toText(key), toText(token))
   }
 
-  untold(limit: number, after = ""): readonly (LimitKeyEntry & { readonly news: SetNumbers })[] {
+  unnotified(limit: number, after = ""): readonly (LimitKeyEntry & { readonly setting: LimitSetting })[] {
     if (!this.isThere()) return []
     return this.#driver
       .prepare(
@@ -85,10 +85,10 @@ export class SqliteLimitSettings implements LimitSettingsTables {
         WHERE k.notified_revision < s.revision AND k.key > ? ORDER BY k.key LIMIT ?`,
       )
       .all(toText(after), limit)
-      .map((row) => ({ key: text(row, "key"), name: text(row, "name"), token: text(row, "token"), news: numbersOf(row) }))
+      .map((row) => ({ key: text(row, "key"), name: text(row, "name"), token: text(row, "token"), setting: numbersOf(row) }))
   }
 
-  told({ key, token }: LimitKeyEntry, revision: number): void {
+  markNotified({ key, token }: LimitKeyEntry, revision: number): void {
     this.#run(`UPDATE perdure_limit_key SET notified_revision = max(notified_revision, ?) WHERE key = ? AND token = ?`, revision, toText(key), toText(token))
   }
 
@@ -107,7 +107,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
   }
 }
 
-function numbersOf(row: SqlRow): SetNumbers {
+function numbersOf(row: SqlRow): LimitSetting {
   const max = optionalInteger(row, "max")
   const perMs = optionalInteger(row, "per_ms")
   return { revision: integer(row, "revision"), ...(max === undefined ? undefined : { to: { max, ...(perMs === undefined ? undefined : { perMs }) } }) }

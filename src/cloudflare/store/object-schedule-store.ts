@@ -3,79 +3,79 @@ import type { Directory, Page } from "../../ports/directory.ts"
 import type { ObjectSchedule, ScheduleOrder } from "../../ports/cloudflare/object-schedule.ts"
 import type { ScheduleChange, ScheduleRow, ScheduleStore } from "../../ports/schedule-store.ts"
 
-interface SchedulingComponents {
-  /** In the object's own database. */
+interface ObjectScheduleStoreOptions {
+  /** The schedules in the object's own database, which has one at most. */
   readonly local: ScheduleStore
   readonly tables: ObjectSchedule
-  /** Of instances, which are elsewhere; those that are ordered count. */
+  /** Reads an instance in its own object. An instance that was ordered counts as present. */
   readonly get: Directory["get"]
   readonly now: () => number
-  readonly onWritten: () => void
+  readonly afterWrite: () => void
 }
 
 /**
- * The schedule of an object. Its row is here, under the fence of its revision; the instances that it starts begin elsewhere, by orders that are
- * written together with the row and carried out until they are done. An instance is known by its incarnation, so an order is carried out once.
+ * The schedule of one object. Its row is in the object's database, fenced by its revision. The instances that it starts live in other objects: an
+ * order for each is written together with the row, and is sent until the other object confirms it. An order names an incarnation, so it takes effect once.
  */
-export class ObjectScheduleClient implements ScheduleStore {
-  readonly #parts: SchedulingComponents
+export class ObjectScheduleStore implements ScheduleStore {
+  readonly #options: ObjectScheduleStoreOptions
 
-  constructor(parts: SchedulingComponents) {
-    this.#parts = parts
+  constructor(options: ObjectScheduleStoreOptions) {
+    this.#options = options
   }
 
   async write({ row, input, creates = [], messages = [], ended = [], live = [] }: ScheduleChange): Promise<"written" | "lost"> {
-    const { local, tables } = this.#parts
+    const { local, tables } = this.#options
     for (const id of ended) if (await this.#isLive(id)) return "lost"
     for (const id of live) if (!(await this.#isLive(id))) return "lost"
     const orders: ScheduleOrder[] = [...creates.map((create) => ({ create: plain(create) })), ...messages.map((message) => ({ message }))]
     const outcome = await local.write({ row, ...(input === undefined ? undefined : { input }) })
-    // Nothing comes between this and the row: the object writes both at once.
+    // No await lies between this write and the write of the row, so both become durable together.
     if (outcome === "written" && orders.length > 0) tables.addOrders(orders)
-    this.#parts.onWritten()
+    this.#options.afterWrite()
     return outcome
   }
 
   get(id: string): Promise<ScheduleRow | undefined> {
-    return this.#parts.local.get(id)
+    return this.#options.local.get(id)
   }
 
   input(id: string): Promise<string | undefined> {
-    return this.#parts.local.input(id)
+    return this.#options.local.input(id)
   }
 
   list(filter: { readonly workflow?: string }, page: { readonly limit: number; readonly after?: string }): Promise<Page<ScheduleRow>> {
-    return this.#parts.local.list(filter, page)
+    return this.#options.local.list(filter, page)
   }
 
-  /** Its own database does not know what became of the instance that a schedule waits for. */
+  /** The database names a schedule that waits for an instance. Only the object of that instance tells whether it has ended. */
   async due(workflows: readonly string[], limit: number): Promise<readonly ScheduleRow[]> {
-    const now = this.#parts.now()
-    const rows = await this.#parts.local.due(workflows, limit)
+    const now = this.#options.now()
+    const rows = await this.#options.local.due(workflows, limit)
     const isDue = await Promise.all(rows.map(async ({ dueAt = Infinity, awaits }) => dueAt <= now || (awaits !== undefined && !(await this.#isLive(awaits)))))
     return rows.filter((_, at) => isDue[at])
   }
 
   nextDueAt(workflows: readonly string[]): Promise<number | undefined> {
-    return this.#parts.local.nextDueAt(workflows)
+    return this.#options.local.nextDueAt(workflows)
   }
 
   async remove(id: string): Promise<boolean> {
-    const { local, tables } = this.#parts
+    const { local, tables } = this.#options
     const row = tables.row()
     const isRemoved = await local.remove(id)
     if (isRemoved && row) tables.removed({ id, incarnation: row.incarnation })
-    this.#parts.onWritten()
+    this.#options.afterWrite()
     return isRemoved
   }
 
   async #isLive(id: string): Promise<boolean> {
-    const row = await this.#parts.get(id)
+    const row = await this.#options.get(id)
     return row !== undefined && !isTerminal(row.status)
   }
 }
 
-/** Only data, as it is kept and sent. */
+/** The turn as plain data, which a table can hold and RPC can send. */
 function plain(turn: NonNullable<ScheduleOrder["create"]>): NonNullable<ScheduleOrder["create"]> {
   const { position, count, run, at, entries, blobs, instance, incarnation, follows, create, state, tags } = turn
   return { turn: turn.turn, position, count, run, at, entries, blobs, instance, incarnation, follows, create, state, tags }

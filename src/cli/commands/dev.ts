@@ -47,9 +47,12 @@ export function addDev(program: Command, cli: Invocation): void {
             ),
         },
       )
-      const watch = new FileWatch(project, (path) => {
-        cli.printLine({ type: "changed", path }, () => `${style.dim("changed")} ${shownPath(path, cwd)}`)
-        supervisor.replace()
+      const watch = new FileWatch(project, {
+        onChange: (path) => {
+          cli.printLine({ type: "changed", path }, () => `${style.dim("changed")} ${shownPath(path, cwd)}`)
+          supervisor.replace()
+        },
+        onUnwatched: (folder, error) => cli.note(`changes in ${shownPath(folder, cwd)} go unnoticed: ${safeText(error.message)}`),
       })
       cli.onClose(async () => {
         watch.close()

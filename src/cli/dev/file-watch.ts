@@ -1,21 +1,30 @@
 import { existsSync, type FSWatcher, readdirSync, statSync, watch } from "node:fs"
-import { dirname, extname, join } from "node:path"
+import { basename, dirname, extname, join } from "node:path"
 
 const codeExtensions = new Set([".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"])
+/** An editor or git changes several files at once, which are announced together. */
 const settleMs = 100
 
+export interface FileWatchListener {
+  /** One path stands for all changes that came together. */
+  onChange(path: string): void
+  /** The system refuses to watch a folder, as when too many folders are watched already. Told once. */
+  onUnwatched(folder: string, error: Error): void
+}
+
 /**
- * Tells when a file of code in a folder changes, is made or goes away. Folder by folder, leaving out what is installed and what is hidden: a
- * recursive watch would look at all of it. Several changes at once, as of an editor or of git, are told once.
+ * Announces each change of a file of code below a folder. It watches one folder at a time and leaves out `node_modules` and hidden folders, because a recursive
+ * watch would observe all of them.
  */
 export class FileWatch {
-  readonly #onChange: (path: string) => void
+  readonly #listener: FileWatchListener
   readonly #watchers = new Map<string, FSWatcher>()
   #timer: NodeJS.Timeout | undefined
+  #hasFailed = false
 
-  constructor(root: string, onChange: (path: string) => void) {
-    this.#onChange = onChange
-    this.#add(root)
+  constructor(root: string, listener: FileWatchListener) {
+    this.#listener = listener
+    this.#watch(root)
   }
 
   close(): void {
@@ -24,36 +33,52 @@ export class FileWatch {
     this.#watchers.clear()
   }
 
-  #add(folder: string): void {
+  #watch(folder: string): void {
     if (this.#watchers.has(folder)) return
     try {
-      const watcher = watch(folder, (_, name) => name !== null && this.#look(folder, join(folder, name)))
-      watcher.on("error", () => this.#drop(folder))
+      const watcher = watch(folder, (_, name) => name !== null && this.#onEvent(folder, join(folder, name)))
+      watcher.on("error", () => this.#unwatch(folder))
       this.#watchers.set(folder, watcher)
-      for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory() && isWatched(entry.name)) this.#add(join(folder, entry.name))
-    } catch {
-      // It went away again.
-      this.#drop(folder)
+      for (const entry of readdirSync(folder, { withFileTypes: true })) if (entry.isDirectory() && isWatched(entry.name)) this.#watch(join(folder, entry.name))
+    } catch (error) {
+      this.#unwatch(folder)
+      // A folder may be deleted while its content is read.
+      if (existsSync(folder)) this.#reportFailure(folder, error as Error)
     }
   }
 
-  #drop(folder: string): void {
-    this.#watchers.get(folder)?.close()
-    this.#watchers.delete(folder)
+  #unwatch(folder: string): void {
+    for (const [watched, watcher] of this.#watchers) {
+      if (watched !== folder && !watched.startsWith(join(folder, "/"))) continue
+      watcher.close()
+      this.#watchers.delete(watched)
+    }
   }
 
-  #look(folder: string, path: string): void {
-    if (!existsSync(folder)) return this.#drop(folder)
-    if (codeExtensions.has(extname(path))) return this.#tell(path)
-    const name = path.slice(folder.length + 1)
-    if (!isWatched(name) || !isFolder(path) || this.#watchers.has(path)) return
-    this.#add(path)
-    this.#tell(path)
+  #onEvent(folder: string, path: string): void {
+    if (codeExtensions.has(extname(path))) return this.#announce(path)
+    if (!isWatched(basename(path)) || path === folder) return
+    const isAlreadyWatched = this.#watchers.has(path)
+    if (isFolder(path)) {
+      if (isAlreadyWatched) return
+      this.#watch(path)
+      this.#announce(path)
+    } else if (isAlreadyWatched) {
+      // The folder was deleted or renamed, and all its code with it.
+      this.#unwatch(path)
+      this.#announce(path)
+    }
   }
 
-  #tell(path: string): void {
+  #announce(path: string): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#onChange(path), settleMs)
+    this.#timer = setTimeout(() => this.#listener.onChange(path), settleMs)
+  }
+
+  #reportFailure(folder: string, error: Error): void {
+    if (this.#hasFailed) return
+    this.#hasFailed = true
+    this.#listener.onUnwatched(folder, error)
   }
 }
 
@@ -65,7 +90,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** The folder of the project that a file belongs to. */
+/** The nearest folder above a file that has a package.json. */
 export function projectFolder(file: string): string {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "package.json"))) return folder

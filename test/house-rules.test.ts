@@ -190,6 +190,15 @@ describe("imports", () => {
     expectNone("whoever does not use the HTTP API need not have it:", findings)
   })
 
+  it("only the command line imports dependencies: everybody else brings what they use", () => {
+    const names = Object.keys(readManifest("package.json").dependencies ?? {})
+    const findings = modules
+      .filter((file) => layerOf(file.path) !== "cli")
+      .flatMap((file) => file.imports.filter(({ specifier }) => names.includes(specifier)).map(({ specifier }) => `${file.path} imports ${specifier}`))
+    expect(names.length).toBeGreaterThan(0)
+    expectNone("a library would grow the bundle of every Worker; make it an optional peer with an entry of its own:", findings)
+  })
+
   it("modules import only packages that users get with perdure, or bring as peers", () => {
     const manifest = readManifest("package.json")
     const allowed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })

@@ -77,7 +77,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 describe("the packed package", () => {
   it("holds what is built, its licence and its documentation, and nothing else", () => {
     const others = files.filter((path) => !/^(dist|docs|examples)\//.test(path))
-    expect(others.sort()).toEqual(["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "package.json"])
+    expect(others.sort()).toEqual(["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "package.json"])
     expect(files.filter((path) => path.startsWith("docs/") && !/\.(md|svg)$/.test(path))).toEqual([])
     expect(files.filter((path) => path.startsWith("examples/") && !/^examples\/[^/]+\/[^/]+\.(ts|md|json|jsonc)$/.test(path))).toEqual([])
     expect(files.filter((path) => path.startsWith("dist/") && !/\.(js|js\.map|d\.ts)$/.test(path))).toEqual([])
@@ -100,7 +100,7 @@ describe("the packed package", () => {
   })
 
   it("brings no package but the command line's, and no Node", () => {
-    expect(Object.keys(manifest.dependencies)).toEqual(["commander"])
+    expect(Object.keys(manifest.dependencies)).toEqual(["commander", "picocolors"])
     expect(manifest.optionalDependencies).toBeUndefined()
   })
 

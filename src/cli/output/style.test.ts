@@ -21,4 +21,9 @@ describe("colours", () => {
     expect(styleOf(true).red("x")).toBe("\u001b[31mx\u001b[39m")
     expect(styleOf(true).red("")).toBe("")
   })
+
+  it("go on after another colour inside them", () => {
+    const style = styleOf(true)
+    expect(style.red(`a ${style.green("b")} c`)).toBe("\u001b[31ma \u001b[32mb\u001b[31m c\u001b[39m")
+  })
 })

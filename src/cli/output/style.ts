@@ -1,3 +1,4 @@
+import { createColors } from "picocolors"
 import type { Status } from "../../core/journal/status.ts"
 import type { Io, Sink } from "../io.ts"
 
@@ -15,24 +16,28 @@ export interface Style {
   readonly cyan: Paint
 }
 
-function paint(colourful: boolean, open: number, close: number): Paint {
-  return colourful ? (text) => (text === "" ? "" : `\u001b[${open}m${text}\u001b[${close}m`) : (text) => text
-}
-
-export function styleOf(colourful: boolean): Style {
+export function styleOf(isColourful: boolean): Style {
+  const colors = createColors(isColourful)
+  /** An empty text stays empty, without escape sequences. */
+  const paint = (name: keyof Style): Paint => {
+    return (text) => (text === "" ? "" : colors[name](text))
+  }
   return {
-    bold: paint(colourful, 1, 22),
-    dim: paint(colourful, 2, 22),
-    red: paint(colourful, 31, 39),
-    green: paint(colourful, 32, 39),
-    yellow: paint(colourful, 33, 39),
-    blue: paint(colourful, 34, 39),
-    magenta: paint(colourful, 35, 39),
-    cyan: paint(colourful, 36, 39),
+    bold: paint("bold"),
+    dim: paint("dim"),
+    red: paint("red"),
+    green: paint("green"),
+    yellow: paint("yellow"),
+    blue: paint("blue"),
+    magenta: paint("magenta"),
+    cyan: paint("cyan"),
   }
 }
 
-/** Only on a terminal. NO_COLOR takes them away, FORCE_COLOR gives them anywhere (but not as "0"), whatever the terminal says. */
+/**
+ * Output has colours on a terminal only. NO_COLOR switches them off. FORCE_COLOR switches them on for any output, or off if its value is "0" or "false".
+ * picocolors decides this once for the process, but each call of the CLI brings its own environment and output.
+ */
 export function isColourful(io: Pick<Io, "env">, sink: Sink): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = io.env
   if (FORCE_COLOR !== undefined) return FORCE_COLOR !== "0" && FORCE_COLOR !== "false"

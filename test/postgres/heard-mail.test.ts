@@ -45,7 +45,7 @@ it("an event from another process is not asked for by whoever runs the instance,
   const sent = statements()
   await client.get("i").sendEvent("go", { text: `it's "here"\u0000\ud800` })
   expect(await handle.result()).toEqual([{ text: `it's "here"\u0000\ud800` }])
-  expect(sent.alone()).toEqual(["checked.deliver", "take.write"])
+  expect(sent.alone()).toEqual(["mail.deliver", "consume.write"])
   expect(sent.all()).not.toContain("inbox")
 })
 

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
 import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { Store } from "../../src/ports/store.ts"
 import { Database } from "../../src/stores/postgres/connection/database.ts"
+import { functionSetOf } from "../../src/stores/postgres/schema/function-set.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
 import { claimBy, completed, creation, event, idle, limited, slots, turn } from "../../src/testing/store-conformance/sample.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
@@ -42,7 +43,7 @@ const ownerOf = async (id: string) => (await database.pool.query<{ owner: string
 /** The function that the connection which listens has called last. */
 async function calledLast(): Promise<string | undefined> {
   const { rows } = await database.pool.query<{ fn: string }>(
-    `SELECT substring(query FROM '"${schema}"\\.(\\w+)') AS fn FROM pg_stat_activity
+    `SELECT substring(query FROM '"${schema}"\\.(\\w+)_[0-9a-f]{8}') AS fn FROM pg_stat_activity
     WHERE query LIKE 'SELECT set_config(''lock_timeout''%"${schema}".%'`,
   )
   return rows[0]?.fn
@@ -63,14 +64,14 @@ describe("an instance that a caller has in an open transaction", () => {
     let late: Promise<readonly string[]> | undefined
     await whileOpen(lockOf("held"), async () => {
       late = store.journal.commit([turn("held", 3, { state: idle })])
-      while ((await calledLast()) !== "change_lone") await delay(5)
+      while ((await calledLast()) !== "change_single_turn") await delay(5)
       await delay(100)
     })
     expect(await late).toEqual(["committed"])
     expect(await store.journal.commit([turn("other", 3, { state: idle })])).toEqual(["committed"])
     await delay(30)
     await store.directory.deliver([event("free")])
-    expect(await calledLast()).toBe("deliver_told")
+    expect(await calledLast()).toBe("deliver_and_notify")
   })
 
   it("gets a message when it is free, and until then its sender hears of others", async () => {
@@ -278,7 +279,8 @@ it("a pool that is too small is refused", async () => {
 it("a unique key is had by whoever has its row", async () => {
   const take = async (key: number, ...names: string[]) => {
     const uniques = JSON.stringify(names.map((name) => ({ kind: "singleton", key: name })))
-    return (await database.pool.query<{ taken: boolean }>(`SELECT ${schema}.take_unique($1, $2) AS taken`, [uniques, key])).rows[0]?.taken
+    return (await database.pool.query<{ taken: boolean }>(`SELECT ${functionSetOf(`"${schema}"`).names.acquireUniqueKeys}($1, $2) AS taken`, [uniques, key]))
+      .rows[0]?.taken
   }
   expect(await take(1, "a", "b")).toBe(true)
   expect(await take(1, "a", "b")).toBe(true)

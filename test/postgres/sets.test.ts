@@ -108,7 +108,7 @@ it.each([
     )
   const committing = journal.commit(turns)
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE ANY ($1)`
-  while ((await database.pool.query(waiting, [[`%"${schema}".write_%`, `%"${schema}".append_lone%`]])).rows.length === 0) await delay(5)
+  while ((await database.pool.query(waiting, [[`%"${schema}".write_%`, `%"${schema}".append_single_turn%`]])).rows.length === 0) await delay(5)
   await other.query("COMMIT")
   other.release()
   expect(await committing).toEqual(["lost", ...ids.slice(1).map(() => "committed")])

@@ -44,7 +44,7 @@ async function hasWorked(engine: Awaited<ReturnType<typeof open>>, input: string
 
 const newest = migrations.at(-1)!.version
 
-/** What a later version of perdure might add: a column, an index, a table and another function. */
+/** What a later version of perdure might add: columns, an index and a table. */
 const later: Migration = {
   version: newest + 1,
   compatible: newest,
@@ -53,7 +53,6 @@ const later: Migration = {
     `ALTER TABLE ${s}.journal ADD COLUMN size integer DEFAULT 0`,
     `CREATE INDEX instance_mood ON ${s}.instance (mood)`,
     `CREATE TABLE ${s}.mood (name text PRIMARY KEY)`,
-    `CREATE FUNCTION ${s}.mood_of(of_id text) RETURNS text LANGUAGE sql AS $$ SELECT mood FROM ${s}.instance WHERE id = of_id $$`,
   ],
 }
 

@@ -13,6 +13,7 @@ import { type Node, placeOf, type SourceFile, walk } from "./source-file.ts"
 const checkingFunctions: ReadonlySet<string> = new Set([
   "columnOf",
   "comparisonOf",
+  "defineFunction",
   "directionOf",
   "functionName",
   "placeholders",
@@ -23,8 +24,11 @@ const checkingFunctions: ReadonlySet<string> = new Set([
 /** Binds a value, and returns the placeholder. */
 const bindingMethods: ReadonlySet<string> = new Set(["bind"])
 
-/** What the store of PostgreSQL calls the name of its schema, which `quotedSchema` makes: a property of the database, and parameters that pass it on. */
-const checkedProperties = /(^|[.#])database\.schema$/
+/**
+ * What the store of PostgreSQL calls the name of its schema, which `quotedSchema` makes: a property of the database, and parameters that pass it on.
+ * The names of the store's functions, which `defineFunction` makes, are properties of `functions`.
+ */
+const checkedProperties = /(^|[.#])(database\.schema|functions(\.\w+|\[\w+\]))$/
 const schemaNames: ReadonlySet<string> = new Set(["s", "schema"])
 const schemaFolder = "src/stores/postgres/"
 

@@ -23,7 +23,7 @@ export class HoldingPool implements PostgresPool {
     const send = (...args: unknown[]) => (client.query as (...given: unknown[]) => Promise<unknown>)(...args)
     const query = async (...args: unknown[]) => {
       const text = typeof args[0] === "string" ? args[0] : (args[0] as { text: string }).text
-      const hold = /\.(?:write_\w+|\w+_lone)\b/.test(text) ? this.#hold : undefined
+      const hold = /\.(?:write_\w+|\w+_single_turn_\w+)\b/.test(text) ? this.#hold : undefined
       if (hold === undefined) return send(...args)
       this.#hold = undefined
       await send("BEGIN")

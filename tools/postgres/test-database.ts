@@ -6,6 +6,8 @@ import { inject } from "vitest"
 import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import type { StoreProvider } from "../../src/ports/store.ts"
 import type { PostgresClient, PostgresPool } from "../../src/stores/postgres/connection/pg.ts"
+import { quotedSchema } from "../../src/stores/postgres/connection/schema-name.ts"
+import { functionSetOf } from "../../src/stores/postgres/schema/function-set.ts"
 import { postgres, type PostgresOptions } from "../../src/stores/postgres/postgres-provider.ts"
 import { fileServerUrl } from "./file-server.ts"
 
@@ -97,7 +99,7 @@ export class TestDatabase {
 
   async #empty(schema: string): Promise<void> {
     const tables = await this.pool.query<{ name: string }>(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('meta', 'origin', 'mail_channel', 'test_clock')`,
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename NOT IN ('meta', 'origin', 'mail_channel', 'function_set', 'test_clock')`,
       [schema],
     )
     if (tables.rows.length > 0) await this.pool.query(tables.rows.map(({ name }) => `DELETE FROM ${schema}.${name}`).join(";"))
@@ -150,7 +152,7 @@ class TableClock implements Clock {
     await this.#pool.query(`CREATE TABLE IF NOT EXISTS ${this.#schema}.test_clock (now bigint NOT NULL)`)
     await this.#pool.query(`INSERT INTO ${this.#schema}.test_clock SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM ${this.#schema}.test_clock)`)
     await this.#pool.query(
-      `CREATE OR REPLACE FUNCTION ${this.#schema}.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT now FROM ${this.#schema}.test_clock $$`,
+      `CREATE OR REPLACE FUNCTION ${functionSetOf(quotedSchema(this.#schema)).names.nowMs}() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT now FROM ${this.#schema}.test_clock $$`,
     )
   }
 

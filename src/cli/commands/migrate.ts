@@ -17,9 +17,10 @@ export function addMigrate(program: Command, cli: Invocation): void {
     .action(async (options: { readonly dryRun?: boolean }) => {
       const isDry = options.dryRun === true
       const db = databaseOf(cli, "migrate")
-      const { shown, before, after, newest, pending, backup } = isAddress(db) ? await migrateServer(db, isDry) : await migrateFileOf(cli, isDry)
+      const { shown, before, after, newest, pending, functions, backup } = isAddress(db) ? await migrateServer(db, isDry) : await migrateFileOf(cli, isDry)
       const steps = pending.map(({ version, statements }) => `version ${version}: ${statements} statements`)
-      cli.print({ db: shown, before, after, newest, pending: isDry ? pending : [] }, () => {
+      cli.print({ db: shown, before, after, newest, pending: isDry ? pending : [], functions }, () => {
+        if (pending.length === 0 && functions > 0) return isDry ? `${functions} functions to be created\n` : `created ${functions} functions\n`
         if (pending.length === 0)
           return `schema version ${before}${before > newest ? `, newer than the ${newest} of this perdure, which it may work with` : ", the newest"}; nothing to do\n`
         if (isDry)
@@ -36,6 +37,8 @@ interface Migrated {
   readonly after: number
   readonly newest: number
   readonly pending: readonly { readonly version: number; readonly statements: number }[]
+  /** Functions of a server's database that are created. */
+  readonly functions: number
   /** What makes a copy of it. */
   readonly backup: string
 }
@@ -46,16 +49,23 @@ async function migrateFileOf(cli: Invocation, isDry: boolean): Promise<Migrated>
   if (before === 0) throw new PerdureError("DATABASE_UNREADABLE", `"${db}" is no database of Perdure; it was not changed`)
   // Also where there is nothing to do: a database that is too new says so.
   if (!isDry) await migrateFile(db)
-  return { shown: db, before, after: schemaOf(db).version, newest: newestSchema, pending: pendingMigrations(before), backup: "perdure backup" }
+  return { shown: db, before, after: schemaOf(db).version, newest: newestSchema, pending: pendingMigrations(before), functions: 0, backup: "perdure backup" }
 }
 
 /** Where a server's database has no tables they are made: the role that executes may lack the right to. */
 async function migrateServer(db: string, isDry: boolean): Promise<Migrated> {
-  const { migrateDatabase, newestSchema: newest, pendingMigrations: pendingOf, schemaVersion } = await import("../../stores/postgres/maintenance.ts")
+  const {
+    migrateDatabase,
+    missingFunctions,
+    newestSchema: newest,
+    pendingMigrations: pendingOf,
+    schemaVersion,
+  } = await import("../../stores/postgres/maintenance.ts")
   return inspect(db, async (database) => {
     const before = (await schemaVersion(database)).version
+    const functions = await missingFunctions(database)
     if (!isDry) await migrateDatabase(database)
     const after = (await schemaVersion(database)).version
-    return { shown: serverName(db), before, after, newest, pending: pendingOf(before), backup: "pg_dump" }
+    return { shown: serverName(db), before, after, newest, pending: pendingOf(before), functions, backup: "pg_dump" }
   })
 }

@@ -2,6 +2,8 @@
 
 import { durationMs } from "../../core/time/duration.ts"
 import { isLive } from "./schema/claim-functions.ts"
+import { serverTime } from "./schema/clock-functions.ts"
+import { createFunctions, missingFunctions as missingNames } from "./schema/function-use.ts"
 import { integer, optionalInteger, optionalText, text } from "./reads/columns.ts"
 import { Database } from "./connection/database.ts"
 import { migrate, type SchemaVersion, versionOf } from "./schema/migrate.ts"
@@ -38,8 +40,15 @@ export function pendingMigrations(version: number): readonly { readonly version:
   return migrations.filter((step) => step.version > version).map((step) => ({ version: step.version, statements: step.statements("s", 0).length }))
 }
 
+/** Brings the tables to the newest version, and creates the functions that are missing. */
 export async function migrateDatabase(database: Database): Promise<void> {
   await migrate(database)
+  await createFunctions(database)
+}
+
+/** How many functions of this version of perdure the database lacks. */
+export async function missingFunctions(database: Database): Promise<number> {
+  return (await missingNames(database)).length
 }
 
 /** What an operator wants to know of the server. */
@@ -59,7 +68,7 @@ export async function serverState(database: Database): Promise<ServerState> {
     (await database.get(
       "server-state",
       `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::bigint AS number,
-        floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, pg_database_size(current_database()) AS bytes,
+        ${serverTime} AS now, pg_database_size(current_database()) AS bytes,
         (SELECT count(*) FROM pg_stat_activity) AS connections, current_setting('max_connections')::bigint AS connections_max,
         (SELECT floor(extract(epoch FROM clock_timestamp() - min(xact_start)) * 1000)::bigint FROM pg_stat_activity WHERE backend_xid IS NOT NULL) AS oldest_write`,
     )) ?? {}
@@ -84,12 +93,12 @@ export interface WorkState {
 
 export async function workState(database: Database, idsMax: number, overdueMs: number): Promise<WorkState> {
   const s = database.schema
-  const workers = await database.get("live-workers", `SELECT count(*) AS count FROM ${s}.lease l WHERE ${isLive(`${s}.now_ms()`)}`)
+  const workers = await database.get("live-workers", `SELECT count(*) AS count FROM ${s}.lease l WHERE ${isLive(serverTime)}`)
   const stalled = await database.get("stalled", `SELECT count(*) AS count FROM ${s}.instance i WHERE i.status = 'stalled'`)
   const ids = await database.all("stalled-ids", `SELECT i.id FROM ${s}.instance i WHERE i.status = 'stalled' ORDER BY i.created_at LIMIT $1`, idsMax)
   const overdue = await database.get(
     "overdue",
-    `SELECT count(*) AS count, min(i.claimable_at) AS since, min(i.id) AS id FROM ${s}.instance i WHERE i.claimable_at <= ${s}.now_ms() - $1::bigint`,
+    `SELECT count(*) AS count, min(i.claimable_at) AS since, min(i.id) AS id FROM ${s}.instance i WHERE i.claimable_at <= ${serverTime} - $1::bigint`,
     overdueMs,
   )
   return {

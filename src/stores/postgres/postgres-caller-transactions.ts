@@ -7,7 +7,8 @@ import { toText } from "../shared/unsafe-text.ts"
 import { CallerQueries } from "./connection/caller-queries.ts"
 import type { Queries } from "./connection/database.ts"
 import { FlowSession } from "./flow-control/flow-session.ts"
-import { isCollision, postgresFailure, sqlStateOf } from "./connection/postgres-failure.ts"
+import { isCollision, isUndefinedFunction, postgresFailure, sqlStateOf } from "./connection/postgres-failure.ts"
+import { createFunctions } from "./schema/function-use.ts"
 import type { PostgresTables } from "./postgres-components.ts"
 import { deliver, deliverOrCreate, readInstance, readJournal, uniqueHolder } from "./turns/instance-queries.ts"
 import { keepOrder } from "./reads/change-order.ts"
@@ -88,6 +89,18 @@ export class PostgresCallerTransactions implements CallerTransactions {
     if (why !== undefined) return bad(why, { postgresCode: state }, error)
     if (state === undefined && error instanceof Error && /not queryable|Client was closed|has ended/i.test(error.message))
       return bad("the client of that transaction is closed; call before you commit and give it back", {}, error)
+    if (isUndefinedFunction(error)) {
+      // Nobody waits for that: callers may hold all connections of the pool until their transactions end.
+      createFunctions(this.#tables.database).catch(() => undefined)
+      return new PerdureError(
+        "STORE_FAILED",
+        "the database lacked functions that this version of perdure calls, and they are created again; roll your transaction back, and try it again",
+        {
+          details: { postgresCode: state },
+          cause: error,
+        },
+      )
+    }
     if (isCollision(error))
       return new PerdureError(
         "STORE_FAILED",
@@ -136,17 +149,17 @@ class WithinCaller implements StoreWithin {
 
   readonly journal: StoreWithin["journal"] = {
     commit: (turns) => this.#commit(turns),
-    readJournal: (id, from) => readJournal(this.#queries, this.#schema, id, from),
+    readJournal: (id, from) => readJournal(this.#queries, this.#tables.database, id, from),
   }
 
   readonly directory: StoreWithin["directory"] = {
-    get: (id) => readInstance(this.#queries, this.#schema, id),
-    deliver: (messages) => this.#wrote(deliver(this.#queries, this.#schema, messages)),
-    deliverOrCreate: (message, create) => this.#wrote(deliverOrCreate(this.#queries, this.#schema, message, create)),
+    get: (id) => readInstance(this.#queries, this.#tables.database, id),
+    deliver: (messages) => this.#wrote(deliver(this.#queries, this.#tables.database, messages)),
+    deliverOrCreate: (message, create) => this.#wrote(deliverOrCreate(this.#queries, this.#tables.database, message, create)),
   }
 
   readonly flow: StoreWithin["flow"] = {
-    holder: (unique) => uniqueHolder(this.#queries, this.#schema, unique),
+    holder: (unique) => uniqueHolder(this.#queries, this.#tables.database, unique),
   }
 
   async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
@@ -154,7 +167,8 @@ class WithinCaller implements StoreWithin {
     const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
     // Before any row is locked: whoever has the locks of flow control waits for rows.
     const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)
-    const written = limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#schema, turns, "plain")) : await this.#writeLimited(turns, limited)
+    const written =
+      limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#tables.database, turns, "plain")) : await this.#writeLimited(turns, limited)
     const appended = turns.filter(({ position }, at) => position > 1 && written[at] === "written")
     if (appended.length > 0) await keepOrder(this.#queries, this.#schema, appended)
     return written.map(outcomeOf)
@@ -168,7 +182,7 @@ class WithinCaller implements StoreWithin {
   async #writeLimited(turns: readonly Turn[], limited: readonly string[]): Promise<readonly Written[]> {
     await this.#requireFreshReads()
     await this.#queries.run("SAVEPOINT perdure_turns")
-    const written = await this.#wrote(writeTurns(this.#queries, this.#schema, turns, "with flow"))
+    const written = await this.#wrote(writeTurns(this.#queries, this.#tables.database, turns, "with flow"))
     const counts = await this.#queries.all(
       "counts",
       `SELECT 1 AS one FROM ${this.#schema}.instance i
@@ -178,7 +192,7 @@ class WithinCaller implements StoreWithin {
     if (counts.length > 0) await this.#queries.run("ROLLBACK TO SAVEPOINT perdure_turns")
     await this.#queries.run("RELEASE SAVEPOINT perdure_turns")
     if (counts.length === 0) return written
-    const session = await FlowSession.begin(this.#queries, this.#schema, limited)
+    const session = await FlowSession.begin(this.#queries, this.#tables.database, limited)
     return this.#wrote(this.#tables.committer.write(session, this.#queries, turns))
   }
 

@@ -31,14 +31,13 @@ export class PostgresDirectory implements Directory {
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     if (messages.length === 0) return []
     const { hints } = this.#tables
-    const { schema } = this.#database
     const told = hints.notificationFor(messages)
     const [message] = messages
     if (told && "mail" in told && message) return [await deliverTold(this.#tables.calls, message, told)]
-    if (told) return deliver(this.#database, schema, messages, told)
+    if (told) return deliver(this.#database, this.#database, messages, told)
     let isNews = true
     try {
-      const deliveries = await deliver(this.#database, schema, messages)
+      const deliveries = await deliver(this.#database, this.#database, messages)
       isNews = deliveries.includes("delivered")
       return deliveries
     } finally {
@@ -48,16 +47,15 @@ export class PostgresDirectory implements Directory {
   }
 
   async deliverOrCreate(message: NewMessage, create: Turn): Promise<Delivery | "created"> {
-    const { schema } = this.#database
     try {
-      return await this.#database.transaction((queries) => deliverOrCreate(queries, schema, message, create))
+      return await this.#database.transaction((queries) => deliverOrCreate(queries, this.#database, message, create))
     } finally {
       this.#tables.hints.work()
     }
   }
 
   async get(id: string): Promise<InstanceRow | undefined> {
-    return readInstance(this.#database, this.#database.schema, id)
+    return readInstance(this.#database, this.#database, id)
   }
 
   readonly statusWithEnding = (id: string): Promise<StatusWithEnding | undefined> => this.#standings.read(id)
@@ -84,10 +82,10 @@ export class PostgresDirectory implements Directory {
   }
 
   async workers(): Promise<readonly WorkerLease[]> {
-    const s = this.#database.schema
+    const { schema: s, functions } = this.#database
     const rows = await this.#database.all(
       "workers",
-      `SELECT l.worker, CASE WHEN ${isLive(`${s}.now_ms()`)} THEN l.until ELSE least(l.until, ${s}.now_ms()) END AS until, o.offers FROM ${s}.lease l LEFT JOIN ${s}.offer o ON o.worker = l.worker ORDER BY l.worker`,
+      `SELECT l.worker, CASE WHEN ${isLive(`${functions.nowMs}()`)} THEN l.until ELSE least(l.until, ${functions.nowMs}()) END AS until, o.offers FROM ${s}.lease l LEFT JOIN ${s}.offer o ON o.worker = l.worker ORDER BY l.worker`,
     )
     return rows.map((row) => withOffers({ worker: text(row, "worker"), until: integer(row, "until") }, offersFrom(row["offers"] as string | null)))
   }
@@ -102,7 +100,7 @@ export class PostgresDirectory implements Directory {
   }
 
   async remove(ids: readonly string[]): Promise<readonly string[]> {
-    const row = await this.#database.get("remove", `SELECT ${this.#database.schema}.remove_instances($1) AS removed`, ids.map(toText))
+    const row = await this.#database.get("remove", `SELECT ${this.#database.functions.removeInstances}($1) AS removed`, ids.map(toText))
     return list<string>(row, "removed").map(fromText)
   }
 }

@@ -80,7 +80,7 @@ export class PostgresFlowControl implements FlowControl {
   }
 
   async holder(unique: UniqueUse): Promise<string | undefined> {
-    return uniqueHolder(this.#database, this.#schema, unique)
+    return uniqueHolder(this.#database, this.#database, unique)
   }
 
   async waitOf(id: string): Promise<LimitWait | undefined> {
@@ -144,7 +144,7 @@ export class PostgresFlowControl implements FlowControl {
       async (session, queries) => {
         if (!(await write(queries))) return false
         // The numbers in force are others now.
-        const changed = await FlowSession.begin(queries, this.#schema, workflows)
+        const changed = await FlowSession.begin(queries, this.#database, workflows)
         const lines: string[] = []
         for (const { workflow, name } of limits) lines.push(...(await this.#lines(queries, `${workflow}/${name}`)))
         await changed.run([], (admission) => admission.limitsChanged(lines))

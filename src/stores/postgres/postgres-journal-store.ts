@@ -45,37 +45,38 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   async owned(worker: string): Promise<readonly string[]> {
-    const rows = await this.#database.all("owned", `SELECT id FROM ${this.#database.schema}.owned($1) AS id`, toText(worker))
+    const rows = await this.#database.all("owned", `SELECT id FROM ${this.#database.functions.ownedInstances}($1) AS id`, toText(worker))
     return rows.map((row) => text(row, "id"))
   }
 
   async unread(worker: string, limit: number): Promise<readonly string[]> {
-    const rows = await this.#database.all("unread", `SELECT id FROM ${this.#database.schema}.unread($1, $2) AS id`, toText(worker), limit)
+    const rows = await this.#database.all("unread", `SELECT id FROM ${this.#database.functions.instancesWithMail}($1, $2) AS id`, toText(worker), limit)
     return rows.map((row) => text(row, "id"))
   }
 
   async renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void> {
-    const s = this.#database.schema
+    const { schema: s, functions } = this.#database
     if (leaseMs > 0) {
       const { clock, hints } = this.#tables
       const sentAt = clock.sentAt()
-      const row = await this.#database.get("renew", `SELECT ${s}.renew($1, $2) AS dead, ${s}.now_ms() AS now`, toText(worker), leaseMs)
+      const row = await this.#database.get("renew", `SELECT ${functions.renewLease}($1, $2) AS dead, ${functions.nowMs}() AS now`, toText(worker), leaseMs)
       // Somebody else's lease is over, and nobody told: whoever listens has a reason to look.
       if (row?.["dead"] === true) hints.notifySelf()
       if (row) clock.noted(sentAt, integer(row, "now"))
       if (offers) await this.#offer(worker, offers)
+      this.#tables.functionUse.noteIfDue()
       return
     }
     const row = await this.#database.get(
       "give-up",
       // With it go those of workers that died long ago and owned nothing: nobody else would look at them.
-      `WITH over AS (DELETE FROM ${s}.lease WHERE worker = $1 OR until < ${s}.now_ms() - ${staleMs})
-      SELECT ${s}.disown(ARRAY[$1::text], true, NULL, '{}', ${s}.now_ms()) AS resting, ${s}.limited_workflows(ARRAY[$1::text], NULL) AS workflows`,
+      `WITH over AS (DELETE FROM ${s}.lease WHERE worker = $1 OR until < ${functions.nowMs}() - ${staleMs})
+      SELECT ${functions.releaseInstances}(ARRAY[$1::text], true, NULL, '{}', ${functions.nowMs}()) AS resting, ${functions.limitedWorkflows}(ARRAY[$1::text], NULL) AS workflows`,
       toText(worker),
     )
     if (list<string>(row, "workflows").length > 0) {
       await this.#tables.flow.transaction(
-        (queries) => limitedWorkflows(queries, s, [worker], null),
+        (queries) => limitedWorkflows(queries, this.#database, [worker], null),
         (session, queries, locked) => this.#claimer.abandon(session, queries, [worker], locked),
       )
     }
@@ -99,16 +100,16 @@ export class PostgresJournalStore implements JournalStore {
 
   async release(worker: string, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    const s = this.#database.schema
+    const { functions } = this.#database
     const row = await this.#database.get(
       "release",
-      `SELECT ${s}.disown(ARRAY[$1::text], false, $2, '{}', ${s}.now_ms()) AS resting, ${s}.limited_workflows(ARRAY[$1::text], $2) AS workflows`,
+      `SELECT ${functions.releaseInstances}(ARRAY[$1::text], false, $2, '{}', ${functions.nowMs}()) AS resting, ${functions.limitedWorkflows}(ARRAY[$1::text], $2) AS workflows`,
       toText(worker),
       ids.map(toText),
     )
     if (list<string>(row, "workflows").length > 0) {
       await this.#tables.flow.transaction(
-        (queries) => limitedWorkflows(queries, s, [worker], ids),
+        (queries) => limitedWorkflows(queries, this.#database, [worker], ids),
         (session, queries, locked) => this.#claimer.disown(session, queries, [worker], false, ids, locked),
       )
     }
@@ -133,7 +134,7 @@ export class PostgresJournalStore implements JournalStore {
     const after = part?.after ?? ids.map(() => 0)
     const rows = await this.#database.all(
       "inbox",
-      `SELECT * FROM ${this.#database.schema}.read_inbox_part($1, $2, $3)`,
+      `SELECT * FROM ${this.#database.functions.readInbox}($1, $2, $3)`,
       ids.map(toText),
       after,
       part?.limit ?? null,

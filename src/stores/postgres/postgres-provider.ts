@@ -68,9 +68,9 @@ export function postgres(options: PostgresOptions): StoreProvider {
       const pg = await loadPg()
       const limits = { query_timeout: answerMs, connectionTimeoutMillis: Math.min(10_000, answerMs) }
       const used = pool ?? ownPool(pg, servers, { max: maxConnections, ...limits })
-      const ears = listen ? ownPool(pg, serversOf(listen.connectionString), { max: 1, ...limits }) : listen === false ? undefined : used
+      const listenPool = listen ? ownPool(pg, serversOf(listen.connectionString), { max: 1, ...limits }) : listen === false ? undefined : used
       const server = pool ? serverOfPool(pool) : servers.map(({ name }) => name).join(" or ")
-      return openPostgresStore({ pool: used, isGiven: pool !== undefined, ears, prepares: prepare, types: pg.types, schema, partitions, server, context })
+      return openPostgresStore({ pool: used, isGiven: pool !== undefined, listenPool, prepares: prepare, types: pg.types, schema, partitions, server, context })
     },
   }
 }

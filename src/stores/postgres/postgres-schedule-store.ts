@@ -40,8 +40,9 @@ export class PostgresScheduleStore implements ScheduleStore {
         if (ended.some((id) => isLive.get(id) === true) || live.some((id) => isLive.get(id) !== true)) throw new Lost()
         if (creates.some(({ instance }) => isLive.has(instance))) throw new Lost()
         if (!(await this.#writeRow(queries, change))) throw new Lost()
-        for (const outcome of creates.length === 0 ? [] : await writeTurns(queries, this.#schema, creates, "plain")) if (outcome !== "written") throw new Lost()
-        if (messages.length > 0) await deliver(queries, this.#schema, messages)
+        for (const outcome of creates.length === 0 ? [] : await writeTurns(queries, this.#database, creates, "plain"))
+          if (outcome !== "written") throw new Lost()
+        if (messages.length > 0) await deliver(queries, this.#database, messages)
       })
     } catch (error) {
       if (error instanceof Lost) return "lost"
@@ -80,7 +81,7 @@ export class PostgresScheduleStore implements ScheduleStore {
     // Few wait for an instance at any time, and only these are in the index of that.
     const rows = await this.#database.all(
       "schedules-due",
-      `(SELECT ${columns} FROM ${s}.schedule s WHERE s.due_at <= ${s}.now_ms() AND s.workflow = ANY ($1::text[]) ORDER BY s.due_at LIMIT $2)
+      `(SELECT ${columns} FROM ${s}.schedule s WHERE s.due_at <= ${this.#database.functions.nowMs}() AND s.workflow = ANY ($1::text[]) ORDER BY s.due_at LIMIT $2)
       UNION ALL
       (SELECT ${columns} FROM ${s}.schedule s LEFT JOIN ${s}.instance i ON i.id = s.awaits
       WHERE s.awaits IS NOT NULL AND s.workflow = ANY ($1::text[]) AND (i.status IS NULL OR i.status IN ('completed', 'failed', 'cancelled', 'terminated')) LIMIT $2)`,

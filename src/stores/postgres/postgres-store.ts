@@ -4,6 +4,8 @@ import { adoptStream } from "./reads/change-stream-token.ts"
 import { text } from "./reads/columns.ts"
 import { Database } from "./connection/database.ts"
 import { Notifier } from "./notifications/notifier.ts"
+import { ensureFunctions, FunctionUse } from "./schema/function-use.ts"
+import type { FunctionSet } from "./schema/function-set.ts"
 import { migrate } from "./schema/migrate.ts"
 import type { PgModule, PostgresClient, PostgresPool } from "./connection/pg.ts"
 import { identityOf, PostgresCallerTransactions } from "./postgres-caller-transactions.ts"
@@ -20,7 +22,7 @@ import { ServerClock } from "./connection/server-clock.ts"
 interface Opening {
   readonly pool: PostgresPool
   /** Where the connection that listens comes from, if that is another; undefined: nobody listens. */
-  readonly ears: PostgresPool | undefined
+  readonly listenPool: PostgresPool | undefined
   /** Statements are prepared by name. */
   readonly prepares: boolean
   /** The pool is the user's, and stays open. */
@@ -28,6 +30,8 @@ interface Opening {
   readonly types: PgModule["types"]
   readonly schema: string
   readonly partitions?: number | undefined
+  /** The functions of another version of the code: for tests. */
+  readonly functionSet?: FunctionSet | undefined
   /** Where the database is, for people. */
   readonly server: string
   readonly context: StoreContext
@@ -37,8 +41,8 @@ interface Opening {
 const connectionsUsual = 10
 
 export async function openPostgresStore(opening: Opening): Promise<Store> {
-  const { pool, ears, types, schema, server, context } = opening
-  const database = new Database(pool, types, quotedSchema(schema), server, opening.prepares)
+  const { pool, listenPool, types, schema, server, context } = opening
+  const database = new Database(pool, types, quotedSchema(schema), server, opening.prepares, opening.functionSet)
   const onError = (error: Error) => {
     // The pool hangs the whole connection on it, which nobody wants to read in a log.
     Reflect.deleteProperty(error, "client")
@@ -48,15 +52,15 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   // Between the greeting of a server and whoever waits for the connection nobody listens: an error in the same packet would end the process.
   const onConnect = (client: PostgresClient) => client.on("error", () => {})
   pool.on("connect", onConnect)
-  if (ears !== pool) {
-    ears?.on("error", onError)
-    ears?.on("connect", onConnect)
+  if (listenPool !== pool) {
+    listenPool?.on("error", onError)
+    listenPool?.on("connect", onConnect)
   }
-  const hints = new Notifier(pool, ears, schema, context.log)
+  const hints = new Notifier(pool, listenPool, schema, context.log)
   const end = async () => {
     await hints.close()
     await database.close()
-    if (ears !== pool) await ears?.end()
+    if (listenPool !== pool) await listenPool?.end()
     // An own pool ends before its connections are gone: one that breaks meanwhile still has to be heard, or it would end the process.
     if (!opening.isGiven) return pool.end()
     pool.off?.("error", onError)
@@ -64,6 +68,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
   }
   try {
     await migrate(database, undefined, opening.partitions)
+    await ensureFunctions(database)
     if (await adoptStream(database)) context.log.warn("the rows of this database are from another server: the stream of changes is numbered anew")
     const clock = new ServerClock(database, context.now(), context.monotonicMs)
     await clock.compare()
@@ -74,7 +79,7 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     })
     const row = await database.get("channel.meta", `SELECT secret FROM ${database.schema}.mail_channel`)
     await hints.open(text(row ?? {}, "secret"))
-    const tables = postgresTables(database, hints, clock)
+    const tables = postgresTables(database, hints, clock, new FunctionUse(database, context.log))
     return new PostgresStore(tables, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()

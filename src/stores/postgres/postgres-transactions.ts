@@ -7,7 +7,8 @@ import { boundedIdleness, type Connection } from "./connection/database.ts"
 import { FlowSession } from "./flow-control/flow-session.ts"
 import type { PostgresClient, PostgresResult } from "./connection/pg.ts"
 import { Semaphore } from "./connection/semaphore.ts"
-import { isCollision, isMisprepared, isUnreachable, sqlStateOf } from "./connection/postgres-failure.ts"
+import { isCollision, isMisprepared, isUndefinedFunction, isUnreachable, sqlStateOf } from "./connection/postgres-failure.ts"
+import { createFunctions } from "./schema/function-use.ts"
 import type { PostgresTables } from "./postgres-components.ts"
 import { StepClient } from "./connection/step-client.ts"
 import { outcomeOf, writeTurns, type Written } from "./turns/turn-batch-writer.ts"
@@ -94,6 +95,7 @@ class PostgresTransaction implements ClientTransaction {
       outcome = outcomeOf(await this.#write(turn))
     } catch (error) {
       await this.rollBack()
+      if (isUndefinedFunction(error)) return this.#afterMissingFunctions(error)
       // The turn gave way to others: nothing is wrong with what the user's function did.
       return isCollision(error) ? { undoneBy: error, isOutage: true } : undone(error)
     }
@@ -115,6 +117,16 @@ class PostgresTransaction implements ClientTransaction {
     this.#release()
     this.#tell(turn)
     return outcome
+  }
+
+  /** The functions were dropped, because no process had noted their use for a long time. The transaction is tried again with new ones. */
+  async #afterMissingFunctions(undoneBy: unknown): Promise<Undone> {
+    try {
+      await createFunctions(this.#tables.database)
+      return { undoneBy, isOutage: true }
+    } catch (error) {
+      return undone(error)
+    }
   }
 
   #tell(turn: Turn): void {
@@ -155,12 +167,12 @@ class PostgresTransaction implements ClientTransaction {
     const { queries } = this.#connection
     const { committer, database, hints } = this.#tables
     if (hints.heard.isUnsure(turn)) {
-      const confirmed = await hints.heard.confirmed(queries, database.schema, [turn])
+      const confirmed = await hints.heard.confirmed(queries, database, [turn])
       if (confirmed.length === 0) return "lost"
     }
     const limited = turn.state === undefined ? [] : await committer.limitedWorkflows(queries, [turn])
-    if (limited.length === 0) return (await writeTurns(queries, database.schema, [turn], "plain"))[0] ?? "lost"
-    const session = await FlowSession.begin(queries, database.schema, limited)
+    if (limited.length === 0) return (await writeTurns(queries, database, [turn], "plain"))[0] ?? "lost"
+    const session = await FlowSession.begin(queries, database, limited)
     const [written = "lost"] = await committer.write(session, queries, [turn])
     this.#letIn = session.letIn
     return written

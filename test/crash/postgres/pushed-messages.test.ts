@@ -54,7 +54,7 @@ it.each(["once", "twice"] as const)(
       process.kill(pid, "SIGKILL")
       await killed
     }
-    expect(texts()).toEqual(Array.from({ length: times === "once" ? 1 : 2 }, () => expect.stringContaining("deliver_checked") as string))
+    expect(texts()).toEqual(Array.from({ length: times === "once" ? 1 : 2 }, () => expect.stringContaining("deliver_and_notify") as string))
     await engine.close().catch(() => undefined)
     await server.resume()
     expect(await query(`SELECT m.event_id FROM perdure.inbox m JOIN perdure.instance i ON i.key = m.instance WHERE i.id = '${id}'`)).toEqual([

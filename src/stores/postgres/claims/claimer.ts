@@ -22,15 +22,14 @@ export class Claimer {
   constructor(database: Database, flow: FlowTransactions) {
     this.#database = database
     this.#flow = flow
-    this.#search = new LockedDueSearch(database.schema)
+    this.#search = new LockedDueSearch(database)
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const { worker, offers, limit, startsMin = 0, leaseMs, ids } = request
-    const s = this.#database.schema
     const rows = await this.#database.all(
       "claim",
-      `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${s}.claim_in_order($1, $2, $3, $4, $5, $6, $7, $8) c`,
+      `SELECT c.undone, c.at, c.has_crashed, ${instanceColumns.replaceAll("i.", "(c.instance).")} FROM ${this.#database.functions.claim}($1, $2, $3, $4, $5, $6, $7, $8) c`,
       toText(worker),
       ...claimGroupColumns(offers),
       limit,
@@ -55,12 +54,12 @@ export class Claimer {
   }
 
   async #claimUnderLocks({ worker, offers, limit, startsMin = 0, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
-    const s = this.#database.schema
+    const { schema: s, functions } = this.#database
     const deadNow = async (queries: Queries) =>
-      list<string>(await queries.get("dead", `SELECT ${s}.dead_owners($1, ${s}.now_ms()) AS dead`, toText(worker)), "dead")
+      list<string>(await queries.get("dead", `SELECT ${functions.deadOwners}($1, ${functions.nowMs}()) AS dead`, toText(worker)), "dead")
     const concerned = async (queries: Queries) => {
       const dead = await deadNow(queries)
-      const ofDead = dead.length === 0 ? [] : await limitedWorkflows(queries, s, dead, null)
+      const ofDead = dead.length === 0 ? [] : await limitedWorkflows(queries, this.#database, dead, null)
       return [...new Set([...ofDead, ...offers.map(({ workflow }) => workflow)])]
     }
     return this.#flow.transaction(concerned, async (session, queries, locked) => {
@@ -104,7 +103,7 @@ export class Claimer {
   ) {
     const row = await queries.get(
       "disown",
-      `SELECT ${this.#database.schema}.disown($1, $2, $3, $4, $5) AS resting`,
+      `SELECT ${this.#database.functions.releaseInstances}($1, $2, $3, $4, $5) AS resting`,
       owners.map(toText),
       crashed,
       ids === null ? null : ids.map(toText),
@@ -141,7 +140,7 @@ export class Claimer {
       `WITH free AS MATERIALIZED (
         SELECT i.key, i.uniques, i.due_at FROM ${s}.instance i WHERE i.key = ANY ($1::bigint[]) AND i.owner IS NULL ORDER BY i.id FOR NO KEY UPDATE
       ), begun AS (
-        SELECT ${s}.free_debounce(f.uniques, f.key) FROM free f WHERE f.uniques IS NOT NULL AND f.due_at <= $3 AND f.key = ANY ($4::bigint[])
+        SELECT ${this.#database.functions.releaseDebounceKeys}(f.uniques, f.key) FROM free f WHERE f.uniques IS NOT NULL AND f.due_at <= $3 AND f.key = ANY ($4::bigint[])
       )
       UPDATE ${s}.instance i SET owner = $2, crashed = false FROM free f WHERE i.key = f.key AND (SELECT count(*) FROM begun) >= 0 RETURNING i.key`,
       wanted.map((row) => integer(row, "key")),

@@ -4,7 +4,7 @@ import { inClaimOrder, isOffered, toClaimable } from "../../shared/claim-order.t
 import { toText } from "../../shared/unsafe-text.ts"
 import { isStartExpression } from "../schema/claim-functions.ts"
 import { integer, text } from "../reads/columns.ts"
-import type { PgRow, Queries } from "../connection/database.ts"
+import type { DatabaseNames, PgRow, Queries } from "../connection/database.ts"
 import { instanceColumns, toQueue } from "../reads/instance-row.ts"
 
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
@@ -33,11 +33,13 @@ export function claimGroupColumns(offers: readonly Offer[]): [string[], string[]
 /** Finds what wants to be claimed, with and without limits, where lanes take turns. Each look goes by an index, whatever the number of instances. */
 export class LockedDueSearch {
   readonly #schema: string
+  readonly #database: DatabaseNames
   /** Where the last look at the lanes of an offer ended. */
   readonly #lastLanes = new Map<string, string>()
 
-  constructor(schema: string) {
-    this.#schema = schema
+  constructor(database: DatabaseNames) {
+    this.#database = database
+    this.#schema = database.schema
   }
 
   /** Rows that may be claimed now, in the order in which they are. They are locked; one that another has locked is passed over, as all would wait with us. */
@@ -63,7 +65,11 @@ export class LockedDueSearch {
   }
 
   async #ofOffers(queries: Queries, offers: readonly Offer[], { limit, startsMin }: Wanted, now: number): Promise<PgRow[]> {
-    const found = await queries.all("lots", `SELECT * FROM ${this.#schema}.lots($1, $2, $3) l ORDER BY l.priority DESC`, ...claimGroupColumns(offers))
+    const found = await queries.all(
+      "lots",
+      `SELECT * FROM ${this.#database.functions.claimGroups}($1, $2, $3) l ORDER BY l.priority DESC`,
+      ...claimGroupColumns(offers),
+    )
     const rows: PgRow[] = []
     const full = new Map<string, number>()
     for (const row of found) {

@@ -12,9 +12,9 @@ import { claimGroupColumns } from "./locked-due-search.ts"
  * Retries, timeouts and delayed starts of instances without an owner are due times too. Undefined: nothing is due.
  */
 export async function nextWakeUp(database: Database, clock: ServerClock, offers: readonly Offer[]): Promise<number | undefined> {
-  const s = database.schema
+  const { functions } = database
   const sentAt = clock.sentAt()
-  const row = await database.get("next-due", `SELECT ${s}.next_due($1, $2, $3) AS at, ${s}.now_ms() AS now`, ...claimGroupColumns(offers))
+  const row = await database.get("next-due", `SELECT ${functions.nextDue}($1, $2, $3) AS at, ${functions.nowMs}() AS now`, ...claimGroupColumns(offers))
   if (row === undefined) return undefined
   // The query follows each claim, so a worker that does anything soon notices that somebody has set the server's clock.
   clock.noted(sentAt, integer(row, "now"))

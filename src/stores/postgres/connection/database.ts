@@ -1,7 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises"
 import { storeClosedError } from "../../shared/store-error.ts"
 import type { PgModule, PostgresClient, PostgresPool, PostgresResult } from "./pg.ts"
-import { isCollision, isMisprepared, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
+import { isCollision, isMisprepared, isUndefinedFunction, isUnreachable, isUnsent, postgresFailure } from "./postgres-failure.ts"
+import { createFunctions } from "../schema/function-use.ts"
+import { type FunctionNames, type FunctionSet, functionSetOf } from "../schema/function-set.ts"
 import { commitStatement } from "./statement-purpose.ts"
 
 const int8 = 20
@@ -13,6 +15,13 @@ const searchMs = 600_000
 export const boundedIdleness = "SET LOCAL idle_in_transaction_session_timeout = 10000"
 
 export type PgRow = Record<string, unknown>
+
+/** The names that statements are made of. */
+export interface DatabaseNames {
+  /** The schema, quoted. */
+  readonly schema: string
+  readonly functions: FunctionNames
+}
 
 /** What a statement may be sent to: the pool, or one connection with a transaction on it. */
 export interface Queries {
@@ -36,9 +45,10 @@ export interface Connection {
 }
 
 /** The connections of one open store. Each statement has a name, under which a connection prepares it once. */
-export class Database implements Queries {
+export class Database implements Queries, DatabaseNames {
   /** The schema, quoted. */
   readonly schema: string
+  readonly functionSet: FunctionSet
   readonly #pool: PostgresPool
   readonly #types: PgModule["types"]
   readonly #server: string
@@ -46,13 +56,19 @@ export class Database implements Queries {
   readonly #closing = new AbortController()
   readonly #open = new Set<Promise<unknown>>()
 
-  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string, server = "", prepares = true) {
+  constructor(pool: PostgresPool, pgTypes: PgModule["types"], schema: string, server = "", prepares = true, functionSet = functionSetOf(schema)) {
     this.#pool = pool
     this.schema = schema
+    this.functionSet = functionSet
     this.#server = server
     this.#prepares = prepares
     // All our numbers are below 2^53.
     this.#types = { getTypeParser: (oid, format) => (oid === int8 && format !== "binary" ? Number : pgTypes.getTypeParser(oid, format)) }
+  }
+
+  /** The whole names of the functions that statements call. */
+  get functions(): FunctionNames {
+    return this.functionSet.names
   }
 
   /** Statements are prepared by name. */
@@ -168,6 +184,7 @@ export class Database implements Queries {
   }
 
   async #attempt<T>(fn: (client: PostgresClient, sent: Sent) => Promise<T>): Promise<T> {
+    let hasCreatedFunctions = false
     for (let attempt = 1; ; attempt++) {
       const sent: Sent = { statement: undefined }
       try {
@@ -191,6 +208,11 @@ export class Database implements Queries {
       } catch (error) {
         // A pooler has lent another connection than the one that knows the statement, or one that knows it already.
         if (this.#prepares && isMisprepared(error)) this.#prepares = false
+        // The functions were dropped, because no process had noted their use for a long time.
+        else if (!hasCreatedFunctions && isUndefinedFunction(error)) {
+          hasCreatedFunctions = true
+          await createFunctions(this)
+        }
         // Rolled back, or never begun.
         else if (attempt < collisionsMax && isCollision(error)) await this.#pause(Math.random() * 10 * attempt)
         else if (attempt < 3 && isUnsent(error)) await this.#pause(50 * attempt)

@@ -27,6 +27,11 @@ export function isMisprepared(error: unknown): boolean {
   return code === "26000" || code === "42P05"
 }
 
+/** A statement calls a function that the database does not have. The transaction was rolled back. */
+export function isUndefinedFunction(error: unknown): boolean {
+  return codeOf(error) === "42883" || (PerdureError.is(error, "STORE_FAILED") && error.details?.["postgresCode"] === "42883")
+}
+
 /** Somebody else has written a row with the same key: rolled back. */
 export function isTaken(error: unknown): boolean {
   return codeOf(error) === "23505" || (PerdureError.is(error, "STORE_FAILED") && error.details?.["postgresCode"] === "23505")

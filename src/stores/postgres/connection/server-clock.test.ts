@@ -1,4 +1,5 @@
 import { expect, it } from "vitest"
+import { functionSetOf } from "../schema/function-set.ts"
 import { ServerClock } from "./server-clock.ts"
 
 const startAt = 1_800_000_000_000
@@ -11,7 +12,7 @@ function open(wallAt = 0) {
     it.server += ms
   }
   const database = {
-    schema: "s",
+    functions: functionSetOf("s").names,
     get: async () => {
       it.asked++
       await Promise.resolve()

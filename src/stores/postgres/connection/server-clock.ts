@@ -11,7 +11,7 @@ const fraction = 0.999
  * monotonic clock of this process: what anybody does to the wall clock of this machine has no effect.
  */
 export class ServerClock {
-  readonly #database: Pick<Database, "get" | "schema">
+  readonly #database: Pick<Database, "get" | "functions">
   readonly #monotonicMs: () => number
   /** The server's time when the monotonic clock was at 0. */
   #originAt: number
@@ -19,7 +19,7 @@ export class ServerClock {
   #isComparing = false
 
   /** `wallAt`: what the wall clock of this machine shows. It counts where the first answer allows it: mostly it is the server's, too. */
-  constructor(database: Pick<Database, "get" | "schema">, wallAt: number, monotonicMs: () => number = () => performance.now()) {
+  constructor(database: Pick<Database, "get" | "functions">, wallAt: number, monotonicMs: () => number = () => performance.now()) {
     this.#database = database
     this.#monotonicMs = monotonicMs
     this.#originAt = wallAt + fraction - monotonicMs()
@@ -38,7 +38,7 @@ export class ServerClock {
 
   async compare(): Promise<void> {
     const sentAt = this.sentAt()
-    const row = await this.#database.get("now", `SELECT ${this.#database.schema}.now_ms() AS now`)
+    const row = await this.#database.get("now", `SELECT ${this.#database.functions.nowMs}() AS now`)
     this.noted(sentAt, integer(row ?? {}, "now"))
   }
 

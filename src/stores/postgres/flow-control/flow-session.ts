@@ -3,7 +3,7 @@ import { Admission } from "../../shared/slot-admission.ts"
 import type { LimitNumbers } from "../../shared/flow-rows.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, list, optionalInteger, text } from "../reads/columns.ts"
-import type { PgRow, Queries } from "../connection/database.ts"
+import type { DatabaseNames, PgRow, Queries } from "../connection/database.ts"
 import { FlowReadCache, type FlowReading, type ReadKey, NotLoaded, type Want } from "./flow-read-cache.ts"
 import { type StoredFlowRecord, recordColumns, toRecord } from "../../shared/flow-rows.ts"
 
@@ -26,11 +26,16 @@ export class FlowSession {
     this.#reading = { now, keys: new Map(), numbers, seq: undefined }
   }
 
-  static async begin(queries: Queries, schema: string, workflows: readonly string[]): Promise<FlowSession> {
-    const rows = await queries.all("flow-lock", `SELECT * FROM ${schema}.lock_flow($1, $2) l`, [...new Set(workflows)].map(toText), schema)
+  static async begin(queries: Queries, database: DatabaseNames, workflows: readonly string[]): Promise<FlowSession> {
+    const rows = await queries.all(
+      "flow-lock",
+      `SELECT * FROM ${database.functions.lockFlowControl}($1, $2) l`,
+      [...new Set(workflows)].map(toText),
+      database.schema,
+    )
     const numbers = new Map<string, LimitNumbers>()
     for (const row of rows) if (row["name"] !== null) numbers.set(`${text(row, "workflow")}/${text(row, "name")}`, setNumbers(row) ?? declaredNumbers(row))
-    return new FlowSession(queries, schema, integer(rows[0] ?? {}, "now"), numbers)
+    return new FlowSession(queries, database.schema, integer(rows[0] ?? {}, "now"), numbers)
   }
 
   /** In force: as set, else as declared, else as of the instance's start. */
@@ -188,7 +193,17 @@ export function setNumbers(row: PgRow): LimitNumbers | undefined {
 }
 
 /** Which workflows' instances with limits these owners have. */
-export async function limitedWorkflows(queries: Queries, schema: string, owners: readonly string[], ids: readonly string[] | null): Promise<readonly string[]> {
-  const row = await queries.get("limited", `SELECT ${schema}.limited_workflows($1, $2) AS workflows`, owners.map(toText), ids === null ? null : ids.map(toText))
+export async function limitedWorkflows(
+  queries: Queries,
+  { functions }: DatabaseNames,
+  owners: readonly string[],
+  ids: readonly string[] | null,
+): Promise<readonly string[]> {
+  const row = await queries.get(
+    "limited",
+    `SELECT ${functions.limitedWorkflows}($1, $2) AS workflows`,
+    owners.map(toText),
+    ids === null ? null : ids.map(toText),
+  )
   return list<string>(row, "workflows")
 }

@@ -31,7 +31,7 @@ export class FlowTransactions {
       return await this.#database.transaction(async (queries) => {
         letIn = []
         const locked = await workflows(queries)
-        const session = await FlowSession.begin(queries, this.#database.schema, locked)
+        const session = await FlowSession.begin(queries, this.#database, locked)
         const answer = await fn(session, queries, new Set(locked))
         letIn = session.letIn
         return answer

@@ -23,9 +23,15 @@ function scene({ prepares = true, isProven = true } = {}) {
   const ear = new ListenConnection(client, ["channel"], { onHeard: () => undefined, onLost })
   ear.isProven = isProven
   const get = vi.fn<Database["get"]>(async (name, text) => ({ answer: `${name} over the pool: ${text.slice(0, 7)}` }))
-  const database = { schema: `"s"`, prepares, get, failure: (error: Error, statement: string) => new Error(`${statement}: ${error.message}`) }
+  const database = {
+    schema: `"s"`,
+    functions: { consumeSingleTurn: `"s".consume_1` },
+    prepares,
+    get,
+    failure: (error: Error, statement: string) => new Error(`${statement}: ${error.message}`),
+  }
   const calls = new ListenConnectionCalls(database as unknown as Database, () => ear)
-  return { client, calls, ear, asked, said, get, onLost, call: (value = 1) => calls.call("take.write", "take_lone", ["a", value, null, true]) }
+  return { client, calls, ear, asked, said, get, onLost, call: (value = 1) => calls.call("consume.write", "consumeSingleTurn", ["a", value, null, true]) }
 }
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code })
@@ -35,8 +41,8 @@ describe("calls that go alone", () => {
     const { asked, get, call } = scene()
     const called = call()
     expect(asked[0]?.query).toEqual({
-      name: `"s".ear.take.write`,
-      text: `SELECT set_config('lock_timeout', '50', true), "s".take_lone($1, $2, $3, $4)::text AS answer`,
+      name: `"s".listen.consume.write`,
+      text: `SELECT set_config('lock_timeout', '50', true), "s".consume_1($1, $2, $3, $4)::text AS answer`,
       values: ["a", "1", null, "true"],
     })
     asked[0]?.answer("true")
@@ -47,8 +53,8 @@ describe("calls that go alone", () => {
   it("go over the pool while another is under way there", async () => {
     const { asked, get, call } = scene()
     const first = call()
-    expect(await call(2)).toBe("take.write over the pool: SELECT ")
-    expect(get).toHaveBeenCalledExactlyOnceWith("take.write", `SELECT "s".take_lone($1, $2, $3, $4)::text AS answer`, "a", 2, null, true)
+    expect(await call(2)).toBe("consume.write over the pool: SELECT ")
+    expect(get).toHaveBeenCalledExactlyOnceWith("consume.write", `SELECT "s".consume_1($1, $2, $3, $4)::text AS answer`, "a", 2, null, true)
     asked[0]?.answer("false")
     expect(await first).toBe("false")
     void call(3)
@@ -82,7 +88,7 @@ describe("calls that go alone", () => {
     const { asked, get, onLost, call } = scene()
     const called = call()
     asked[0]?.fail(failure("57P01"))
-    await expect(called).rejects.toThrow("take.write: failed with 57P01")
+    await expect(called).rejects.toThrow("consume.write: failed with 57P01")
     expect(get).not.toHaveBeenCalled()
     expect(onLost).toHaveBeenCalledOnce()
   })
@@ -104,7 +110,7 @@ describe("calls that go alone", () => {
     client.query = () => {
       throw new Error("no such thing here")
     }
-    await expect(call()).rejects.toThrow("take.write: no such thing here")
+    await expect(call()).rejects.toThrow("consume.write: no such thing here")
     expect(ear.isFree).toBe(true)
     client.query = (async (query: string) => void said.push(query)) as unknown as NotifyingClient["query"]
     await ear.close()

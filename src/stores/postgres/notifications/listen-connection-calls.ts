@@ -1,6 +1,7 @@
 import type { Database } from "../connection/database.ts"
+import type { FunctionNames } from "../schema/function-set.ts"
 import type { ListenConnection } from "./listen-connection.ts"
-import { isCollision, isMisprepared } from "../connection/postgres-failure.ts"
+import { isCollision, isMisprepared, isUndefinedFunction } from "../connection/postgres-failure.ts"
 
 /** The connection that listens hears nothing while a statement is under way on it. One that waits for a lock gives up after this, and goes another way. */
 const lockMs = 50
@@ -21,7 +22,7 @@ export class ListenConnectionCalls {
   }
 
   /** `name`: of the statement, in errors. */
-  call(name: string, fn: string, values: readonly (string | number | boolean | null)[]): Promise<string | null> {
+  call(name: string, fn: keyof FunctionNames, values: readonly (string | number | boolean | null)[]): Promise<string | null> {
     const ear = this.#ear()
     const texts = this.#textsOf(name, fn, values.length)
     if (ear === undefined || !ear.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
@@ -29,7 +30,7 @@ export class ListenConnectionCalls {
       ear.query(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
         if (!error) resolve(answer)
         // Nothing was done.
-        else if (isCollision(error) || isMisprepared(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)
+        else if (isCollision(error) || isMisprepared(error) || isUndefinedFunction(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)
         else reject(this.#database.failure(error, name))
       })
     })
@@ -39,23 +40,16 @@ export class ListenConnectionCalls {
     return ((await this.#database.get(name, text, ...values))?.["answer"] ?? null) as string | null
   }
 
-  #textsOf(name: string, fn: string, count: number) {
+  #textsOf(name: string, fn: keyof FunctionNames, count: number) {
     const known = this.#texts.get(name)
     if (known) return known
-    const { schema } = this.#database
     const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
-    const call = `${schema}.${functionName(fn)}(${given})::text AS answer`
+    const call = `${this.#database.functions[fn]}(${given})::text AS answer`
     const overEar = `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
-    const texts = { name: `${schema}.ear.${name}`, overEar, overPool: `SELECT ${call}` }
+    const texts = { name: `${this.#database.schema}.listen.${name}`, overEar, overPool: `SELECT ${call}` }
     this.#texts.set(name, texts)
     return texts
   }
-}
-
-/** The name of one of our functions in the database, as it stands in a statement. */
-function functionName(name: string): string {
-  if (/^[a-z_]+$/.test(name)) return name
-  throw new Error(`"${name}" is not the name of a function of ours`)
 }
 
 function toParameter(value: string | number | boolean | null): string | null {

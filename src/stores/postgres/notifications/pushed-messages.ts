@@ -2,7 +2,7 @@ import type { Message, NewMessage, Turn } from "../../../ports/journal-store.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { numberArray } from "../turns/array-literal.ts"
 import { integer } from "../reads/columns.ts"
-import type { Queries } from "../connection/database.ts"
+import type { DatabaseNames, Queries } from "../connection/database.ts"
 
 /** A notification is less than 8,000 bytes long. */
 const bytesMax = 7_500
@@ -10,7 +10,7 @@ const unsureMax = 10_000
 
 /**
  * Messages that came with the notification of them: who runs the instance need not ask for its inbox. Each was the only one there when it was
- * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `take_lone`).
+ * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `consume_single_turn`).
  */
 export class PushedMessages {
   /** Numbers of those that somebody has heard and takes in, until it is known what became of a turn with them. */
@@ -40,12 +40,12 @@ export class PushedMessages {
    * Of these turns, those whose messages are still there, or that were written before. Nobody but a turn of the instance takes a message away, and
    * then ours comes too late; so what is there now need not be looked at again when the turn is written.
    */
-  async confirmed(queries: Queries, schema: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
+  async confirmed(queries: Queries, database: DatabaseNames, turns: readonly Turn[]): Promise<readonly Turn[]> {
     const rows = await queries.all(
       "confirm.inbox",
       `SELECT t.n FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS t (id, incarnation, position, turn, consumed, n)
-      WHERE ${schema}.is_recorded(t.id, t.incarnation, t.position, t.turn) OR cardinality(t.consumed::bigint[]) = (
-        SELECT count(*) FROM ${schema}.instance i JOIN ${schema}.inbox m ON m.instance = i.key
+      WHERE ${database.functions.isTurnRecorded}(t.id, t.incarnation, t.position, t.turn) OR cardinality(t.consumed::bigint[]) = (
+        SELECT count(*) FROM ${database.schema}.instance i JOIN ${database.schema}.inbox m ON m.instance = i.key
         WHERE i.id = t.id AND i.incarnation = t.incarnation AND m.seq = ANY (t.consumed::bigint[])
       )`,
       turns.map(({ instance }) => toText(instance)),
@@ -59,7 +59,7 @@ export class PushedMessages {
   }
 }
 
-/** As it goes along with a notification: JSON to which `deliver_told` adds the number, and its end. Undefined: it is too long for that. */
+/** As it goes along with a notification: JSON to which `deliver_and_notify` adds the number, and its end. Undefined: it is too long for that. */
 export function mailOf(sender: string, { instance, kind, at, topic, payload, eventId }: NewMessage): string | undefined {
   // What is not there is left out.
   const json = JSON.stringify({ sender, instance, kind, at, topic, payload, eventId })

@@ -1,8 +1,6 @@
+import { lockMigrations, migrationTimeoutMs } from "../schema/migration-lock.ts"
 import { text } from "./columns.ts"
 import type { Database } from "../connection/database.ts"
-
-/** As long as a migration: all rows of a large database are written. */
-const patienceMs = 3_600_000
 
 /** SQL for a token of eight characters. */
 export const newToken = `left(md5(gen_random_uuid()::text), 8)`
@@ -22,8 +20,8 @@ export async function adoptStream(database: Database): Promise<boolean> {
   const { schema } = database
   if (!(await hasForeignRows(database))) return false
   return database.transaction(async (queries, client) => {
-    const send = (text: string, values: unknown[] = []) => client.query({ text, values, query_timeout: patienceMs })
-    await send(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`perdure migrations of ${schema}`])
+    const send = (text: string) => client.query({ text, query_timeout: migrationTimeoutMs })
+    await lockMigrations(client, schema)
     // Another process may have been first.
     const again = await queries.get("foreign-changes", foreignRows(schema))
     if (again?.["found"] !== true) return false

@@ -18,7 +18,7 @@ interface WantedJournal {
 export function journalReader(database: Database): BatchLoader<WantedJournal, readonly JournalRow[]> {
   return new BatchLoader(journalsMax, async (wanted) => {
     const [only] = wanted
-    if (wanted.length === 1 && only) return [await readJournal(database, database.schema, only.id, only.from)]
+    if (wanted.length === 1 && only) return [await readJournal(database, database, only.id, only.from)]
     return readJournals(database, wanted)
   })
 }
@@ -26,7 +26,7 @@ export function journalReader(database: Database): BatchLoader<WantedJournal, re
 async function readJournals(database: Database, wanted: readonly WantedJournal[]): Promise<readonly (readonly JournalRow[])[]> {
   const rows = await database.all(
     "journals",
-    `SELECT j.n, ${journalColumns} FROM ${database.schema}.read_journals($1, $2) j`,
+    `SELECT j.n, ${journalColumns} FROM ${database.functions.readJournals}($1, $2) j`,
     wanted.map(({ id }) => toText(id)),
     wanted.map(({ from }) => from),
   )

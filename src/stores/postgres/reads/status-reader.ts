@@ -14,7 +14,7 @@ export function standingReader(database: Database): BatchLoader<string, StatusWi
   return new BatchLoader(standingsMax, async (ids) => {
     const rows = await database.all(
       "standings",
-      `SELECT j.n, j.status, j.end_position, ${journalColumns} FROM ${database.schema}.read_standings($1) j`,
+      `SELECT j.n, j.status, j.end_position, ${journalColumns} FROM ${database.functions.readStatuses}($1) j`,
       ids.map(toText),
     )
     const standings: (StatusWithEnding | undefined)[] = ids.map(() => undefined)

@@ -1,25 +1,29 @@
+import type { DefineFunction, Functions } from "./function-definitions.ts"
 import { byHash, byIndex } from "./function-planner-settings.ts"
 
 const ended = `('completed', 'failed', 'cancelled', 'terminated')`
 const state = `status text, phase text, "dueAt" bigint, owner text, run bigint, "runPosition" bigint, "endPosition" bigint`
 
+type Called = Functions<"nowMs" | "deliverMessage" | "writeTurn">
+
 /**
- * Batches of turns. What is common is written for the whole batch at once, by a few statements over arrays; each that is not needed is not
- * run. What is left over, by its kind or by what the rows say, goes one by one through `write_turn`.
+ * Functions that write batches of turns. A few statements over arrays write what most turns have, for the whole batch at once; a statement that the batch does
+ * not need is not executed. Turns of rare kinds, and turns that the rows do not allow, go one by one through `write_turn`.
  *
- * `kinds`: null appends and does nothing else; `c` creates an instance, `s` changes what the row or the inbox says, `x` goes one by one.
- * `extras`: what a turn has beyond its journal row, as in turn-functions.ts; none has any where the array is empty.
- * `marks`: letters for what is in the batch: c, s and x as above, i takes messages out of an inbox, m sends some, t has tags.
+ * `kinds`: null only appends to the journal; `c` creates an instance; `s` changes the row or the inbox; `x` goes one by one.
+ * `extras`: what a turn has beyond its journal row, as in turn-functions.ts; an empty array if no turn has any.
+ * `marks`: letters for the contents of the batch: c, s and x as above; i: turns consume messages; m: turns send messages; t: turns set tags.
  */
-export function batchFunctions(s: string): readonly string[] {
-  return [
-    createInstancesFunction(s),
-    takeMessagesFunction(s),
-    changeInstancesFunction(s),
-    writeTurnsFunction(s, false),
-    writeTurnsFunction(s, true),
-    // In the order of the turns, and so in that of their acknowledgement.
-    `CREATE FUNCTION ${s}.send_from_turns(extras json[], outcomes text[], now bigint) RETURNS void LANGUAGE plpgsql ${byIndex} AS $$
+export function batchFunctions(s: string, defineFunction: DefineFunction, functions: Called) {
+  const parts = {
+    ...functions,
+    createInstances: defineCreateInstances(s, defineFunction),
+    consumeMessages: defineConsumeMessages(s, defineFunction),
+    updateInstances: defineUpdateInstances(s, defineFunction),
+    // Messages are delivered in the order of the turns, and so in the order in which the turns are acknowledged.
+    deliverFromTurns: defineFunction(
+      "deliver_from_turns",
+      `(extras json[], outcomes text[], now bigint) RETURNS void LANGUAGE plpgsql ${byIndex} AS $$
     DECLARE
       message jsonb;
     BEGIN
@@ -28,31 +32,35 @@ export function batchFunctions(s: string): readonly string[] {
         CROSS JOIN LATERAL json_array_elements(t.extra->'sends') WITH ORDINALITY AS given (m, at)
         WHERE t.extra IS NOT NULL AND (outcomes IS NULL OR t.outcome = 'written') ORDER BY t.n, given.at
       LOOP
-        PERFORM ${s}.deliver_one(message, now);
+        PERFORM ${functions.deliverMessage}(message, now);
       END LOOP;
     END $$`,
-  ]
+    ),
+  }
+  return { writeTurns: defineWriteTurns(s, defineFunction, parts, false), writeFreshTurns: defineWriteTurns(s, defineFunction, parts, true) }
 }
 
-/** `hasEvents`: the table has the column of declared events. */
-export function createInstancesFunction(s: string, hasEvents = false): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.create_instances(ids text[], incarnations text[], ats bigint[], kinds text[], extras json[]) RETURNS void
+/** Creates the rows of new instances. */
+function defineCreateInstances(s: string, defineFunction: DefineFunction): string {
+  return defineFunction(
+    "create_instances",
+    `(ids text[], incarnations text[], ats bigint[], kinds text[], extras json[]) RETURNS void
     LANGUAGE plpgsql ${byIndex} AS $$
     BEGIN
       INSERT INTO ${s}.instance (
         key, id, incarnation, workflow, version, created_at, updated_at, tags,
-        status, phase, due_at, owner, run, run_position, end_position, priority, limits, lane, deadline_at, queue, memo${hasEvents ? ", events" : ""}
+        status, phase, due_at, owner, run, run_position, end_position, priority, limits, lane, deadline_at, queue, memo, events
       )
       SELECT b.key, b.id, b.incarnation, b.workflow, b.version, b."createdAt", b.at, b.tags,
         b.status, b.phase, b."dueAt", b.owner, b.run, b."runPosition", b."endPosition", coalesce(b.priority, 0), b.limits, b.lane,
-        CASE WHEN b.flow THEN b."deadlineAt" END, coalesce(b.queue, ''), b.memo${hasEvents ? ", b.events" : ""}
+        CASE WHEN b.flow THEN b."deadlineAt" END, coalesce(b.queue, ''), b.memo, b.events
       FROM (
-        -- Keys are given in the order in which they came, as rows are listed and claimed in that order; rows are written in the order of ids.
+        -- Keys follow the order of the batch, because rows are listed and claimed in the order of keys. Rows are written in the order of ids.
         SELECT nextval('${s}.instance_key') AS key, t.id, t.incarnation, t.at, x.*
         FROM unnest(ids, incarnations, ats, kinds, extras) AS t (id, incarnation, at, kind, extra)
         CROSS JOIN LATERAL json_to_record(t.extra) AS x (
           workflow text, version text, "createdAt" bigint, tags text, ${state},
-          flow boolean, priority bigint, limits text, lane text, "deadlineAt" bigint, queue text, memo text, within json${hasEvents ? ", events text" : ""}
+          flow boolean, priority bigint, limits text, lane text, "deadlineAt" bigint, queue text, memo text, within json, events text
         )
         WHERE t.kind = 'c' OFFSET 0
       ) b
@@ -61,18 +69,23 @@ export function createInstancesFunction(s: string, hasEvents = false): string {
           AND p.run = (b.within->>'run')::bigint AND p.status NOT IN ${ended}
       )
       ORDER BY b.id ON CONFLICT (id) DO NOTHING;
-    END $$`
+    END $$`,
+  )
 }
 
+type BatchCalled = Called & Functions<"createInstances" | "consumeMessages" | "updateInstances" | "deliverFromTurns">
+
 /**
- * Answers nothing where all were written, else what became of each, in their order. Each instance has one turn here. `locks`: ids of all rows that may
- * change, and of those that must not.
+ * Answers null if all turns were written, else the outcome of each turn. A batch has one turn of each instance. `locks`: ids of all rows that may change, and
+ * of rows that must not change meanwhile.
  *
- * `write_fresh_turns` does the same, but fails where somebody else takes a position between the look at it and the insertion: to be prepared for that
- * costs PostgreSQL a further look and a further record for every row. `write_turns` then says what the turns come to.
+ * `write_fresh_turns` does the same, but fails if another transaction takes a position between the look-up and the insertion. ON CONFLICT would cost PostgreSQL
+ * a further look-up and a further record for every row. After the failure, `write_turns` finds out the outcomes.
  */
-export function writeTurnsFunction(s: string, isFresh: boolean): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.${isFresh ? "write_fresh_turns" : "write_turns"}(
+function defineWriteTurns(s: string, defineFunction: DefineFunction, functions: BatchCalled, isFresh: boolean): string {
+  return defineFunction(
+    isFresh ? "write_fresh_turns" : "write_turns",
+    `(
     ids text[], incarnations text[], turns text[], follows text[], positions bigint[], counts integer[], runs bigint[], ats bigint[], entries text[], bys text[],
     kinds text[], seen bigint[], extras json[], marks text, locks text[], with_flow boolean
   ) RETURNS text[] LANGUAGE plpgsql ${byIndex} AS $$
@@ -83,7 +96,7 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
     has_mail boolean := false;
     done integer[];
     done_keys bigint[];
-    -- Of those that are written; else 0.
+    -- The key of each instance whose turn is written; else 0.
     keys bigint[];
     outcomes text[];
     new_keys bigint[];
@@ -94,9 +107,9 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
       FROM (SELECT i.mail_at FROM ${s}.instance i WHERE i.id = ANY (locks) ORDER BY i.id FOR NO KEY UPDATE) l;
     END IF;
     IF strpos(marks, 'c') > 0 THEN
-      PERFORM ${s}.create_instances(ids, incarnations, ats, kinds, extras);
+      PERFORM ${functions.createInstances}(ids, incarnations, ats, kinds, extras);
     END IF;
-    -- What may be removed under our hands, or taken away with its slots, is left over.
+    -- Turns of instances that another transaction may remove, or whose slots it may take, are left for write_turn.
     WITH inserted AS (
       INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries)
       SELECT i.key, t.position, t.count, t.run, t.at, first_seq + t.n, t.turn, t.entries
@@ -125,12 +138,12 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
     FOR n IN 1 .. coalesce(cardinality(done), 0) LOOP
       keys[done[n]] := done_keys[n];
     END LOOP;
-    now := ${s}.now_ms();
+    now := ${functions.nowMs}();
     IF has_mail AND strpos(marks, 'i') > 0 THEN
-      PERFORM ${s}.take_messages(keys, kinds, extras);
+      PERFORM ${functions.consumeMessages}(keys, kinds, extras);
     END IF;
     IF strpos(marks, 's') > 0 THEN
-      PERFORM ${s}.change_instances(ids, keys, ats, kinds, extras, now);
+      PERFORM ${functions.updateInstances}(ids, keys, ats, kinds, extras, now);
     END IF;
     IF strpos(marks, 't') > 0 THEN
       INSERT INTO ${s}.tag (tag, created_at, instance)
@@ -146,24 +159,27 @@ export function writeTurnsFunction(s: string, isFresh: boolean): string {
         IF kinds[n] = 'x' AND extras[n]->'workflow' IS NOT NULL THEN new_keys[n] := nextval('${s}.instance_key'); END IF;
       END LOOP;
       FOR n IN SELECT t.n FROM unnest(ids, outcomes) WITH ORDINALITY AS t (id, outcome, n) WHERE t.outcome IS NULL ORDER BY t.id LOOP
-        outcomes[n] := ${s}.write_turn(
+        outcomes[n] := ${functions.writeTurn}(
           ids[n], incarnations[n], turns[n], follows[n], positions[n], counts[n], runs[n], ats[n], entries[n], bys[n],
           coalesce(extras[n], '{}')::jsonb, new_keys[n], first_seq + n, with_flow, now
         );
       END LOOP;
     END IF;
     IF strpos(marks, 'm') > 0 THEN
-      PERFORM ${s}.send_from_turns(extras, outcomes, now);
+      PERFORM ${functions.deliverFromTurns}(extras, outcomes, now);
     END IF;
     RETURN outcomes;
-  END $$`
+  END $$`,
+  )
 }
 
-/** What turns that are written have taken in, out of the inboxes. The rest of a long inbox is not looked at: `lowest` and `highest` bound what is. */
-export function takeMessagesFunction(s: string): string {
+/** Removes the messages that the written turns have consumed. `lowest` and `highest` bound the part of a long inbox that is read. */
+function defineConsumeMessages(s: string, defineFunction: DefineFunction): string {
   const given = (columns: string) => `FROM unnest(keys, kinds, extras) AS t (key, kind, extra)
       CROSS JOIN LATERAL json_to_record(t.extra) AS x (${columns})`
-  return `CREATE OR REPLACE FUNCTION ${s}.take_messages(keys bigint[], kinds text[], extras json[]) RETURNS void LANGUAGE plpgsql ${byHash} AS $$
+  return defineFunction(
+    "consume_messages",
+    `(keys bigint[], kinds text[], extras json[]) RETURNS void LANGUAGE plpgsql ${byHash} AS $$
   DECLARE
     of_keys bigint[];
     seqs bigint[];
@@ -181,12 +197,15 @@ export function takeMessagesFunction(s: string): string {
     IF discarding IS NOT NULL THEN
       DELETE FROM ${s}.inbox m WHERE m.instance = ANY (discarding);
     END IF;
-  END $$`
+  END $$`,
+  )
 }
 
-/** Rows of turns that are written and say another state. */
-export function changeInstancesFunction(s: string): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.change_instances(ids text[], keys bigint[], ats bigint[], kinds text[], extras json[], now bigint) RETURNS void
+/** Changes the rows of instances whose written turns have another state. */
+function defineUpdateInstances(s: string, defineFunction: DefineFunction): string {
+  return defineFunction(
+    "update_instances",
+    `(ids text[], keys bigint[], ats bigint[], kinds text[], extras json[], now bigint) RETURNS void
   LANGUAGE plpgsql ${byHash} AS $$
   BEGIN
     WITH given AS MATERIALIZED (
@@ -211,5 +230,6 @@ export function changeInstancesFunction(s: string): string {
       ) END
     FROM given x
     WHERE i.id = ANY (ids) AND i.id = x.id AND (x.status IS NOT NULL OR i.mail_at IS NOT NULL);
-  END $$`
+  END $$`,
+  )
 }

@@ -1,14 +1,15 @@
 /**
- * For functions. Their statements are planned once per connection: planning takes longer than to execute one of them for a single turn. So
- * rows are found by indexes only, whatever the planner thought of a table that was small when it looked. And where a table is joined with what
- * was given, it is told that the given comes first, by LATERAL with OFFSET 0, or the rows are bounded by a list of their keys as well: a
- * planner that takes a table for empty would begin with that.
+ * Settings of functions that find rows by indexes only. Statements of a function are planned once per connection, because planning takes longer than executing
+ * one of them for a single turn. So no plan may depend on how large the planner took a table to be. A statement that joins a table with its arguments must say
+ * that the arguments come first: by LATERAL with OFFSET 0, or with a list of the rows' keys. A planner that takes a table for empty would begin with the table.
  */
-export const byIndex = ["SET plan_cache_mode = force_generic_plan", ...["seqscan", "hashjoin", "mergejoin"].map((way) => `SET enable_${way} = off`)].join(" ")
+export const byIndex = ["SET plan_cache_mode = force_generic_plan", ...["seqscan", "hashjoin", "mergejoin"].map((method) => `SET enable_${method} = off`)].join(
+  " ",
+)
 
 /**
- * The same where rows of a table, bounded by a list of their keys, are joined with what was given: that is read once, and found by a hash. Looked through for
- * each row, it would be read as often as there are rows. What cannot do without a loop costs a fortune in the eyes of PostgreSQL before its version 18,
- * which would be a reason to compile it, each time anew.
+ * Settings of functions that join rows of a table, found by a list of their keys, with arguments. A hash join reads the arguments once; a nested loop would
+ * read all of them for each row. PostgreSQL before version 18 gives a statement that needs a nested loop anyway a huge cost, and would compile it
+ * each time: so compilation is off.
  */
 export const byHash = `${byIndex} SET enable_hashjoin = on SET enable_nestloop = off SET jit = off`

@@ -1,26 +1,51 @@
+import type { DefineFunction, Functions } from "./function-definitions.ts"
+
 const ended = `('completed', 'failed', 'cancelled', 'terminated')`
 
+type Called = Functions<"updateMailTimes">
+
 /**
- * Single turns, of which a batch has few: batch-functions.ts. All effects of a turn hang on its journal row being inserted. What a turn has
- * beyond that row comes as JSON:
+ * Functions that write turns one by one: turns of rare kinds, and turns that a batch could not write together (batch-functions.ts). All effects of a turn
+ * depend on the insertion of its journal row. What a turn has beyond that row comes as JSON:
  *
- *   workflow and what else a new instance's row has, where the turn creates one
- *   status and what else the state is, where the row changes
- *   within  {instance, incarnation, run}: lost unless that run is under way
+ *   workflow and the other columns of a new instance's row, if the turn creates an instance
+ *   status and the other columns of the state, if the row changes
+ *   within  {instance, incarnation, run}: the turn is lost unless that run is under way
  *   consumed, inboxSeen, discardInbox, ifQueued, sends, blobs, tags, memo: as in the port
  */
-export function turnFunctions(s: string): readonly string[] {
-  return [
-    `CREATE FUNCTION ${s}.is_recorded(of_id text, of_incarnation text, of_position bigint, of_turn text) RETURNS boolean LANGUAGE sql STABLE AS $$
+export function turnFunctions(s: string, defineFunction: DefineFunction, functions: Called) {
+  const isTurnRecorded = defineFunction(
+    "is_turn_recorded",
+    `(of_id text, of_incarnation text, of_position bigint, of_turn text) RETURNS boolean LANGUAGE sql STABLE AS $$
       SELECT EXISTS (
         SELECT 1 FROM ${s}.instance i JOIN ${s}.journal j ON j.instance = i.key
         WHERE i.id = of_id AND i.incarnation = of_incarnation AND j.position = of_position AND j.turn = of_turn
       )
     $$`,
-    takeUniqueFunction(s),
-    createInstanceFunction(s),
-    writeTurnFunction(s),
-    `CREATE FUNCTION ${s}.annotate(of_key bigint, x jsonb, of_at bigint) RETURNS void LANGUAGE plpgsql AS $$
+  )
+  const acquireUniqueKeys = defineAcquireUniqueKeys(s, defineFunction)
+  const createInstance = defineCreateInstance(s, defineFunction)
+  const annotate = defineAnnotate(s, defineFunction)
+  const releaseDebounceKeys = defineFunction(
+    "release_debounce_keys",
+    `(uniques text, of_key bigint) RETURNS void LANGUAGE sql AS $$
+      DELETE FROM ${s}.unique_key k USING jsonb_array_elements(uniques::jsonb) u
+      WHERE u->>'kind' = 'debounce' AND k.kind = 'debounce' AND k.key = u->>'key' AND k.instance = of_key
+    $$`,
+  )
+  return {
+    isTurnRecorded,
+    acquireUniqueKeys,
+    releaseDebounceKeys,
+    writeTurn: defineWriteTurn(s, defineFunction, { ...functions, isTurnRecorded, acquireUniqueKeys, releaseDebounceKeys, createInstance, annotate }),
+  }
+}
+
+/** Writes tags and memo. */
+function defineAnnotate(s: string, defineFunction: DefineFunction): string {
+  return defineFunction(
+    "annotate",
+    `(of_key bigint, x jsonb, of_at bigint) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
       created bigint;
       before text;
@@ -34,25 +59,23 @@ export function turnFunctions(s: string): readonly string[] {
         UPDATE ${s}.instance i SET tags = CASE WHEN jsonb_array_length(x->'tags') = 0 THEN NULL ELSE (x->'tags')::text END WHERE i.key = of_key;
       END IF;
     END $$`,
-    `CREATE FUNCTION ${s}.free_debounce(uniques text, of_key bigint) RETURNS void LANGUAGE sql AS $$
-      DELETE FROM ${s}.unique_key k USING jsonb_array_elements(uniques::jsonb) u
-      WHERE u->>'kind' = 'debounce' AND k.kind = 'debounce' AND k.key = u->>'key' AND k.instance = of_key
-    $$`,
-  ]
+  )
 }
 
-/** `hasEvents`: the table has the column of declared events. */
-export function createInstanceFunction(s: string, hasEvents = false): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.create_instance(new_key bigint, of_id text, of_incarnation text, turn_at bigint, c jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+/** Answers false if an instance with that id exists. */
+function defineCreateInstance(s: string, defineFunction: DefineFunction): string {
+  return defineFunction(
+    "create_instance",
+    `(new_key bigint, of_id text, of_incarnation text, turn_at bigint, c jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO ${s}.instance (
         key, id, incarnation, workflow, version, created_at, updated_at, tags,
-        status, phase, due_at, owner, run, run_position, end_position, priority, limits, uniques, lane, deadline_at, queue, memo${hasEvents ? ", events" : ""}
+        status, phase, due_at, owner, run, run_position, end_position, priority, limits, uniques, lane, deadline_at, queue, memo, events
       ) VALUES (
         new_key, of_id, of_incarnation, c->>'workflow', c->>'version', (c->>'createdAt')::bigint, turn_at, c->>'tags',
         c->>'status', c->>'phase', (c->>'dueAt')::bigint, c->>'owner', (c->>'run')::bigint, (c->>'runPosition')::bigint, (c->>'endPosition')::bigint,
         coalesce((c->>'priority')::bigint, 0), c->>'limits', c->>'uniques', c->>'lane',
-        CASE WHEN c ? 'flow' THEN (c->>'deadlineAt')::bigint END, coalesce(c->>'queue', ''), c->>'memo'${hasEvents ? ", c->>'events'" : ""}
+        CASE WHEN c ? 'flow' THEN (c->>'deadlineAt')::bigint END, coalesce(c->>'queue', ''), c->>'memo', c->>'events'
       ) ON CONFLICT (id) DO NOTHING;
       IF NOT FOUND THEN RETURN false; END IF;
       IF c ? 'tagList' THEN
@@ -60,15 +83,20 @@ export function createInstanceFunction(s: string, hasEvents = false): string {
         SELECT t, (c->>'createdAt')::bigint, new_key FROM jsonb_array_elements_text(c->'tagList') t ON CONFLICT DO NOTHING;
       END IF;
       RETURN true;
-    END $$`
+    END $$`,
+  )
 }
 
+type TurnCalled = Called & Functions<"isTurnRecorded" | "acquireUniqueKeys" | "releaseDebounceKeys"> & Functions<"createInstance" | "annotate">
+
 /**
- * Answers 'written', 'recorded' (it was sent again), 'lost', or 'flow': only under the locks of flow control. Whoever runs keeps its slots, so that
- * to begin, or to go on, needs none; one that is cancelled may come forward in its line.
+ * Answers 'written', 'recorded' (the turn was written before, and was sent again), 'lost', or 'flow': the turn must be written under the locks of flow control.
+ * A running instance keeps its slots, so a turn that begins or continues a run needs no locks. A cancelled instance may move forward in its queue.
  */
-export function writeTurnFunction(s: string): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.write_turn(
+function defineWriteTurn(s: string, defineFunction: DefineFunction, functions: TurnCalled): string {
+  return defineFunction(
+    "write_turn",
+    `(
     of_id text, of_incarnation text, of_turn text, of_follows text, of_position bigint, of_count integer, of_run bigint, of_at bigint, of_entries text, of_by text,
     x jsonb, new_key bigint, new_seq bigint, with_flow boolean, now bigint
   ) RETURNS text LANGUAGE plpgsql AS $$
@@ -79,7 +107,7 @@ export function writeTurnFunction(s: string): string {
     may_write boolean := true;
   BEGIN
     IF x ? 'workflow' THEN
-      -- Without a key: the batch could not create it.
+      -- There is no key if the batch could not create the instance.
       may_write := new_key IS NOT NULL;
       IF may_write AND x ? 'within' AND NOT EXISTS (
         SELECT 1 FROM ${s}.instance i WHERE i.id = x->'within'->>'instance' AND i.incarnation = x->'within'->>'incarnation'
@@ -91,17 +119,17 @@ export function writeTurnFunction(s: string): string {
           may_write := false;
         ELSE
           BEGIN
-            may_write := ${s}.create_instance(new_key, of_id, of_incarnation, of_at, x);
-            IF may_write AND NOT ${s}.take_unique(uniques, new_key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
+            may_write := ${functions.createInstance}(new_key, of_id, of_incarnation, of_at, x);
+            IF may_write AND NOT ${functions.acquireUniqueKeys}(uniques, new_key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
           EXCEPTION WHEN SQLSTATE 'PD001' THEN
             RETURN 'lost';
           END;
         END IF;
       ELSIF may_write THEN
-        may_write := ${s}.create_instance(new_key, of_id, of_incarnation, of_at, x);
+        may_write := ${functions.createInstance}(new_key, of_id, of_incarnation, of_at, x);
       END IF;
       IF NOT may_write THEN
-        RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
+        RETURN CASE WHEN ${functions.isTurnRecorded}(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
       END IF;
       INSERT INTO ${s}.journal (instance, position, count, run, at, seq, turn, entries, blobs)
       VALUES (new_key, of_position, of_count, of_run, of_at, new_seq, of_turn, of_entries,
@@ -119,11 +147,11 @@ export function writeTurnFunction(s: string): string {
         AND (NOT x ? 'ifQueued' OR (it.status = 'queued' AND it.owner IS NULL))
         AND (NOT x ? 'inboxSeen' OR NOT EXISTS (SELECT 1 FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq > (x->>'inboxSeen')::bigint));
       IF may_write AND it.uniques IS NOT NULL AND has_state AND it.status IN ${ended} AND x->>'status' NOT IN ${ended} THEN
-        -- A restart needs what it gave back.
+        -- A restarted instance needs the singleton keys that it released when it ended.
         SELECT jsonb_agg(u) INTO uniques FROM jsonb_array_elements(it.uniques::jsonb) u WHERE u->>'kind' = 'singleton';
         IF uniques IS NOT NULL THEN
           BEGIN
-            IF NOT ${s}.take_unique(uniques, it.key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
+            IF NOT ${functions.acquireUniqueKeys}(uniques, it.key) THEN RAISE EXCEPTION 'taken' USING ERRCODE = 'PD001'; END IF;
           EXCEPTION WHEN SQLSTATE 'PD001' THEN
             may_write := false;
           END;
@@ -137,7 +165,7 @@ export function writeTurnFunction(s: string): string {
         may_write := FOUND;
       END IF;
       IF NOT may_write THEN
-        RETURN CASE WHEN ${s}.is_recorded(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
+        RETURN CASE WHEN ${functions.isTurnRecorded}(of_id, of_incarnation, of_position, of_turn) THEN 'recorded' ELSE 'lost' END;
       END IF;
       IF x ? 'consumed' THEN
         DELETE FROM ${s}.inbox m WHERE m.instance = it.key AND m.seq IN (SELECT c::bigint FROM jsonb_array_elements_text(x->'consumed') c);
@@ -146,10 +174,10 @@ export function writeTurnFunction(s: string): string {
         DELETE FROM ${s}.inbox m WHERE m.instance = it.key;
       END IF;
       IF x ? 'consumed' OR x ? 'discardInbox' THEN
-        PERFORM ${s}.remark(it.key, now);
+        PERFORM ${functions.updateMailTimes}(it.key, now);
       END IF;
       IF x ? 'tags' OR x ? 'memo' THEN
-        PERFORM ${s}.annotate(it.key, x, of_at);
+        PERFORM ${functions.annotate}(it.key, x, of_at);
       END IF;
       IF has_state THEN
         UPDATE ${s}.instance i SET
@@ -161,19 +189,22 @@ export function writeTurnFunction(s: string): string {
           DELETE FROM ${s}.unique_key k USING jsonb_array_elements(it.uniques::jsonb) u
           WHERE k.kind = u->>'kind' AND k.key = u->>'key' AND k.instance = it.key;
         ELSIF it.uniques IS NOT NULL AND x->>'status' <> 'queued' AND it.status NOT IN ${ended} THEN
-          PERFORM ${s}.free_debounce(it.uniques, it.key);
+          PERFORM ${functions.releaseDebounceKeys}(it.uniques, it.key);
         END IF;
       END IF;
     END IF;
     RETURN 'written';
-  END $$`
+  END $$`,
+  )
 }
 
-/** Waits for whoever has one of them in an open transaction. False: somebody else has one; what it took is to be rolled back. */
-export function takeUniqueFunction(s: string): string {
-  return `CREATE OR REPLACE FUNCTION ${s}.take_unique(uniques jsonb, of_key bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+/** Waits for an open transaction that has taken one of the keys. False: another instance holds a key, and the caller rolls back the keys that were taken. */
+function defineAcquireUniqueKeys(s: string, defineFunction: DefineFunction): string {
+  return defineFunction(
+    "acquire_unique_keys",
+    `(uniques jsonb, of_key bigint) RETURNS boolean LANGUAGE plpgsql AS $$
   BEGIN
-    -- One that was in the way of the insertion may be gone before it is looked at: then nobody has that key, and we do not either.
+    -- A key that prevented the insertion may be released before the next statement sees it. Then no instance holds the key, and the loop tries again.
     FOR attempt IN 1..100 LOOP
       INSERT INTO ${s}.unique_key (kind, key, instance)
       SELECT u->>'kind', u->>'key', of_key FROM jsonb_array_elements(uniques) u ORDER BY 1, 2 ON CONFLICT DO NOTHING;
@@ -186,5 +217,6 @@ export function takeUniqueFunction(s: string): string {
       ) THEN RETURN false; END IF;
     END LOOP;
     RETURN false;
-  END $$`
+  END $$`,
+  )
 }

@@ -4,7 +4,7 @@ import type { InstanceRow, JournalRow, NewMessage, Turn } from "../../../ports/j
 import { refusedOr, takesFirst } from "../../shared/first-event.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { integer, list, text } from "../reads/columns.ts"
-import type { Queries } from "../connection/database.ts"
+import type { DatabaseNames, Queries } from "../connection/database.ts"
 import { instanceColumns, toInstanceRow } from "../reads/instance-row.ts"
 import { journalColumns, toJournalRow } from "../reads/journal-row.ts"
 import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
@@ -12,22 +12,22 @@ import { messageJson, writeTurns } from "./turn-batch-writer.ts"
 
 /** What is asked about one instance, or sent to it: also in a transaction of a caller's. */
 
-export async function readInstance(queries: Queries, s: string, id: string): Promise<InstanceRow | undefined> {
-  const row = await queries.get("get", `SELECT ${instanceColumns} FROM ${s}.instance i WHERE i.id = $1`, toText(id))
+export async function readInstance(queries: Queries, database: DatabaseNames, id: string): Promise<InstanceRow | undefined> {
+  const row = await queries.get("get", `SELECT ${instanceColumns} FROM ${database.schema}.instance i WHERE i.id = $1`, toText(id))
   return row === undefined ? undefined : toInstanceRow(row)
 }
 
-export async function readJournal(queries: Queries, s: string, id: string, from: number): Promise<readonly JournalRow[]> {
-  const rows = await queries.all("journal", `SELECT ${journalColumns} FROM ${s}.read_journal($1, $2) j`, toText(id), from)
+export async function readJournal(queries: Queries, { functions }: DatabaseNames, id: string, from: number): Promise<readonly JournalRow[]> {
+  const rows = await queries.all("journal", `SELECT ${journalColumns} FROM ${functions.readJournal}($1, $2) j`, toText(id), from)
   const [first] = rows
   const journal = rows.map(toJournalRow)
   return first !== undefined && integer(first, "position") + integer(first, "count") - 1 < from ? journal.slice(1) : journal
 }
 
-export async function uniqueHolder(queries: Queries, s: string, { kind, key }: UniqueUse): Promise<string | undefined> {
+export async function uniqueHolder(queries: Queries, database: DatabaseNames, { kind, key }: UniqueUse): Promise<string | undefined> {
   const row = await queries.get(
     "unique-holder",
-    `SELECT i.id FROM ${s}.unique_key u JOIN ${s}.instance i ON i.key = u.instance WHERE u.kind = $1 AND u.key = $2`,
+    `SELECT i.id FROM ${database.schema}.unique_key u JOIN ${database.schema}.instance i ON i.key = u.instance WHERE u.kind = $1 AND u.key = $2`,
     kind,
     toText(key),
   )
@@ -35,9 +35,14 @@ export async function uniqueHolder(queries: Queries, s: string, { kind, key }: U
 }
 
 /** `told`: a notification that is sent with the commit. */
-export async function deliver(queries: Queries, schema: string, messages: readonly NewMessage[], told?: Notification): Promise<readonly Delivery[]> {
+export async function deliver(
+  queries: Queries,
+  { functions }: DatabaseNames,
+  messages: readonly NewMessage[],
+  told?: Notification,
+): Promise<readonly Delivery[]> {
   const json = JSON.stringify(messages.map(messageJson))
-  const deliveries = `${schema}.deliver($1::jsonb) AS deliveries`
+  const deliveries = `${functions.deliverMessages}($1::jsonb) AS deliveries`
   const row =
     told === undefined
       ? await queries.get("deliver", `SELECT ${deliveries}`, json)
@@ -54,10 +59,9 @@ export interface Notification {
 export async function deliverTold(calls: ListenConnectionCalls, message: NewMessage, told: NotificationWithMail): Promise<Delivery> {
   const { instance, incarnation, kind, at, topic, eventId, payload } = message
   const { channel, mailChannel, payloadWithMail, mail } = told
-  const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload)]
+  const of = [toText(instance), textOrNull(incarnation), kind, at, textOrNull(topic), textOrNull(eventId), textOrNull(payload), message.isChecked === true]
   const values = [...of, channel, told.payload, mailChannel, payloadWithMail, mail]
-  const [name, fn] = message.isChecked ? (["checked.deliver", "deliver_checked"] as const) : (["mail.deliver", "deliver_told"] as const)
-  return (await calls.call(name, fn, values)) as Delivery
+  return (await calls.call("mail.deliver", "deliverAndNotify", values)) as Delivery
 }
 
 export interface NotificationWithMail extends Notification {
@@ -67,14 +71,14 @@ export interface NotificationWithMail extends Notification {
 }
 
 /** In one transaction. */
-export async function deliverOrCreate(queries: Queries, schema: string, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
+export async function deliverOrCreate(queries: Queries, database: DatabaseNames, message: NewMessage, create: Turn): Promise<Delivery | "created"> {
   if (!takesFirst(create, message)) {
-    const [delivery = "absent"] = await deliver(queries, schema, [message])
+    const [delivery = "absent"] = await deliver(queries, database, [message])
     return refusedOr(delivery)
   }
-  const [written] = await writeTurns(queries, schema, [create], "plain")
+  const [written] = await writeTurns(queries, database, [create], "plain")
   // Sent again after an unknown outcome: the message went in together with the creation.
   if (written === "recorded") return "created"
-  const [delivered = "absent"] = await deliver(queries, schema, [message])
+  const [delivered = "absent"] = await deliver(queries, database, [message])
   return written === "written" ? "created" : delivered
 }

@@ -8,13 +8,13 @@ import type { ListenConnectionCalls } from "../notifications/listen-connection-c
 export async function writeSingleTurn(calls: ListenConnectionCalls, turn: Turn): Promise<boolean> {
   const call = callOf(turn)
   if (call === undefined) return false
-  return (await calls.call(`${call.does}.write`, `${call.does}_lone`, call.values)) === "true"
+  return (await calls.call(`${call.kind}.write`, `${call.kind}SingleTurn`, call.values)) === "true"
 }
 
 type Value = string | number | boolean | null
 
 interface Call {
-  readonly does: "append" | "change" | "create" | "create_declared" | "take"
+  readonly kind: "append" | "change" | "create" | "consume"
   readonly values: readonly Value[]
 }
 
@@ -23,17 +23,16 @@ function callOf(turn: Turn): Call | undefined {
   if (blobs?.length || tags !== undefined || memo !== undefined || sends?.length || ifQueued === true) return undefined
   if (create !== undefined) {
     if (state === undefined || within !== undefined || create.flow !== undefined || create.tags.length > 0) return undefined
-    const values = [...turnValues(turn), ...stateValues(state), ...creationValues(create)]
-    return create.events === undefined ? { does: "create", values } : { does: "create_declared", values: [...values, toEvents(create.events)] }
+    return { kind: "create", values: [...turnValues(turn), ...stateValues(state), ...creationValues(create)] }
   }
   if (consumed?.length) {
     if (state === undefined) return undefined
-    return { does: "take", values: [...laterTurnValues(turn), ...stateValues(state), numberArray(consumed), inboxSeen ?? null, discardInbox === true] }
+    return { kind: "consume", values: [...laterTurnValues(turn), ...stateValues(state), numberArray(consumed), inboxSeen ?? null, discardInbox === true] }
   }
-  if (state !== undefined) return { does: "change", values: [...laterTurnValues(turn), ...stateValues(state)] }
+  if (state !== undefined) return { kind: "change", values: [...laterTurnValues(turn), ...stateValues(state)] }
   // These look at the inbox.
   if (inboxSeen !== undefined || discardInbox === true) return undefined
-  return { does: "append", values: laterTurnValues(turn) }
+  return { kind: "append", values: laterTurnValues(turn) }
 }
 
 function turnValues({ instance, incarnation, turn, position, count, run, at, entries }: Turn): readonly Value[] {
@@ -48,6 +47,6 @@ function stateValues({ status, phase, dueAt, owner, run, runPosition, endPositio
   return [status, phase ?? null, dueAt ?? null, textOrNull(owner), run, runPosition, endPosition ?? null]
 }
 
-function creationValues({ workflow, version, createdAt, queue }: NewInstance): readonly Value[] {
-  return [toText(workflow), toText(version), createdAt, queue === undefined ? "" : toQueue(queue)]
+function creationValues({ workflow, version, createdAt, queue, events }: NewInstance): readonly Value[] {
+  return [toText(workflow), toText(version), createdAt, queue === undefined ? "" : toQueue(queue), events === undefined ? null : toEvents(events)]
 }

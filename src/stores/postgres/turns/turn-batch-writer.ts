@@ -2,7 +2,7 @@ import type { NewMessage, Turn, TurnOutcome } from "../../../ports/journal-store
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { joinedTexts, numberArray, separatorOf, textArray } from "./array-literal.ts"
 import { list } from "../reads/columns.ts"
-import type { Queries } from "../connection/database.ts"
+import type { DatabaseNames, Queries } from "../connection/database.ts"
 import { creationColumns, stateColumns } from "../reads/instance-row.ts"
 
 /** `written` now; `recorded` before, it was sent again; `flow`: it must be written under the locks of flow control. */
@@ -16,14 +16,19 @@ export function outcomeOf(written: Written): TurnOutcome {
  * Writes turns of different instances in one round trip. `fresh`: it fails where somebody else writes one of their positions meanwhile, see `isTaken`;
  * that is for transactions of their own.
  */
-export async function writeTurns(queries: Queries, schema: string, turns: readonly Turn[], way: "fresh" | "plain" | "with flow"): Promise<readonly Written[]> {
+export async function writeTurns(
+  queries: Queries,
+  database: DatabaseNames,
+  turns: readonly Turn[],
+  way: "fresh" | "plain" | "with flow",
+): Promise<readonly Written[]> {
   const batch = new BatchColumns()
   turns.forEach((turn) => batch.add(turn))
   const entries = turns.map((turn) => toText(turn.entries))
   const separator = separatorOf(entries, batch.extras)
   const row = await queries.get(
     way === "fresh" ? "fresh.write" : "write",
-    `SELECT ${schema}.${way === "fresh" ? "write_fresh_turns" : "write_turns"}(
+    `SELECT ${way === "fresh" ? database.functions.writeFreshTurns : database.functions.writeTurns}(
       $1, $2, $3, $4, $5, $6, $7, $8, (string_to_array($9, $17))[2:], $10, $11, $12, (string_to_array($13, $17, ''))[2:]::json[], $14, $15, $16
     ) AS outcomes`,
     textArray(turns.map(({ instance }) => toText(instance))),

@@ -45,11 +45,10 @@ export class TurnCommitter {
 
   /** Some take in messages that may not be there: what is not there any more was taken in before, or never was. */
   async #commitUnsure(turns: readonly Turn[], unsure: readonly Turn[]): Promise<readonly TurnOutcome[]> {
-    const { schema } = this.#database
     const [turn] = turns
     // It looks by itself.
     if (turns.length === 1 && turn && (await this.#database.persistently(() => writeSingleTurn(this.#calls, turn)))) return ["committed"]
-    const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, schema, unsure)))
+    const confirmed = new Set(await this.#database.persistently(() => this.#heard.confirmed(this.#database, this.#database, unsure)))
     const refused = new Set(unsure.filter((one) => !confirmed.has(one)).map(turnSequenceKey))
     const others = turns.filter((one) => !refused.has(turnSequenceKey(one)))
     const outcomes = others.length === 0 ? [] : await this.#commit(others)
@@ -92,7 +91,6 @@ export class TurnCommitter {
   }
 
   async #writeAtOnce(turns: readonly Turn[]): Promise<readonly Written[]> {
-    const { schema } = this.#database
     const [turn] = turns
     if (turns.length === 1 && turn && !this.#unlone.has(turn.instance)) {
       if (await writeSingleTurn(this.#calls, turn)) return ["written"]
@@ -100,10 +98,10 @@ export class TurnCommitter {
       this.#unlone.add(turn.instance)
     }
     try {
-      return await writeTurns(this.#database, schema, turns, "fresh")
+      return await writeTurns(this.#database, this.#database, turns, "fresh")
     } catch (error) {
       if (!isTaken(error)) throw error
-      return writeTurns(this.#database, schema, turns, "plain")
+      return writeTurns(this.#database, this.#database, turns, "plain")
     }
   }
 
@@ -157,12 +155,11 @@ export class TurnCommitter {
   }
 
   async #writeRound(queries: Queries, turns: readonly Turn[], session: FlowSession | undefined): Promise<readonly Written[]> {
-    const { schema } = this.#database
-    if (session === undefined) return writeTurns(queries, schema, turns, "plain")
+    if (session === undefined) return writeTurns(queries, this.#database, turns, "plain")
     // What they were in before counts.
     const before = await session.recordsOf(turns.filter(({ state, create }) => state !== undefined && create === undefined).map(({ instance }) => instance))
     const ofId = new Map(before.map((record) => [record.id, record]))
-    const written = await writeTurns(queries, schema, turns, "with flow")
+    const written = await writeTurns(queries, this.#database, turns, "with flow")
     const settled = turns.flatMap(({ instance, state }, at) => {
       const record = ofId.get(instance)
       return record !== undefined && state !== undefined && written[at] === "written" ? [{ record, state }] : []

@@ -37,8 +37,9 @@ function find(packages: Lockfile["packages"], location: string, name: string): s
 
 function platformOf(name: string): Pick<LockedPackage, "os" | "cpu" | "libc"> | undefined {
   const words = name.split(/[/-]/)
-  const os = systems.find((system) => words.includes(system)) ?? (words.includes("win") ? "win32" : undefined)
-  const cpu = processors.find((processor) => words.includes(processor))
+  const os = systems.find((system) => words.includes(system)) ?? (words.includes("win") || words.includes("windows") ? "win32" : undefined)
+  // workerd calls x64 "64".
+  const cpu = processors.find((processor) => words.includes(processor)) ?? (words.at(-1) === "64" ? "x64" : undefined)
   const libc = words.some((word) => word.startsWith("musl")) ? "musl" : words.some((word) => word.startsWith("gnu")) ? "glibc" : undefined
   if (!cpu) return undefined
   return { cpu: [cpu], ...(os === "linux" && libc ? { libc: [libc] } : {}), ...(os ? { os: [os] } : {}) }

@@ -61,7 +61,10 @@ export type {
   Context,
   InstanceInfo,
   InstanceTags,
+  ReceivedEvent,
+  ReceiveOptions,
   Rollback,
+  RollbackContext,
   RollbackFunction,
   SleepOptions,
   StepContext,
@@ -86,7 +89,19 @@ export type { StandardSchemaV1 } from "./core/workflow/standard-schema.ts"
 export type { Phase, Status } from "./core/journal/status.ts"
 export type { StepInfo } from "./core/journal/step-info.ts"
 export type { WorkflowSource } from "./core/workflow/workflow-source.ts"
-export type { AnyWorkflow, EventMap, Hook, HookEvent, Hooks, InputOf, ResultOf, SensitiveData, Workflow, WorkflowSettings } from "./core/workflow/workflow.ts"
+export type {
+  AnyWorkflow,
+  EventMap,
+  Hook,
+  HookEvent,
+  Hooks,
+  InputOf,
+  ResultOf,
+  RollbackPolicy,
+  SensitiveData,
+  Workflow,
+  WorkflowSettings,
+} from "./core/workflow/workflow.ts"
 export type {
   BatchItem,
   BatchOptions,

@@ -31,10 +31,9 @@ export const answeredFirst: PlantedBug = (engines) =>
 export const undoneTwice: PlantedBug = () =>
   replaced(
     RollbackStack.prototype,
-    "add",
+    "unwind",
     (own) =>
-      function (this: RollbackStack, ...args) {
-        own.apply(this, args)
-        own.apply(this, args)
+      function (this: RollbackStack, submit, error) {
+        return own.call(this, (request) => submit(request).then(() => submit(request)), error)
       },
   )

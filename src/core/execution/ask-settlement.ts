@@ -1,8 +1,8 @@
 import type { AskRequest } from "./ask.ts"
-import type { Payload } from "../values/value-codec.ts"
 import { Deferred } from "./deferred.ts"
 import { EventTimeoutError, StepFailedError } from "../errors.ts"
 import { markSensitive } from "../values/redaction.ts"
+import type { ReceivedEntry } from "../journal/event-buffer.ts"
 import type { EntryOf } from "../journal/journal.ts"
 import { stepName } from "../workflow/step-id.ts"
 
@@ -19,8 +19,8 @@ export class PendingAsk extends Deferred {
   }
 }
 
-/** Gives the asker what the entry says. `payload` is what a completed wait received. */
-export function settle(ask: PendingAsk, entry: Settling, payload: Payload | undefined): void {
+/** Gives the asker what the entry says. `received` is the event that a completed wait received. */
+export function settle(ask: PendingAsk, entry: Settling, received: ReceivedEntry | undefined): void {
   switch (entry.type) {
     case "step.completed":
       return ask.resolve(entry.value.decode())
@@ -29,12 +29,20 @@ export function settle(ask: PendingAsk, entry: Settling, payload: Payload | unde
     case "sleep.completed":
       return ask.resolve(undefined)
     case "wait.completed":
-      return ask.resolve(entry.from === undefined ? true : payload?.decode())
+      return ask.resolve(entry.from === undefined ? true : eventOf(ask.request, received))
     case "wait.timedOut":
       if (ask.request.kind !== "wait") return
       if (ask.request.fallback) return ask.resolve(ask.request.fallback.value)
       return ask.reject(new EventTimeoutError(stepName(entry.id), ask.request.event ?? ""))
   }
+}
+
+function eventOf(request: AskRequest, received: ReceivedEntry | undefined): unknown {
+  if (received === undefined) return undefined
+  const { entry, at } = received
+  const payload = entry.value.decode()
+  if (request.kind !== "wait" || !request.wantsEnvelope) return payload
+  return { type: entry.event, payload, receivedAt: at, ...(entry.eventId === undefined ? undefined : { eventId: entry.eventId }) }
 }
 
 function failureOf(request: AskRequest, { id, attempt, value }: EntryOf<"step.failed">): unknown {

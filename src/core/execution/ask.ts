@@ -52,6 +52,8 @@ export interface WaitAsk {
   readonly fallback: { readonly value: unknown } | undefined
   /** Of a condition: whether it holds. */
   readonly until?: () => unknown
+  /** The asker gets the event's type, time and id with its payload. */
+  readonly wantsEnvelope?: true
 }
 
 /** Where asks go: the execution for workflow code, the engine for a step's function. */
@@ -127,13 +129,19 @@ export class Asker implements Asks<Record<string, never>> {
   }
 
   waitForEvent(name: string, options: WaitOptions = {}): Promise<never> {
-    return this.#ask(name, (id) => {
-      const event = options.type ?? name
-      checkEventType(event, this.#limits.eventTypeLengthMax)
-      const timeoutMs = options.timeout === undefined ? undefined : durationMs(options.timeout, `the timeout of wait "${name}"`)
-      const fallback = "default" in options ? { value: options.default } : undefined
-      return { kind: "wait", id, signal: options.signal, event, timeoutMs, fallback }
-    }) as Promise<never>
+    return this.#ask(name, (id) => this.#waitAsk(name, id, options)) as Promise<never>
+  }
+
+  receiveEvent(name: string, options: Omit<WaitOptions, "default"> = {}): Promise<never> {
+    return this.#ask(name, (id) => ({ ...this.#waitAsk(name, id, options), fallback: undefined, wantsEnvelope: true })) as Promise<never>
+  }
+
+  #waitAsk(name: string, id: string, options: WaitOptions): WaitAsk {
+    const event = options.type ?? name
+    checkEventType(event, this.#limits.eventTypeLengthMax)
+    const timeoutMs = options.timeout === undefined ? undefined : durationMs(options.timeout, `the timeout of wait "${name}"`)
+    const fallback = "default" in options ? { value: options.default } : undefined
+    return { kind: "wait", id, signal: options.signal, event, timeoutMs, fallback }
   }
 
   /** A wrong argument rejects, like everything else that can go wrong with a step. */

@@ -26,6 +26,11 @@ export class Cancellation {
     this.#instance = instance
   }
 
+  /** Undefined: no cancel was requested. */
+  get error(): CancelledError | undefined {
+    return this.#error
+  }
+
   get isRequested(): boolean {
     return this.#error !== undefined
   }

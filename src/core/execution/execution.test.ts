@@ -32,7 +32,9 @@ class Driver {
   async release(entry: Release, payload?: unknown): Promise<void> {
     this.execution.release(
       { position: ++this.#position, run: 1, at: this.#position * 10, entry },
-      payload === undefined ? undefined : Payload.of(encodeValue(payload)),
+      payload === undefined
+        ? undefined
+        : { position: this.#position, run: 1, at: 0, entry: { type: "event.received", event: "e", value: Payload.of(encodeValue(payload)) } },
     )
     await new Promise((resolve) => setImmediate(resolve))
   }

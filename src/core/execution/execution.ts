@@ -4,16 +4,17 @@ import { Cancellation, type CancelRequest } from "./cancellation.ts"
 import { encodeValue, Payload } from "../values/value-codec.ts"
 import type { InstanceInfo, WorkflowLog } from "../workflow/context.ts"
 import { firstSettledCondition, type ConditionResult } from "./condition.ts"
-import { tooManySteps } from "../errors.ts"
+import { TerminatedError, tooManySteps } from "../errors.ts"
 import { EventHandlers } from "./event-handlers.ts"
 import type { ExecutionSpec } from "./execution-environment.ts"
 import { Children } from "./child-handles.ts"
+import type { ReceivedEntry } from "../journal/event-buffer.ts"
 import type { EntryOf, Note, Recorded, Release } from "../journal/journal.ts"
 import { OpenAsks, type OpenAsk } from "./open-asks.ts"
 import { storable, type Outcome } from "./run-outcome.ts"
 import { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { ReadOnlyGuard } from "./read-only-guard.ts"
-import { RollbackStack } from "./rollback-stack.ts"
+import { isUndoable, RollbackStack } from "./rollback-stack.ts"
 import { startOf } from "../journal/run-history.ts"
 import { settle, type Settling } from "./ask-settlement.ts"
 import { validate } from "../workflow/standard-schema.ts"
@@ -49,6 +50,7 @@ export class Execution implements ContextSource {
   #cancellation: Cancellation | undefined = undefined
   #asked = 0
   #rollbacks: RollbackStack | undefined = undefined
+  #terminated: TerminatedError | undefined = undefined
   #handlers: EventHandlers | undefined = undefined
   #queryUpdateHandlers: QueryUpdateHandlers | undefined = undefined
   #children: Children | undefined = undefined
@@ -63,6 +65,7 @@ export class Execution implements ContextSource {
 
   constructor(spec: ExecutionSpec) {
     this.#spec = spec
+    if (spec.workflow.options.rollbackPolicy?.of === "started") this.asks.onStepStarted = (ask) => this.#noteUndoable(ask)
   }
 
   /** None of its code runs any more. */
@@ -106,8 +109,8 @@ export class Execution implements ContextSource {
     this.#patches.set(patch, true)
   }
 
-  /** Releases one entry to the code. `payload` is what a completed wait received, or what a handled event brought. */
-  release({ entry, at, position }: Recorded<Release>, payload?: Payload): void {
+  /** Releases one entry to the code. `received` is the event that a completed wait or a handler receives. */
+  release({ entry, at, position }: Recorded<Release>, received?: ReceivedEntry): void {
     this.now = at
     switch (entry.type) {
       case "run.started":
@@ -119,15 +122,15 @@ export class Execution implements ContextSource {
       case "cancel.requested":
         return this.#cancel({ position, reason: entry.reason })
       case "terminate.requested":
-        return this.#terminate()
+        return this.#terminate(entry.reason)
       case "child.ended":
         return this.#halted ? undefined : this.children.ended(entry)
       case "event.handled":
-        return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, payload?.decode()))
+        return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, received?.entry.value.decode()))
       case "update.accepted":
         return this.#halted ? undefined : this.#answer(entry)
       default:
-        return this.#settle(entry, payload)
+        return this.#settle(entry, received)
     }
   }
 
@@ -169,7 +172,8 @@ export class Execution implements ContextSource {
   }
 
   #unwind(outcome: Outcome): void {
-    const rollbacks = (this.#rollbacks ??= new RollbackStack())
+    const rollbacks = this.#rollbackStack
+    const error = outcome.ok ? (this.#terminated ?? this.#cancellation?.error) : outcome.error
     const { underWay, aborted } = this.asks.giveUpRest()
     for (const id of aborted) this.note({ type: "ask.aborted", id })
     this.isUnwinding = true
@@ -177,7 +181,7 @@ export class Execution implements ContextSource {
     this.#spec.enter(() => {
       // What is still being done may have to be undone as well.
       Promise.all(underWay)
-        .then(() => rollbacks.unwind((request) => this.#put(request)))
+        .then(() => rollbacks.unwind((request) => this.#put(request), error))
         .then(
           (failed) => this.#end(failed.length === 0 ? outcome : { ...outcome, notRolledBack: failed }),
           (error: unknown) => this.#end({ ok: false, error }),
@@ -202,10 +206,11 @@ export class Execution implements ContextSource {
   }
 
   /** The code stops where it is; only what it has completed is undone. */
-  #terminate(): void {
+  #terminate(reason: string | undefined): void {
     // Nobody waits for what was dropped.
     if (this.isUnwinding) return this.asks.drop()
     this.#halted = true
+    this.#terminated = new TerminatedError(this.#spec.info.id, reason)
     this.asks.clear()
     this.#undo()
   }
@@ -221,16 +226,22 @@ export class Execution implements ContextSource {
     return this.#rollbacks?.left ?? []
   }
 
-  #settle(entry: Settling, payload: Payload | undefined): void {
+  #settle(entry: Settling, received: ReceivedEntry | undefined): void {
     const ask = this.asks.take(entry.id)
     if (ask === undefined) return
-    if (entry.type === "step.completed" && ask.request.kind === "do" && ask.request.options?.rollback) {
-      this.#rollbacks ??= new RollbackStack()
-      this.#rollbacks.add(entry.id, entry.value, ask.request.options.rollback)
-    }
+    if (entry.type === "step.completed" && isUndoable(ask)) this.#rollbackStack.completed(ask, entry.value)
     if (ask.over) ask.over.resolve(undefined)
     else if (ask.cancelled) ask.reject(ask.cancelled)
-    else settle(ask, entry, payload)
+    else settle(ask, entry, received)
+  }
+
+  get #rollbackStack(): RollbackStack {
+    this.#rollbacks ??= new RollbackStack(this.#spec.workflow.options.rollbackPolicy)
+    return this.#rollbacks
+  }
+
+  #noteUndoable(ask: OpenAsk): void {
+    if (isUndoable(ask)) this.#rollbackStack.started(ask)
   }
 
   submit(request: AskRequest): Promise<unknown> {

@@ -12,6 +12,8 @@ export class OpenAsks {
   readonly #open = new SmallMap<OpenAsk>()
   /** Given up before they were recorded; on replay with other timing they may be recorded all the same. */
   #withdrawn: Set<string> | undefined = undefined
+  /** Called when a step is recorded as started; set only where the workflow undoes steps that have started. */
+  onStepStarted: ((ask: OpenAsk) => void) | undefined = undefined
   /** The code has asked for a condition: most never do. */
   #hasConditions = false
 
@@ -46,15 +48,20 @@ export class OpenAsks {
     }
     ask.position = position
     ask.underWay = true
+    ask.attempts = 1
     this.fresh.delete(id)
     this.#open.set(id, ask)
+    if (kind === "do") this.onStepStarted?.(ask)
     return "accepted"
   }
 
   /** A further attempt of an open step, or an ask that the code is through with. */
   #again(id: string): "accepted" | "missing" {
     const open = this.#open.get(id)
-    if (open) open.underWay = true
+    if (open) {
+      open.underWay = true
+      open.attempts++
+    }
     return open || this.#withdrawn?.has(id) ? "accepted" : "missing"
   }
 
@@ -126,6 +133,8 @@ export class OpenAsks {
 export class OpenAsk extends PendingAsk {
   /** 0 until it is recorded. */
   position = 0
+  /** How many attempts are recorded as started. */
+  attempts = 0
   /** An attempt was begun and has not ended. */
   underWay = false
   /** A cancel came before the attempt ended: the promise rejects with this. */

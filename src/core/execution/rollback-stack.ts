@@ -1,53 +1,104 @@
 import type { DoAsk } from "./ask.ts"
+import type { OpenAsk } from "./open-asks.ts"
 import type { Payload } from "../values/value-codec.ts"
-import type { Rollback, RollbackFunction, StepOptions } from "../workflow/context.ts"
+import type { Asks, Rollback, RollbackContext, RollbackFunction, StepContext, StepOptions } from "../workflow/context.ts"
 import { rollbackId } from "../workflow/step-id.ts"
+import type { RollbackPolicy } from "../workflow/workflow.ts"
 
 /**
- * What is to be undone if the run fails or is cancelled: the rollbacks of completed steps, in the order in which they completed. Each is
- * a step of its own, so it is durable, retried, and done once.
+ * The steps that are undone if the run fails or is cancelled. Each rollback is a step of its own, so it is durable, retried, and done once. The policy of
+ * the workflow decides which steps are in the stack:
+ *
+ *   of: "completed"   steps that have completed, in the order in which they completed
+ *   of: "started"     every step that was started, in the order in which they started; one that did not complete has no result
  */
 export class RollbackStack {
-  readonly #completed: Undoing[] = []
+  readonly #policy: RollbackPolicy
+  readonly #steps = new Map<string, UndoableStep>()
   readonly #failed: string[] = []
 
+  constructor(policy: RollbackPolicy = {}) {
+    this.#policy = policy
+  }
+
   get size(): number {
-    return this.#completed.length
+    return this.#steps.size
   }
 
-  /** Steps that are not undone: those that could not be, then those whose turn has not come or is not over. */
+  /** Steps that are not undone: first those whose rollback failed, then those whose rollback has not ended. */
   get left(): readonly string[] {
-    return [...this.#failed, ...this.#completed.map(({ id }) => id).toReversed()]
+    return [...this.#failed, ...[...this.#steps.keys()].toReversed()]
   }
 
-  add(id: string, result: Payload, rollback: Rollback<never>): void {
-    this.#completed.push({ id, result, rollback })
+  /** The step is recorded as started. */
+  started(ask: OpenAsk): void {
+    this.#steps.set(ask.request.id, { ask, result: undefined })
   }
 
-  /** Newest first; one that fails does not keep the others from running. Answers the steps that could not be undone. */
-  async unwind(ask: (request: DoAsk) => Promise<unknown>): Promise<readonly string[]> {
-    for (let step = this.#completed.at(-1); step !== undefined; step = this.#completed.at(-1)) {
+  completed(ask: OpenAsk, result: Payload): void {
+    this.#steps.set(ask.request.id, { ask, result })
+  }
+
+  /** Runs the rollbacks, newest step first. Answers the steps that are not undone. */
+  async unwind(submit: (request: DoAsk) => Promise<unknown>, error: unknown): Promise<readonly string[]> {
+    for (const [id, step] of [...this.#steps].toReversed()) {
       try {
-        await ask(rollbackAsk(step))
+        await submit(rollbackAsk(id, step, error))
+        this.#steps.delete(id)
       } catch {
-        this.#failed.push(step.id)
+        this.#failed.push(id)
+        this.#steps.delete(id)
+        if (this.#policy.onFailure === "stop") break
       }
-      this.#completed.pop()
     }
-    return this.#failed
+    return this.left
   }
 }
 
-interface Undoing {
-  readonly id: string
-  readonly result: Payload
-  readonly rollback: Rollback<never>
+export function isUndoable({ request }: OpenAsk): boolean {
+  return request.kind === "do" && request.options?.rollback !== undefined
 }
 
-function rollbackAsk({ id, result, rollback }: Undoing): DoAsk {
+interface UndoableStep {
+  readonly ask: OpenAsk
+  /** Undefined: the step did not complete. */
+  readonly result: Payload | undefined
+}
+
+function rollbackAsk(id: string, { ask, result }: UndoableStep, error: unknown): DoAsk {
+  const { rollback, sensitive } = (ask.request as DoAsk).options as { rollback: Rollback<never>; sensitive?: boolean }
   const run: RollbackFunction<never> = typeof rollback === "function" ? rollback : rollback.run
   const own: StepOptions | undefined = typeof rollback === "function" ? undefined : rollback
-  // What undoes it knows what it gave.
-  const options = result.isSensitive ? { sensitive: true, ...own } : own
-  return { kind: "do", id: rollbackId(id), fn: (step) => run(result.decode() as never, step), options }
+  // The rollback knows the result of the step.
+  const options = sensitive || result?.isSensitive ? { sensitive: true, ...own } : own
+  return { kind: "do", id: rollbackId(id), fn: (step) => run(result?.decode() as never, new RollbackStepContext(step, error, ask.attempts)), options }
+}
+
+/** The context of the step that a rollback is, with what it is told of the step that it undoes. */
+class RollbackStepContext implements RollbackContext {
+  readonly error: unknown
+  readonly attempts: number
+  readonly #step: StepContext
+
+  constructor(step: StepContext, error: unknown, attempts: number) {
+    this.#step = step
+    this.error = error
+    this.attempts = attempts
+  }
+
+  get attempt(): number {
+    return this.#step.attempt
+  }
+
+  get idempotencyKey(): string {
+    return this.#step.idempotencyKey
+  }
+
+  get signal(): AbortSignal {
+    return this.#step.signal
+  }
+
+  get step(): Asks {
+    return this.#step.step
+  }
 }

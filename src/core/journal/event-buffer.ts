@@ -1,15 +1,17 @@
-import type { Payload } from "../values/value-codec.ts"
 import type { EntryOf, Recorded } from "./journal.ts"
 import { SmallQueue } from "../collections/small-queue.ts"
 
 /** Of runs before the last one as many ids are remembered as make up this number with those of the last. */
 const idsRememberedMin = 256
 
+/** An event as the journal has it. */
+export type ReceivedEntry = Recorded<EntryOf<"event.received">>
+
 /** The events of one run: which are buffered, what they brought while somebody may ask for it, and which ids are not to come again. */
 export class EventBuffer {
-  #received: Map<number, Recorded<EntryOf<"event.received">>> | undefined = undefined
+  #received: Map<number, ReceivedEntry> | undefined = undefined
   /** Those that nobody has taken, by their type; types of which none is left are not there. */
-  #buffered: Map<string, SmallQueue<Recorded<EntryOf<"event.received">>>> | undefined = undefined
+  #buffered: Map<string, SmallQueue<ReceivedEntry>> | undefined = undefined
   #ids: Set<string> | undefined = undefined
   /** Ids of earlier runs. */
   #inherited: readonly string[] = []
@@ -20,7 +22,7 @@ export class EventBuffer {
     this.#ids = new Set([...eventIds, ...(this.#ids ?? [])])
   }
 
-  receive(recorded: Recorded<EntryOf<"event.received">>): void {
+  receive(recorded: ReceivedEntry): void {
     const { entry, position } = recorded
     if (entry.eventId !== undefined) (this.#ids ??= new Set()).add(entry.eventId)
     ;(this.#received ??= new Map()).set(position, recorded)
@@ -47,7 +49,7 @@ export class EventBuffer {
   }
 
   /** Events that nobody has taken, in order. */
-  get buffered(): readonly Recorded<EntryOf<"event.received">>[] {
+  get buffered(): readonly ReceivedEntry[] {
     const buffered = [...(this.#buffered?.values() ?? [])].flatMap((queue) => queue.items())
     return buffered.toSorted((a, b) => a.position - b.position)
   }
@@ -63,9 +65,9 @@ export class EventBuffer {
     return [...this.#ids].slice(-Math.max(own, idsRememberedMin))
   }
 
-  /** What the event at that position brought. */
-  payload(position: number): Payload | undefined {
-    return this.#received?.get(position)?.entry.value
+  /** The event at that position, while code may ask for it. */
+  received(position: number): ReceivedEntry | undefined {
+    return this.#received?.get(position)
   }
 
   /** Nobody will ask for it again. */

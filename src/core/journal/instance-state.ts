@@ -2,7 +2,7 @@ import type { Payload } from "../values/value-codec.ts"
 import type { Entry, EntryOf, ParentLink, Recorded, Release, ScheduledFor } from "./journal.ts"
 import { MinHeap } from "../collections/min-heap.ts"
 import { firesBefore, sooner, untried, type Cancel, type HookState, type OpenChild, type OpenStep, type OpenWait, type Timer } from "./open-operations.ts"
-import { EventBuffer } from "./event-buffer.ts"
+import { EventBuffer, type ReceivedEntry } from "./event-buffer.ts"
 import { startOf } from "./run-history.ts"
 import { SmallMap } from "../collections/small-map.ts"
 import { isNested, isRollback, parentOf } from "../workflow/step-id.ts"
@@ -264,9 +264,9 @@ export class InstanceState {
     return this.#events?.remembered ?? []
   }
 
-  /** What the event at that position brought. */
-  received(position: number): Payload | undefined {
-    return this.#events?.payload(position)
+  /** The event at that position, while code may ask for it. */
+  received(position: number): ReceivedEntry | undefined {
+    return this.#events?.received(position)
   }
 
   /** Nobody will ask for it again. */

@@ -220,6 +220,27 @@ export interface Asks<Events = EventMap, Names extends string = string> {
   waitForEvent<K extends keyof Events & string>(type: K, options?: WaitOptions & { readonly type?: never; readonly default?: never }): Promise<Events[K]>
   waitForEvent<K extends keyof Events & string, D>(name: string, options: WaitOptions & { readonly type: K; readonly default: D }): Promise<Events[K] | D>
   waitForEvent<K extends keyof Events & string>(name: string, options: WaitOptions & { readonly type: K; readonly default?: never }): Promise<Events[K]>
+  /**
+   * Waits for an event as `waitForEvent` does, and gives its type, its id and the time at which it was received with its payload. A timeout throws an
+   * `EventTimeoutError`.
+   *
+   * @example
+   * const { payload, receivedAt } = await ctx.receiveEvent("approval", { timeout: "2d" })
+   */
+  receiveEvent<K extends keyof Events & string>(type: K, options?: ReceiveOptions & { readonly type?: never }): Promise<ReceivedEvent<Events[K]>>
+  receiveEvent<K extends keyof Events & string>(name: string, options: ReceiveOptions & { readonly type: K }): Promise<ReceivedEvent<Events[K]>>
+}
+
+/** An event as `receiveEvent` gives it. */
+export interface ReceivedEvent<P = unknown> {
+  /** The type that the sender named. */
+  readonly type: string
+  /** What the event carries. */
+  readonly payload: P
+  /** When the event was received, in milliseconds since 1970. */
+  readonly receivedAt: number
+  /** The id that the sender gave the event. Absent: none. */
+  readonly eventId?: string
 }
 
 /** What a step's function is given. */
@@ -258,8 +279,19 @@ export type Rollback<T> =
       /** Undoes the step. */
       readonly run: RollbackFunction<T>
     })
-/** Is given what the step returned. */
-export type RollbackFunction<T> = (result: T, step: StepContext) => unknown
+/**
+ * Undoes a step. The function gets what the step returned. Where the workflow's `rollbackPolicy` is `{ of: "started" }`, a step that did not complete has
+ * no result: the function gets `undefined`.
+ */
+export type RollbackFunction<T> = (result: T, step: RollbackContext) => unknown
+
+/** The context of the step that a rollback is. */
+export interface RollbackContext extends StepContext {
+  /** What the run failed with, or a `CancelledError` or `TerminatedError`. */
+  readonly error: unknown
+  /** How many attempts the step had that is undone. */
+  readonly attempts: number
+}
 
 /** Options of `sleep` and `sleepUntil`. */
 export interface SleepOptions {
@@ -278,6 +310,9 @@ export interface WaitOptions {
   /** Ends the wait: it rejects with the reason of the signal, and takes no event. */
   readonly signal?: AbortSignal
 }
+
+/** Options of `receiveEvent`. */
+export type ReceiveOptions = Omit<WaitOptions, "default">
 
 /** Options of `condition`. */
 export interface ConditionOptions {

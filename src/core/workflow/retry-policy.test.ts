@@ -37,7 +37,7 @@ test("jitter spreads an interval evenly about itself, after the cap", () => {
   expect([at(0), at(0.5), at(1)]).toEqual([9000, 10_000, 11_000])
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (random, jitter) => {
-      const ms = nextRetryMs(mergeRetry({ jitter, initialInterval: 1000 }), { failures: 1, error, random: () => random })!
+      const ms = nextRetryMs(mergeRetry({ jitter, initialInterval: 1000 }), { failures: 1, error, random: () => random }) as number
       return Number.isInteger(ms) && ms >= Math.floor(1000 * (1 - jitter)) && ms <= Math.ceil(1000 * (1 + jitter))
     }),
   )

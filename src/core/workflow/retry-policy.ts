@@ -21,8 +21,8 @@ export interface RetryFields {
 /** d = initialInterval, n = the attempt that failed: fixed = d, linear = d·n, exponential = d·c^(n−1). */
 export type Backoff = "exponential" | "linear" | "fixed"
 
-/** The time until the next attempt, or false: no more. */
-export type RetryFunction = (error: unknown, attempt: number) => Duration | false
+/** The time until the next attempt, or false: no more. The step has failed, or waits for its next attempt, once a promise has settled. */
+export type RetryFunction = (error: unknown, attempt: number) => Duration | false | Promise<Duration | false>
 
 /** When a failed attempt is followed by another: fields that are merged with those of the workflow and the engine, or a function that decides alone. */
 export type RetryOptions = RetryFields | RetryFunction
@@ -99,16 +99,20 @@ export interface Failure {
   readonly random: () => number
 }
 
-/** Milliseconds until the next attempt; undefined: there is none. */
-export function nextRetryMs(policy: RetryPolicy, { failures, error, random }: Failure): number | undefined {
+/** Milliseconds until the next attempt; undefined: there is none. A promise where the policy is a function that gives one. */
+export function nextRetryMs(policy: RetryPolicy, { failures, error, random }: Failure): number | undefined | Promise<number | undefined> {
   if (isNonRetryable(error)) return undefined
   if (typeof policy === "function") {
     const answer = policy(error, failures)
-    return answer === false ? undefined : durationMs(answer, "the retry function's answer")
+    return typeof answer === "object" ? answer.then(answeredMs) : answeredMs(answer)
   }
   if (failures >= policy.maxAttempts) return undefined
   const intervalMs = Math.min(intervalOf(policy, failures), policy.maxMs)
   return Math.round(intervalMs * (1 + policy.jitter * (2 * random() - 1)))
+}
+
+function answeredMs(answer: Duration | false): number | undefined {
+  return answer === false ? undefined : durationMs(answer, "the retry function's answer")
 }
 
 function intervalOf({ backoff, initialMs, coefficient }: Intervals, failures: number): number {

@@ -60,6 +60,19 @@ export interface WorkflowSettings<In = unknown> extends Hooks, FlowOptions<In> {
   readonly sensitive?: SensitiveData
   /** `"error"` forbids the same step name twice; default: the second is `name#2`. */
   readonly duplicateSteps?: "number" | "error"
+  /** Which steps are undone when a run fails or is cancelled, and what a failed rollback means. Keep it for as long as instances of this version run. */
+  readonly rollbackPolicy?: RollbackPolicy
+}
+
+/** How steps with a `rollback` are undone. */
+export interface RollbackPolicy {
+  /**
+   * `"completed"`, the default: steps that have completed, newest completion first. `"started"`: every step that was started, newest start first; the
+   * rollback of a step that did not complete gets `undefined` in place of a result.
+   */
+  readonly of?: "completed" | "started"
+  /** `"continue"`, the default: a rollback that fails does not keep the others from running. `"stop"`: no further rollback runs. */
+  readonly onFailure?: "continue" | "stop"
 }
 
 /** What of a workflow is redacted wherever it would be shown. Default: nothing. */
@@ -182,6 +195,7 @@ export function defineWorkflow(name: string, first: WorkflowSettings | WorkflowC
     throw new PerdureError("BAD_OPTION", `duplicateSteps of workflow "${name}" must be "number" or "error"`)
   if (options.taskQueue !== undefined) checkQueue(options.taskQueue)
   if (options.sensitive !== undefined) checkSensitive(name, options.sensitive)
+  if (options.rollbackPolicy !== undefined) checkRollbackPolicy(name, options.rollbackPolicy)
   return { name, version, options, run }
 }
 
@@ -195,6 +209,11 @@ function checkSensitive(name: string, sensitive: SensitiveData): void {
         "BAD_OPTION",
         `sensitive.${key} of workflow "${name}" is wrong; there are input: true, result: true, events: [types], updates: [names]`,
       )
+}
+
+function checkRollbackPolicy(name: string, { of = "completed", onFailure = "continue" }: RollbackPolicy): void {
+  if ((of === "completed" || of === "started") && (onFailure === "continue" || onFailure === "stop")) return
+  throw new PerdureError("BAD_OPTION", `rollbackPolicy of workflow "${name}" must be { of: "completed" or "started", onFailure: "continue" or "stop" }`)
 }
 
 function isBoolean(value: unknown): boolean {

@@ -81,7 +81,7 @@ export class EndingHooks {
     } catch (error) {
       const attempt = this.#state.hook.failures + 1
       const { id } = this.#identity
-      const delayMs = this.#nextRetryMs(attempt, error)
+      const delayMs = await this.#nextRetryMs(attempt, error)
       host.log.error(`the ${hook} hook of instance "${id}" failed${delayMs === undefined ? " and is given up" : ""}`, {
         instance: id,
         error: shownError(error),
@@ -95,11 +95,11 @@ export class EndingHooks {
   }
 
   /** A policy that throws is none: the hook is given up. */
-  #nextRetryMs(failures: number, error: unknown): number | undefined {
+  async #nextRetryMs(failures: number, error: unknown): Promise<number | undefined> {
     const { host, settings } = this.#context
     const { id } = this.#identity
     try {
-      return nextRetryMs(mergeRetry(settings.retry), { failures, error, random: () => 0.5 })
+      return await nextRetryMs(mergeRetry(settings.retry), { failures, error, random: () => 0.5 })
     } catch (bad) {
       host.log.error(`the engine's retry function failed for a hook of instance "${id}"`, { instance: id, error: bad })
       return undefined

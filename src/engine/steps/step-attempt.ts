@@ -35,6 +35,14 @@ export interface AttemptFailure {
   readonly error: unknown
   /** No retry can help. */
   readonly isFinal: boolean
+  /** What the retry policy has answered. Absent: it was not asked, or has not answered. */
+  readonly retry?: RetryDecision
+}
+
+/** `delayMs` undefined: there is no further attempt. `error`: the policy itself failed, and the step fails with that error. */
+export interface RetryDecision {
+  readonly delayMs?: number | undefined
+  readonly error?: unknown
 }
 
 /**

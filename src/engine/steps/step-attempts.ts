@@ -16,7 +16,7 @@ import { NestedSteps } from "./nested-steps.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
 import { StepTransactions } from "./step-transactions.ts"
 import type { RunnerContext } from "../runner/runner-context.ts"
-import { StepAttempt, type AttemptFailure, type AttemptOwner } from "./step-attempt.ts"
+import { StepAttempt, type AttemptFailure, type AttemptOwner, type RetryDecision } from "./step-attempt.ts"
 import type { TurnWriter } from "../runner/turn-writer.ts"
 
 /** The live attempts of one instance: begins them, records how they end, decides on retries, serves their nested asks. */
@@ -265,11 +265,13 @@ export class StepAttempts implements AttemptOwner {
     const { result, failure } = attempt
     const { id } = attempt.ask
     if (this.#live.get(id) !== attempt) return
-    this.#live.delete(id)
     const step = this.#state.steps.get(id)
+    if (failure && step && this.#awaitsRetryDecision(attempt, step, failure)) return
+    this.#live.delete(id)
     if (!step) return
     const isStopped = this.#isStopped(step)
-    const recorded = this.#runner.record(failure ? this.#failure(step, failure) : { type: "step.completed", id, value: result ?? Payload.undefined })
+    const failed = attempt.failure
+    const recorded = this.#runner.record(failed ? this.#failure(step, failed) : { type: "step.completed", id, value: result ?? Payload.undefined })
     this.#logFailure(recorded, isStopped)
     if (this.#state.steps.has(id)) return
     if (step.hasNested) this.#abandonInside(id)
@@ -281,21 +283,43 @@ export class StepAttempts implements AttemptOwner {
     this.#writer.whenDurable({ afterCommit: () => logStepFailure(this.context.host.log, this.identity, entry, { at, isStopped }) })
   }
 
-  #failure(step: OpenStep, { error: failed, isFinal }: AttemptFailure): EntryOf<"step.failed"> {
-    const { id, attempt, firstAt } = step
-    const options = this.#request(id)?.options
-    const base = { type: "step.failed", id, attempt, value: Payload.ofError(failed, options?.sensitive) } as const
-    if (isFinal || this.#isStopped(step) || PerdureError.is(failed, "DEADLINE_EXCEEDED")) return base
+  /** Asks the policy for the next attempt. True: its answer is a promise, and the attempt comes back when that has settled. */
+  #awaitsRetryDecision(attempt: StepAttempt, step: OpenStep, failure: AttemptFailure): boolean {
+    if (failure.retry || this.#mayNotRetry(step, failure)) return false
     const { host, settings } = this.context
-    let delayMs: number | undefined
+    const decide = (retry: RetryDecision) => void (attempt.failure = { ...failure, retry })
     try {
-      const policy = mergeRetry(settings.retry, this.#workflow.options.retry, options?.retry)
-      delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failed, random: () => (host.randomBytes(1)[0] ?? 0) / 256 })
+      const policy = mergeRetry(settings.retry, this.#workflow.options.retry, attempt.ask.options?.retry)
+      const random = () => (host.randomBytes(1)[0] ?? 0) / 256
+      const delayMs = nextRetryMs(policy, { failures: step.failures + 1, error: failure.error, random })
+      if (typeof delayMs !== "object") {
+        decide({ delayMs })
+        return false
+      }
+      const decided = delayMs.then(
+        (ms) => decide({ delayMs: ms }),
+        (error: unknown) => decide({ error }),
+      )
+      void decided.then(() => this.#runner.submit(attempt))
+      return true
     } catch (error) {
-      return { ...base, value: Payload.ofError(error, options?.sensitive) }
+      decide({ error })
+      return false
     }
-    if (delayMs === undefined) return base
-    const retryAt = this.#writer.now + delayMs
+  }
+
+  #mayNotRetry(step: OpenStep, { error, isFinal }: AttemptFailure): boolean {
+    return isFinal || this.#isStopped(step) || PerdureError.is(error, "DEADLINE_EXCEEDED")
+  }
+
+  #failure(step: OpenStep, failure: AttemptFailure): EntryOf<"step.failed"> {
+    const { id, attempt, firstAt } = step
+    const { retry = {} } = failure
+    const options = this.#request(id)?.options
+    const value = Payload.ofError("error" in retry ? retry.error : failure.error, options?.sensitive)
+    const base = { type: "step.failed", id, attempt, value } as const
+    if (retry.delayMs === undefined || this.#mayNotRetry(step, failure)) return base
+    const retryAt = this.#writer.now + retry.delayMs
     const deadlineAt = options?.deadline === undefined ? Infinity : firstAt + durationMs(options.deadline)
     return retryAt > deadlineAt ? base : { ...base, retryAt }
   }

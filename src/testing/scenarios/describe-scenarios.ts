@@ -34,6 +34,7 @@ import { residencyStories } from "./starts/residency-stories.ts"
 import { restartStories } from "./control/restart-stories.ts"
 import { retryStories } from "./steps/retry-stories.ts"
 import { rollbackControlStories } from "./steps/rollback-control-stories.ts"
+import { rollbackPolicyStories } from "./steps/rollback-policy-stories.ts"
 import { rollbackStories } from "./steps/rollback-stories.ts"
 import type { OpenBed } from "./scenario-bed.ts"
 import { scheduleControlStories } from "./schedules/schedule-control-stories.ts"
@@ -117,6 +118,7 @@ const stories: readonly ((open: OpenBed) => void)[] = [
   idleControlStories,
   failureLogStories,
   burstStories,
+  rollbackPolicyStories,
 ]
 
 /** One part of the suite. All parts take about the same time, so that files can run in parallel. */

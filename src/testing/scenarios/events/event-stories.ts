@@ -302,5 +302,36 @@ export function eventStories(open: OpenBed): void {
       await engine.settle()
       expect(await handle.result()).toEqual(numbers)
     })
+
+    it("receiveEvent tells the type, the id and the time of an event with its payload, also after a crash and inside a step", async () => {
+      const flow = workflow("flow", async (ctx: Context) => {
+        await ctx.sleep("nap", "1h")
+        const first = await ctx.receiveEvent("first", { type: "word" })
+        const second = await ctx.do("inside", ({ step }) => step.receiveEvent("word"))
+        await ctx.sleep("again", "1h")
+        return [first, second]
+      })
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      const startedAt = engine.now()
+      await handle.sendEvent("word", { n: 1 }, { eventId: "e1" })
+      await engine.skip("1h")
+      await handle.sendEvent("word")
+      await engine.settle()
+      await engine.crash()
+      await engine.skip("1h")
+      expect(await handle.result()).toEqual([
+        { type: "word", payload: { n: 1 }, receivedAt: startedAt, eventId: "e1" },
+        { type: "word", payload: undefined, receivedAt: startedAt + 3_600_000 },
+      ])
+    })
+
+    it("receiveEvent throws when its time is over", async () => {
+      const flow = workflow("flow", (ctx: Context) => ctx.receiveEvent("word", { timeout: "1h" }))
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.skip("1h")
+      await expect(handle.result()).rejects.toMatchObject({ code: "EVENT_TIMEOUT" })
+    })
   })
 }

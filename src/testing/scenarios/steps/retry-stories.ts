@@ -273,5 +273,48 @@ export function retryStories(open: OpenBed): void {
       const engine = await open({ workflows: [flow] })
       expect(await (await engine.start(flow)).result()).toEqual(["the policy is broken", expect.stringContaining('the retry function\'s answer: "soon"')])
     })
+
+    it("a function may give a promise: the failure is recorded when that has settled, and a crash before asks again", async () => {
+      const gate = new Gate()
+      let asked = 0
+      let calls = 0
+      const flow = workflow("flow", (ctx) =>
+        ctx.do("a", () => (++calls < 3 ? Promise.reject(new Error("no")) : calls), {
+          retry: async (error, attempt) => {
+            asked++
+            await gate.passed
+            return (error as Error).message === "no" && attempt < 3 ? "1h" : false
+          },
+        }),
+      )
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      expect([asked, await stepsSeen(handle)]).toEqual([1, ["a running"]])
+      await engine.crash()
+      await engine.settle()
+      expect([asked, calls]).toEqual([2, 2])
+      gate.open()
+      await engine.settle()
+      expect(await stepsSeen(handle)).toEqual(["a retrying"])
+      await engine.skip("1h")
+      expect(await handle.result()).toBe(3)
+    })
+
+    it("a promise that rejects fails the step with that; a cancel does not wait for what it gives", async () => {
+      const gate = new Gate()
+      const fail = () => Promise.reject(new Error("no"))
+      const flow = workflow("flow", async (ctx) => {
+        await ctx.do("a", fail, { retry: () => Promise.reject(new Error("the policy is broken")) }).catch((error: Error) => ctx.setMemo("a", error.message))
+        await ctx.do("b", fail, { retry: () => gate.passed.then(() => "1h" as const) })
+      })
+      const engine = await open({ workflows: [flow] })
+      const handle = await engine.start(flow, { id: "i" })
+      await engine.settle()
+      expect((await handle.describe()).memo?.["a"]).toContain("the policy is broken")
+      await handle.cancel()
+      gate.open()
+      await expect(handle.result()).rejects.toMatchObject({ code: "CANCELLED" })
+    })
   })
 }

@@ -7,13 +7,21 @@ const claimMax = 100
 const retryMs = 1_000
 
 /**
- * Decides when to ask the store for instances: at once when a hint names some, when the next one is due, and from time to
- * time in case a hint was lost. It also gives instances back until the store takes them.
+ * The claim loop of one worker. The store has many instances, and many workers share them: this loop decides which instances the worker asks for, and when.
+ * The worker loads each claimed instance, and from then on an `InstanceRunner` drives that one instance (`src/engine/runner`).
+ *
+ *   a hint names instances      claim these, or any
+ *   an instance becomes due     claim any: the loop keeps one timer, for the earliest due time of all unowned instances
+ *   memory has room again       claim any
+ *   every `sweepMs`             claim any, in case a hint was lost
+ *
+ * One claim runs at a time. Requests that arrive meanwhile become the next claim. The loop also releases instances, and repeats that until the store
+ * has done it. `LeaseKeeper` renews the lease under which the worker owns its instances.
  */
 export class ClaimLoop {
-  /** There was no room in memory when last looked, and there may be something to claim. */
+  /** The last claim found no room in memory, and the store may have instances to claim. */
   isOutOfRoom = false
-  /** How many the claim that is under way may bring. */
+  /** The current claim returns at most this many instances. */
   claimingMax = 0
   readonly #options: ClaimLoopOptions
   #isRunning = false
@@ -21,7 +29,7 @@ export class ClaimLoop {
   #isAnyRequested = false
   #claiming: Promise<void> | undefined
   #dueTimer: TimerHandle | undefined
-  /** How often something was said to be due. */
+  /** Counts the calls of `requestClaimAt`, to notice a call that arrives while the loop reads the next due time. */
   #dueTimeChanges = 0
   #retryTimer: TimerHandle | undefined
   #sweepTimer: TimerHandle | undefined
@@ -31,7 +39,7 @@ export class ClaimLoop {
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
-    // The name of a worker is random.
+    // A worker's name is random, so workers begin to count at different places.
     this.#startShare = new StartShare(options.worker.charCodeAt(0))
   }
 
@@ -45,7 +53,7 @@ export class ClaimLoop {
     this.requestClaim()
   }
 
-  /** Claims nothing more; what is under way is finished. */
+  /** Starts no further claim, and resolves when the current claim is finished. */
   async stop(): Promise<void> {
     this.#isRunning = false
     const { timers } = this.#options
@@ -55,7 +63,7 @@ export class ClaimLoop {
     await this.#claiming
   }
 
-  /** These instances, or any, may be there to be claimed. */
+  /** These instances may be unowned, or, without `ids`, any instance. */
   requestClaim(ids?: readonly string[]): void {
     if (!this.#isRunning) return
     if (ids) for (const id of ids) this.#requestedIds.add(id)
@@ -66,7 +74,7 @@ export class ClaimLoop {
     })
   }
 
-  /** Something that nobody owns is due then. */
+  /** An unowned instance is due at this time. */
   requestClaimAt(at: number): void {
     this.#dueTimeChanges++
     if (!this.#isRunning || (this.#dueTimer?.fire && this.#dueTimer.at <= at)) return
@@ -78,7 +86,7 @@ export class ClaimLoop {
     })
   }
 
-  /** Gives instances back, so that whoever can goes on with them. */
+  /** Gives up the ownership of instances, so that any worker with room can claim them. */
   release(ids: readonly string[]): void {
     for (const id of ids) this.#unreleased.add(id)
     void this.#releaseNow()
@@ -86,7 +94,7 @@ export class ClaimLoop {
 
   async #releaseNow(): Promise<void> {
     const { journal, worker, host, isResidentOrLoading } = this.#options
-    // What is in memory again meanwhile is to stay.
+    // The worker may have loaded an instance again in the meantime. It keeps that instance.
     const ids = [...this.#unreleased].filter((id) => !isResidentOrLoading(id))
     this.#unreleased.clear()
     if (ids.length === 0) return
@@ -95,7 +103,7 @@ export class ClaimLoop {
       await journal.release(worker, ids)
       this.requestClaim()
     } catch (error) {
-      host.log.error("instances could not be given back; trying again", { error, instances: ids.length })
+      host.log.error("instances could not be released; trying again", { error, instances: ids.length })
       for (const id of ids) this.#unreleased.add(id)
       this.#releaseLater()
     } finally {
@@ -112,13 +120,13 @@ export class ClaimLoop {
     const { journal, host, worker, leaseMs, offers, timers } = this.#options
     try {
       for (;;) {
-        // While there was no room, others than those that are named now may have come, and may go before them.
+        // While there was no room, the loop dropped requests. Instances of these requests may go before the ones that are named now.
         const claimsAny = this.#isAnyRequested || this.isOutOfRoom
         const ids = [...this.#requestedIds]
         if (!this.#isRunning || (!claimsAny && ids.length === 0)) break
         const limit = Math.min(claimMax, this.#options.makeRoom())
         if (limit === 0) {
-          // Whoever leaves memory, or comes to rest there, wakes us again; what was named is then found among all.
+          // The worker requests a claim when an instance leaves memory or comes to rest there. That claim takes any instance, also the ones named now.
           this.#requestedIds.clear()
           this.#isAnyRequested = false
           this.isOutOfRoom = true
@@ -138,7 +146,7 @@ export class ClaimLoop {
       }
       const dueTimeChanges = this.#dueTimeChanges
       const dueAt = await journal.nextDueAt(offers)
-      // What was due when last looked, and is claimed by now, need not be looked for.
+      // The old due time may belong to an instance that is claimed by now. A due time that was announced during the read stays.
       if (dueTimeChanges === this.#dueTimeChanges) {
         timers.clear(this.#dueTimer)
         this.#dueTimer = undefined
@@ -151,13 +159,13 @@ export class ClaimLoop {
     }
   }
 
-  /** There is one such timer, however many claims fail meanwhile; it asks for all that they asked for. */
+  /** However many claims fail, one retry timer is set. Its claim takes any instance, so the loop can forget the requested ids. */
   #claimLater(): void {
     this.#requestedIds.clear()
     this.#isAnyRequested = false
     if (!this.#isRunning || this.#retryTimer?.fire) return
     this.#retryTimer = this.#options.timers.after(retryMs, () => {
-      // It may have been answered all the same: then there are instances that are ours, and nobody has them.
+      // The store may have executed the claim although its answer was lost. The sweep finds instances that this worker owns and has not loaded.
       this.#options.onSweep()
       this.requestClaim()
     })
@@ -181,11 +189,11 @@ export interface ClaimLoopOptions {
   readonly worker: string
   readonly offers: readonly Offer[]
   readonly leaseMs: number
-  /** How often to look without a hint. */
+  /** How often the loop claims without a hint. */
   readonly sweepMs: number
-  /** It is in memory, or on its way there. */
+
   readonly isResidentOrLoading: (id: string) => boolean
-  /** How many more instances fit in memory, if need be after idle ones have left it. */
+  /** Evicts idle instances if necessary, and says how many more instances fit in memory. */
   readonly makeRoom: () => number
   readonly onClaimed: (claimed: readonly ClaimedInstance[]) => Promise<void>
   readonly onSweep: () => void

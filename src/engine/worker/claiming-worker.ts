@@ -16,24 +16,30 @@ const unreadMax = 1_000
 const storeRetryMs = 1_000
 const compareMs = 250
 
-/** A worker among others, on a store with any number of instances: claims what it has room for, under a lease. */
+/**
+ * A worker that shares a store with other workers. It claims as many instances as it has room for, under a lease, and it notices when the store and its
+ * memory differ:
+ *
+ *   resident, but not owned     another process wrote the instance, or another worker claimed it: the instance leaves memory
+ *   owned, but not resident     the answer to a claim or a start was lost: the instance is released, so that a worker can claim it
+ */
 export class ClaimingWorker extends Worker {
   readonly committer: GroupCommitter
   readonly messages: MessageBatcher
   readonly residents: ResidentInstances
   readonly startThrottle: StartThrottle
   readonly knownWorkflows: KnownWorkflows
-  /** It is time to look whether a hint was lost. */
+  /** Called from time to time, and when a lease may have ended: a hint may have been lost. */
   onSweep: () => void = () => undefined
-  /** Another worker has this instance now. */
+  /** Called when another worker has this instance now. */
   onTaken: (id: string) => void = () => undefined
   readonly #claimLoop: ClaimLoop
   readonly #leaseKeeper: LeaseKeeper
-  /** By the monotonic clock. */
+  /** The time of the last comparison with the store, by the monotonic clock. */
   #comparedAt = -Infinity
-  /** How many new starts may begin before the busy instances are counted again. */
+  /** How many new starts may begin in memory before the busy instances are counted again. */
   #startsLeft = 0
-  /** Ours in the store, but not in memory, when last looked. */
+  /** The instances that this worker owned, but did not have in memory, at the last comparison. */
   #ownedNotResident: ReadonlySet<string> = new Set()
   readonly #nextRefresh: MovableTimer
 
@@ -76,7 +82,10 @@ export class ClaimingWorker extends Worker {
     return this.#claimLoop.isOutOfRoom
   }
 
-  /** Where only so many steps run at a time, no more begin than would be claimed: the others would wait for their steps in front of what wakes up. */
+  /**
+   * With a limit of concurrent steps, no more starts begin in memory than the worker would claim. More of them would wait for step slots, ahead of
+   * instances that wake up in the store.
+   */
   protected override mayStartInMemory(): boolean {
     if (this.isOutOfRoom) return false
     if (this.settings.concurrentStepsMax === Infinity) return true
@@ -92,7 +101,7 @@ export class ClaimingWorker extends Worker {
   }
 
   async isExecuted({ id, owner, status }: InstanceRow): Promise<boolean> {
-    // One that is running and has no owner may be left over from a worker that died: whoever loads it records the crash.
+    // A running instance without an owner may be left over from a worker that died: the worker that loads the instance has to record the crash first.
     if (this.isResident(id) || status === "running") return true
     if (owner === undefined) return false
     if (owner === this.worker) return true
@@ -101,12 +110,12 @@ export class ClaimingWorker extends Worker {
     return (await this.store.directory.workers()).some(({ worker, until }) => worker === owner && until > now)
   }
 
-  /** Nothing is under way but attempts and timers. */
+  /** Only attempts and timers are active: no commit, no message, no claim and no run of the macrotask queue. */
   get idle(): boolean {
     return this.macrotaskQueue.idle && this.committer.idle && this.messages.idle && this.#claimLoop.idle
   }
 
-  /** The store has not answered a claim, or a release, yet. */
+  /** A claim or a release is waiting for the store. */
   get isClaiming(): boolean {
     return !this.#claimLoop.idle
   }
@@ -116,7 +125,7 @@ export class ClaimingWorker extends Worker {
     if (!this.isStopped) this.#claimLoop.start()
   }
 
-  /** Drains: attempts may finish, then what is in memory is given back in good order. */
+  /** Lets attempts finish, for at most `drainMs`. Then all instances leave memory, and the store releases them. */
   async stop(): Promise<void> {
     this.stopClaims()
     try {
@@ -128,7 +137,7 @@ export class ClaimingWorker extends Worker {
       this.active = false
       this.dropAll(new PerdureError("ENGINE_CLOSED", "the engine is closing"))
       await whenTurnsWritten(this)
-      // Not only what was in memory: also what waits to be given back.
+      // All owned instances, not only the resident ones: some may still wait for their release.
       if (wasActive) await this.#leaseKeeper.releaseAll()
     } finally {
       this.timers.close()
@@ -145,7 +154,7 @@ export class ClaimingWorker extends Worker {
     super.kill()
   }
 
-  /** The store is gone: begins nothing more. What still goes to the store is refused there, so that whoever waits for it is told. */
+  /** The store is gone: the worker begins nothing more. The store refuses writes that are still on their way, so their callers get an error. */
   abort(reason: PerdureError): void {
     void this.#stopClaiming()
     this.stopClaims()
@@ -154,13 +163,13 @@ export class ClaimingWorker extends Worker {
     this.timers.close()
   }
 
-  /** The store heard a message with the hint of it. True: it is taken in here. */
+  /** The store received a message together with its hint. True: the instance is resident and takes the message in. */
   receivePushed(message: Message): boolean {
     const runner = this.residents.get(message.instance)
     return runner !== undefined && this.messages.receivePushed(runner, message)
   }
 
-  /** Another process may have written something: looks at all that it can have changed here. */
+  /** Another process may have written anything: claims, reads the inboxes that have unread messages, and compares the owned instances. */
   async refresh(): Promise<void> {
     if (!this.active) return
     this.#claimLoop.requestClaim()
@@ -188,7 +197,7 @@ export class ClaimingWorker extends Worker {
     return wasResident
   }
 
-  /** In case a hint was lost; and whoever has been idle for long leaves. */
+  /** Makes up for lost hints, and evicts instances that have been idle for long. */
   #sweep(): void {
     this.onSweep()
     for (const runner of this.residents.evictionCandidates(this.host.now(), 0)) this.onIdle(runner)
@@ -202,8 +211,8 @@ export class ClaimingWorker extends Worker {
   }
 
   /**
-   * The lease may have been over for a while. Instances that other workers have claimed meanwhile leave memory, which aborts the signals of their
-   * steps. Then callers who wait for results in this process look again. An instance whose turn is being written is compared after the write.
+   * The lease may have been over for a while. Instances that other workers have claimed in the meantime leave memory, which aborts the signals of their
+   * steps. Then callers who wait for results in this process ask the store again. An instance whose turn is being written is compared after the write.
    */
   async #discardTaken(): Promise<void> {
     if (this.residents.size > 0) {
@@ -216,8 +225,8 @@ export class ClaimingWorker extends Worker {
   }
 
   /**
-   * Brings memory in line with what the store has as ours. What it does not have somebody else wrote: it was terminated or
-   * restarted from another process. What is not in memory was claimed or started by a call that was never answered.
+   * Compares memory with the instances that the store says this worker owns. A resident instance that is not owned was terminated or restarted by another
+   * process. An owned instance that is not resident was claimed or started by a call whose answer was lost.
    */
   async #compareOwned(): Promise<void> {
     const now = this.host.monotonicMs()
@@ -228,14 +237,14 @@ export class ClaimingWorker extends Worker {
     const owned = await this.#readOwned()
     this.#discardMissing(settled, owned, new PerdureError("INSTANCE_ENDED", "it was terminated or restarted"))
     const notResident = [...owned].filter((id) => !this.residents.get(id))
-    // What is only being loaded is there at the next look.
+    // Released only if absent twice: an instance that is being loaded now is resident at the next comparison.
     const orphans = notResident.filter((id) => this.#ownedNotResident.has(id))
     this.#ownedNotResident = new Set(notResident)
     if (orphans.length > 0) this.#claimLoop.release(orphans)
     if (notResident.length > orphans.length) this.#nextRefresh.setAfter(compareMs)
   }
 
-  /** The instances in memory of which no turn is being written. */
+  /** The resident instances of which no turn is being written. */
   #settledRunners(): readonly InstanceRunner[] {
     return [...this.residents.values()].filter((runner) => runner.isSettledInStore)
   }
@@ -244,7 +253,7 @@ export class ClaimingWorker extends Worker {
     return new Set(await this.store.journal.owned(this.worker))
   }
 
-  /** `held`: the instances that were settled before the store was asked which instances this worker owns. The worker may have got others since. */
+  /** `settled`: the instances that had no turn in flight before the store was asked which instances this worker owns. The worker may have claimed more instances since then. */
   #discardMissing(settled: readonly InstanceRunner[], owned: ReadonlySet<string>, reason: PerdureError): void {
     for (const runner of settled) if (!owned.has(runner.id) && runner.isSettledInStore) this.discard(runner, reason)
   }

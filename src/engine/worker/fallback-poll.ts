@@ -6,13 +6,13 @@ const firstWaitMs = 1_000
 export interface FallbackPollOptions {
   readonly monotonicMs: () => number
   readonly timers: Timers
-  /** A worker sweeps anyway. */
+  /** An active worker sweeps, so no poll is needed beside it. */
   readonly worker: { readonly active: boolean }
-  /** Of a store whose hints come at once: how rarely it may look in the end. */
+  /** The longest interval between two polls, on a store that sends hints. Undefined: the store sends none, so every poll comes after one second. */
   readonly intervalMsMax: number | undefined
 }
 
-/** That of an engine. */
+/** The options for the waiters of an engine. */
 export function fallbackPollOptions({ host, worker, store, settings }: WorkerComponents): FallbackPollOptions {
   return {
     monotonicMs: () => host.monotonicMs(),
@@ -23,14 +23,15 @@ export function fallbackPollOptions({ host, worker, store, settings }: WorkerCom
 }
 
 /**
- * When somebody who does not execute, and waits for something, looks without a hint. Where others tell what they do it is a net only: soon
- * for whoever has just begun to wait, then ever more rarely. It keeps the process alive, too.
+ * Polls the store for waiters of a client: callers that wait for a result, an update or a change in a process that does not execute. Hints make them
+ * quick, and the poll makes up for lost hints. The first poll comes one second after somebody begins to wait, then the interval doubles up to
+ * `intervalMsMax`. The timer also keeps the process alive while somebody waits.
  */
 export class FallbackPoll {
   readonly #options: FallbackPollOptions
   readonly #timer: MovableTimer
   readonly #waitMsMax: number
-  /** When it looks, by the monotonic clock. */
+  /** When the next poll is due, by the monotonic clock. */
   #pollAt = Infinity
   #waitMs = firstWaitMs
 
@@ -44,18 +45,18 @@ export class FallbackPoll {
     })
   }
 
-  /** Somebody new waits. */
+  /** A new waiter has come: begins with the shortest interval again. */
   restart(): void {
     this.#waitMs = firstWaitMs
     this.#set(Math.min(this.#pollAt, this.#options.monotonicMs() + firstWaitMs))
   }
 
-  /** Somebody still waits. */
+  /** After a poll, somebody still waits: polls again after the next interval. */
   continue(): void {
     if (this.#pollAt === Infinity) this.#set(this.#options.monotonicMs() + this.#waitMs)
   }
 
-  /** Nobody does. */
+  /** Nobody waits any more. */
   stop(): void {
     this.#set(Infinity)
   }

@@ -4,36 +4,46 @@ import type { Sql } from "../../core/workflow/transaction-sql.ts"
 import type { JournalStore, Turn, TurnOutcome } from "../../ports/journal-store.ts"
 import type { Transactions } from "../../ports/transactions.ts"
 
-/** What became of a turn; an error means that it is not known to be written. `unsent`: it never will be. */
+/** The result of a turn. With an error it is not known whether the store has written the turn. `unsent`: the turn was never sent to the store. */
 export type CommitResult = TurnOutcome | { readonly error: unknown; readonly unsent?: true }
 
-/** Where turns go to be written. */
+/** Writes the turns of a worker: `GroupCommitter`, or `SingleInstanceCommitter` in a Durable Object. */
 export interface Committer {
-  /** Called when something was written, or may have been. */
+  /** Called after each write, also after one that failed: it may have written something. */
   onWritten: () => void
-  /** The listener is told once, after the transaction. */
+  /** Queues a turn. The listener gets the result once, after the transaction. */
   submit(turn: Turn, listener: CommitListener): void
-  /** Writes what has gathered. */
+  /** Writes the queued turns. */
   flush(): void
-  /** Writes one turn in a transaction of its own, with what `run` writes there. */
+  /** Writes one turn in a transaction of its own, together with what `run` writes there. */
   transact(transactions: Transactions, run: (sql: Sql) => Turn): Promise<TurnOutcome>
-  /** A write of one turn that is not part of any batch. */
+  /** Runs a write of one turn that is not part of a batch. */
   writeAlone<T>(write: () => Promise<T>): Promise<T>
-  /** Forgets what has gathered: it was never promised to anybody. */
+  /** Drops the queued turns. Nobody was told that they are durable, so nothing is lost but work. */
   abandon(): void
 }
 
-/** Where several batches may be under way: a further one is sent when so many turns have gathered, */
+/** With several concurrent batches, a further batch is sent as soon as this many turns are queued, */
 const sharedBatchMin = 32
-/** and has no more than so many. */
+/** and a batch has at most this many turns. */
 const sharedBatchMax = 256
-/** Where one is under way at a time: such a store may write it without letting anybody else in. */
+/** The largest batch of a store that writes one batch at a time. Such a store may block the process while it writes. */
 const batchMax = 512
 
 /**
- * Group commit. Turns of all instances that are ready go into one transaction; while it is being written, the next one
- * gathers. An instance has at most one turn here at a time. A batch that errors is split until the culprit stands alone.
- * A store that is elsewhere works on several batches at once, if they are worth it: few turns wait for company instead.
+ * Group commit. One transaction writes the turns of many instances, so that a thousand instances do not need a thousand commits.
+ *
+ *   submit    queues a turn, and schedules a run of the `MacrotaskQueue`
+ *   flush     called after each run of that queue: sends the queued turns to the store as one batch
+ *
+ * While the store writes a batch, new turns queue up for the next one. `TurnWriter` submits one turn of an instance at a time, and the next one only after
+ * the result, so the order of the turns of one instance does not depend on the order of batches.
+ *
+ * If a batch fails, each half of it is sent again, down to single turns. So a turn that the store cannot write does not fail the others. That is safe,
+ * because a turn has an id: a turn that the failed batch did write is answered with `committed` and is not written twice.
+ *
+ * A store on another machine works on up to `batchesMax` batches at once. A further batch is only sent if it has `sharedBatchMin` turns: fewer turns
+ * wait for the current batch to end.
  */
 export class GroupCommitter implements Committer {
   readonly #journal: JournalStore
@@ -41,7 +51,7 @@ export class GroupCommitter implements Committer {
   readonly #log: Logger
   readonly #isRemote: (id: string) => boolean
   #pending = new Batch([], [])
-  /** Batches, and the turns of all of them, that are being written. */
+  /** How many batches, and how many turns in them, are being written. */
   #batches = 0
   #writing = 0
   #aloneWrites = 0
@@ -52,10 +62,10 @@ export class GroupCommitter implements Committer {
   commits = 0
   turns = 0
 
-  /** How many batches may be under way. */
+  /** How many batches may be written at the same time. */
   readonly batchesMax: number
 
-  /** `isElsewhere`: another store writes the turns of that instance. */
+  /** `isRemote`: another store writes the turns of that instance. */
   constructor(journal: JournalStore, schedule: () => void, log: Logger, isRemote: (id: string) => boolean = () => false, batchesMax = 1) {
     this.#journal = journal
     this.#schedule = schedule
@@ -68,19 +78,19 @@ export class GroupCommitter implements Committer {
     return this.underWay === 0 && this.#aloneWrites === 0
   }
 
-  /** Turns that have gathered or are being written. */
+  /** How many turns are queued or being written. */
   get underWay(): number {
     return this.#pending.size + this.#writing
   }
 
-  /** Resolves when all that has gathered is written. */
+  /** Resolves when all queued turns are written. */
   whenIdle(): Promise<void> {
     return this.idle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
   submit(turn: Turn, listener: CommitListener): void {
     if (this.#isAbandoned) return
-    // What is far away must not hold up what is here.
+    // A write to another machine must not delay the turns of this store.
     if (this.#isRemote(turn.instance)) return void this.#write(new Batch([turn], [listener]))
     this.#pending.turns.push(turn)
     this.#pending.listeners.push(listener)
@@ -114,7 +124,7 @@ export class GroupCommitter implements Committer {
     this.#isAbandoned = true
   }
 
-  /** Writes what has gathered, unless as many writes as may be are under way: then it goes next. */
+  /** Sends the queued turns, unless the store is busy with as many batches as allowed: then they go into the next batch. */
   flush(): void {
     while (this.#pending.size > 0 && this.#mayWrite) {
       const batch = this.#takeBatch()
@@ -161,7 +171,7 @@ export class GroupCommitter implements Committer {
     for (let at = 0; at < batch.size; at++) this.#report(batch, at, outcomes[at] ?? { error: new Error("the store answered too few outcomes") })
   }
 
-  /** A flaw in what one instance makes of it must not hold up the others of the batch, nor the next batch. */
+  /** A bug in the reaction of one instance must affect neither the other instances of the batch nor the next batch. */
   #report({ turns, listeners }: Batch, at: number, result: CommitResult): void {
     try {
       listeners[at]?.onResult(result)
@@ -172,7 +182,7 @@ export class GroupCommitter implements Committer {
   }
 }
 
-/** The store as a whole is away, gone or locked: to write the turns one by one would only fail, or wait, as often. */
+/** The whole store is unreachable, gone or locked: single turns would fail, or wait, in the same way. */
 function isStoreFailure(error: unknown): boolean {
   return PerdureError.is(error, "STORE_UNREACHABLE") || PerdureError.is(error, "DATABASE_GONE") || PerdureError.is(error, "DATABASE_BUSY")
 }
@@ -181,7 +191,7 @@ export interface CommitListener {
   onResult(result: CommitResult): void
 }
 
-/** Turns, and at the same places who is told of them: the turns go to the store as they are. */
+/** Turns and their listeners, in two arrays with the same indexes: the store gets the array of turns as it is. */
 class Batch {
   readonly turns: Turn[]
   readonly listeners: CommitListener[]

@@ -5,8 +5,8 @@ import type { ClaimingWorker } from "./claiming-worker.ts"
 const anyHint: Hint = { work: true, ends: true, updatesAnswered: true, changed: true }
 
 /**
- * Looks at what somebody else may have changed: what is run here, and what somebody here waits for. Neither waits for the other.
- * Whatever is told during a look is one more look.
+ * Reacts to hints that another process may have changed something. There are two queues, and neither waits for the other: the worker checks its
+ * messages and claims, and the listeners check what their callers wait for. Hints that arrive while a queue is busy become one more round of that queue.
  */
 export class HintDispatcher {
   readonly #listeners: readonly EngineListener[]
@@ -27,7 +27,7 @@ export class HintDispatcher {
   }
 }
 
-/** One look at a time. */
+/** Handles one hint at a time. Hints that arrive meanwhile are merged into the next one. */
 class HintQueue {
   readonly #handle: (hint: Hint) => Promise<void>
   #next: Hint | undefined
@@ -50,7 +50,7 @@ class HintQueue {
         await this.#handle(hint)
       }
     } finally {
-      // At once, and not when the promise is settled: what is told in between would wait for a look that is over.
+      // Cleared here, and not when the promise settles: a hint that arrives in between would wait for a round that is over.
       this.#handling = undefined
     }
   }

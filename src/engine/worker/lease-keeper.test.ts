@@ -85,7 +85,7 @@ it("a store that cannot be reached does not keep a worker from closing, another 
   const { leaseKeeper, store, warnings } = start()
   store.failure = new PerdureError("STORE_UNREACHABLE", "it is away")
   await leaseKeeper.releaseAll()
-  expect(warnings).toEqual([expect.stringContaining("could not be given back")])
+  expect(warnings).toEqual([expect.stringContaining("could not be released")])
   store.failure = new Error("a bug")
   await expect(leaseKeeper.releaseAll()).rejects.toThrow("a bug")
 })

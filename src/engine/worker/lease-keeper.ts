@@ -8,6 +8,10 @@ const retryMs = 1_000
 /**
  * Keeps the lease of one worker. A worker owns its instances for one lease after the last renewal; then other workers may claim them.
  *
+ * A lease only decides who tries. No argument about safety rests on it: if two workers believe that they own an instance, the fence of the turns lets
+ * one of them write, and the other one's turn is lost (see `turn-writer.ts`). A worker that stood still therefore does no harm to the journal. It may
+ * run step functions a second time, so it aborts them as soon as it notices (`onLapse`).
+ *
  *   start ──> renew ──(a third of the lease later; 1 s after a failure)──> renew ──> …
  *                └── more than a lease since the last renewal: `onLapse`, before the next renewal counts
  *   stop        no more renewals: the instances stay owned until the lease ends
@@ -43,13 +47,13 @@ export class LeaseKeeper {
     } catch (error) {
       // An unreachable store must not keep the engine from closing.
       if (!PerdureError.is(error, "STORE_UNREACHABLE")) throw error
-      host.log.warn("instances could not be given back; others go on with them when the lease is over", { error })
+      host.log.warn("instances could not be released; other workers continue with them when the lease is over", { error })
     }
   }
 
   async #renew(): Promise<void> {
     const { journal, host, worker, leaseMs, offers, timers, onLapse } = this.#options
-    // The lease may count from the time of the request: an answer that arrives late proves nothing about the time before it.
+    // The lease counts from the time of the request at the earliest: an answer that arrives late proves nothing about the time before it.
     const askedAt = host.now()
     let nextMs = leaseMs / 3
     try {

@@ -9,26 +9,26 @@ import { PacedQueue } from "./paced-queue.ts"
 import type { Timers } from "./timers.ts"
 
 const readRetryMs = 100
-/** Some seconds. Then the instance leaves memory, and is loaded again later. */
+/** These tries take some seconds. Then the instance leaves memory, and is loaded again later. */
 const readTriesMax = 6
-/** So many messages are delivered in one transaction, and so many inboxes are read at once: a store may do that without letting anybody else in. */
+/** The most messages in one delivery, and the most inboxes in one read. A store may block the process during each of them. */
 const batchMax = 256
 
-/** Messages out and in. */
+/** Delivers messages and reads inboxes for a worker: `MessageBatcher`, or `SingleInstanceMessages` in a Durable Object. */
 export interface Messages {
-  /** None is on its way. */
+  /** No message is being delivered, and no inbox is being read. */
   readonly idle: boolean
-  /** Where senders may come in crowds. Undefined: it may go on at once. */
+  /** Admits a sender, for workers that may have crowds of them. Undefined: the sender may continue at once. */
   enter?(): Promise<void> | undefined
   deliver(message: NewMessage): Promise<Delivery>
-  /** Reads the runner's inbox and hands it what is there. */
+  /** Reads the runner's inbox and passes the messages to the runner. */
   read(runner: InstanceRunner): void
 }
 
 /**
- * Messages out and in. Those sent at the same moment are delivered in one transaction, and resident instances that may have
- * some are asked about in one read. In one macrotask there is one of each, the first at once: what comes meanwhile goes along with the next, and a
- * burst does not keep timers, or other instances, from their turn. A store that answers at once would otherwise be called again and again.
+ * Batches messages. Messages that are sent at the same moment are delivered in one transaction, and the inboxes of all resident instances that may have
+ * messages are read in one query. There is at most one delivery and one read per macrotask: messages that arrive meanwhile join the next one. So a
+ * burst of messages delays neither timers nor other instances, also on a store that answers without a macrotask in between.
  */
 export class MessageBatcher implements Messages {
   readonly #directory: Directory
@@ -43,7 +43,7 @@ export class MessageBatcher implements Messages {
   #delivering: Promise<void> | undefined
   #readers = new Set<InstanceRunner>()
   #reading: Promise<void> | undefined
-  /** How often in a row an inbox could not be read. */
+  /** How many reads of the runner's inbox failed in a row. */
   readonly #failures = new WeakMap<InstanceRunner, number>()
 
   constructor(store: Store, host: Host, timers: Timers, onUnreadable: (runner: InstanceRunner, error: unknown) => void) {
@@ -61,7 +61,7 @@ export class MessageBatcher implements Messages {
     return !this.#delivering && !this.#reading
   }
 
-  /** Resolves when what is under way now is over. */
+  /** Resolves when the current delivery and the current read are over. */
   async whenIdle(): Promise<void> {
     await this.#delivering
     await this.#reading
@@ -78,7 +78,10 @@ export class MessageBatcher implements Messages {
     })
   }
 
-  /** A message that was alone in the runner's inbox. False: that is being read, and whatever is there comes with it; or it is an old one. */
+  /**
+   * Takes in a message that the store pushed together with a hint; it was alone in the runner's inbox. False: the runner has the message already, or
+   * its inbox is about to be read, and that read brings the message in its order.
+   */
   receivePushed(runner: InstanceRunner, message: Message): boolean {
     if (runner.isInboxDirty || message.seq <= runner.inboxSeen) return false
     this.#giveTo(runner, [message])
@@ -106,7 +109,7 @@ export class MessageBatcher implements Messages {
       const deliveries = await this.#directory.deliver(batch.map(({ message }) => message))
       batch.forEach(({ resolve }, index) => resolve(deliveries[index] ?? "absent"))
     } catch (error) {
-      // One of them may be too large for the disk, say. What may have been delivered in spite of the error is not sent twice.
+      // One message may be the cause, for example if it is too large for the disk: so each is sent alone. Not if the outcome is unknown: a message could arrive twice.
       const isRefused = PerdureError.is(error) && error.details["isUnknown"] !== true
       if (batch.length > 1 && isRefused) for (const outgoing of batch) await this.#deliver([outgoing])
       else for (const { reject } of batch) reject(error)
@@ -124,14 +127,14 @@ export class MessageBatcher implements Messages {
   }
 
   async #read(runners: readonly InstanceRunner[]): Promise<void> {
-    // One that has just been dropped may be among them beside its successor; each message is wanted once.
+    // A dropped runner and its successor for the same instance may both be here. The inbox is read once, from the lower position of the two.
     const after = new Map<string, number>()
     for (const { id, inboxSeen } of runners) after.set(id, Math.min(inboxSeen, after.get(id) ?? Infinity))
     let messages: readonly Message[]
     try {
       messages = await this.#journal.readInbox([...after.keys()], { after: [...after.values()], limit: inboxPartMax })
     } catch (error) {
-      // One that cannot be read must not keep the others from theirs.
+      // An inbox that cannot be read must not keep the other runners from their messages.
       if (runners.length > 1) for (const runner of runners) await this.#read([runner])
       else for (const runner of runners) this.#readLater(runner, error)
       return
@@ -145,7 +148,7 @@ export class MessageBatcher implements Messages {
     for (const runner of runners) {
       this.#failures.delete(runner)
       const unread = byInstance.get(runner.id) ?? []
-      // Read again while there may be more. It has not read all until then.
+      // A full part means that there may be more messages: the inbox is read again until a part is not full.
       const isAll = unread.length < inboxPartMax
       this.#giveTo(runner, unread, isAll)
       if (!isAll && !runner.isGone) this.#readers.add(runner)

@@ -1,12 +1,12 @@
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { Host } from "../../ports/host.ts"
 
-/** So many senders go on in one macrotask. */
+/** How many senders continue in one macrotask. */
 const sendersMax = 256
 
 /**
- * Lets those who come in crowds go on so many at a time, with a macrotask between, in the order in which they came. What each does is quick,
- * but ten thousand in one macrotask would keep every timer of the process waiting.
+ * Lets callers continue in the order of their arrival, a limited number per macrotask. Each of them does little, but ten thousand in one macrotask would
+ * delay every timer of the process.
  */
 export class PacedQueue {
   readonly #host: Pick<Host, "quiesce">
@@ -16,7 +16,7 @@ export class PacedQueue {
   #room: number
   #isScheduled = false
 
-  /** `roomMax`: how many go on in one macrotask. `inARow` false: each macrotask is a turn of the event loop, in which everything else goes on too. */
+  /** `roomMax`: how many callers continue in one macrotask. `inARow` false: each of these macrotasks is a new turn of the event loop, with timers and I/O. */
   constructor(host: Pick<Host, "quiesce">, roomMax = sendersMax, inARow = true) {
     this.#host = host
     this.#roomMax = roomMax
@@ -24,12 +24,12 @@ export class PacedQueue {
     this.#room = roomMax
   }
 
-  /** Nobody is to go on in a later macrotask. */
+  /** Nobody waits for a later macrotask. */
   get idle(): boolean {
     return this.#waiting.size === 0
   }
 
-  /** Undefined: it may go on at once. */
+  /** Undefined: the caller may continue at once. */
   enter(): Promise<void> | undefined {
     this.#schedule()
     if (this.#room === 0) return new Promise((resolve) => this.#waiting.push(resolve))
@@ -51,7 +51,7 @@ export class PacedQueue {
       this.#room--
       next()
     }
-    // Those who have just gone on count in this macrotask.
+    // The admitted callers count for this macrotask, so the room is reset in the next one.
     if (this.#room < this.#roomMax) this.#schedule()
   }
 }

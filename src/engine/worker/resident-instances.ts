@@ -2,61 +2,61 @@ import type { InstanceRunner } from "../runner/instance-runner.ts"
 import type { ResidentSet } from "./resident-set.ts"
 import type { EngineSettings } from "../settings.ts"
 
-/** Instances at work for each step that may run: while some write what they did, others have their steps run. */
+/** Busy instances per step slot: while some instances write their turns, others can run their steps. */
 const busyPerStep = 4
 
-/** The instances in memory, within bounds of number and of journal text; those idle longest leave first. */
+/**
+ * The instances that a claiming worker has in memory. It says how many more the worker may claim, and which instances to evict: at most `residentMax`
+ * instances and `residentBytesMax` bytes of journal text stay, and the instances that have been idle longest leave first.
+ */
 export class ResidentInstances implements ResidentSet {
   readonly #settings: EngineSettings
   readonly #expected: () => number
-  readonly #places = new Map<string, Place>()
-  /** All that were ever here, where that is counted. */
+  readonly #runners = new Map<string, InstanceRunner>()
+  /** The ids of all instances that were ever resident, if the worker has a budget of instances. */
   readonly #admitted = new Set<string>()
 
-  /** `expected`: how many are being claimed, or on their way into memory. Places are kept for them. */
+  /** `expected`: how many instances are being claimed or loaded. Room is reserved for them. */
   constructor(settings: EngineSettings, expected: () => number) {
     this.#settings = settings
     this.#expected = expected
   }
 
   get size(): number {
-    return this.#places.size
+    return this.#runners.size
   }
 
-  /** How many more may come. */
+
   get room(): number {
     const { residentMax, budget } = this.#settings
-    const left = Math.min(residentMax - this.#places.size, (budget?.instancesMax ?? Infinity) - this.#admitted.size)
+    const left = Math.min(residentMax - this.#runners.size, (budget?.instancesMax ?? Infinity) - this.#admitted.size)
     return Math.max(0, left - this.#expected())
   }
 
-  /** How many were here, where there is a budget of them. */
+  /** How many instances were ever resident; 0 without a budget. */
   get admitted(): number {
     return this.#admitted.size
   }
 
   get(id: string): InstanceRunner | undefined {
-    return this.#places.get(id)?.runner
+    return this.#runners.get(id)
   }
 
   add(runner: InstanceRunner): void {
-    this.#places.set(runner.id, { runner })
+    this.#runners.set(runner.id, runner)
     if (this.#settings.budget) this.#admitted.add(runner.id)
   }
 
-  /** False if it was not there, or another runner has taken its place. */
+
   remove(runner: InstanceRunner): boolean {
-    const place = this.#places.get(runner.id)
-    if (place?.runner !== runner) return false
-    place.runner = undefined
-    return this.#places.delete(runner.id)
+    return this.#runners.get(runner.id) === runner && this.#runners.delete(runner.id)
   }
 
   values(): readonly InstanceRunner[] {
-    return [...this.#places.values()].flatMap(({ runner }) => runner ?? [])
+    return [...this.#runners.values()]
   }
 
-  /** Attempts under way, of all instances. */
+  /** The running attempts of all instances. */
   get attempts(): number {
     let count = 0
     for (const runner of this.values()) count += runner.attempts
@@ -64,28 +64,28 @@ export class ResidentInstances implements ResidentSet {
   }
 
   /**
-   * How many more to claim where only so many steps run at a time: what could not be done soon is left to other workers, and to what comes
-   * with a higher priority. None while they would be few, so that there are not as many claims as instances; and not all at once, so that workers
-   * who are done at the same time share what is left.
+   * How many more instances to claim, if the number of concurrent steps is limited. Instances whose steps could not run soon stay in the store: other
+   * workers can claim them, and instances of a higher priority can go first. The allowance is 0 while it would be small, so that the worker does not
+   * make one claim per instance. It is never large either, so that workers that finish at the same time share what is left.
    */
   get claimAllowance(): number {
-    let share = busyPerStep * this.#settings.concurrentStepsMax
-    if (share < Infinity) for (const { runner } of this.#places.values()) if (runner && !runner.isAtRest) share--
+    let allowance = busyPerStep * this.#settings.concurrentStepsMax
+    if (allowance < Infinity) for (const runner of this.#runners.values()) if (!runner.isAtRest) allowance--
     const { concurrentStepsMax } = this.#settings
-    if (share < concurrentStepsMax) return 0
-    return Math.min(share, Math.max(concurrentStepsMax, busyPerStep))
+    if (allowance < concurrentStepsMax) return 0
+    return Math.min(allowance, Math.max(concurrentStepsMax, busyPerStep))
   }
 
-  /** Those that should leave: idle for long, or idle while there is no room for others (`wanted` of them, oldest first). */
+  /** The instances that should leave memory: idle for long, or at rest while others need the room. `wanted`: how many places are needed at least. */
   evictionCandidates(now: number, wanted: number): readonly InstanceRunner[] {
     const { residentIdleMs, residentBytesMax, residentMax } = this.#settings
     const oldest = this.values()
       .filter((runner) => runner.isAtRest)
       .toSorted((a, b) => a.activeAt - b.activeAt)
-    let excess = Math.max(wanted, this.#places.size - residentMax)
+    let excess = Math.max(wanted, this.#runners.size - residentMax)
     let text = 0
     for (const runner of this.values()) text += runner.textLength
-    // Those with functions at rest inside a step go only where others need the room: they are to be entered again.
+    // Instances with a step that waits for its nested steps leave last, and only if others need the room: the step's function would have to run again.
     return [...oldest.filter((runner) => runner.idle), ...oldest.filter((runner) => !runner.idle)].filter((runner) => {
       const isLong = runner.idle && now - runner.activeAt >= residentIdleMs
       if (excess <= 0 && text <= residentBytesMax && !isLong) return false
@@ -94,13 +94,4 @@ export class ResidentInstances implements ResidentSet {
       return true
     })
   }
-}
-
-/**
- * A map of V8 that grows, or that many entries have left, moves into a new table, and the old one keeps what it held and the way to the new
- * one. Once collected into the old generation it is a chain that keeps all who were ever here from the small collections. So it leads
- * to places only, which are left empty.
- */
-interface Place {
-  runner: InstanceRunner | undefined
 }

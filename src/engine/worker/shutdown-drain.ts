@@ -1,9 +1,12 @@
 import type { ClaimingWorker } from "./claiming-worker.ts"
 
-/** How often to look whether attempts are over: nobody tells. */
+/** How often the drain checks whether attempts are over: no event reports that. */
 const checkMs = 5
 
-/** Attempts of a worker that closes may finish, and what they and the starts under way lead to is written; but not for ever. */
+/**
+ * Lets the attempts of a worker that closes finish, for at most `drainMs`. The turns and messages that they and current starts cause are written.
+ * An attempt that still waits for a step slot does not count, because no more attempts begin.
+ */
 export async function drain(worker: ClaimingWorker): Promise<void> {
   const { host, timers, settings, residents, stepSlots, macrotaskQueue, committer, messages } = worker
   let isLate = false
@@ -23,7 +26,7 @@ export async function drain(worker: ClaimingWorker): Promise<void> {
   while (!isOver()) await Promise.race([late, whenQuieter()])
 }
 
-/** What was handed to the store when the last attempt was over is written, unless the store does not answer. */
+/** Resolves when the store has written the last turns, or after `drainMs` if the store does not answer. */
 export async function whenTurnsWritten({ timers, settings, committer }: ClaimingWorker): Promise<void> {
   if (committer.idle) return
   const late = new Promise<void>((resolve) => timers.after(settings.drainMs, resolve))

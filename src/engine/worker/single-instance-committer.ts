@@ -4,7 +4,7 @@ import type { JournalStore, Turn, TurnOutcome } from "../../ports/journal-store.
 import type { Transactions } from "../../ports/transactions.ts"
 import type { CommitListener, CommitResult, Committer } from "./group-committer.ts"
 
-/** Where one instance writes, there is nothing to gather: one turn after the other. */
+/** Writes the turns in a Durable Object, one after the other: with one instance there is nothing to batch. */
 export class SingleInstanceCommitter implements Committer {
   onWritten: () => void = () => undefined
   readonly #journal: JournalStore
@@ -24,7 +24,7 @@ export class SingleInstanceCommitter implements Committer {
 
   submit(turn: Turn, listener: CommitListener): void {
     if (this.#isAbandoned) return
-    // What is far away must not hold up what is here.
+    // A write to another object must not delay the turns of this one.
     if (this.#isRemote(turn.instance)) return void this.#write(turn, listener)
     this.#queue.push({ turn, listener })
     if (!this.#isWriting) this.#schedule()

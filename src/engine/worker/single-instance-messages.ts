@@ -5,13 +5,13 @@ import { inboxPartMax } from "../runner/inbox-part.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import type { Messages } from "./message-batcher.ts"
 
-/** The mailroom of a worker that has one instance. Its store is at hand: what it cannot read now, it cannot read a moment later. */
+/** Delivers messages and reads the inbox in a Durable Object, which has one instance. Its store is local, so a read that fails is not retried. */
 export class SingleInstanceMessages implements Messages {
   readonly #directory: Directory
   readonly #journal: JournalStore
   readonly #host: Host
   readonly #onUnreadable: (runner: InstanceRunner, error: unknown) => void
-  /** Whose inbox is to be read. */
+  /** The runner whose inbox is to be read. */
   #reader: InstanceRunner | undefined
   #isReading = false
   #delivering = 0
@@ -45,7 +45,7 @@ export class SingleInstanceMessages implements Messages {
 
   async #readAll(): Promise<void> {
     this.#isReading = true
-    // What comes in the same moment is read together.
+    // Messages that arrive at the same moment are read together.
     await Promise.resolve()
     for (let runner = this.#reader; runner !== undefined; runner = this.#reader) {
       this.#reader = undefined
@@ -57,7 +57,7 @@ export class SingleInstanceMessages implements Messages {
       } catch (error) {
         this.#onUnreadable(runner, error)
       }
-      // Whoever else is there goes on before it is read again.
+      // A macrotask passes between two parts, so that everything else in the object continues.
       if (this.#reader) await new Promise<void>((resolve) => this.#host.quiesce(resolve))
     }
     this.#isReading = false

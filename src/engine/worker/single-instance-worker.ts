@@ -7,12 +7,12 @@ import { MovableTimer } from "./timers.ts"
 import { Worker, type WorkerSpec } from "./worker.ts"
 
 const retryMs = 1_000
-/** Nobody else is there who could ask whether it lives. */
+/** A hundred years: no other worker can claim the instance, so the lease never has to be renewed. */
 const leaseMs = 36_500 * 24 * 60 * 60 * 1_000
 
 /**
- * The worker of a Durable Object, whose store holds one instance that nobody else can have, and that nothing is written to past its engine.
- * So there is nothing to share or to look for: it asks for the instance when it is told of it, and when it is due.
+ * The worker of a Durable Object. Its store holds one instance, and only this engine writes to that store. So there is no lease to renew, nothing to sweep
+ * for and no room to share: the worker claims the instance when the engine has written something for it, and when it is due.
  */
 export class SingleInstanceWorker extends Worker {
   readonly committer: SingleInstanceCommitter
@@ -22,7 +22,7 @@ export class SingleInstanceWorker extends Worker {
   readonly knownWorkflows = undefined
   readonly isOutOfRoom = false
   readonly #dueTimer: MovableTimer
-  /** How often it was told of something. */
+  /** Counts requests, to notice one that arrives while the store answers a claim. */
   #requests = 0
   #isClaiming = false
 
@@ -57,7 +57,7 @@ export class SingleInstanceWorker extends Worker {
 
   onAtRest(): void {}
 
-  /** No other worker has ever been here: an owner is this one. */
+  /** Only this worker can be the owner. */
   isExecuted({ owner }: InstanceRow): boolean {
     return owner !== undefined
   }
@@ -68,12 +68,12 @@ export class SingleInstanceWorker extends Worker {
       await this.store.journal.release(this.worker, ids)
       this.requestClaim()
     } catch (error) {
-      this.host.log.error("an instance could not be given back; trying again", { error })
+      this.host.log.error("an instance could not be released; trying again", { error })
       this.timers.after(retryMs, () => this.release(ids))
     }
   }
 
-  /** Until nothing was told meanwhile. */
+  /** Claims until no request arrives during a claim. */
   async #claim(): Promise<void> {
     const { journal } = this.store
     const { offers } = this.registry
@@ -88,7 +88,7 @@ export class SingleInstanceWorker extends Worker {
       this.host.log.error("the store did not answer a claim; trying again", { error })
       this.timers.after(retryMs, () => this.requestClaim())
     } finally {
-      // At once: what is told from here on is asked for anew.
+      // Cleared before the function returns: a request from here on needs a claim of its own.
       this.#isClaiming = false
     }
   }

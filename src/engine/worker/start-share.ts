@@ -1,16 +1,16 @@
-/** New starts get one in so many places, however many instances wake up; else instances that have begun go first. */
+/** New starts get one of this many places. All other places go to instances that have begun, as long as there are any. */
 const placesPerStart = 8
 
-/** Counts the places that were given out, and says which of the next ones are for new starts. */
+/** Reserves a share of the places of claims and of step slots for new starts, so that instances that wake up cannot keep new ones waiting for ever. */
 export class StartShare {
   #counted: number
 
-  /** `given`: where to begin to count. Workers that live for one claim begin anywhere, so that new starts get their share of many of them. */
+  /** `counted`: where the count begins. A worker that lives for one claim begins at a random place, so new starts get their share over many such workers. */
   constructor(counted = 0) {
     this.#counted = counted % placesPerStart
   }
 
-  /** How many of so many places are for new starts. */
+  /** How many of the next `places` places are for new starts. */
   startsAmong(places: number): number {
     return Math.floor((this.#counted + places) / placesPerStart)
   }

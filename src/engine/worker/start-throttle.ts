@@ -2,30 +2,30 @@ import { Deferred } from "../../core/execution/deferred.ts"
 import type { GroupCommitter } from "./group-committer.ts"
 import type { MacrotaskQueue } from "../runner/macrotask-queue.ts"
 
-/** So many may start together; */
+/** The starts of one wave. */
 const waveMax = 340
-/** where several batches may be under way, so many for each of them. */
+/** The starts of one wave on a store that writes several batches at once: the waves of all batches are under way together. */
 const concurrentWaveMax = 128
-/** The next come when so few are busy, but for those of the other waves, */
+/** Admit the next wave when at most this many instances are busy, not counting one wave for each further batch, */
 const busyMax = 60
-/** or when the others have had so many commits. */
+/** or when the store has written this many batches since the last wave. */
 const commitsMax = 16
 
 /**
- * Starts that come in crowds wait here until those before them have got on. A thousand instances that go in step are not done sooner than
- * some hundreds after another, but take more memory, and what lives long is expensive to collect. An instance that waits for the
- * function of a step, an event or a time is not busy.
+ * Admits starts that come in crowds in waves: the next wave starts when most instances of the waves before it have come to rest. A thousand
+ * instances that advance together are not done sooner than a few hundred at a time. But they take more memory, and objects that live long are expensive
+ * for the garbage collector. An instance that waits for a step's function, an event or a time is not busy.
  */
 export class StartThrottle {
   readonly #macrotaskQueue: MacrotaskQueue
   readonly #committer: GroupCommitter
   readonly #waveMax: number
   readonly #busyMax: number
-  /** Those that wait, a wave after the other. */
+  /** The waiting starts, in waves. */
   readonly #waves: StartWave[] = []
-  /** How many may still start in this wave. */
+  /** How many starts the current wave still admits. */
   #room: number
-  /** Those that were written when the wave began. */
+  /** How many batches the committer had written when the current wave began. */
   #commits = 0
   #isClosed = false
   #isAdmissionScheduled = false
@@ -40,7 +40,7 @@ export class StartThrottle {
     macrotaskQueue.onDrained = () => this.#admit()
   }
 
-  /** Undefined: it may start at once. */
+  /** Undefined: the instance may start at once. */
   enter(): Promise<void> | undefined {
     if (this.#isClosed) return undefined
     if (this.#room > 0) {
@@ -59,7 +59,7 @@ export class StartThrottle {
     return wave
   }
 
-  /** Nobody waits any more: all go on, or are refused. */
+  /** Ends all waits. The starts continue, or are rejected with `refusal`. */
   close(refusal?: unknown): void {
     this.#isClosed = true
     for (const wave of this.#waves.splice(0)) wave.end(refusal)
@@ -77,7 +77,7 @@ export class StartThrottle {
     if (this.#waves.length > 0) this.#admitWhenIdle()
   }
 
-  /** Where all that was busy has come to rest, or failed to start, nothing else makes the next beat. */
+  /** If all busy instances have come to rest, or failed to start, nothing else schedules the next run of the queue. */
   #admitWhenIdle(): void {
     if (this.#isAdmissionScheduled) return
     this.#isAdmissionScheduled = true
@@ -88,7 +88,7 @@ export class StartThrottle {
   }
 }
 
-/** Starts that go together. They wait for one promise: a crowd that waits is to take little memory. */
+/** Starts that are admitted together. They wait for one promise, so that a waiting crowd takes little memory. */
 class StartWave {
   readonly #start = new Deferred()
   size = 0

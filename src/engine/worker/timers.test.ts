@@ -77,7 +77,7 @@ describe("timers", () => {
     timers.set(20, () => fired.push(20))
     await host.advanceTo(30, settled)
     expect(fired).toEqual([10, 20])
-    expect(lines).toEqual(["what a timer called failed: Error: a flaw"])
+    expect(lines).toEqual(["the callback of a timer failed: Error: a flaw"])
   })
 
   it("do not gather what is cleared long before its time, and keep what is not", async () => {

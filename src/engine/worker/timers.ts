@@ -1,24 +1,24 @@
 import { MinHeap } from "../../core/collections/min-heap.ts"
 import type { Host } from "../../ports/host.ts"
 
-/** Of the timers in a heap, so many may be cleared ones; beyond, where they are most of it, it is built anew. */
+/** A heap is rebuilt when more than this many of its timers, and more than half of them, are cleared. */
 const clearedMax = 64
 
 /**
- * Any number of volatile timers over one timer of the host. There are two kinds, because the time of an engine may jump: the clock of a store may be
- * set, and so may the clock of a machine.
+ * Any number of timers in memory over one timer of the host. There are two kinds, because somebody may set the clock of a store or of a machine, and
+ * then the time of the engine jumps:
  *
- *   set(at)     fires when the time of the engine is `at`, whatever happens to its clock: for what is due in the store
- *   after(ms)   fires when so much time has passed by the monotonic clock: for patience, retries, renewals and timeouts
+ *   set(at)     fires when the time of the engine is `at`, whatever happens to its clock: for due times in the store
+ *   after(ms)   fires when this duration has passed by the monotonic clock: for graces, retries, renewals and timeouts
  *
- * Nobody tells of a jump. It is noticed when a timer fires, such as that of the next renewal, or another is set.
+ * No event reports a jump. The timers notice it when one of them fires, for example that of the next lease renewal, or when another one is set.
  */
 export class Timers {
   readonly #host: Host
   readonly #instants = new TimerHeap()
   readonly #durations = new TimerHeap()
   #order = 0
-  /** By the monotonic clock: when the host's timer fires. */
+  /** When the host's timer fires, by the monotonic clock. */
   #scheduledFor = Infinity
   #cancelHostTimer: (() => void) | undefined
   #isClosed = false
@@ -27,7 +27,7 @@ export class Timers {
     this.#host = host
   }
 
-  /** For tests: how many are in the heaps, cleared ones included. */
+  /** For tests: how many timers are in the heaps, including cleared ones. */
   get size(): number {
     return this.#instants.size + this.#durations.size
   }
@@ -40,14 +40,14 @@ export class Timers {
     return this.#add(this.#durations, this.#host.monotonicMs() + ms, fire)
   }
 
-  /** How long it takes until it fires. */
+  /** The time until the timer fires. */
   remainingMs({ heap, at }: TimerHandle): number {
     return at - (heap === this.#instants ? this.#host.now() : this.#host.monotonicMs())
   }
 
   /**
-   * A cleared timer stays in its heap for a while, without what it would have called. Where no other is left, the host is told: a Durable Object
-   * that has a timer does not leave memory.
+   * A cleared timer stays in its heap for a while, without its callback. If only cleared timers are left, the host's timer is cancelled: a Durable Object
+   * with a timer does not leave memory.
    */
   clear(handle: TimerHandle | undefined): void {
     if (handle?.fire === undefined) return
@@ -61,7 +61,7 @@ export class Timers {
     this.#stop()
   }
 
-  /** Nothing is set any more once they are closed. */
+  /** Once the timers are closed, a new timer never fires. */
   #add(heap: TimerHeap, at: number, fire: () => void): TimerHandle {
     if (this.#isClosed) return { heap, at, order: 0, fire: undefined }
     const handle: TimerHandle = { heap, at, order: this.#order++, fire }
@@ -78,17 +78,17 @@ export class Timers {
     this.#scheduledFor = Infinity
   }
 
-  /** An earlier timer of the host does no harm: it looks, and sets the next. */
+  /** A host timer that is set for an earlier time stays: when it fires, it finds nothing due and sets the next one. */
   #scheduleIn(leftMs: number): void {
     const at = this.#host.monotonicMs() + leftMs
     if (at >= this.#scheduledFor) return
     this.#cancelHostTimer?.()
     this.#scheduledFor = at
-    // The host's timers have whole milliseconds, and none of them may fire for nothing.
+    // The host's timers have whole milliseconds. The delay is rounded up, so that the host's timer does not fire before this one is due.
     this.#cancelHostTimer = this.#host.setTimer(Math.min(this.#host.now() + Math.ceil(leftMs), Number.MAX_SAFE_INTEGER), this.#fire)
   }
 
-  /** The first to fire; of those that fire together the one that was set first. */
+  /** The next timer to fire; of timers that fire together, the one that was set first. */
   #next(): TimerHandle | undefined {
     const instant = this.#instants.first()
     const duration = this.#durations.first()
@@ -101,26 +101,26 @@ export class Timers {
     this.#scheduledFor = Infinity
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const leftMs = this.remainingMs(next)
-      // The monotonic clock has fractions of milliseconds, which no timer waits for.
+      // The monotonic clock has fractions of a millisecond. A timer that is due in less than one fires now.
       if (leftMs >= 1) return this.#scheduleIn(leftMs)
       next.heap.takeFirst()
       this.#call(next)
     }
   }
 
-  /** One that throws must not keep the others from firing. */
+  /** A callback that throws must not keep the other timers from firing. */
   #call(handle: TimerHandle): void {
     const { fire } = handle
     handle.fire = undefined
     try {
       fire?.()
     } catch (error) {
-      this.#host.log.error("what a timer called failed", { error })
+      this.#host.log.error("the callback of a timer failed", { error })
     }
   }
 }
 
-/** Timers of one kind. */
+/** The timers of one kind, the earliest first. */
 class TimerHeap {
   #heap = emptyHeap()
   #cleared = 0
@@ -129,7 +129,7 @@ class TimerHeap {
     return this.#heap.size
   }
 
-  /** All that are left are cleared. */
+  /** The heap holds only cleared timers, or none. */
   get isEmpty(): boolean {
     return this.#cleared === this.#heap.size
   }
@@ -170,11 +170,11 @@ function emptyHeap(): MinHeap<TimerHandle> {
   return new MinHeap((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order))
 }
 
-/** One timer that is moved about. */
+/** One timer that can be moved to another time. */
 export class MovableTimer {
   readonly #timers: Timers
   readonly #fire: () => void
-  /** The instant that it was set to; undefined also where it was set to a duration. */
+  /** The instant that the timer is set to; undefined if it is set to a duration, or not at all. */
   #at: number | undefined
   #handle: TimerHandle | undefined
 
@@ -183,7 +183,7 @@ export class MovableTimer {
     this.#fire = fire
   }
 
-  /** Undefined: not at all. */
+  /** Undefined: clears the timer. */
   setTo(at: number | undefined): void {
     if (at !== undefined && at === this.#at) return
     this.clear()
@@ -212,7 +212,7 @@ export class MovableTimer {
 
 export interface TimerHandle {
   readonly heap: TimerHeap
-  /** In the clock of its kind. */
+  /** The time by the clock of its kind: the engine's time, or the monotonic clock. */
   readonly at: number
   readonly order: number
   fire: (() => void) | undefined

@@ -26,8 +26,10 @@ import { Timers } from "./timers.ts"
 const storeRetryMs = 1_000
 
 /**
- * The part of an engine that executes: keeps instances in memory, and lets them go. Where they come from is another matter: a worker among
- * others claims what it can (`ClaimingWorker`), one in a Durable Object has the only instance there is (`SingleInstanceWorker`).
+ * Executes instances. The worker owns everything that many resident instances share: it loads them into memory, starts new ones there, and discards
+ * them when they end, rest for long or are lost. Each resident instance has an `InstanceRunner`, which drives that one instance and reports to the
+ * worker through `RunnerContext`. The subclasses decide where instances come from: `ClaimingWorker` claims them from a store that workers share,
+ * `SingleInstanceWorker` has the one instance of a Durable Object.
  */
 export abstract class Worker implements RunnerContext {
   readonly worker: string
@@ -42,31 +44,31 @@ export abstract class Worker implements RunnerContext {
   childOperations!: ChildOperations
   readonly onUpdateAnswered: WorkerListener["onUpdateAnswered"]
   readonly onRunEnded: WorkerListener["onRunEnded"]
-  /** The worker of a tick that is under way: it may hold what callers of this engine write for. */
+  /** The worker of the current tick: instances that callers of this engine write to may be resident there. */
   tick: Worker | undefined = undefined
-  /** It executes; else it only writes for clients. */
+  /** True: the worker executes instances. False: it only writes for clients. */
   active = false
   draining = false
   graces = 0
   abstract readonly committer: Committer
   abstract readonly messages: Messages
-  /** Who is in memory here. */
+
   abstract readonly residents: ResidentSet
-  /** Where starts may come in crowds. */
+  /** Undefined if starts do not come in crowds. */
   abstract readonly startThrottle: StartThrottle | undefined
-  /** Where others may have code that is not here. */
+  /** Undefined if no other worker can have the code of other workflows. */
   abstract readonly knownWorkflows: KnownWorkflows | undefined
-  /** Others wait for room. */
+  /** Instances in the store may wait for room in memory. */
   abstract readonly isOutOfRoom: boolean
   protected readonly store: Store
   protected readonly registry: WorkflowRegistry
   protected readonly limits: LimitDeclarations
   protected isStopped = false
-  /** Claimed, and on their way into memory. */
+  /** The ids of instances that are claimed, and are being loaded. */
   protected readonly loading = new Set<string>()
   readonly #onInstanceEnded: WorkerListener["onInstanceEnded"]
   readonly #onInstanceStalled: WorkerListener["onInstanceStalled"]
-  /** Claimed while something of their name was in memory: when that leaves, they are given back, and loaded. */
+  /** Claimed while another instance with the same id was resident. When that one leaves memory, these are released, and can be claimed again. */
   readonly #claimedWhileResident = new Set<string>()
   #turnCount = 0
   #stopAdmissions: () => void = () => undefined
@@ -80,7 +82,7 @@ export abstract class Worker implements RunnerContext {
     this.#onInstanceStalled = listener.onInstanceStalled
     this.onUpdateAnswered = listener.onUpdateAnswered
     this.onRunEnded = listener.onRunEnded
-    // Short, as it is in the name of every turn; 50 random bits tell any number of workers apart.
+    // The name is short, because the id of every turn contains it. 50 random bits distinguish any number of workers.
     this.worker = randomToken(host, 10)
     this.timers = new Timers(host)
     this.limits = new LimitDeclarations(store.flow, registry, host, this.timers)
@@ -91,17 +93,20 @@ export abstract class Worker implements RunnerContext {
     if (concurrentStepsMax < Infinity || budget) this.stepSlots = new StepSlots(concurrentStepsMax, budget?.stepsMax)
   }
 
-  /** These instances, or any, may be there to be claimed. */
+  /** These instances may be unowned, or, without `ids`, any instance: the worker claims them if it has room. */
   abstract requestClaim(ids?: readonly string[]): void
-  /** Something that nobody owns is due then. */
+  /** An unowned instance is due at this time. */
   abstract requestClaimAt(at: number): void
-  /** Gives instances back, so that whoever can goes on with them. */
+  /** Gives up the ownership of instances, so that any worker with room can claim them. */
   abstract release(ids: readonly string[]): void
-  /** One is at rest, and could make room. */
+  /** An instance has come to rest, and could make room for another. */
   abstract onAtRest(): void
-  /** Whether a worker runs the instance, here or elsewhere; or it was in the middle of something when its worker died, and whoever loads it has to record that first. */
+  /**
+   * True: a worker has the instance, here or in another process. Also true for an instance that was running when its worker died: the worker that loads
+   * the instance has to record the crash before anything else is written.
+   */
   abstract isExecuted(row: InstanceRow): boolean | Promise<boolean>
-  /** The store may be asked for instances from now on. */
+  /** Begins to claim instances. */
   protected abstract startClaims(): Promise<void>
 
   get engine(): object {
@@ -112,7 +117,6 @@ export abstract class Worker implements RunnerContext {
     this.hint(messages.map(({ instance }) => instance))
   }
 
-  /** It is in memory here. */
   isResident(id: string): boolean {
     return this.residents.get(id) !== undefined
   }
@@ -125,13 +129,13 @@ export abstract class Worker implements RunnerContext {
     if (!this.isStopped) await this.startClaims()
   }
 
-  /** Nothing more is begun. */
+  /** The worker claims nothing more. */
   protected stopClaims(): void {
     this.isStopped = true
     this.#stopAdmissions()
   }
 
-  /** Drops all live state without a word to the store, as the death of the process would. */
+  /** Drops all state in memory without writing to the store, as the death of the process would. */
   kill(): void {
     this.stopClaims()
     this.committer.abandon()
@@ -147,27 +151,30 @@ export abstract class Worker implements RunnerContext {
     }
   }
 
-  /** Whether a new start may begin at once, and need not wait until it is claimed: nothing that goes before it waits for room. */
+  /** False: other instances wait for room and go before a new start, so the start is only written, and claimed later. */
   protected mayStartInMemory(): boolean {
     return true
   }
 
-  /** Starts a new instance in memory, if it is to be executed here and there is room. */
+  /**
+   * Starts a new instance in memory, so that its creation and its first asks are one turn. False: its workflow is not executed here, or there is no
+   * room; the caller then writes only the creation, and a worker claims the instance.
+   */
   startInMemory(workflow: AnyWorkflow, instance: NewInstance, startSpec: StartSpec, onCreated: (result: CommitResult) => void): boolean {
     if (!this.active || this.residents.room === 0 || this.residents.get(instance.id) || this.isRemote(instance.id)) return false
     if (!this.registry.executes(workflow, instance.queue)) return false
-    // A child belongs to an instance that is under way.
+    // A child goes first, because it belongs to an instance that has begun.
     if (startSpec.within === undefined && !this.mayStartInMemory()) return false
     const runner = new InstanceRunner(this, workflow, instance)
     runner.create(startSpec, (result) => {
-      // A start that is not committed leaves nothing behind here; if it is in the store all the same, it is loaded from there.
+      // A start that was not committed leaves memory. If the store has the instance after all, the release lets a worker claim it from there.
       if (result !== "committed") {
         this.discard(runner, new PerdureError("ID_EXISTS", `instance "${instance.id}" exists`))
         this.release([instance.id])
       }
       onCreated(result)
     })
-    // Only now: where its input cannot be encoded, nothing has begun.
+    // After `create`, which throws if the input cannot be encoded: then the instance is not resident.
     this.residents.add(runner)
     return true
   }
@@ -176,7 +183,7 @@ export abstract class Worker implements RunnerContext {
     return this.store.isRemote?.(id) === true
   }
 
-  /** Something was written for these instances, here or elsewhere. */
+  /** Somebody wrote a message for these instances, or the instances themselves. Resident ones read their inbox; the worker tries to claim the others. */
   hint(ids: readonly string[]): void {
     this.tick?.hint(ids)
     const others = ids.filter((id) => {
@@ -187,7 +194,7 @@ export abstract class Worker implements RunnerContext {
     if (others.length > 0) this.requestClaim(others)
   }
 
-  /** Takes an instance out of memory because somebody else is to write its next turn. */
+  /** Removes an instance from memory, because a turn that is not its runner's is about to be written. */
   evict(id: string, reason: unknown): boolean {
     this.tick?.evict(id, reason)
     const runner = this.residents.get(id)
@@ -196,13 +203,13 @@ export abstract class Worker implements RunnerContext {
     return true
   }
 
-  /** An instance that nobody owns was written: it is there to be claimed, now or when it is due. */
+  /** An unowned instance was written: a worker can claim it now, or when it is due. */
   announce(id: string, dueAt: number | undefined): void {
     if (dueAt === undefined) this.hint([id])
     else this.requestClaimAt(dueAt)
   }
 
-  /** An instance was ended by a turn that is not its runner's. */
+  /** A turn that is not the runner's has ended an instance. */
   announceEnd(id: string, entry: Entry): void {
     this.#onInstanceEnded(id, entry)
   }
@@ -242,10 +249,10 @@ export abstract class Worker implements RunnerContext {
     this.timers.after(storeRetryMs, () => this.release([runner.id]))
   }
 
-  /** True: it was here. */
+  /** Removes a runner from memory. True: the runner was resident. */
   protected discard(runner: InstanceRunner, reason?: unknown): boolean {
     const wasResident = this.residents.remove(runner)
-    // Also one whose place another has taken: nothing that it still does may have an effect.
+    // Also a runner that another one has replaced: nothing that it still does may have an effect.
     runner.drop(reason)
     if (wasResident && this.#claimedWhileResident.delete(runner.id)) this.release([runner.id])
     return wasResident
@@ -259,9 +266,9 @@ export abstract class Worker implements RunnerContext {
         const workflow = this.registry.find(instance.workflow, instance.version)
         if (!workflow) return
         const resident = this.residents.get(instance.id)
-        // A start that is about to lose against it, or a turn under way, which may win.
+        // The resident instance is a start that is about to lose against the claimed one, or has a turn in flight, which may still be committed.
         if (resident && !resident.isSettledInStore) return void this.#claimedWhileResident.add(instance.id)
-        // It was taken away from us, and is ours again.
+        // Another worker had taken the instance, and this worker owns it again: what is in memory is out of date.
         if (resident) this.discard(resident)
         const runner = new InstanceRunner(this, workflow, instance)
         this.loading.add(instance.id)
@@ -270,12 +277,12 @@ export abstract class Worker implements RunnerContext {
           if (!this.active) return
           const lacksLimits = this.limits.lacksLimits(instance, workflow)
           if (lacksLimits && (await this.limits.assign(workflow, instance, loaded.recorded[0]?.entry))) return void assigned.push(instance.id)
-          // A start came meanwhile, which is about to lose.
+          // A start with this id began during the load. It is about to lose, because the store has the instance.
           if (this.residents.get(instance.id)) return void this.#claimedWhileResident.add(instance.id)
           this.residents.add(runner)
-          // What nobody was working on when the worker died was not its victim.
+          // An instance that only waited when its worker died did not cause the death: no crash is counted for it.
           const wasHit = crashed && (instance.status === "running" || (instance.dueAt !== undefined && instance.dueAt <= now))
-          // What was pausing is paused now, and that is to be written.
+          // No attempt has survived, so a pausing instance is paused now. The `recovered` entry makes its row say so.
           const cutOff = wasHit || instance.phase === "pausing"
           runner.load(instance, loaded, cutOff)
           this.messages.read(runner)
@@ -290,7 +297,7 @@ export abstract class Worker implements RunnerContext {
   }
 }
 
-/** What a worker is made with. */
+
 export interface WorkerSpec {
   readonly store: Store
   readonly host: Host
@@ -300,11 +307,10 @@ export interface WorkerSpec {
 }
 
 export interface WorkerListener {
-  /** An instance has ended. */
   readonly onInstanceEnded: (id: string, entry: Entry) => void
   readonly onInstanceStalled: (id: string, entry: EntryOf<"stalled">) => void
-  /** A run is over, and another has begun. */
+  /** A run has ended, and another run of the same instance has begun. */
   readonly onRunEnded: (id: string) => void
-  /** An update is answered. */
+
   readonly onUpdateAnswered: (answer: EntryOf<"update.completed" | "update.failed">) => void
 }

@@ -6,7 +6,7 @@ import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
 import { isCodecTrouble } from "../../core/values/encoded-payload.ts"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { InstanceRow, Message, NewInstance } from "../../ports/journal-store.ts"
+import type { InstanceRow, Message, NewInstance, RowState } from "../../ports/journal-store.ts"
 import { StepAttempts } from "../steps/step-attempts.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import type { StartSpec } from "./start-spec.ts"
@@ -26,7 +26,6 @@ import { describeDisagreement, type Disagreement } from "./replay.ts"
 import { ReleaseQueue, type ReleaseListener } from "./release-queue.ts"
 import { RunCompletion } from "./run-completion.ts"
 import { RowProjection } from "./row-projection.ts"
-import type { Row } from "./row-state.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter } from "./turn-writer.ts"
@@ -338,7 +337,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#context.macrotaskQueue.enqueue(this)
   }
 
-  row(previous?: Row): Row {
+  row(previous?: RowState): RowState {
     return this.#row.row(previous)
   }
 

@@ -1,19 +1,23 @@
 import type { InstanceState } from "../../core/journal/instance-state.ts"
-import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
+import type { InstanceRow, NewInstance, RowState } from "../../ports/journal-store.ts"
+import { deadlineOf, givesBackAtRest } from "../flow-control/flow-traits.ts"
 import type { StepAttempts } from "../steps/step-attempts.ts"
 import type { EndingHooks } from "./ending-hooks.ts"
 import type { InstanceTimers } from "./instance-timers.ts"
 import type { ReleaseQueue } from "./release-queue.ts"
-import { projectRow, type Row } from "./row-state.ts"
 import type { RunCompletion } from "./run-completion.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
-/** What the store's row of one resident instance should say, and what it says about whether its code may run. */
+/**
+ * Computes what the store's row of one resident instance should say: its status, its due time and its owner. A row without an owner means that the
+ * instance leaves memory with this turn: it ended, stalled, paused, sleeps for long, waits for its start or has no slots. Any worker claims it when it is
+ * due, or when it gets a message.
+ */
 export class RowProjection {
   readonly #context: RunnerContext
   readonly #options: RowProjectionOptions
-  /** It has limits, and was claimed without slots: it takes in controls, and goes back into line. */
+  /** The instance has limits, and was claimed without slots: it takes in controls, and then queues for its slots again. */
   hasNoSlots = false
 
   constructor(context: RunnerContext, options: RowProjectionOptions) {
@@ -25,44 +29,76 @@ export class RowProjection {
     this.hasNoSlots = slots !== undefined && slots !== "taken"
   }
 
-  /** Its start is in the future. What has asked for something has begun, also where the clock that said so was ahead of today's. */
+  /** The start is in the future. An instance that has asked for something has begun, even if the clock was later set back before its start. */
   get isDelayed(): boolean {
     const { state, releaseQueue } = this.#options
     return releaseQueue.execution === undefined && !state.cancel && state.asked === 0 && (state.startAt ?? 0) > this.#context.host.now()
   }
 
-  /** Something that came, or that its code asked for, is not recorded, or its code has not seen what is: it goes on at once. */
+  /** The runner continues at once: an input or an ask is not recorded yet, or an entry is not released yet. */
   get hasUnprocessed(): boolean {
-    const { state, completion, releaseQueue, inputs } = this.#options
-    return !state.ended && !completion.hasContinued && (inputs.size > 0 || !releaseQueue.isQuiet)
+    const { state, completion } = this.#options
+    return !state.ended && !completion.hasContinued && this.#hasUnreleased
   }
 
-  /** Given what it says, the same object if that is right. */
-  row(previous?: Row): Row {
-    const { state, identity, completion, timers, hooks, releaseQueue, attempts, writer, inputs } = this.#options
-    const { host, worker, settings } = this.#context
-    if (completion.hasContinued) return { status: "running", run: state.run, runPosition: state.runPosition, dueAt: host.now() }
+  get #hasUnreleased(): boolean {
+    const { releaseQueue, inputs } = this.#options
+    return inputs.size > 0 || !releaseQueue.isQuiet
+  }
+
+  /** `previous`: the last row. It is returned itself if it still is right. */
+  row(previous?: RowState): RowState {
+    const { state, completion } = this.#options
+    const { host, worker } = this.#context
+    const run = { run: state.run, runPosition: state.runPosition }
+    if (completion.hasContinued) return { ...run, status: "running", dueAt: host.now() }
     // Between two steps, which is most turns, nothing changes but the journal.
     if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
-    return projectRow(state, {
-      now: host.now(),
-      worker,
-      dueAt: timers.storedDueAt,
-      nextCheckAt: timers.nextCheckAt,
-      residentSleepMsMax: settings.residentSleepMsMax,
-      isHookPending: hooks?.hasPending === true,
-      isDelayed: this.isDelayed,
-      hasUnreleased: !releaseQueue.isQuiet || inputs.size > 0,
-      isBusy: attempts.count > 0,
-      flow: identity.flow,
-      deadlineAt: timers.deadlineAt,
-      withoutSlots: this.hasNoSlots ? { begun: releaseQueue.hasBegun, before: writer.row } : undefined,
-    })
+    if (state.ended || state.stalled) return { ...run, ...this.#endedRow() }
+    const phase = state.phase ? { phase: state.phase } : undefined
+    if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...phase } : { ...run, status: "paused" }
+    return { ...run, ...this.#openRow(), ...(this.isDelayed ? undefined : phase) }
+  }
+
+  /** The row of an instance that ended or stalled. It has an owner only while a hook is to be called. */
+  #endedRow(): Omit<RowState, "run" | "runPosition"> {
+    const { state, hooks } = this.#options
+    const row = { status: state.status, ...(state.ended ? { endPosition: state.ended.position } : undefined) }
+    return hooks?.hasPending === true ? { ...row, owner: this.#context.worker, dueAt: state.hook.retryAt ?? state.at } : row
+  }
+
+  #openRow(): Omit<RowState, "run" | "runPosition"> {
+    const { state, identity, timers, releaseQueue, attempts } = this.#options
+    const { host, worker, settings } = this.#context
+    const deadline = deadlineOf(identity.flow, timers.deadlineAt)
+    if (this.isDelayed) return { status: "queued", dueAt: state.startAt ?? state.startedAt, ...deadline }
+    if (this.hasNoSlots) return { status: releaseQueue.hasBegun ? state.status : "queued", dueAt: this.#dueWithoutSlots(), ...deadline }
+    const status = this.#hasUnreleased ? "running" : state.status
+    if (status === "running") return { status, owner: worker }
+    const { storedDueAt } = timers
+    const nextCheckAt = timers.nextCheckAt ?? storedDueAt
+    const due = storedDueAt === undefined ? undefined : { dueAt: storedDueAt }
+    const sleepsLong = status === "sleeping" && nextCheckAt !== undefined && nextCheckAt > host.now() + settings.residentSleepMsMax
+    // An instance with limits leaves memory whenever it comes to rest, so that others can have its slots.
+    const leaves = attempts.count === 0 && (sleepsLong || givesBackAtRest(identity.flow))
+    return leaves ? { status, ...due, ...deadline } : { status, ...due, owner: worker }
+  }
+
+  /** An instance without slots keeps its due time. After a resume or a cancel it is due at once. */
+  #dueWithoutSlots(): number {
+    const { state, writer } = this.#options
+    const { status, phase, dueAt }: Partial<RowState> = writer.row ?? {}
+    const isMoved = status === "paused" || status === "stalled" || phase !== state.phase
+    return isMoved ? state.at : (dueAt ?? state.startedAt)
   }
 }
 
-/** What the row is made from. */
-interface RowProjectionOptions {
+export function isSameRow(a: RowState, b: RowState): boolean {
+  const isSameTime = a.dueAt === b.dueAt && a.deadlineAt === b.deadlineAt
+  return a.status === b.status && a.phase === b.phase && isSameTime && a.owner === b.owner && a.run === b.run && a.runPosition === b.runPosition
+}
+
+export interface RowProjectionOptions {
   readonly identity: NewInstance
   readonly state: InstanceState
   readonly completion: RunCompletion
@@ -71,6 +107,6 @@ interface RowProjectionOptions {
   readonly releaseQueue: ReleaseQueue
   readonly attempts: StepAttempts
   readonly writer: TurnWriter
-  /** What came and is not taken in. */
+  /** Inputs that are not recorded yet. */
   readonly inputs: { readonly size: number }
 }

@@ -1,7 +1,7 @@
 import type { Entry } from "../../core/journal/journal.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
 import { EntriesText } from "../../core/journal/turn-codec.ts"
-import type { RowState as Row, NewInstance, NewMessage, RunReference, Turn } from "../../ports/journal-store.ts"
+import type { NewInstance, NewMessage, RowState, RunReference, Turn } from "../../ports/journal-store.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 
 /** Something that may happen only once a turn is durable. */
@@ -29,7 +29,7 @@ export class TurnDraft extends EntriesText implements Turn {
   entries = ""
   create: NewInstance | undefined = undefined
   within: RunReference | undefined = undefined
-  state: Row | undefined = undefined
+  state: RowState | undefined = undefined
   tags: readonly string[] | undefined = undefined
   memo: string | undefined = undefined
   consumed: number[] | undefined = undefined
@@ -89,7 +89,7 @@ export class TurnDraft extends EntriesText implements Turn {
   }
 
   /** Nothing is added to it any more. Without a state the row stays as it is. `follows`: the last turn of the journal, unless this turn creates the instance. */
-  seal(turn: string, { id, incarnation }: NewInstance, run: number, state: Row | undefined, follows: string | undefined): this {
+  seal(turn: string, { id, incarnation }: NewInstance, run: number, state: RowState | undefined, follows: string | undefined): this {
     this.turn = turn
     this.follows = follows
     this.instance = id

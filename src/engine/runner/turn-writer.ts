@@ -4,10 +4,10 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
 import { storedPayload } from "../../core/values/encoded-payload.ts"
 import type { Sql } from "../../core/workflow/transaction-sql.ts"
-import type { NewInstance } from "../../ports/journal-store.ts"
+import type { NewInstance, RowState } from "../../ports/journal-store.ts"
 import type { ClientTransaction, Transactions, Undone } from "../../ports/transactions.ts"
 import type { CommitListener, CommitResult } from "../worker/group-committer.ts"
-import { isSameRow, type Row } from "./row-state.ts"
+import { isSameRow } from "./row-projection.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
@@ -25,9 +25,9 @@ export class TurnWriter implements CommitListener {
   #inFlight: TurnDraft | undefined
   /** How often the one in flight could not be written. */
   #failures = 0
-  #row: Row | undefined
+  #row: RowState | undefined
   /** What the row says once the one in flight is written. */
-  #nextRow: Row | undefined
+  #nextRow: RowState | undefined
   #durablePosition = 0
   /** The id of the last turn that is known to be written; undefined before the instance is created. */
   #lastTurn: string | undefined
@@ -55,7 +55,7 @@ export class TurnWriter implements CommitListener {
    * What the store says of the instance, and where its journal ends there: the position of the last entry and the id of the last turn. `isDueEarly`: the
    * row names a time that has come, and for which nothing is to be done yet. It has to be corrected, or the instance is claimed again at once.
    */
-  restore(row: Row, position: number, lastTurn: string, isDueEarly: boolean): void {
+  restore(row: RowState, position: number, lastTurn: string, isDueEarly: boolean): void {
     this.#row = row
     this.#durablePosition = position
     this.#lastTurn = lastTurn
@@ -63,7 +63,7 @@ export class TurnWriter implements CommitListener {
   }
 
   /** What the store says of it. */
-  get row(): Row | undefined {
+  get row(): RowState | undefined {
     return this.#row
   }
 

@@ -3,7 +3,7 @@ import type { Delivery, Directory } from "../../ports/directory.ts"
 import type { Host } from "../../ports/host.ts"
 import type { JournalStore, Message, NewMessage } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
-import { inboxPartMax } from "../runner/inbox-part.ts"
+
 import type { InstanceRunner } from "../runner/instance-runner.ts"
 import { PacedQueue } from "./paced-queue.ts"
 import type { Timers } from "./timers.ts"
@@ -13,6 +13,9 @@ const readRetryMs = 100
 const readTriesMax = 6
 /** The most messages in one delivery, and the most inboxes in one read. A store may block the process during each of them. */
 const batchMax = 256
+
+/** The most messages of one inbox that are read at once. A longer inbox is read in parts. */
+export const inboxPartMax = 256
 
 /** Delivers messages and reads inboxes for a worker: `MessageBatcher`, or `SingleInstanceMessages` in a Durable Object. */
 export interface Messages {

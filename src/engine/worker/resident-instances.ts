@@ -26,7 +26,6 @@ export class ResidentInstances implements ResidentSet {
     return this.#runners.size
   }
 
-
   get room(): number {
     const { residentMax, budget } = this.#settings
     const left = Math.min(residentMax - this.#runners.size, (budget?.instancesMax ?? Infinity) - this.#admitted.size)
@@ -46,7 +45,6 @@ export class ResidentInstances implements ResidentSet {
     this.#runners.set(runner.id, runner)
     if (this.#settings.budget) this.#admitted.add(runner.id)
   }
-
 
   remove(runner: InstanceRunner): boolean {
     return this.#runners.get(runner.id) === runner && this.#runners.delete(runner.id)

@@ -1,9 +1,9 @@
 import type { Delivery, Directory } from "../../ports/directory.ts"
 import type { Host } from "../../ports/host.ts"
 import type { JournalStore, NewMessage } from "../../ports/journal-store.ts"
-import { inboxPartMax } from "../runner/inbox-part.ts"
+
 import type { InstanceRunner } from "../runner/instance-runner.ts"
-import type { Messages } from "./message-batcher.ts"
+import { inboxPartMax, type Messages } from "./message-batcher.ts"
 
 /** Delivers messages and reads the inbox in a Durable Object, which has one instance. Its store is local, so a read that fails is not retried. */
 export class SingleInstanceMessages implements Messages {

@@ -297,7 +297,6 @@ export abstract class Worker implements RunnerContext {
   }
 }
 
-
 export interface WorkerSpec {
   readonly store: Store
   readonly host: Host

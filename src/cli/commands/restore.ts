@@ -26,7 +26,7 @@ export function addRestore(program: Command, cli: Invocation): void {
       if (existsSync(db) && options.force !== true)
         throw new CommandError("FILE_EXISTS", exitCodes.failed, `"${db}" is there already; with --force it is kept aside, and the backup takes its place`)
       mkdirSync(dirname(db), { recursive: true })
-      const lock = WorkerLock.take(existsSync(db) ? realpathSync(db) : db)
+      const lock = WorkerLock.tryAcquire(existsSync(db) ? realpathSync(db) : db)
       if (lock === undefined) throw new CommandError("WORKER_RUNNING", exitCodes.failed, `a worker executes the workflows of "${db}"; stop it first`)
       try {
         const fresh = `${db}.restored`

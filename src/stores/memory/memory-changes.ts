@@ -45,7 +45,7 @@ export class MemoryChanges {
   #after(seq: number, limit: number): ChangeRow[] {
     const rows: ChangeRow[] = []
     for (let at = firstAfter(this.#seqs, seq); at < this.#seqs.length && rows.length < limit; at++) {
-      const row = rowOf(this.#owners[at], this.#seqs[at])
+      const row = changeRowOf(this.#owners[at], this.#seqs[at])
       if (row) rows.push(row)
     }
     return rows
@@ -53,16 +53,16 @@ export class MemoryChanges {
 
   #turnAt(seq: number): string | undefined {
     const at = firstAfter(this.#seqs, seq - 1)
-    return this.#seqs[at] === seq ? rowOf(this.#owners[at], seq)?.turn : undefined
+    return this.#seqs[at] === seq ? changeRowOf(this.#owners[at], seq)?.turn : undefined
   }
 }
 
 function rowsAfter(instance: MemoryInstance, seq: number, limit: number): ChangeRow[] {
   const from = firstAfter(instance.seqs, seq)
-  return instance.seqs.slice(from, from + limit).flatMap((one) => rowOf(instance, one) ?? [])
+  return instance.seqs.slice(from, from + limit).flatMap((one) => changeRowOf(instance, one) ?? [])
 }
 
-function rowOf(owner: MemoryInstance | undefined, seq: number | undefined): ChangeRow | undefined {
+function changeRowOf(owner: MemoryInstance | undefined, seq: number | undefined): ChangeRow | undefined {
   if (owner === undefined || seq === undefined) return undefined
   const at = firstAfter(owner.seqs, seq - 1)
   const row = owner.journal[at]

@@ -41,7 +41,7 @@ export class MemoryDatabase {
   now: () => number = () => 0
   readonly flow = new MemoryFlow(
     () => this.now(),
-    ({ instance }) => this.#place(instance),
+    ({ instance }) => this.#updateSets(instance),
   )
   #keys = 0
   #seq = 0
@@ -52,7 +52,7 @@ export class MemoryDatabase {
     const existing = this.instances.get(turn.instance)
     if (turn.create !== undefined) {
       if (existing !== undefined) return isRecorded(existing, turn) ? "committed" : "lost"
-      if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return "lost"
+      if (turn.within !== undefined && !this.#isRunOpen(turn.within)) return "lost"
       if (!this.#create(turn)) return "lost"
       for (const message of turn.sends ?? []) this.deliver(message)
       return "committed"
@@ -65,19 +65,19 @@ export class MemoryDatabase {
     if (existing.flow && turn.by !== undefined && existing.row.owner !== turn.by) return "lost"
     if (turn.ifQueued === true && (existing.row.status !== "queued" || existing.row.owner !== undefined)) return "lost"
     if (inboxSeen !== undefined && existing.inbox.some((message) => message.seq > inboxSeen)) return "lost"
-    if (turn.state !== undefined && !this.#keepUnique(existing, turn.state)) return "lost"
+    if (turn.state !== undefined && !this.#updateUniqueKeys(existing, turn.state)) return "lost"
 
     existing.journal.push(journalRow(turn))
     this.changes.add(existing)
-    if (consumed !== undefined) existing.inbox = without(existing.inbox, new Set(consumed))
+    if (consumed !== undefined) existing.inbox = withoutMessages(existing.inbox, new Set(consumed))
     if (turn.discardInbox === true) existing.inbox = []
     if (turn.tags !== undefined || turn.memo !== undefined) existing.row = annotated(existing.row, turn)
     if (turn.state !== undefined) {
       const { run } = existing.row
       existing.crashed = false
-      this.replace(existing, { ...lasting(existing.row), ...turn.state, updatedAt: turn.at })
+      this.replace(existing, { ...permanentColumns(existing.row), ...turn.state, updatedAt: turn.at })
       if (existing.flow) this.flow.admission.applyState(existing.flow, run, turn.state)
-    } else this.#place(existing)
+    } else this.#updateSets(existing)
     for (const message of turn.sends ?? []) this.deliver(message)
     return "committed"
   }
@@ -90,15 +90,15 @@ export class MemoryDatabase {
     const { eventId } = message
     if (eventId !== undefined && instance.inbox.some((unread) => unread.eventId === eventId)) return "duplicate"
     instance.inbox.push({ ...message, seq: ++this.#seq })
-    this.#place(instance)
+    this.#updateSets(instance)
     return "delivered"
   }
 
   /** Puts another row in the place of the instance's, and keeps the two sets right. */
   replace(instance: MemoryInstance, row: InstanceRow): void {
-    if (instance.row.owner !== row.owner) this.#disown(instance)
+    if (instance.row.owner !== row.owner) this.#removeFromOwned(instance)
     instance.row = row
-    this.#place(instance)
+    this.#updateSets(instance)
   }
 
   /** Takes the owner away. What was running must go on somewhere: it is due at once. */
@@ -115,7 +115,7 @@ export class MemoryDatabase {
     const deadline = deadlineAt === undefined ? undefined : { deadlineAt }
     instance.row = { ...instance.row, flow: { ...instance.row.flow, ...traits }, ...deadline }
     instance.flow = this.flow.recordOf(instance, traits)
-    this.#place(instance)
+    this.#updateSets(instance)
   }
 
   /** The instances of a worker that is gone count as crashed and as owned by nobody. */
@@ -126,13 +126,13 @@ export class MemoryDatabase {
   }
 
   remove(instance: MemoryInstance): void {
-    this.#disown(instance)
+    this.#removeFromOwned(instance)
     this.pending.delete(instance)
     this.instances.delete(instance.row.id)
     this.changes.remove(instance)
   }
 
-  #isUnderWay({ instance, incarnation, run }: RunReference): boolean {
+  #isRunOpen({ instance, incarnation, run }: RunReference): boolean {
     const row = this.instances.get(instance)?.row
     return row?.incarnation === incarnation && row.run === run && !isTerminal(row.status)
   }
@@ -143,29 +143,29 @@ export class MemoryDatabase {
     if (create === undefined || state === undefined) throw new Error("a turn that creates an instance says its state")
     const row = annotated({ ...create, tags: [...create.tags], ...state, updatedAt: turn.at }, turn)
     const instance: MemoryInstance = { key: ++this.#keys, row, crashed: false, journal: [journalRow(turn)], seqs: [], inbox: [], flow: undefined }
-    if (create.flow?.unique && !this.flow.takeUnique(instance, create.flow.unique)) return false
+    if (create.flow?.unique && !this.flow.acquireUniqueKeys(instance, create.flow.unique)) return false
     if (create.flow) instance.flow = this.flow.recordOf(instance, create.flow)
     this.instances.set(row.id, instance)
     this.changes.add(instance)
-    this.#place(instance)
+    this.#updateSets(instance)
     return true
   }
 
   /** Frees the unique keys that this state gives up, and takes again those that a restart needs. False: another instance has one. */
-  #keepUnique(instance: MemoryInstance, { status }: RowState): boolean {
+  #updateUniqueKeys(instance: MemoryInstance, { status }: RowState): boolean {
     const { unique } = instance.row.flow ?? {}
     if (unique === undefined) return true
-    if (isTerminal(status)) this.flow.freeUnique(instance, ["singleton", "debounce"])
+    if (isTerminal(status)) this.flow.releaseUniqueKeys(instance, ["singleton", "debounce"])
     else if (isTerminal(instance.row.status)) {
-      return this.flow.takeUnique(
+      return this.flow.acquireUniqueKeys(
         instance,
         unique.filter(({ kind }) => kind === "singleton"),
       )
-    } else if (status !== "queued") this.flow.freeUnique(instance, ["debounce"])
+    } else if (status !== "queued") this.flow.releaseUniqueKeys(instance, ["debounce"])
     return true
   }
 
-  #disown(instance: MemoryInstance): void {
+  #removeFromOwned(instance: MemoryInstance): void {
     const { owner } = instance.row
     if (owner === undefined) return
     const siblings = this.owned.get(owner)
@@ -173,7 +173,7 @@ export class MemoryDatabase {
     if (siblings?.size === 0) this.owned.delete(owner)
   }
 
-  #place(instance: MemoryInstance): void {
+  #updateSets(instance: MemoryInstance): void {
     const { flow } = instance
     if (flow && instance.row.slots !== slotStateOf(flow)) instance.row = { ...instance.row, slots: slotStateOf(flow) }
     const { owner, dueAt } = instance.row
@@ -201,7 +201,7 @@ export function claimableAt({ row, inbox, flow }: MemoryInstance, now: number): 
   return Math.min(wakes.at, now, row.dueAt ?? now)
 }
 
-function without(inbox: readonly Message[], consumed: ReadonlySet<number>): Message[] {
+function withoutMessages(inbox: readonly Message[], consumed: ReadonlySet<number>): Message[] {
   return inbox.filter(({ seq }) => !consumed.has(seq))
 }
 
@@ -216,7 +216,18 @@ function journalRow({ turn, position, count, run, at, entries, blobs }: Turn): J
 }
 
 /** What stays whatever the instance's state becomes. */
-function lasting({ id, incarnation, workflow, version, createdAt, tags, queue, flow, events, memo }: InstanceRow): NewInstance & Pick<InstanceRow, "memo"> {
+function permanentColumns({
+  id,
+  incarnation,
+  workflow,
+  version,
+  createdAt,
+  tags,
+  queue,
+  flow,
+  events,
+  memo,
+}: InstanceRow): NewInstance & Pick<InstanceRow, "memo"> {
   const chosen = { ...(queue === undefined ? undefined : { queue }), ...(flow ? { flow } : undefined), ...(memo === undefined ? undefined : { memo }) }
   return { id, incarnation, workflow, version, createdAt, tags, ...chosen, ...(events && { events }) }
 }

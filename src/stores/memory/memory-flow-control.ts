@@ -5,15 +5,15 @@ import type { MemoryAccess } from "./memory-journal-store.ts"
 
 export class MemoryFlowControl implements FlowControl {
   readonly #access: MemoryAccess
-  readonly #news = new AdmissionNotifier()
+  readonly #notifier = new AdmissionNotifier()
 
   constructor(access: MemoryAccess) {
     this.#access = access
   }
 
   /** These instances were let in. */
-  tell(ids: readonly string[]): void {
-    this.#news.notify(ids)
+  notifyAdmitted(ids: readonly string[]): void {
+    this.#notifier.notify(ids)
   }
 
   async declare(workflows: readonly WorkflowLimits[]): Promise<void> {
@@ -21,7 +21,7 @@ export class MemoryFlowControl implements FlowControl {
     for (const { workflow, limits } of workflows) {
       const known = this.#limitsOf(workflow)
       for (const { name, ...declared } of [...limits, ...removedLimits([...known.keys()], limits)])
-        this.#change(workflow, name, { declared, override: known.get(name)?.override })
+        this.#setLimit(workflow, name, { declared, override: known.get(name)?.override })
     }
     this.#access.changed()
   }
@@ -35,7 +35,7 @@ export class MemoryFlowControl implements FlowControl {
     this.#access.enter()
     const known = this.#limitsOf(workflow)
     if (changes.some(({ name }) => !known.has(name))) return "unknown"
-    for (const { name, to } of changes) this.#change(workflow, name, { declared: known.get(name)!.declared, override: to })
+    for (const { name, to } of changes) this.#setLimit(workflow, name, { declared: known.get(name)!.declared, override: to })
     this.#access.changed()
     return "changed"
   }
@@ -73,7 +73,7 @@ export class MemoryFlowControl implements FlowControl {
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#news.subscribe(listener)
+    return this.#notifier.subscribe(listener)
   }
 
   #limitsOf(workflow: string): Map<string, MemoryLimit> {
@@ -83,10 +83,10 @@ export class MemoryFlowControl implements FlowControl {
     return known
   }
 
-  #change(workflow: string, name: string, limit: MemoryLimit): void {
+  #setLimit(workflow: string, name: string, limit: MemoryLimit): void {
     const { flow } = this.#access.database
     this.#limitsOf(workflow).set(name, limit)
-    flow.admission.limitsChanged(flow.linesOf(workflow, name))
+    flow.admission.limitsChanged(flow.queuedKeys(workflow, name))
   }
 }
 

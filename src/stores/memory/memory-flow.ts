@@ -12,11 +12,11 @@ export interface MemoryLimit {
 
 export interface MemoryFlowRecord extends FlowRecord {
   readonly instance: MemoryInstance
-  /** Where it was put in line last. */
-  place: Place | undefined
+  /** Where it was put in queue last. */
+  place: QueuePlace | undefined
 }
 
-interface Place {
+interface QueuePlace {
   readonly record: MemoryFlowRecord
   readonly priority: number
   readonly seq: number
@@ -30,7 +30,7 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   readonly unique = new Map<string, MemoryInstance>()
   readonly slots = new Map<string, Set<MemoryFlowRecord>>()
   /** Places that were left are passed over when they come first. */
-  readonly #lines = new Map<string, MinHeap<Place>>()
+  readonly #queues = new Map<string, MinHeap<QueuePlace>>()
   readonly #tats = new Map<string, number>()
   #tatsMax = 1_000
   readonly #now: () => number
@@ -58,23 +58,23 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
       limitsHeld: 0,
       isStartCounted: false,
       place: undefined,
-      ...unparked,
+      ...notQueued,
     }
   }
 
-  areFree(uses: readonly UniqueUse[]): boolean {
+  areUniqueKeysFree(uses: readonly UniqueUse[]): boolean {
     return uses.every((use) => !this.unique.has(uniqueKey(use)))
   }
 
   /** False: another instance has one of them. */
-  takeUnique(instance: MemoryInstance, uses: readonly UniqueUse[]): boolean {
+  acquireUniqueKeys(instance: MemoryInstance, uses: readonly UniqueUse[]): boolean {
     const isFree = (use: UniqueUse) => (this.unique.get(uniqueKey(use)) ?? instance) === instance
     if (!uses.every(isFree)) return false
     for (const use of uses) this.unique.set(uniqueKey(use), instance)
     return true
   }
 
-  freeUnique(instance: MemoryInstance, kinds: readonly UniqueUse["kind"][]): void {
+  releaseUniqueKeys(instance: MemoryInstance, kinds: readonly UniqueUse["kind"][]): void {
     for (const use of instance.row.flow?.unique ?? [])
       if (kinds.includes(use.kind) && this.unique.get(uniqueKey(use)) === instance) this.unique.delete(uniqueKey(use))
   }
@@ -108,12 +108,12 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   }
 
   firstQueued(limitKey: string): MemoryFlowRecord | undefined {
-    const line = this.#lines.get(limitKey)
-    for (let place = line?.peek(); place !== undefined; place = line?.peek()) {
-      if (isThere(place, limitKey)) return place.record
-      line?.pop()
+    const queue = this.#queues.get(limitKey)
+    for (let place = queue?.peek(); place !== undefined; place = queue?.peek()) {
+      if (isCurrent(place, limitKey)) return place.record
+      queue?.pop()
     }
-    this.#lines.delete(limitKey)
+    this.#queues.delete(limitKey)
     return undefined
   }
 
@@ -136,9 +136,9 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   save(record: MemoryFlowRecord): void {
     const { parkedOn, parkedPriority: priority, parkedSeq: seq } = record
     if (parkedOn !== undefined) {
-      const line = this.#lines.get(parkedOn) ?? new MinHeap<Place>((a, b) => a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq))
-      this.#lines.set(parkedOn, line)
-      if (record.place?.seq !== seq || record.place.priority !== priority) line.push((record.place = { record, priority, seq }))
+      const queue = this.#queues.get(parkedOn) ?? new MinHeap<QueuePlace>((a, b) => a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq))
+      this.#queues.set(parkedOn, queue)
+      if (record.place?.seq !== seq || record.place.priority !== priority) queue.push((record.place = { record, priority, seq }))
     }
     this.#onChange(record)
   }
@@ -155,12 +155,12 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   }
 
   /** Keys of a workflow's limit that somebody is parked on. */
-  linesOf(workflow: string, name: string): string[] {
-    const whole = `${workflow}/${name}`
-    return [...this.#lines.keys()].filter((key) => (key === whole || key.startsWith(`${whole}/`)) && this.firstQueued(key) !== undefined)
+  queuedKeys(workflow: string, name: string): string[] {
+    const limitKey = `${workflow}/${name}`
+    return [...this.#queues.keys()].filter((key) => (key === limitKey || key.startsWith(`${limitKey}/`)) && this.firstQueued(key) !== undefined)
   }
 
-  /** Those in line before it. */
+  /** Those in queue before it. */
   ahead({ parkedOn, parkedPriority, parkedSeq }: MemoryFlowRecord, all: Iterable<MemoryInstance>): number {
     let count = 0
     for (const { flow } of all) {
@@ -171,9 +171,9 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   }
 }
 
-const unparked = { parkedOn: undefined, parkedPriority: 0, parkedSeq: 0, parkedUntil: undefined }
+const notQueued = { parkedOn: undefined, parkedPriority: 0, parkedSeq: 0, parkedUntil: undefined }
 
-function isThere({ record, priority, seq }: Place, limitKey: string): boolean {
+function isCurrent({ record, priority, seq }: QueuePlace, limitKey: string): boolean {
   return record.parkedOn === limitKey && record.parkedPriority === priority && record.parkedSeq === seq
 }
 

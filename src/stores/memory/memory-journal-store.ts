@@ -35,7 +35,7 @@ export class MemoryJournalStore implements JournalStore {
       for (const { instance } of inClaimOrder(found, startsMin)) {
         if (claimed.length >= limit) break
         seen.add(instance)
-        if (this.#admit(instance, now)) claimed.push(this.#take(instance, worker))
+        if (this.#admit(instance, now)) claimed.push(this.#claim(instance, worker))
       }
     }
     if (claimed.length > 0) this.#database.leases.set(worker, now + leaseMs)
@@ -65,11 +65,11 @@ export class MemoryJournalStore implements JournalStore {
     return this.#database.flow.admission.tryAdmit(flow) || (claimableAt(instance, now) ?? Infinity) <= now
   }
 
-  #take(instance: MemoryInstance, worker: string): ClaimedInstance {
+  #claim(instance: MemoryInstance, worker: string): ClaimedInstance {
     const { crashed } = instance
     instance.crashed = false
     const begins = (instance.row.dueAt ?? Infinity) <= this.#access.now() && (instance.flow === undefined || instance.row.slots === "taken")
-    if (begins) this.#database.flow.freeUnique(instance, ["debounce"])
+    if (begins) this.#database.flow.releaseUniqueKeys(instance, ["debounce"])
     this.#database.replace(instance, { ...instance.row, owner: worker })
     return { instance: instance.row, crashed }
   }

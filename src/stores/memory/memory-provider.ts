@@ -31,7 +31,7 @@ class MemoryStore implements Store {
   readonly role
   readonly #siblings: Set<MemoryStore>
   readonly #listeners = new Set<() => void>()
-  #hinting = false
+  #isHintPending = false
 
   constructor(database: MemoryDatabase, context: StoreContext, siblings: Set<MemoryStore>) {
     this.role = context.role
@@ -44,7 +44,7 @@ class MemoryStore implements Store {
         database.now = context.now
       },
       changed: () => {
-        this.flow.tell(database.flow.admittedIds.splice(0))
+        this.flow.notifyAdmitted(database.flow.admittedIds.splice(0))
         for (const sibling of siblings) if (sibling !== this) sibling.#hint()
       },
     }
@@ -70,10 +70,10 @@ class MemoryStore implements Store {
 
   /** After the change, not within it; many changes at once are one hint. */
   #hint(): void {
-    if (this.#hinting || this.#listeners.size === 0) return
-    this.#hinting = true
+    if (this.#isHintPending || this.#listeners.size === 0) return
+    this.#isHintPending = true
     void Promise.resolve().then(() => {
-      this.#hinting = false
+      this.#isHintPending = false
       for (const listener of this.#listeners) listener()
     })
   }

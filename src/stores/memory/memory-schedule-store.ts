@@ -24,7 +24,7 @@ export class MemoryScheduleStore implements ScheduleStore {
     if (row.revision === 1 ? before !== undefined : !isNext(before?.row, row)) return "lost"
     if (ended.some((id) => this.#isLive(id)) || live.some((id) => !this.#isLive(id))) return "lost"
     if (creates.some(({ instance }) => this.#database.instances.has(instance))) return "lost"
-    if (creates.some(({ create }) => !this.#database.flow.areFree(create?.flow?.unique ?? []))) return "lost"
+    if (creates.some(({ create }) => !this.#database.flow.areUniqueKeysFree(create?.flow?.unique ?? []))) return "lost"
     for (const turn of creates) this.#database.commit(turn)
     for (const message of messages) this.#database.deliver(message)
     this.#database.schedules.set(row.id, { row, input: input ?? before?.input ?? "" })

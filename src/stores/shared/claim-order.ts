@@ -45,7 +45,7 @@ export function inClaimOrder<T extends Claimable>(items: readonly T[], startsMin
     else groups.set(group, [place])
   })
   const ordered = [...sorted]
-  for (const places of groups.values()) takeTurns(places.map((place) => sorted[place]!)).forEach((item, index) => (ordered[places[index]!] = item))
+  for (const places of groups.values()) inTurns(places.map((place) => sorted[place]!)).forEach((item, index) => (ordered[places[index]!] = item))
   return startsMin === 0 ? ordered : withStartsFirst(ordered, startsMin)
 }
 
@@ -61,7 +61,7 @@ function withStartsFirst<T extends Claimable>(ordered: readonly T[], startsMin: 
 }
 
 /** The first of each lane, then the second of each. */
-function takeTurns<T extends Claimable>(items: readonly T[]): T[] {
+function inTurns<T extends Claimable>(items: readonly T[]): T[] {
   const ranks = new Map<string, number>()
   const ranked = items.map((item) => {
     const rank = ranks.get(item.fairnessKey ?? "") ?? 0

@@ -19,7 +19,7 @@ export class Admission<R extends FlowRecord> {
   readonly #rows: FlowRows<R>
   /** Limit keys that may have become free: those of whole limits, and those of single keys. */
   readonly #freedWide = new Set<string>()
-  readonly #freed = new Set<string>()
+  readonly #freedKeyed = new Set<string>()
 
   constructor(rows: FlowRows<R>) {
     this.#rows = rows
@@ -27,10 +27,10 @@ export class Admission<R extends FlowRecord> {
 
   /** Takes all that it lacks; false: it is parked. */
   tryAdmit(record: R): boolean {
-    const isIn = !this.#yieldsToHigherPriority(record) && this.#takeMissing(record)
+    const isComplete = !this.#yieldsToHigherPriority(record) && this.#takeMissing(record)
     this.#rows.save(record)
     this.#admitNext()
-    return isIn
+    return isComplete
   }
 
   /** A turn gives the instance another state. `run`: what it was in before. */
@@ -44,7 +44,7 @@ export class Admission<R extends FlowRecord> {
     else if (phase === "cancelling" && record.parkedOn !== undefined) this.#moveToFront(record)
   }
 
-  /** It sleeps or waits, and nobody owns it. One that is parked stays in line. */
+  /** It sleeps or waits, and nobody owns it. One that is parked isStillQueued in line. */
   releaseSlots(record: R): void {
     if (record.parkedOn === undefined) this.#releaseFrom(record, keptAtRest(record.uses))
   }
@@ -59,14 +59,14 @@ export class Admission<R extends FlowRecord> {
         next.parkedUntil = undefined
         this.#rows.save(next)
       }
-      this.#freed.add(key)
+      this.#freedKeyed.add(key)
     }
     this.#admitNext()
   }
 
   /** The transaction failed: what it had under way never was. */
   reset(): void {
-    this.#freed.clear()
+    this.#freedKeyed.clear()
     this.#freedWide.clear()
   }
 
@@ -86,7 +86,7 @@ export class Admission<R extends FlowRecord> {
     // The slot of a rate was given on at the start.
     if (use.kind === "rate" && record.isStartCounted) return
     this.#rows.removeHolder(use.key, record)
-    if (use.isKeyed) this.#freed.add(use.key)
+    if (use.isKeyed) this.#freedKeyed.add(use.key)
     else this.#freedWide.add(use.key)
   }
 
@@ -97,7 +97,7 @@ export class Admission<R extends FlowRecord> {
     if (this.#rows.firstQueued(parkedOn)?.key === record.key) return false
     this.#rows.removeHolder(parkedOn, record)
     record.parkedUntil = undefined
-    this.#freed.add(parkedOn)
+    this.#freedKeyed.add(parkedOn)
     return true
   }
 
@@ -169,7 +169,7 @@ export class Admission<R extends FlowRecord> {
 
   #admitNext(): void {
     for (;;) {
-      const keys = this.#freedWide.size > 0 ? this.#freedWide : this.#freed
+      const keys = this.#freedWide.size > 0 ? this.#freedWide : this.#freedKeyed
       const key = keys.values().next().value
       if (key === undefined) return
       keys.delete(key)
@@ -180,15 +180,15 @@ export class Admission<R extends FlowRecord> {
   #admitNextOf(key: string): void {
     for (let next = this.#rows.firstQueued(key); next !== undefined; next = this.#rows.firstQueued(key)) {
       const { parkedUntil } = next
-      const isIn = this.#takeMissing(next)
-      const stays = next.parkedOn === key
-      if (stays && next.parkedUntil === parkedUntil) return
+      const isComplete = this.#takeMissing(next)
+      const isStillQueued = next.parkedOn === key
+      if (isStillQueued && next.parkedUntil === parkedUntil) return
       this.#rows.save(next)
-      if (isIn) this.#rows.onAdmitted(next)
+      if (isComplete) this.#rows.onAdmitted(next)
       else if (next.parkedUntil !== undefined) this.#rows.onStartScheduled(next)
-      if (stays) return
+      if (isStillQueued) return
       // It may have given on the turn of a wider rate, which goes first.
-      if (this.#freedWide.size > 0) return void this.#freed.add(key)
+      if (this.#freedWide.size > 0) return void this.#freedKeyed.add(key)
     }
   }
 }

@@ -10,7 +10,7 @@ import { TurnTable } from "./tables/turn-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 import type { TurnBatch } from "./tables/turn-batch.ts"
 
-/** All prepared statements over one connection, shared by journal store and directory. */
+/** All prepared statements of one connection, shared by the implementations of the ports. */
 export interface SqliteTables {
   readonly driver: SqlDriver
   readonly now: () => number
@@ -19,21 +19,21 @@ export interface SqliteTables {
   readonly inbox: InboxTable
   readonly turns: TurnTable
   readonly flow: TurnFlow
-  /** Where workers share the database. */
+  /** Only in files, which several workers may open. */
   readonly offers?: OfferTable
 }
 
-/** With limits and keys. */
+/** The tables of a database that holds the limits and unique keys of all instances itself. */
 export interface FlowTables extends SqliteTables {
   readonly flow: SqliteFlowTransaction
 }
 
 export interface SqliteTableOptions {
-  /** Where many instances write together. */
+  /** Only in files, where one transaction writes turns of many instances. */
   readonly batch?: TurnBatch
   readonly flow: TurnFlow
   readonly due: DueSearch
-  /** Other instances are not in this database. */
+  /** Only in objects: passes messages for other instances on, and notes turns for the index. */
   readonly observer?: TurnObserver | undefined
 }
 

@@ -20,7 +20,7 @@ export class SqliteDirectory extends InstanceTable implements Directory {
   readonly #changes: ChangeTable
   readonly #workers: SqlStatement
   readonly #offers: OfferTable | undefined
-  /** Filters come in few combinations; their values are bound. */
+  /** By statement text. Callers use few combinations of filters, and values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
   constructor(tables: SqliteTables) {
@@ -35,7 +35,7 @@ export class SqliteDirectory extends InstanceTable implements Directory {
   async list(filter: Filter, { limit, order, cursor }: PageRequest): Promise<Page<InstanceRow>> {
     const isForward = isOldestFirst(order)
     const place = cursor === undefined ? undefined : fromCursor(cursor)
-    // One query per status: each follows its index in order, where one for all would have to sort every row of them.
+    // One query for each status: each follows its index in order, while one query for all statuses would have to sort all rows.
     const wanted = statusesOf(filter)
     const found = wanted.flatMap((status) => this.#all(pageQuery(filter, status, order, place, limit + 1)))
     if (wanted.length > 1) found.sort((a, b) => (isForward ? byCreation(a, b) : byCreation(b, a)))
@@ -74,7 +74,7 @@ export class SqliteDirectory extends InstanceTable implements Directory {
   }
 }
 
-/** Those of a workflow, and of a named queue, are in the index by their status. */
+/** The statuses to query one by one, because the indexes by workflow and by queue hold the status before the creation time; [undefined]: one query serves all statuses. */
 export function statusesOf(filter: Filter): readonly (Status | undefined)[] {
   const { workflow, tag, idPrefix = "" } = filter
   const wanted = wantedStatuses(filter)

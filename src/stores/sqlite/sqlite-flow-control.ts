@@ -15,7 +15,7 @@ export class SqliteFlowControl implements FlowControl {
   readonly #limits: SqlStatement
   readonly #declare: SqlStatement
   readonly #set: SqlStatement
-  readonly #nextLine: SqlStatement
+  readonly #nextQueuedKey: SqlStatement
   readonly #find: SqlStatement
   readonly #holders: SqlStatement
   readonly #ahead: SqlStatement
@@ -31,7 +31,7 @@ export class SqliteFlowControl implements FlowControl {
       ON CONFLICT (workflow, name) DO UPDATE SET max = excluded.max, per_ms = excluded.per_ms`,
     )
     this.#set = driver.prepare(`UPDATE perdure_limit SET set_max = ?, set_per_ms = ? WHERE workflow = ? AND name = ?`)
-    this.#nextLine = driver.prepare(`SELECT parked_on FROM perdure_instance WHERE parked_on > ? AND parked_on < ? ORDER BY parked_on LIMIT 1`)
+    this.#nextQueuedKey = driver.prepare(`SELECT parked_on FROM perdure_instance WHERE parked_on > ? AND parked_on < ? ORDER BY parked_on LIMIT 1`)
     this.#find = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ?`)
     this.#holders = driver.prepare(
       `SELECT i.id FROM perdure_slot s CROSS JOIN perdure_instance i ON i.key = s.instance WHERE s.limit_key = ? ORDER BY s.instance LIMIT ${holdersNamedMax}`,
@@ -45,14 +45,14 @@ export class SqliteFlowControl implements FlowControl {
     const changed = workflows.flatMap(({ workflow, limits }) => {
       const known = this.#known(workflow)
       const wanted = [...limits, ...removedLimits([...known.keys()], limits)]
-      return wanted.filter(({ name, ...numbers }) => !isEqualStart(known.get(name)?.declared, numbers)).map((limit) => ({ workflow, limit }))
+      return wanted.filter(({ name, ...numbers }) => !areEqualNumbers(known.get(name)?.declared, numbers)).map((limit) => ({ workflow, limit }))
     })
-    // Every worker declares when it starts: mostly what is there.
+    // Every worker declares its limits when it starts, and mostly these are stored already.
     if (changed.length === 0) return
     this.#flow.transaction(() => {
       for (const { workflow, limit } of changed) {
         this.#declare.run(toText(workflow), toText(limit.name), limit.max, limit.perMs ?? null)
-        this.#changed(workflow, limit.name)
+        this.#applyNumbers(workflow, limit.name)
       }
     })
   }
@@ -67,7 +67,7 @@ export class SqliteFlowControl implements FlowControl {
       if (changes.some(({ name }) => !known.has(name))) return "unknown"
       for (const { name, to } of changes) {
         this.#set.run(to?.max ?? null, to?.perMs ?? null, toText(workflow), toText(name))
-        this.#changed(workflow, name)
+        this.#applyNumbers(workflow, name)
       }
       return "changed"
     })
@@ -103,8 +103,8 @@ export class SqliteFlowControl implements FlowControl {
       this.#assign.run(priority, limits, lane, deadlineAt ?? null, integer(row, "key"))
       return true
     })
-    // Turns are written without a look at the row: that it has limits now must be found out again.
-    this.#turns.forget()
+    // TurnTable caches whether an instance has limits, and this instance has limits only now.
+    this.#turns.clearCache()
     return isThere
   }
 
@@ -117,23 +117,23 @@ export class SqliteFlowControl implements FlowControl {
     return new Map(rows.map((row) => [text(row, "name"), { declared: declaredNumbers(row), override: setNumbers(row) }]))
   }
 
-  #changed(workflow: string, name: string): void {
-    this.#flow.admission.limitsChanged([...this.#lines(`${workflow}/${name}`)])
+  #applyNumbers(workflow: string, name: string): void {
+    this.#flow.admission.limitsChanged([...this.#queuedKeys(`${workflow}/${name}`)])
   }
 
-  /** The keys of a limit that somebody may be parked on: the limit as a whole, and each of its keys. */
-  *#lines(whole: string): Iterable<string> {
-    yield whole
+  /** The limit keys of one limit that instances may queue for: the key of the limit without a key of its own, and each key of the limit. */
+  *#queuedKeys(limitKey: string): Iterable<string> {
+    yield limitKey
     // "0" comes right after "/".
-    for (let row = this.#nextLine.get(`${whole}/`, `${whole}0`); row !== undefined;) {
-      const line = text(row, "parked_on")
-      yield line
-      row = this.#nextLine.get(line, `${whole}0`)
+    for (let row = this.#nextQueuedKey.get(`${limitKey}/`, `${limitKey}0`); row !== undefined;) {
+      const key = text(row, "parked_on")
+      yield key
+      row = this.#nextQueuedKey.get(key, `${limitKey}0`)
     }
   }
 }
 
-/** Those of a higher priority, and those of the same who were there before. */
+/** Counts queued instances of a higher priority, and of the same priority with an earlier place. */
 function aheadOf(driver: SqlDriver): SqlStatement {
   return driver.prepare(
     `SELECT count(*) AS count FROM perdure_instance
@@ -141,6 +141,6 @@ function aheadOf(driver: SqlDriver): SqlStatement {
   )
 }
 
-function isEqualStart(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
+function areEqualNumbers(known: LimitNumbers | undefined, { max, perMs }: LimitNumbers): boolean {
   return known?.max === max && known.perMs === perMs
 }

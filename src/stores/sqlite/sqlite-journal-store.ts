@@ -11,7 +11,7 @@ import type { SqliteTables } from "./sqlite-components.ts"
 import type { TurnTable } from "./tables/turn-table.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 
-/** The methods are `async` so that whatever the driver throws is a rejection; the work itself is synchronous. */
+/** The methods are `async` so that errors of the driver become rejections. The work itself is synchronous. */
 export class SqliteJournalStore implements JournalStore {
   readonly #driver: SqlDriver
   readonly #now: () => number
@@ -35,47 +35,47 @@ export class SqliteJournalStore implements JournalStore {
 
   async claim({ worker, offers, limit, startsMin = 0, leaseMs, ids }: ClaimRequest): Promise<readonly ClaimedInstance[]> {
     const now = this.#now()
-    // Most claims find nothing; only one that does may cost a write.
+    // Most claims find nothing, and must not cost a write transaction.
     if (this.#claims.deadOwners(worker, now).length === 0 && this.#claims.due(offers, ids, { limit: 1, startsMin: 0 }, now).length === 0) return []
     return this.#flow.transaction(() => {
       for (const dead of this.#claims.deadOwners(worker, now)) this.#abandon(dead, now)
       const claimed: ClaimedInstance[] = []
-      // One that is passed over is parked; it comes no second time, whatever the rows say.
+      // An instance that is not claimed queues for a slot. It must not be tried again in this claim.
       const seen = new Set<number>()
       for (;;) {
         const room = limit - claimed.length
-        const letIn = this.#flow.admittedCount
+        const admittedBefore = this.#flow.admittedCount
         const starts = claimed.filter(({ instance }) => instance.status === "queued").length
         const rows = this.#claims.due(offers, ids, { limit: room, startsMin: Math.max(0, startsMin - starts) }, now)
-        const fresh = rows.filter((row) => !seen.has(integer(row, "key")))
-        for (const row of fresh) {
+        const unseen = rows.filter((row) => !seen.has(integer(row, "key")))
+        for (const row of unseen) {
           seen.add(integer(row, "key"))
-          const taken = this.#take(row, worker, now)
-          if (taken) claimed.push(taken)
+          const instance = this.#claim(row, worker, now)
+          if (instance) claimed.push(instance)
         }
-        const mayBeMore = rows.length === room || this.#flow.admittedCount > letIn
-        if (!mayBeMore || fresh.length === 0 || claimed.length >= limit) break
+        const mayHaveMore = rows.length === room || this.#flow.admittedCount > admittedBefore
+        if (!mayHaveMore || unseen.length === 0 || claimed.length >= limit) break
       }
       if (claimed.length > 0) this.#claims.renew(worker, now + leaseMs)
       return claimed
     })
   }
 
-  /** Undefined: it has no slots, and has to wait for them. */
-  #take(row: SqlRow, worker: string, now: number): ClaimedInstance | undefined {
+  /** Undefined: the instance has to queue for a slot. */
+  #claim(row: SqlRow, worker: string, now: number): ClaimedInstance | undefined {
     const key = integer(row, "key")
     const hasLimits = row["limits"] !== null
     const slots = hasLimits ? this.#flow.tryAdmit(key, now) : "taken"
     if (slots === undefined) return undefined
     if (slots === "taken") this.#flow.releaseDebounceKeys(key, optionalText(row, "uniques"), optionalInteger(row, "due_at"), now)
-    this.#claims.take(worker, key)
+    this.#claims.claim(worker, key)
     return { instance: { ...toInstanceRow(row), owner: worker, ...(hasLimits ? { slots } : undefined) }, crashed: row["crashed"] === 1 }
   }
 
   #abandon(worker: string, now: number): void {
-    const resting = this.#flow.idleWithLimits(worker)
+    const idle = this.#flow.idleWithLimits(worker)
     this.#claims.abandon(worker, now)
-    this.#flow.releaseSlots(resting)
+    this.#flow.releaseSlots(idle)
   }
 
   async owned(worker: string): Promise<readonly string[]> {
@@ -100,9 +100,9 @@ export class SqliteJournalStore implements JournalStore {
     const now = this.#now()
     this.#flow.transaction(() => {
       for (const id of ids) {
-        const resting = this.#flow.idleWithLimits(worker, id)
+        const idle = this.#flow.idleWithLimits(worker, id)
         this.#claims.release(worker, id, now)
-        this.#flow.releaseSlots(resting)
+        this.#flow.releaseSlots(idle)
       }
     })
   }
@@ -115,10 +115,10 @@ export class SqliteJournalStore implements JournalStore {
       return turns.length === 1 ? this.#write(turns) : this.#turns.runBatch(() => this.#write(turns))
     }
     try {
-      const isSingle = turns.length === 1 && this.#turns.isOneRow(first)
+      const isSingle = turns.length === 1 && this.#turns.isSingleRow(first)
       return isSingle && this.#driver.singleWrite ? this.#driver.singleWrite(write) : this.#flow.transaction(write)
     } catch (error) {
-      this.#turns.forget()
+      this.#turns.clearCache()
       throw error
     }
   }
@@ -138,7 +138,7 @@ export class SqliteJournalStore implements JournalStore {
   #write(turns: readonly Turn[]): TurnOutcome[] {
     const lost = new Set<string>()
     return turns.map((turn) => {
-      // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
+      // The turns after a lost turn build on a state that never was, so they must not be written after the winner's turn.
       const outcome = lost.size > 0 && lost.has(turnSequenceKey(turn)) ? "lost" : this.#turns.write(turn)
       if (outcome === "lost") lost.add(turnSequenceKey(turn))
       return outcome

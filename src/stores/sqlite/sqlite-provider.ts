@@ -4,34 +4,34 @@ import type { StoreProvider } from "../../ports/store.ts"
 import { databasePath } from "./file/database-path.ts"
 import { openSqliteStore } from "./sqlite-store.ts"
 
-/** SQLite would wait for locks inside a statement, and block the process: `LockQueue` waits instead. */
+/** SQLite would wait for a lock inside a statement and block the process. `LockQueue` waits instead. */
 const neverBlock = "PRAGMA busy_timeout = 0"
 const busyTimeoutMsDefault = 5_000
-/** A log that a long reader made longer than this is cut to this length once it has been checkpointed. */
+/** If a long read transaction made the write-ahead log longer than this, SQLite cuts the log to this length after a checkpoint. */
 const logBytesMax = 16 * 1024 * 1024
 
 /** Options of `sqlite`; everything has a default. */
 export interface SqliteOptions {
   /**
-   * What a committed turn survives. `disk` (the default): also a power failure. `process`: the death of the process, but a
-   * power failure may take the last moments. Faster where commits are small.
+   * What a committed turn survives. `disk` (the default): a power failure, too. `process`: the death of the process; a power failure
+   * may lose the last commits. `process` is faster where commits are small.
    */
   readonly durability?: "disk" | "process"
-  /** How often to look for what other processes have written. Default 20 ms. */
+  /** How often the store looks for writes of other processes. Default 20 ms. */
   readonly pollInterval?: Duration
   /**
-   * How long a write, or the opening of the file, waits while another process holds the write lock of the file. Then it fails with
-   * `DATABASE_BUSY`, and nothing of it is written. The process is not blocked meanwhile. Default 5 s.
+   * How long a write, or the opening of the file, waits while another process holds the write lock of the file. After that time the write
+   * fails with `DATABASE_BUSY`, and nothing is written. The process is not blocked while it waits. Default 5 s.
    */
   readonly busyTimeout?: Duration
-  /** The file may have at most so many pages of 4 KiB: what a full disk does can be tried out with it. Default: no limit. */
+  /** How many pages of 4 KiB the file may have at most. Use it to try out a full disk. Default: no limit. */
   readonly maxPageCount?: number
 }
 
 /**
- * A store in a SQLite file. One process at a time executes; others that open the file can start, send, list and wait, and
- * stand by to take over. The file is a path, a `file:` URL, or the text of one. ":memory:" is a store that ends with the engine.
- * Throws `BAD_OPTION` for options that are wrong; the file itself is opened with the engine (`DATABASE_UNREADABLE`, `DATABASE_CORRUPT`).
+ * A store in a SQLite file. One process at a time executes workflows. Other processes that open the file can start, send, list and wait, and
+ * they stand by to take over. `file` is a path, a `file:` URL, or the text of such a URL. ":memory:" is a store that ends with the engine.
+ * Throws `BAD_OPTION` for wrong options. The engine opens the file later (`DATABASE_UNREADABLE`, `DATABASE_CORRUPT`).
  *
  * @example
  * const engine = await Perdure.open({ store: sqlite("app.db"), workflows: [order] })
@@ -61,7 +61,7 @@ export function sqlite(file: string | URL, options: SqliteOptions = {}): StorePr
   }
 }
 
-/** A store that only reads, and leaves the file as it is. Its schema must be the one that this code knows. */
+/** A store that only reads, and leaves the file as it is. The file must have the schema that this code knows. */
 export function sqliteReader(path: string): StoreProvider {
   const settings = `${neverBlock}; PRAGMA cache_size = -16000`
   return {

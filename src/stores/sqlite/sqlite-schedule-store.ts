@@ -12,7 +12,7 @@ import { fromChunks, toChunks } from "./driver/text-chunks.ts"
 import type { TurnFlow } from "./tables/turn-flow-port.ts"
 
 export const scheduleColumns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.updated_at, s.due_at, s.awaits, s.state"
-/** The plus keeps this from being what the rows are looked up by: they come in the order of another index. */
+/** The unary plus keeps SQLite from using the index on `workflow`: the rows must come in the order of another index. */
 const ofWorkflows = "+s.workflow IN (SELECT value FROM json_each(?))"
 
 export class SqliteScheduleStore implements ScheduleStore {
@@ -58,7 +58,7 @@ export class SqliteScheduleStore implements ScheduleStore {
     this.#list = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.id > ? ORDER BY s.id LIMIT ?`)
     this.#listOf = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.workflow = ? AND s.id > ? ORDER BY s.id LIMIT ?`)
     this.#due = driver.prepare(`SELECT ${scheduleColumns} FROM perdure_schedule s WHERE s.due_at <= ? AND ${ofWorkflows} ORDER BY s.due_at LIMIT ?`)
-    // Few wait at any time, and only these are in the index of `awaits`.
+    // Few schedules await an instance at any time, and only these are in the index of `awaits`.
     this.#ready = driver.prepare(
       `SELECT ${scheduleColumns} FROM perdure_schedule s LEFT JOIN perdure_instance i ON i.id = s.awaits
       WHERE s.awaits IS NOT NULL AND ${ofWorkflows} AND (i.status IS NULL OR i.status IN ('completed', 'failed', 'cancelled', 'terminated')) LIMIT ?`,
@@ -83,7 +83,7 @@ export class SqliteScheduleStore implements ScheduleStore {
         return "written"
       })
     } catch (error) {
-      this.#turns.forget()
+      this.#turns.clearCache()
       throw error
     }
   }

@@ -22,41 +22,41 @@ import type { FlowTables } from "./sqlite-components.ts"
 import { SqliteTransactions } from "./sqlite-transactions.ts"
 import { WorkerLock } from "./file/worker-lock.ts"
 
-interface Opening {
+interface OpenOptions {
   readonly path: string
   readonly settings: string
   readonly pollIntervalMs: number
   /** How long a call waits for the lock of another process. */
   readonly busyTimeoutMs: number
   readonly context: StoreContext
-  /** Nothing is written, not even a newer schema. */
+  /** The store writes nothing, not even a newer schema. */
   readonly readOnly?: boolean
 }
 
-/** Waits for the lock of another process as every write does: to open a file may write to it. */
-export function openSqliteStore(opening: Opening): Promise<Store> {
-  return onceUnlocked(() => openNow(opening), opening.busyTimeoutMs)
+/** Waits for the lock of another process, as every write does: opening may write to the file. */
+export function openSqliteStore(options: OpenOptions): Promise<Store> {
+  return onceUnlocked(() => openNow(options), options.busyTimeoutMs)
 }
 
-function openNow(opening: Opening): Store {
-  if (opening.readOnly !== true) refuseUnwritable(opening.path)
-  const driver = openDriver(opening)
+function openNow(options: OpenOptions): Store {
+  if (options.readOnly !== true) refuseUnwritable(options.path)
+  const driver = openDriver(options)
   try {
-    if (opening.readOnly !== true) {
+    if (options.readOnly !== true) {
       migrate(driver, migrations)
-      // A file that cannot be written should say so now, not at the first commit.
+      // If the file cannot be written, the user must get the error now, not with the first commit.
       driver.transaction(() => {})
     }
-    return new SqliteStore(driver, opening)
+    return new SqliteStore(driver, options)
   } catch (error) {
     driver.close()
-    throw explained(error, opening.path)
+    throw explained(error, options.path)
   }
 }
 
 /**
- * Before SQLite touches it: it gives the files that it makes beside a read-only database the same permissions, and these would keep
- * the database from being written even after it was made writable.
+ * Call this before SQLite opens the file. SQLite gives the files that it creates beside a read-only database the same permissions, and these
+ * files would keep the database from being written even after the user has made it writable.
  */
 function refuseUnwritable(path: string): void {
   if (path === ":memory:" || !existsSync(path)) return
@@ -67,7 +67,7 @@ function refuseUnwritable(path: string): void {
   }
 }
 
-function openDriver({ path, settings, readOnly = false }: Opening): NodeSqlDriver {
+function openDriver({ path, settings, readOnly = false }: OpenOptions): NodeSqlDriver {
   try {
     return new NodeSqlDriver(path, settings, readOnly)
   } catch (error) {
@@ -75,7 +75,7 @@ function openDriver({ path, settings, readOnly = false }: Opening): NodeSqlDrive
   }
 }
 
-/** SQLite cannot open a file in a folder where it may not create the write-ahead log; the folder's permissions are the cause then. */
+/** SQLite cannot open a file if it may not create the write-ahead log in the folder. This error then names the folder's permissions as the cause. */
 function explained(error: unknown, path: string): unknown {
   if (!PerdureError.is(error, "DATABASE_UNREADABLE")) return error
   try {
@@ -106,13 +106,13 @@ class SqliteStore implements Store {
   readonly #tables: FlowTables
   readonly #poll: ChangePoll
   readonly #mayWork: boolean
-  /** What the lock is named after, whatever link the file was opened through. Undefined: a database of our own in memory. */
+  /** The real path of the file, which names the worker lock even if the file was opened through a link. Undefined: the database is in memory. */
   readonly #file: string | undefined
   #lock: WorkerLock | undefined
   readonly #goneListeners = new Set<(error: PerdureError) => void>()
   #role: StoreRole = "client"
 
-  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, busyTimeoutMs, context, readOnly = false }: Opening) {
+  constructor(driver: NodeSqlDriver, { path, pollIntervalMs, busyTimeoutMs, context, readOnly = false }: OpenOptions) {
     this.#driver = driver
     this.#tables = fileTables(driver, context.now)
     this.#queue = new LockQueue(driver, busyTimeoutMs)
@@ -125,7 +125,7 @@ class SqliteStore implements Store {
     this.#mayWork = context.role === "worker"
     this.#file = path === ":memory:" ? undefined : realpathSync(path)
     this.#becomeWorker()
-    // Whoever only reads acknowledges nothing; and the log may come and go beside it.
+    // A reader acknowledges no writes, and the log may come and go beside its database.
     if (this.#file !== undefined && !readOnly) driver.watchFile((error) => this.#stop(error))
   }
 
@@ -161,20 +161,20 @@ class SqliteStore implements Store {
     try {
       if (!this.#driver.isGone) this.#driver.exec("PRAGMA wal_checkpoint(PASSIVE)")
     } catch {
-      // What is not in the file yet is in the log beside it, and the next one to open finds it there.
+      // Commits that are not in the file yet are in the log, where the next process to open the file finds them.
     }
     this.#driver.close()
     this.#lock?.release()
     this.#lock = undefined
   }
 
-  /** The file is deleted, replaced or overwritten. Whoever opens the file that has its name now may execute. */
+  /** The file was deleted, replaced or overwritten. A process that opens the file which has the name now may execute workflows. */
   #stop(error: PerdureError): void {
     this.#poll.stop()
     this.#role = "client"
     this.#lock?.release()
     this.#lock = undefined
-    // Afterwards: the call that noticed it fails first.
+    // In a microtask: the call that noticed the loss must fail first.
     queueMicrotask(() => {
       for (const listener of this.#goneListeners) listener(error)
     })
@@ -183,12 +183,12 @@ class SqliteStore implements Store {
   #becomeWorker(): void {
     if (this.#role === "worker" || !this.#mayWork) return
     if (this.#file !== undefined) {
-      const lock = WorkerLock.take(this.#file)
+      const lock = WorkerLock.tryAcquire(this.#file)
       if (lock === undefined) return
       this.#lock = lock
     }
     try {
-      // Whoever was the worker before is dead, whatever its lease says.
+      // The worker lock was free, so any earlier worker is dead even if its lease has not expired.
       this.#driver.transaction(() => this.#tables.claims.endLeases())
     } catch (error) {
       this.#lock?.release()

@@ -12,10 +12,12 @@ import type { TurnFlow } from "./tables/turn-flow-port.ts"
 const constraint = 19
 
 /**
+ * Runs the function of a `ctx.transaction` and writes its turn in one SQLite transaction:
+ *
  *   begin
- *     what the user's function writes     a part of its own: fails where the transaction is not the one that was begun
+ *     the writes of the user's function   in a savepoint, which fails if the function has ended the transaction
  *     the turn
- *   commit                                synchronous from begin to end: nobody else's rows can get in between
+ *   commit                                all of it is synchronous, so no other write of this process gets in between
  */
 export class SqliteTransactions implements Transactions {
   readonly #flow: TurnFlow
@@ -23,7 +25,7 @@ export class SqliteTransactions implements Transactions {
   readonly #statements: StatementCache
   readonly #driver: SqlDriver
 
-  /** `check`: throws what the user may not say to the database. */
+  /** `check` throws for statements that a user's function must not run. */
   constructor({ driver, turns, flow }: SqliteTables, check = checkStatement) {
     this.#flow = flow
     this.#turns = turns
@@ -41,7 +43,7 @@ export class SqliteTransactions implements Transactions {
         throw new Error("the turn is lost: so is what was written with it")
       })
     } catch (error) {
-      this.#turns.forget()
+      this.#turns.clearCache()
       if (outcome === "lost") return outcome
       throw isConstraint(error) ? statementFailure(error) : error
     }
@@ -61,7 +63,7 @@ export class SqliteTransactions implements Transactions {
   }
 }
 
-/** Of a commit: a foreign key that may be violated until then. Only the user's tables have any. */
+/** A commit fails like this for deferred foreign keys, which only the user's tables have. */
 function isConstraint(error: unknown): boolean {
   if (!PerdureError.is(error, "STORE_FAILED")) return false
   const { sqliteCode } = error.details

@@ -17,19 +17,19 @@ export class NodeSqlDriver implements SqlDriver {
   readonly #savepoint: SqlStatement
   readonly #release: SqlStatement
   readonly #version: SqlStatement
-  readonly #logRoom: WalPreallocation | undefined
+  readonly #walPreallocation: WalPreallocation | undefined
   #closed = false
   #isInTransaction = false
   #refusal: PerdureError | undefined
   #fileWatch: FileWatch | undefined
   #onGone: (error: PerdureError) => void = () => undefined
-  /** The file is deleted, replaced or overwritten: nothing is let through any more. */
+  /** Set once the file was deleted, replaced or overwritten: every call fails with this error from then on. */
   #gone: PerdureError | undefined
 
-  /** `settings` are run before anything else. */
+  /** `settings` are SQL statements that run first. */
   constructor(path: string, settings: string, readOnly = false) {
     this.path = path
-    this.#logRoom = readOnly || path === ":memory:" ? undefined : new WalPreallocation(path)
+    this.#walPreallocation = readOnly || path === ":memory:" ? undefined : new WalPreallocation(path)
     try {
       this.#database = new DatabaseSync(path, { readOnly })
     } catch (error) {
@@ -37,7 +37,7 @@ export class NodeSqlDriver implements SqlDriver {
     }
     try {
       this.exec(settings)
-      // A writer takes its place in the queue at once; one that begins by reading can lose it to another process half-way.
+      // IMMEDIATE takes the write lock at once. A transaction that begins with a read can fail at its first write, if another process has written meanwhile.
       this.#begin = this.prepare("BEGIN IMMEDIATE")
       this.#commit = this.prepare("COMMIT")
       this.#rollback = this.prepare("ROLLBACK")
@@ -60,7 +60,7 @@ export class NodeSqlDriver implements SqlDriver {
 
   prepareReader(sql: string): (...values: SqlValue[]) => SqlValue[][] {
     const statement = this.#attempt(() => this.#database.prepare(sql))
-    // Not in every Node that we run on.
+    // Older versions of Node that we support lack it.
     const hasArrays = typeof statement.setReturnArrays === "function"
     if (hasArrays) statement.setReturnArrays(true)
     return (...values) => {
@@ -74,8 +74,8 @@ export class NodeSqlDriver implements SqlDriver {
   }
 
   /**
-   * From now on the driver notices that its file is deleted, replaced or overwritten: at every commit, when it is asked for its version, and by
-   * `inspectFile`. The tables are there.
+   * From now on the driver notices when its file is deleted, replaced or overwritten: with every commit, every `version` and every
+   * `inspectFile`. The tables must exist already.
    */
   watchFile(onGone: (error: PerdureError) => void): void {
     const bytes = this.prepare("SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size")
@@ -87,7 +87,7 @@ export class NodeSqlDriver implements SqlDriver {
     this.#onGone = onGone
   }
 
-  /** Looks into the file, which costs too much for every commit. Throws if the file is gone. */
+  /** Inspects the content of the file, which is too slow for every commit. Throws if the file is gone. */
   inspectFile(): void {
     this.#stopIf(this.#fileWatch?.inspect())
   }
@@ -96,7 +96,7 @@ export class NodeSqlDriver implements SqlDriver {
     return this.#gone !== undefined
   }
 
-  /** Whoever is told that a transaction is committed can rely on it that the file had its name after the commit. */
+  /** When this method returns, the transaction is committed, and after the commit the file still had its name. */
   transaction<T>(fn: () => T): T {
     this.#begin.run()
     this.#isInTransaction = true
@@ -111,18 +111,18 @@ export class NodeSqlDriver implements SqlDriver {
       this.#isInTransaction = false
     }
     this.#checkFile()
-    this.#logRoom?.committed()
+    this.#walPreallocation?.committed()
     return result
   }
 
-  /** See `LockedDatabase`. Inside a transaction code has run already, which must not run again unasked: no refusal is noted there. */
+  /** See `LockedDatabase`. Inside a transaction no refusal is noted, because code that has run there must not run a second time. */
   takeRefusal(): PerdureError | undefined {
     const refusal = this.#refusal
     this.#refusal = undefined
     return refusal
   }
 
-  /** What fails in `fn` fails the transaction as a whole: there is nothing to roll back to. */
+  /** An error of `fn` fails the whole transaction, so this method never rolls back to the savepoint. */
   within<T>(fn: () => T): T {
     this.#savepoint.run()
     const result = fn()
@@ -130,7 +130,7 @@ export class NodeSqlDriver implements SqlDriver {
     return result
   }
 
-  /** That a transaction cannot be begun inside another is what tells. */
+  /** BEGIN fails inside a transaction. */
   isOutside(): boolean {
     try {
       this.exec("BEGIN")
@@ -173,13 +173,13 @@ export class NodeSqlDriver implements SqlDriver {
     if (this.#gone) throw this.#gone
   }
 
-  /** SQLite itself has rolled back already after some failures, a full disk among them: then there is nothing left to roll back. */
+  /** After some failures, such as a full disk, SQLite has rolled back by itself, and ROLLBACK fails. */
   #abort(): void {
     try {
-      // Not through the statement: where the file is gone, that one is refused, and the lock must not stay.
+      // Not by the prepared statement: it is refused once the file is gone, and the lock must be released even then.
       this.#database.exec("ROLLBACK")
     } catch {
-      // The failure that led here is the one to tell.
+      // The caller throws the first failure.
     }
   }
 
@@ -203,7 +203,7 @@ export class NodeSqlDriver implements SqlDriver {
 class NodeSqlStatement implements SqlStatement {
   readonly #statement: StatementSync
   readonly #failure: (error: unknown) => Error
-  /** Throws where no statement may run any more. */
+  /** Throws if no statement may run any more. */
   readonly #check: () => void
 
   constructor(statement: StatementSync, failure: (error: unknown) => Error, check: () => void) {

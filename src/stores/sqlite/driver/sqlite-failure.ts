@@ -1,6 +1,6 @@
 import { PerdureError } from "../../../core/errors.ts"
 
-/** SQLite's primary result codes that have an answer of their own (https://www.sqlite.org/rescode.html). */
+/** SQLite's primary result codes for which we have an error of our own (https://www.sqlite.org/rescode.html). */
 const busy = 5
 const locked = 6
 const readOnly = 8
@@ -9,10 +9,10 @@ const corrupt = 11
 const full = 13
 const cannotOpen = 14
 const notADatabase = 26
-/** Of the extended codes: no room to map the shared memory of the write-ahead log. */
+/** An extended code: there is no room to map the shared memory of the write-ahead log. */
 const ioErrorShmSize = 4874
 
-/** What went wrong in SQLite, in our words and with what to do about it. */
+/** The Perdure error for a failure of SQLite: its message says what failed and what to do. */
 export function sqliteFailure(path: string, cause: unknown): PerdureError {
   if (PerdureError.is(cause)) return cause
   const code = extendedCodeOf(cause)

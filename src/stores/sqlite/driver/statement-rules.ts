@@ -1,8 +1,8 @@
 import { PerdureError } from "../../../core/errors.ts"
 
 /**
- * What the function of a transaction may not say to the database: anything that ends or leaves the transaction, changes how the file is
- * written, or touches the store's own tables. It guards against mistakes, by the words of a statement; it is no wall against malice.
+ * Throws for statements that the function of a transaction must not run: statements that end or leave the transaction, change how SQLite writes the
+ * file, or name the store's own tables. The check reads the words of a statement. It guards against mistakes, not against malice.
  */
 export function checkStatement(sql: string): void {
   if (typeof sql !== "string") throw refused(String(sql), "is not text")
@@ -19,13 +19,13 @@ export function checkStatement(sql: string): void {
   if (ours !== undefined) throw refused(sql, `names ${ours}: what begins with perdure_ is the store's own; ask the engine, and bind such text as a value`)
 }
 
-/** The same in the database of an object, which is broken by what rolls it back. */
+/** The check for the database of an object. A rollback inside a statement would break the storage of the object. */
 export function checkObjectStatement(sql: string): void {
   checkStatement(sql)
   if (/\bOR\s+ROLLBACK\b|\bRAISE\s*\(\s*ROLLBACK\b/i.test(sql)) throw refused(sql, "would roll back and break the storage; use ABORT, and throw an error")
 }
 
-/** Of other values drivers make what they like: of a Date, parameters with names. */
+/** Drivers misread other values: they take a Date for named parameters. */
 export function checkValues(sql: string, values: readonly unknown[]): void {
   const wrong = values.findIndex((value) => !isBindable(value))
   if (wrong < 0) return
@@ -45,7 +45,7 @@ function wayOut(first: string): string {
   return "do it on a connection of your own"
 }
 
-/** Words, quoted names, texts and semicolons, without comments; what else there is does not matter here. */
+/** The words, quoted names, text literals and semicolons of a statement, without comments and other characters. */
 function tokensOf(sql: string): string[] {
   const pattern = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*'?|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[\p{L}_][\p{L}\p{N}_$]*|;/gu
   return Array.from(sql.matchAll(pattern), ([token]) => token).filter((token) => !token.startsWith("--") && !token.startsWith("/*"))

@@ -1,11 +1,11 @@
-/** Cuts long text into UTF-8 parts that fit a row, and puts it together again. */
+/** Cuts long text into UTF-8 parts that fit into a row each, and joins such parts. */
 
-/** In UTF-16 units, so at most three times as many bytes: below this, text goes into the row itself. */
+/** Text up to this length is stored in its row. In UTF-16 units, so at most three times as many bytes. */
 export const inlineTextMax = 256 * 1024
 
 const chunkBytesMax = 1024 * 1024
 
-/** At least one part, also for the empty text. */
+/** Returns at least one part, also for the empty text. */
 export function toChunks(value: string): Uint8Array[] {
   const encoded = new TextEncoder().encode(value)
   const chunks: Uint8Array[] = []

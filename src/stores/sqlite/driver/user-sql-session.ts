@@ -3,10 +3,10 @@ import type { Sql, SqlResult, SqlRow, SqlValue } from "../../../core/workflow/tr
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { type checkStatement, checkValues } from "./statement-rules.ts"
 
-/** SQLite's primary result codes that tell of the machine and not of the statement (https://www.sqlite.org/rescode.html). */
+/** SQLite's primary result codes for failures of the machine, not of the statement (https://www.sqlite.org/rescode.html). */
 const machineCodes = [/* NOMEM */ 7, /* INTERRUPT */ 9, /* IOERR */ 10, /* PROTOCOL */ 15]
 
-/** The SQL that the function of one transaction is given. Some failures make SQLite roll back by itself; from then on nothing is let through. */
+/** The `sql` argument of a transaction's function. Some failures make SQLite roll back by itself; after such a failure every call throws. */
 export class SqlSession implements Sql {
   readonly #statements: StatementCache
   #closed: Error | undefined
@@ -33,7 +33,7 @@ export class SqlSession implements Sql {
     return this.#call(sql, values, (statement) => statement.all(...values).map(plain)) as Row[]
   }
 
-  /** Throws where SQLite has rolled back by itself: the function must not get over that by catching the error. */
+  /** Throws if SQLite has rolled back by itself: the transaction must fail even if the function has caught the error. */
   requireOpen(): void {
     if (this.#closed) throw this.#closed
   }
@@ -57,7 +57,7 @@ export class SqlSession implements Sql {
 
 const keptMax = 200
 
-/** Prepared statements of the user's. They are written once and run again and again, so few are kept. */
+/** Prepared statements of the user. Code has few statements and runs them again and again, so a small cache is enough. */
 export class StatementCache {
   readonly #driver: SqlDriver
   readonly #check: typeof checkStatement
@@ -83,7 +83,7 @@ export class StatementCache {
   }
 }
 
-/** What is wrong with a statement is the function's own affair; what is wrong with the file is the store's. */
+/** The error that the user's function gets: SQL_FAILED for a bad statement; errors of the file or the machine stay what they are. */
 export function statementFailure(error: unknown, sql?: string): Error {
   if (!(error instanceof Error)) return new Error(String(error))
   if (!PerdureError.is(error, "STORE_FAILED")) return error
@@ -94,7 +94,7 @@ export function statementFailure(error: unknown, sql?: string): Error {
   return new PerdureError("SQL_FAILED", message, { details: { sqliteCode, ...(sql === undefined ? undefined : { sql }) }, cause })
 }
 
-/** Rows of the driver have no prototype, which is more than the journal has a plain form for. */
+/** Rows of the driver have no prototype, and the value codec has no plain form for such objects. */
 function plain(row: SqlRow): SqlRow {
   return { ...row }
 }

@@ -2,11 +2,11 @@ import { statSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 
 /** After so many transactions a process is busy enough for the log's room to pay: short runs never wait for it. */
-const transactionsBefore = 32
+const transactionsMin = 32
 /** SQLite begins its log again from the start when it has a thousand pages. */
-const roomBytes = 1_000 * 4_096
+const logBytes = 1_000 * 4_096
 /** One that grows by so much in as many transactions grows by large ones, and soon has its whole length by itself. */
-const fastBytes = roomBytes / 4
+const fastGrowthBytes = logBytes / 4
 
 /**
  * Room for SQLite's write-ahead log. The log grows with every commit up to its thousand pages, from where on it is written over
@@ -18,7 +18,7 @@ export class WalPreallocation {
   readonly #path: string
   #transactions = 0
   #length = 0
-  #isSettled = false
+  #isDone = false
 
   constructor(path: string) {
     this.#path = path
@@ -26,21 +26,21 @@ export class WalPreallocation {
 
   /** A transaction was committed, and no other has begun. It never throws: what is committed must not look as if it had failed. */
   committed(): void {
-    if (this.#isSettled || ++this.#transactions % transactionsBefore !== 0) return
+    if (this.#isDone || ++this.#transactions % transactionsMin !== 0) return
     let database: DatabaseSync | undefined
     try {
       const { size } = statSync(`${this.#path}-wal`)
-      const isFast = size - this.#length >= fastBytes
+      const growsFast = size - this.#length >= fastGrowthBytes
       this.#length = size
-      this.#isSettled = size >= roomBytes || !isFast
-      if (size >= roomBytes || isFast) return
+      this.#isDone = size >= logBytes || !growsFast
+      if (size >= logBytes || growsFast) return
       database = new DatabaseSync(this.#path, { timeout: 0 })
       database.exec(
-        `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_log_room (bytes BLOB); INSERT INTO perdure_log_room VALUES (zeroblob(${roomBytes})); ROLLBACK`,
+        `PRAGMA cache_size = 10; BEGIN IMMEDIATE; CREATE TABLE perdure_wal_preallocation (bytes BLOB); INSERT INTO perdure_wal_preallocation VALUES (zeroblob(${logBytes})); ROLLBACK`,
       )
     } catch {
       // There is no log, another process writes, or the disk is full: it works without, and whatever is wrong is said by the next commit.
-      this.#isSettled = true
+      this.#isDone = true
     } finally {
       database?.close()
     }

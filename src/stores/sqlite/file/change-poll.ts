@@ -1,11 +1,11 @@
 import type { NodeSqlDriver } from "../driver/node-sql-driver.ts"
 
-/** How often it has the driver look into the file. */
+/** How often the driver inspects the content of the file. */
 const inspectionMs = 1_000
 
 /**
- * Notices what other connections to the file have committed: its version changes then, and only then.
- * Asks only while somebody listens, and does not keep the process alive. It also has the driver look whether the file is still its own.
+ * Polls for commits of other connections to the file, which change the file's `data_version`. It polls only while there are listeners, and
+ * does not keep the process alive. About once a second it also makes the driver check that the file was not deleted or replaced.
  */
 export class ChangePoll {
   readonly #driver: Pick<NodeSqlDriver, "version" | "inspectFile">
@@ -54,7 +54,7 @@ export class ChangePoll {
       if ((this.#looks++ * this.#intervalMs) % inspectionMs < this.#intervalMs) this.#driver.inspectFile()
       return this.#driver.version()
     } catch {
-      // A hint may be lost. Whatever is wrong with the file, the next real call tells it; the driver tells the store of a file that is gone.
+      // A hint may be lost. The next real call reports what is wrong with the file; the driver itself tells the store if the file is gone.
       return this.#last
     }
   }

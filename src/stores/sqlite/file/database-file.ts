@@ -7,18 +7,18 @@ import { NodeSqlDriver } from "../driver/node-sql-driver.ts"
 import { migrations } from "../schema/schema.ts"
 import { sqliteFailure } from "../driver/sqlite-failure.ts"
 
-/** What people do with the file of a database as a whole. */
+/** Operations on a database file as a whole, for the command line: schema, migration, check, copy. */
 
 const readSettings = "PRAGMA busy_timeout = 5000"
 
 export const newestSchema = migrations.at(-1)?.version ?? 0
 
-/** The version of our tables in a file; 0: there are none. */
+/** The schema version of a file; 0: the file has none of our tables. */
 export function schemaOf(path: string): SchemaVersion {
   return reading(path, versionOf)
 }
 
-/** What `migrate` would do to a database of that version. */
+/** The migrations that `migrate` would run on a database of that version. */
 export function pendingMigrations(version: number): readonly { readonly version: number; readonly statements: number }[] {
   return migrations.filter((migration) => migration.version > version).map(({ version: to, statements }) => ({ version: to, statements: statements.length }))
 }
@@ -35,7 +35,7 @@ export function migrateFile(path: string): Promise<void> {
   }, 5_000)
 }
 
-/** What SQLite finds wrong in a file, at most so many findings; none: it is whole. */
+/** The problems that SQLite finds in a file, at most `max`. An empty list: the file is intact. */
 export function integrityProblems(path: string, max = 20): readonly string[] {
   return reading(path, (driver) => {
     const found = driver.prepare(`PRAGMA integrity_check(${max})`).all()
@@ -43,7 +43,7 @@ export function integrityProblems(path: string, max = 20): readonly string[] {
   })
 }
 
-/** Bytes of the pages of a database, whatever part of them is in the log beside it. */
+/** The size of a database in bytes, including pages that are only in the write-ahead log yet. */
 export function databaseBytes(path: string): number {
   return reading(
     path,
@@ -51,7 +51,7 @@ export function databaseBytes(path: string): number {
   )
 }
 
-/** Calls with a connection that cannot write. */
+/** Calls `read` with a read-only connection. */
 export function reading<T>(path: string, read: (driver: NodeSqlDriver) => T): T {
   const driver = new NodeSqlDriver(path, readSettings, true)
   try {
@@ -69,8 +69,8 @@ export interface CopyProgress {
 const pagesAtOnce = 500
 
 /**
- * Copies a database that others may be writing to. What it copies is one moment of it: a read transaction, which hinders nobody, is held
- * from the first page to the last. The copy has its name only once it is whole.
+ * Copies a database while other processes may write to it. The copy is the state of one moment: a read transaction is open from the first page to
+ * the last, and blocks no writer. The copy gets the name `target` only when it is complete.
  */
 export async function copyDatabase(source: string, target: string, onProgress: (progress: CopyProgress) => void = () => undefined): Promise<void> {
   const partial = `${target}.partial`
@@ -91,12 +91,12 @@ export async function copyDatabase(source: string, target: string, onProgress: (
     rmSync(partial, { force: true })
     throw PerdureError.is(error) ? error : sqliteFailure(source, error)
   } finally {
-    // Left by the look at the copy.
+    // The integrity check of the copy may leave these files.
     for (const suffix of ["-shm", "-wal", "-journal"]) rmSync(partial + suffix, { force: true })
   }
 }
 
-/** One file, which can also be read where nothing may be written beside it. Whoever opens it as a store puts the log there again. */
+/** Makes the copy a single file, so that a reader can open it where no file may be created. Opening it as a store creates the log again. */
 function standAlone(path: string): void {
   const database = new nodeSqlite.DatabaseSync(path)
   try {
@@ -107,11 +107,11 @@ function standAlone(path: string): void {
 }
 
 async function copyPages(database: nodeSqlite.DatabaseSync, target: string, onProgress: (progress: CopyProgress) => void): Promise<void> {
-  // Not in every Node that we run on.
+  // Older versions of Node that we support lack it.
   const backup = (nodeSqlite as { readonly backup?: typeof nodeSqlite.backup }).backup
   if (backup === undefined) return void database.prepare("VACUUM INTO ?").run(target)
   database.exec("BEGIN")
-  // Only a read opens the transaction; without it the copy would begin anew with every write of another process.
+  // A read opens the transaction. Without a transaction the copy would start again with every write of another process.
   database.prepare("SELECT count(*) FROM sqlite_master").get()
   await backup(database, target, {
     rate: pagesAtOnce,

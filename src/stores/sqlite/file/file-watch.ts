@@ -3,19 +3,19 @@ import { resolve } from "node:path"
 import { PerdureError } from "../../../core/errors.ts"
 import { RawFile } from "./raw-file.ts"
 
-/** No database is shorter: its header and the smallest page. SQLite writes the first page before it uses a write-ahead log. */
+/** The smallest page. SQLite writes the first page before it uses a write-ahead log, so no database is shorter. */
 const bytesMin = 512
 
 /**
- * Notices that the file of an open database was deleted, that another file has its name, or that another program wrote over it. SQLite goes on
- * writing then, to a file that nobody can open any more, or into one that is not its own.
+ * Notices that the file of an open database was deleted, replaced by another file, or overwritten by another program. SQLite does not notice: it
+ * would write on, to a file that no process can open any more, or into the file of another database.
  *
- *   look      after each commit, before anybody is told of it: the inode and the length of the file, and that its log is there
- *   inspect   about once a second, if the file was written to since: its header and its counters, without the log
+ *   look      after each commit, before its caller hears of it: checks the inode and the length of the file, and that the log exists
+ *   inspect   about once a second, if the file was written to since: checks the header and the counter in the file, without the log
  *
- * Inode numbers are what SQLite itself compares where it has no write-ahead log. Commits go to the log first, so the log must be there as
- * well. The inode of the log is not asked for: whoever reads the times of a file makes the operating system write exact times with the next
- * change, and each commit takes half as long again. The database file itself changes only with a checkpoint.
+ * SQLite itself compares inode numbers for databases without a write-ahead log. Commits go to the log first, so the log must exist, too. `look`
+ * does not read the inode of the log: reading the times of a file makes the operating system store exact times with the next change, and
+ * then each commit takes half as long again. The database file changes only with checkpoints.
  */
 export class FileWatch {
   readonly #database: string
@@ -24,14 +24,14 @@ export class FileWatch {
   readonly #raw: RawFile
   readonly #open: OpenDatabase
   #bytes: number
-  /** When the file had last been written to as it was inspected. */
-  #inspectedOf: bigint | undefined
-  /** SQLite makes the log when it first writes. */
+  /** The modification time that the file had at the last inspection. */
+  #inspectedWriteAt: bigint | undefined
+  /** SQLite creates the log with its first write. */
   #hasLog = false
 
-  /** To be called once the database is open. */
+  /** Call this once the database is open. */
   constructor(path: string, open: OpenDatabase) {
-    // Absolute: the process may change its folder later.
+    // An absolute path, because the process may change its working directory later.
     this.#database = resolve(path)
     this.#log = `${this.#database}-wal`
     const file = statOf(this.#database)
@@ -42,7 +42,7 @@ export class FileWatch {
     this.#hasLog = existsSync(this.#log)
   }
 
-  /** What has happened to the file; undefined: nothing. Two calls of the operating system, some microseconds. */
+  /** The error if the file is gone; undefined: the file is there. Two system calls, some microseconds. */
   look(): PerdureError | undefined {
     const file = statOf(this.#database)
     if (file?.ino !== this.#inode) return gone(this.#database, file === undefined ? "deleted or renamed" : "replaced by another file", putBack)
@@ -55,18 +55,18 @@ export class FileWatch {
     return undefined
   }
 
-  /** The same of what is in the file. Some tens of microseconds, if anybody wrote to the file since the last time. */
+  /** The error if the content of the file is not this database's; undefined: the content may be. Some tens of microseconds after a write to the file. */
   inspect(): PerdureError | undefined {
     const writtenAt = statOf(this.#database)?.mtimeNs
-    if (writtenAt === this.#inspectedOf) return undefined
+    if (writtenAt === this.#inspectedWriteAt) return undefined
     const isOurs = this.#raw.isOf(() => this.#open.counter())
     if (isOurs === false) return gone(this.#database, "overwritten by another program", overwritten(this.#database))
-    // What cannot be told is looked at again.
-    if (isOurs) this.#inspectedOf = writtenAt
+    // If the content could not be judged, the next inspection looks again.
+    if (isOurs) this.#inspectedWriteAt = writtenAt
     return undefined
   }
 
-  /** A checkpoint shortens the file only after a VACUUM, and then the database is as short. */
+  /** A checkpoint shortens the file only after a VACUUM, and then the open database has that length, too. */
   #isCutOff(bytes: number): boolean {
     try {
       return bytes < bytesMin || this.#open.bytes() >= this.#bytes
@@ -77,11 +77,11 @@ export class FileWatch {
   }
 }
 
-/** What the connection knows, which sees the log as well. */
+/** The state of the database as the open connection sees it, with the log. */
 interface OpenDatabase {
-  /** How long the database is. */
+  /** The length of the database. */
   bytes(): number
-  /** How many instances it ever had. */
+  /** How many instances the database has had so far. */
   counter(): number
 }
 
@@ -91,7 +91,7 @@ function statOf(path: string) {
 
 const putBack = "Put the right file in its place, then start the process again"
 
-/** The log holds commits that were made to what the file was before. SQLite would write them into whatever has the name. */
+/** The log holds commits to the earlier content of the file. SQLite would write these commits into the file that has the name now. */
 function overwritten(path: string): string {
   return `End the process, move "${path}-wal" and "${path}-shm" away, put the right file in its place, then start the process again`
 }

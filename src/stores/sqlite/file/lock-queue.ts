@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises"
 import { PerdureError } from "../../../core/errors.ts"
 import { storeClosedError } from "../../shared/store-error.ts"
 
-/** What the queue needs of the driver. */
+/** The part of the driver that the queue needs. */
 export interface LockedDatabase {
   /**
    * The error of the last statement that met the lock of another connection while no transaction of this connection was open. Asking for
@@ -18,8 +18,8 @@ const pausesMs = [1, 1, 2, 3, 5, 8, 12, 20]
 const partMs = 10
 
 /**
- * The calls to a store on a file whose write lock another process may hold. SQLite itself would wait for the lock inside a statement, and
- * nothing else in this process would run meanwhile. So the driver does not wait at all, and this queue tries again by timers:
+ * Queues calls to a store while another process holds the write lock of its file. SQLite itself would wait for the lock inside a statement, and
+ * nothing else in this process would run meanwhile. So the driver does not wait at all, and this queue retries by timers:
  *
  *   the lock is free            the call runs at once, in the caller's own macrotask
  *   BEGIN IMMEDIATE is refused  the call waits in the queue, and so does each later write, in the order of the calls
@@ -49,9 +49,9 @@ export class LockQueue {
   /** A call that only reads runs at once. In WAL mode nothing refuses a read but the recovery of a log, which takes milliseconds. */
   read<T>(call: () => Promise<T>): Promise<T> {
     this.#database.takeRefusal()
-    const answer = call()
-    if (this.#database.takeRefusal() === undefined || this.#waitMsMax === 0) return answer
-    answer.catch(() => undefined)
+    const result = call()
+    if (this.#database.takeRefusal() === undefined || this.#waitMsMax === 0) return result
+    result.catch(() => undefined)
     return this.#wait(call)
   }
 
@@ -65,20 +65,20 @@ export class LockQueue {
     return new Promise((resolve, reject) => {
       // The function of a transaction runs in the async context of its step, and not in that of the timer.
       const run = AsyncResource.bind(() => {
-        const answer = call()
+        const result = call()
         const refusal = this.#database.takeRefusal()
-        if (refusal === undefined) resolve(answer)
-        else answer.catch(() => undefined)
+        if (refusal === undefined) resolve(result)
+        else result.catch(() => undefined)
         return refusal
       })
       this.#waiting.push({ run, reject, endsAt: performance.now() + this.#waitMsMax })
-      // Else a timer is set, or the calls are being tried right now.
+      // With more calls waiting, a timer is set already, or `#tryAll` runs right now.
       if (this.#waiting.length === 1) this.#tryLater()
     })
   }
 
   #tryLater(): void {
-    // The timer keeps the process alive: somebody waits for an answer.
+    // The timer keeps the process alive, because a caller waits for the result.
     this.#timer = setTimeout(() => this.#tryAll(), pauseMs(this.#tries++))
   }
 
@@ -90,7 +90,7 @@ export class LockQueue {
       if (refusal === undefined) this.#tries = 0
       else if (performance.now() < first.endsAt) return this.#tryLater()
       else first.reject(refusal)
-      // Only now: a call that a listener makes meanwhile waits behind the others.
+      // Removed only now, so that a call from a listener waits behind the calls in the queue.
       this.#waiting.shift()
       if (performance.now() >= pauseAt && this.#waiting.length > 0) {
         this.#timer = setTimeout(() => this.#tryAll(), 0)
@@ -102,7 +102,7 @@ export class LockQueue {
 }
 
 interface WaitingCall {
-  /** Makes the call. Gives the refusal, if there was one; else the caller has its answer. */
+  /** Makes the call. Returns the refusal if there was one; otherwise the caller has got its result. */
   readonly run: () => Error | undefined
   readonly reject: (error: Error) => void
   readonly endsAt: number

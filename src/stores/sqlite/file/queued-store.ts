@@ -6,8 +6,8 @@ import type { Transactions } from "../../../ports/transactions.ts"
 import type { LockQueue } from "./lock-queue.ts"
 
 /**
- * The parts of a store on a file, with every call through the queue for the file's lock. The SQL classes know nothing of the queue:
- * a Durable Object has its database to itself, and uses the same classes without it.
+ * Wrappers that send every call to a store on a file through the queue for the file's lock. The SQL classes do not know the queue: a Durable Object
+ * is the only user of its database, and uses these classes without a queue.
  */
 
 export function queuedJournal(journal: JournalStore, queue: LockQueue): JournalStore {
@@ -50,7 +50,7 @@ export function queuedSchedules(schedules: ScheduleStore, queue: LockQueue): Sch
   }
 }
 
-/** The function of a transaction runs after BEGIN IMMEDIATE has the lock: a call that is refused has not run it. */
+/** The function of a transaction runs only after BEGIN IMMEDIATE has got the lock, so a refused call has not run it. */
 export function queuedTransactions(transactions: Transactions, queue: LockQueue): Transactions {
   return { transact: (run) => queue.write(() => transactions.transact(run)) }
 }

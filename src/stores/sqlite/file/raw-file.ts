@@ -4,41 +4,41 @@ import { DatabaseSync } from "node:sqlite"
 const notADatabase = 26
 
 /**
- * A database file as it is on disk, without the log beside it, to tell whether another program wrote over it. Only SQLite may open the file
- * in this process: if anybody else closes it, the operating system drops the locks that SQLite has there.
+ * Reads a database file as it is on disk, without its log, to find out whether another program overwrote it. It reads through SQLite: if other code
+ * of this process closed the file, the operating system would drop the locks that SQLite holds on it.
  *
- * Checkpoints bring the file from one commit to a later one. So the counter of instances, which SQLite keeps for AUTOINCREMENT, never goes back
- * in the file, and is never ahead of what the connection sees. Another database, or an older copy of this one, breaks that rule, unless its
- * counter happens to lie between the two.
+ * Checkpoints bring the file from one commit to a later one. So the counter of instances, which SQLite keeps for AUTOINCREMENT, never decreases
+ * in the file, and is never above the counter that the open connection sees. Another database, or an older copy of this database, breaks that
+ * rule unless its counter happens to lie between the two.
  */
 export class RawFile {
   readonly #url: string
-  /** What the file said last. */
+  /** The counter at the last look. */
   #counter = 0
-  #isMissed = false
+  #lackedCounter = false
 
   constructor(path: string) {
     const url = pathToFileURL(path)
-    // Without locks, and without the log.
+    // With `immutable` SQLite takes no locks and ignores the log.
     url.searchParams.set("immutable", "1")
     this.#url = url.href
   }
 
-  /** Whether the file may be that of the database whose counter `counterOf` reads. Undefined: it cannot be told now. */
+  /** Whether the file may belong to the database whose counter `counterOf` reads. Undefined: this look cannot tell. */
   isOf(counterOf: () => number): boolean | undefined {
     const found = this.#read()
     if (found === "unreadable") return undefined
     if (found === "no database") return false
     if (found === "no counter") {
-      // Before the first checkpoint the file has no tables. It may also be in the middle of a checkpoint, but not twice in a row.
-      const isMissedAgain = this.#isMissed
-      this.#isMissed = this.#counter > 0
-      return isMissedAgain ? false : undefined
+      // Before the first checkpoint the file has no tables. A checkpoint may be under way as well, but not at two looks in a row.
+      const lacksCounterAgain = this.#lackedCounter
+      this.#lackedCounter = this.#counter > 0
+      return lacksCounterAgain ? false : undefined
     }
-    this.#isMissed = false
+    this.#lackedCounter = false
     const before = this.#counter
     this.#counter = found
-    // The connection is asked last: another process may have written to both meanwhile.
+    // The connection's counter is read last, because another process may write between the two reads.
     return found >= before && found <= counterOf()
   }
 

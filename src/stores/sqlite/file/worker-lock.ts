@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite"
 import { sqliteFailure } from "../driver/sqlite-failure.ts"
 
 /**
- * At most one worker per database file. It holds an exclusive transaction on a small SQLite file beside it, for life: the
- * operating system ends it the moment the process dies, however it dies, and no clock is involved. Nobody ever waits for it.
- * Nothing is written to that file. (Do not open it by other means in the same process: closing it would drop the lock.)
+ * Ensures that a database file has one worker at most. The worker keeps an exclusive transaction open on a small SQLite file beside the database.
+ * The operating system ends the transaction when the process dies, however it dies, so no clock is involved. No process waits for the lock,
+ * and no data is written to that file. Do not open the file by other means in the same process: closing it would drop the lock.
  */
 export class WorkerLock {
   readonly #database: DatabaseSync
@@ -14,8 +14,8 @@ export class WorkerLock {
     this.#database = database
   }
 
-  /** Undefined: somebody else has it, in another process or in this one. */
-  static take(databasePath: string): WorkerLock | undefined {
+  /** Undefined if another store has the lock, in another process or in this one. */
+  static tryAcquire(databasePath: string): WorkerLock | undefined {
     const path = `${databasePath}-worker`
     let database: DatabaseSync | undefined
     try {
@@ -30,7 +30,7 @@ export class WorkerLock {
     }
   }
 
-  /** Whether a worker is alive. Looks only: whoever wants to become one in this very moment tries again a little later. */
+  /** Whether a worker is alive. A store that tries to take the lock during this check fails, and tries again a little later. */
   static isHeld(databasePath: string): boolean {
     const path = `${realpathSync(databasePath)}-worker`
     if (!existsSync(path)) return false

@@ -14,9 +14,9 @@ export interface StoredProgress {
 const table = "perdure_index_progress"
 const columns = ["indexed_up_to", "shard", "removed_id", "removed_incarnation"]
 /** One statement for the first note and all others: an object has to parse each that it runs. */
-const note = `INSERT INTO ${table} (id, sender_id, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
+const upsert = `INSERT INTO ${table} (id, sender_id, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
-const nothing: StoredProgress = { indexedUpTo: 0, shard: undefined, removed: [] }
+const initial: StoredProgress = { indexedUpTo: 0, shard: undefined, removed: [] }
 
 /** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
 export class IndexProgress {
@@ -37,27 +37,27 @@ export class IndexProgress {
   /** Drawn with the first note: after all was deleted it is another one. */
   senderId(): string {
     if (this.#readStored() === undefined) this.write({})
-    return getOrRead(this.#driver, "sender", table, () => text(this.#one("sender_id") ?? {}, "sender_id"))
+    return getOrRead(this.#driver, "sender", table, () => text(this.#select("sender_id") ?? {}, "sender_id"))
   }
 
   read(): StoredProgress {
-    return this.#readStored() ?? nothing
+    return this.#readStored() ?? initial
   }
 
   write(change: Partial<StoredProgress>): void {
     const progress = { ...this.read(), ...change }
     const { indexedUpTo, shard = null, removed } = progress
     const id = removed[0]?.id
-    this.#driver.prepare(note).run(indexedUpTo, shard, id === undefined ? null : toText(id), id === undefined ? null : toIncarnations(removed))
+    this.#driver.prepare(upsert).run(indexedUpTo, shard, id === undefined ? null : toText(id), id === undefined ? null : toIncarnations(removed))
     this.#driver.cache?.set("progress", table, progress)
   }
 
   #readStored(): StoredProgress | undefined {
-    return getOrRead(this.#driver, "progress", table, () => toProgress(this.#one(columns.join(", "))))
+    return getOrRead(this.#driver, "progress", table, () => toProgress(this.#select(columns.join(", "))))
   }
 
-  #one(wanted: string): SqlRow | undefined {
-    return this.#driver.prepare(`SELECT ${wanted} FROM ${table}`).get()
+  #select(selected: string): SqlRow | undefined {
+    return this.#driver.prepare(`SELECT ${selected} FROM ${table}`).get()
   }
 }
 
@@ -75,6 +75,6 @@ function toProgress(row: SqlRow | undefined): StoredProgress | undefined {
   return {
     indexedUpTo: integer(row, "indexed_up_to"),
     shard: optionalText(row, "shard"),
-    removed: id === undefined ? [] : incarnations.map((one) => ({ id, incarnation: one })),
+    removed: id === undefined ? [] : incarnations.map((each) => ({ id, incarnation: each })),
   }
 }

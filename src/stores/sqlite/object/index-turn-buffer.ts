@@ -9,46 +9,46 @@ const instanceEntry = /\{"type":"(?:run\.|paused|resumed|stalled)/
  */
 export class IndexTurnBuffer {
   /** All from here on passed by; undefined: not all did. */
-  #from: number | undefined
-  #end = 0
+  #completeFrom: number | undefined
+  #lastPosition = 0
   #turns: JournalRow[] = []
   /** What the index shows, as of the last turn. */
-  #shown: string | undefined
+  #indexedState: string | undefined
   /** The end of the last turn that changed what the index shows; undefined: it is not known, and every turn may have. */
   pendingUpTo: number | undefined
 
   onTurn(turn: Turn): void {
     if (turn.create !== undefined) {
-      this.#from = turn.position
+      this.#completeFrom = turn.position
       this.#turns = []
     }
-    this.#end = turn.position + turn.count - 1
-    if (this.#changesIndex(turn)) this.pendingUpTo = this.#end
-    if (this.#from !== undefined && instanceEntry.test(turn.entries)) this.#turns.push(turn)
+    this.#lastPosition = turn.position + turn.count - 1
+    if (this.#changesIndex(turn)) this.pendingUpTo = this.#lastPosition
+    if (this.#completeFrom !== undefined && instanceEntry.test(turn.entries)) this.#turns.push(turn)
   }
 
   /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
   #changesIndex({ create, state, tags, memo }: Turn): boolean {
-    const before = this.#shown
-    if (state) this.#shown = `${state.status}/${state.phase ?? ""}/${state.run}`
-    return this.#shown !== before || create !== undefined || tags !== undefined || memo !== undefined
+    const before = this.#indexedState
+    if (state) this.#indexedState = `${state.status}/${state.phase ?? ""}/${state.run}`
+    return this.#indexedState !== before || create !== undefined || tags !== undefined || memo !== undefined
   }
 
   /** The journal was read to its end: what is written from here on passes by. */
   journalReadTo(revision: number): void {
-    this.#from ??= revision + 1
+    this.#completeFrom ??= revision + 1
   }
 
   /** The index has all up to there. */
   indexed(revision: number): void {
     // One that passed by before its end was read is not among them.
-    if (this.#from !== undefined) this.#from = Math.max(this.#from, revision + 1)
+    if (this.#completeFrom !== undefined) this.#completeFrom = Math.max(this.#completeFrom, revision + 1)
     this.#turns = this.#turns.filter(({ position, count }) => position + count - 1 > revision)
   }
 
   /** Undefined: they have to be read. */
   turnsFrom(from: number): { readonly rows: readonly JournalRow[]; readonly revision: number } | undefined {
-    if (this.#from === undefined || this.#from > from || this.#end < from) return undefined
-    return { rows: this.#turns.filter(({ position, count }) => position + count - 1 >= from), revision: this.#end }
+    if (this.#completeFrom === undefined || this.#completeFrom > from || this.#lastPosition < from) return undefined
+    return { rows: this.#turns.filter(({ position, count }) => position + count - 1 >= from), revision: this.#lastPosition }
   }
 }

@@ -25,7 +25,7 @@ import { IndexTurnBuffer } from "./index-turn-buffer.ts"
 import { RowAfterTurn } from "./row-after-turn.ts"
 
 /**
- *   object    one row, from when the index is first told: which shard has heard, how far, and of what deletion it is to hear
+ *   object    one row, from when the index is first told: which shard has receivedUpTo, how far, and of what deletion it is to hear
  *   outbox    messages to other objects
  *   received  how far this object has heard each other one
  *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
@@ -159,10 +159,10 @@ export class SqliteObjectTables implements ObjectTables {
 
   receive(from: string, messages: readonly OutgoingMessage[]): readonly Delivery[] {
     return this.#driver.transaction(() => {
-      const heard = this.#seq(`SELECT seq FROM perdure_received WHERE sender = ?`, from)
-      const deliveries = messages.map(({ seq, message }) => (seq <= heard ? "duplicate" : this.#deliver(message)))
+      const receivedUpTo = this.#readSeq(`SELECT seq FROM perdure_received WHERE sender = ?`, from)
+      const deliveries = messages.map(({ seq, message }) => (seq <= receivedUpTo ? "duplicate" : this.#deliver(message)))
       const last = messages.at(-1)?.seq ?? 0
-      if (last > heard) {
+      if (last > receivedUpTo) {
         const note = `INSERT INTO perdure_received (sender, seq) VALUES (?, ?) ON CONFLICT (sender) DO UPDATE SET seq = excluded.seq`
         this.#driver.prepare(note).run(from, last)
       }
@@ -178,7 +178,7 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   isRefused(incarnation: string): boolean {
-    return this.refusalsExpireAt() !== undefined && this.#one(`SELECT 1 AS found FROM perdure_refused WHERE incarnation = ?`, toText(incarnation)) !== undefined
+    return this.refusalsExpireAt() !== undefined && this.#row(`SELECT 1 AS found FROM perdure_refused WHERE incarnation = ?`, toText(incarnation)) !== undefined
   }
 
   #refuse(incarnation: string, now: number): void {
@@ -188,7 +188,7 @@ export class SqliteObjectTables implements ObjectTables {
 
   refusalsExpireAt(): number | undefined {
     if (this.#refusalsExpireAt === null) {
-      const at = optionalInteger(this.#one(`SELECT max(at) AS at FROM perdure_refused`) ?? { at: null }, "at")
+      const at = optionalInteger(this.#row(`SELECT max(at) AS at FROM perdure_refused`) ?? { at: null }, "at")
       this.#refusalsExpireAt = at === undefined ? undefined : at + refusedForMs
     }
     return this.#refusalsExpireAt
@@ -207,9 +207,9 @@ export class SqliteObjectTables implements ObjectTables {
     return { indexedUpTo, pendingUpTo: last > indexedUpTo ? last : undefined, shard, removed }
   }
 
-  /** What the index has not heard of may be only steps, and to tell it once too often does no harm. */
+  /** What the index has not receivedUpTo of may be only steps, and to tell it once too often does no harm. */
   #lastPosition(): number {
-    return this.#seq(`SELECT position + count - 1 AS seq FROM perdure_journal ORDER BY instance DESC, position DESC LIMIT 1`)
+    return this.#readSeq(`SELECT position + count - 1 AS seq FROM perdure_journal ORDER BY instance DESC, position DESC LIMIT 1`)
   }
 
   indexCopy(from: number): IndexCopy | undefined {
@@ -230,8 +230,8 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   markRemoved(removed: readonly IndexRemoval[]): void {
-    const heard = new Set(removed.map(({ incarnation }) => incarnation))
-    this.#indexProgress.write({ removed: this.#indexProgress.read().removed.filter(({ incarnation }) => !heard.has(incarnation)) })
+    const indexed = new Set(removed.map(({ incarnation }) => incarnation))
+    this.#indexProgress.write({ removed: this.#indexProgress.read().removed.filter(({ incarnation }) => !indexed.has(incarnation)) })
   }
 
   noteRemoval({ id, incarnation }: IndexRemoval): void {
@@ -250,11 +250,11 @@ export class SqliteObjectTables implements ObjectTables {
     return getOrRead(this.#driver, "written", "", () => new RowAfterTurn())
   }
 
-  #seq(sql: string, ...values: string[]): number {
-    return integer(this.#one(sql, ...values) ?? { seq: 0 }, "seq")
+  #readSeq(sql: string, ...values: string[]): number {
+    return integer(this.#row(sql, ...values) ?? { seq: 0 }, "seq")
   }
 
-  #one(sql: string, ...values: (string | number)[]): SqlRow | undefined {
+  #row(sql: string, ...values: (string | number)[]): SqlRow | undefined {
     return this.#driver.prepare(sql).get(...values)
   }
 }

@@ -1,7 +1,7 @@
 import type { SqlDriver } from "../../../ports/sql-driver.ts"
 
 /** Tables that only objects of a kind have, from their first write on. */
-const marks = [
+const kindOfTable = [
   ["perdure_limit_member", "limit"],
   ["perdure_limit_override", "limit-settings"],
   ["perdure_order_index", "schedule"],
@@ -16,5 +16,5 @@ export function kindFromTables(driver: SqlDriver): "instance" | "limit" | "limit
       .all()
       .map((row) => row["name"]),
   )
-  return marks.find(([table]) => names.has(table))?.[1] ?? "instance"
+  return kindOfTable.find(([table]) => names.has(table))?.[1] ?? "instance"
 }

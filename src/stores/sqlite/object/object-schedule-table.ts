@@ -53,7 +53,7 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   }
 
   row(): ScheduleRow | undefined {
-    const row = this.#one(`SELECT ${scheduleColumns} FROM perdure_schedule s LIMIT 1`)
+    const row = this.#row(`SELECT ${scheduleColumns} FROM perdure_schedule s LIMIT 1`)
     return row && toScheduleRow(row)
   }
 
@@ -68,20 +68,20 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   }
 
   orders(limit: number): readonly { readonly seq: number; readonly order: ScheduleOrder }[] {
-    return this.#all(`SELECT seq FROM perdure_order ORDER BY seq LIMIT ?`, limit).map((row) => {
+    return this.#rows(`SELECT seq FROM perdure_order ORDER BY seq LIMIT ?`, limit).map((row) => {
       const seq = integer(row, "seq")
       return { seq, order: this.#order(seq) }
     })
   }
 
   ordered(id: string): InstanceRow | undefined {
-    const row = this.#one(`SELECT seq FROM perdure_order WHERE creates = ?`, id)
+    const row = this.#row(`SELECT seq FROM perdure_order WHERE creates = ?`, id)
     const turn = row && this.#order(integer(row, "seq")).create
     return turn && ({ ...turn.create, ...turn.state, updatedAt: turn.at } as InstanceRow)
   }
 
   #order(seq: number): ScheduleOrder {
-    const parts = this.#all(`SELECT bytes FROM perdure_order_part WHERE seq = ? ORDER BY part`, seq)
+    const parts = this.#rows(`SELECT bytes FROM perdure_order_part WHERE seq = ? ORDER BY part`, seq)
     return JSON.parse(fromChunks(parts.map((part) => bytes(part, "bytes")))) as ScheduleOrder
   }
 
@@ -93,7 +93,7 @@ export class SqliteObjectSchedule implements ObjectSchedule {
   }
 
   indexed(): ReturnType<ObjectSchedule["indexed"]> {
-    const row = this.#one(`SELECT revision, incarnation, removed_id, removed_incarnation FROM perdure_order_index`)
+    const row = this.#row(`SELECT revision, incarnation, removed_id, removed_incarnation FROM perdure_order_index`)
     if (row === undefined) return { revision: 0 }
     const known = optionalText(row, "incarnation")
     const id = optionalText(row, "removed_id")
@@ -118,11 +118,11 @@ export class SqliteObjectSchedule implements ObjectSchedule {
     this.#isThere = false
   }
 
-  #one(sql: string, ...values: SqlValue[]): SqlRow | undefined {
+  #row(sql: string, ...values: SqlValue[]): SqlRow | undefined {
     return this.#driver.prepare(sql).get(...values)
   }
 
-  #all(sql: string, ...values: SqlValue[]): SqlRow[] {
+  #rows(sql: string, ...values: SqlValue[]): SqlRow[] {
     return this.#driver.prepare(sql).all(...values)
   }
 }

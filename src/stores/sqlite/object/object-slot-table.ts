@@ -22,7 +22,7 @@ export const slotTableDefinitions: Readonly<Record<string, readonly string[]>> =
   ],
 }
 
-type State = "asked" | "held" | "returning"
+type RequestState = "asked" | "held" | "returning"
 
 export class ObjectSlotTable implements SlotRequests {
   readonly #driver: SqlDriver
@@ -37,12 +37,12 @@ export class ObjectSlotTable implements SlotRequests {
 
   /** In the store's transaction. */
   readonly isPermitted = ({ key }: LimitUse): boolean =>
-    this.#one(`SELECT 1 AS found FROM perdure_slot_request WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
+    this.#row(`SELECT 1 AS found FROM perdure_slot_request WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
 
   work(): SlotRequestWork {
     const instance = this.#instance()
-    const rows = this.#isMade() ? this.#all(`SELECT key, state, id, incarnation, use FROM perdure_slot_request`) : []
-    if (rows.length === 0 && (instance === undefined || instance.parkedOn === undefined)) return nothing
+    const rows = this.#tableExists() ? this.#rows(`SELECT key, state, id, incarnation, use FROM perdure_slot_request`) : []
+    if (rows.length === 0 && (instance === undefined || instance.parkedOn === undefined)) return noWork
     const wanted = this.#wanted(instance)
     const asks: SlotRequest[] = []
     const gives: { key: string; member: SlotMember }[] = []
@@ -70,7 +70,7 @@ export class ObjectSlotTable implements SlotRequests {
   /** Whoever went between a slot and what follows from it. */
   admitHeld(): void {
     const parkedOn = this.#instance()?.parkedOn
-    if (parkedOn !== undefined && this.#isMade()) this.admit([parkedOn])
+    if (parkedOn !== undefined && this.#tableExists()) this.admit([parkedOn])
   }
 
   returned(key: string): void {
@@ -79,7 +79,7 @@ export class ObjectSlotTable implements SlotRequests {
 
   reserve(member: SlotMember, uses: readonly UniqueUse[]): readonly SlotRequest[] | undefined {
     return this.#driver.transaction(() => {
-      if (this.#hasOther(member)) return undefined
+      if (this.#hasOtherIncarnation(member)) return undefined
       return uses.map(uniqueKeyUse).map((use) => {
         this.#reserved.set(use.key, member.incarnation)
         this.#add(member, use)
@@ -93,25 +93,25 @@ export class ObjectSlotTable implements SlotRequests {
   }
 
   /** Whose keys would be written over, and so never given back. */
-  #hasOther({ incarnation }: SlotMember): boolean {
-    const others = ["perdure_instance", "perdure_slot_request"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
-    return others.some((sql) => this.#one(sql, toText(incarnation)) !== undefined)
+  #hasOtherIncarnation({ incarnation }: SlotMember): boolean {
+    const queries = ["perdure_instance", "perdure_slot_request"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
+    return queries.some((sql) => this.#row(sql, toText(incarnation)) !== undefined)
   }
 
   holds({ id, incarnation }: SlotMember, key: string): boolean {
-    if (!this.#isMade()) return false
+    if (!this.#tableExists()) return false
     const sql = `SELECT 1 AS found FROM perdure_slot_request WHERE key = ? AND id = ? AND incarnation = ? AND state <> 'returning'`
-    return this.#one(sql, toText(key), toText(id), toText(incarnation)) !== undefined
+    return this.#row(sql, toText(key), toText(id), toText(incarnation)) !== undefined
   }
 
   isEmpty(): boolean {
-    return !this.#isMade() || this.#one(`SELECT 1 AS found FROM perdure_slot_request LIMIT 1`) === undefined
+    return !this.#tableExists() || this.#row(`SELECT 1 AS found FROM perdure_slot_request LIMIT 1`) === undefined
   }
 
   #wanted(instance: Instance | undefined): ReadonlySet<string> {
     if (instance === undefined) return new Set()
-    const slots = instance.limits.length === 0 ? [] : this.#all(`SELECT limit_key FROM perdure_slot`).map((row) => text(row, "limit_key"))
-    const unique = instance.hasUnique ? this.#all(`SELECT kind, key FROM perdure_unique`).map((row) => uniqueKeyUse(toUnique(row)).key) : []
+    const slots = instance.limits.length === 0 ? [] : this.#rows(`SELECT limit_key FROM perdure_slot`).map((row) => text(row, "limit_key"))
+    const unique = instance.hasUnique ? this.#rows(`SELECT kind, key FROM perdure_unique`).map((row) => uniqueKeyUse(toUnique(row)).key) : []
     return new Set([...slots, ...unique, ...(instance.parkedOn === undefined ? [] : [instance.parkedOn])])
   }
 
@@ -145,26 +145,26 @@ export class ObjectSlotTable implements SlotRequests {
       .run(toText(use.key), toText(id), toText(incarnation), JSON.stringify(use))
   }
 
-  #setState(key: string, state: State): void {
+  #setState(key: string, state: RequestState): void {
     this.#driver.prepare(`UPDATE perdure_slot_request SET state = ? WHERE key = ?`).run(state, toText(key))
   }
 
   /** To ask for the table would make it. */
-  #isMade(): boolean {
+  #tableExists(): boolean {
     if (this.#driver.hasTable) return this.#driver.hasTable("perdure_slot_request")
-    return this.#one(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_slot_request'`) !== undefined
+    return this.#row(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_slot_request'`) !== undefined
   }
 
-  #one(sql: string, ...values: SqlValue[]): SqlRow | undefined {
+  #row(sql: string, ...values: SqlValue[]): SqlRow | undefined {
     return this.#driver.prepare(sql).get(...values)
   }
 
-  #all(sql: string): SqlRow[] {
+  #rows(sql: string): SqlRow[] {
     return this.#driver.prepare(sql).all()
   }
 }
 
-const nothing: SlotRequestWork = { asks: [], gives: [] }
+const noWork: SlotRequestWork = { asks: [], gives: [] }
 
 interface Instance extends SlotMember {
   readonly priority: number

@@ -5,15 +5,16 @@ import { type JournalTable, rowColumns } from "./journal-table.ts"
 import { fromText, toText } from "../../shared/unsafe-text.ts"
 import { integer, text } from "../driver/sql-columns.ts"
 
-/** A page is read in slices, and ends with the one that makes it so long: what is in memory at once is bounded. */
+/** A page is read in slices, and ends with the row that makes the page this long, so memory is bounded. */
 const textMax = 1024 * 1024
 const sliceRows = 16
 
 const columns = `${rowColumns}, j.seq, i.id, i.incarnation, i.workflow, i.version, i.queue`
 
 /**
- * The journal in the order of its numbers. One connection writes at a time, so that is the order of commits: no number appears behind
- * one that could be read before. A number is never given twice: whoever removes the last row leaves one in its place (instance-remover.ts).
+ * Reads the journals of all instances in the order of `seq`. One connection writes at a time, so this is the order of commits: no row appears
+ * before a row that could be read already. No number is given twice: when the last row is removed, a placeholder keeps its number
+ * (instance-remover.ts).
  */
 export class ChangeTable {
   readonly #journal: JournalTable
@@ -29,7 +30,7 @@ export class ChangeTable {
     this.#ofAll = driver.prepareReader(
       `SELECT ${columns} FROM perdure_journal j CROSS JOIN perdure_instance i ON i.key = j.instance WHERE j.seq > ? ORDER BY j.seq LIMIT ?`,
     )
-    // Positions of an instance grow as the numbers do. From the last one back: whoever follows is near the end.
+    // Positions of an instance grow with `seq`. The subquery searches from the last position back, because readers are near the end.
     this.#ofOne = driver.prepareReader(
       `SELECT ${columns} FROM perdure_instance i CROSS JOIN perdure_journal j ON j.instance = i.key
       WHERE i.id = ? AND j.position > ifnull(
@@ -44,12 +45,12 @@ export class ChangeTable {
   }
 
   read(after: string | undefined, limit: number, instance: string | undefined): ChangePage {
-    // First: whatever is committed after this look may be in the page, but nothing before it can be missed.
+    // Read first: a later commit may be in the page, but no commit before this query can be missed.
     const latest = this.latest()
     const place = after === undefined ? firstPlace : fromChangeCursor(after)
     const there = this.#turnAt.get(place.seq)
     const turn = there && fromText(text(there, "turn"))
-    // The one that only holds the place of a removed row has none.
+    // The placeholder of a removed row has no turn id.
     checkPlace(place, latest, turn === "" ? undefined : turn)
     const rows: ChangeRow[] = []
     let { seq } = place
@@ -72,7 +73,7 @@ export class ChangeTable {
       const stored = instance === undefined ? this.#ofAll(seq, limit) : this.#ofOne(toText(instance), seq, limit)
       const rows = stored.map((row) => this.#whole(row)).filter((row) => row !== undefined)
       if (rows.length === stored.length) return { rows, isLast: stored.length < limit }
-      // Chunks are missing because another process removed the instance between two reads. Once is that; twice is damage.
+      // Another process may have removed the instance between two reads, and chunks are missing then. If chunks are missing again and again, the file is damaged.
       if (attempt === 3) throw new Error("parts of journal rows are missing")
     }
   }

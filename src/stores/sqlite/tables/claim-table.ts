@@ -4,18 +4,18 @@ import type { DueSearch, Wanted } from "./due-table.ts"
 import { toText } from "../../shared/unsafe-text.ts"
 import { text } from "../driver/sql-columns.ts"
 
-/** What was running when its owner went must go on somewhere: it is due at once. */
-const disown = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
+/** An instance that was running must continue in another worker, so it is due at once. */
+const clearOwner = `UPDATE perdure_instance SET owner = NULL, crashed = ?,
   due_at = CASE WHEN status = 'running' THEN min(ifnull(due_at, ?), ?) ELSE due_at END`
 
-/** Who owns which instance, who may have it, and until when: the statements on owners and leases. */
+/** The statements about owners of instances and leases of workers. */
 export class ClaimTable {
   readonly #due: DueSearch
-  readonly #take: SqlStatement
+  readonly #claim: SqlStatement
   readonly #owned: SqlStatement
   readonly #unread: SqlStatement
   readonly #nextOwner: SqlStatement
-  readonly #lives: SqlStatement
+  readonly #liveLease: SqlStatement
   readonly #renew: SqlStatement
   readonly #endLease: SqlStatement
   readonly #endLeases: SqlStatement
@@ -24,26 +24,26 @@ export class ClaimTable {
 
   constructor(driver: SqlDriver, due: DueSearch) {
     this.#due = due
-    this.#take = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
+    this.#claim = driver.prepare(`UPDATE perdure_instance SET owner = ?, crashed = 0 WHERE key = ?`)
     this.#owned = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ?`)
     this.#unread = driver.prepare(`SELECT id FROM perdure_instance WHERE owner = ? AND mail_at IS NOT NULL LIMIT ?`)
     this.#nextOwner = driver.prepare(`SELECT owner FROM perdure_instance WHERE owner > ? ORDER BY owner LIMIT 1`)
-    this.#lives = driver.prepare(`SELECT 1 AS found FROM perdure_lease WHERE worker = ? AND until > ?`)
+    this.#liveLease = driver.prepare(`SELECT 1 AS found FROM perdure_lease WHERE worker = ? AND until > ?`)
     this.#renew = driver.prepare(`INSERT INTO perdure_lease (worker, until) VALUES (?, ?) ON CONFLICT (worker) DO UPDATE SET until = excluded.until`)
     this.#endLease = driver.prepare(`DELETE FROM perdure_lease WHERE worker = ?`)
     this.#endLeases = driver.prepare(`DELETE FROM perdure_lease`)
-    this.#abandon = driver.prepare(`${disown} WHERE owner = ?`)
-    this.#release = driver.prepare(`${disown} WHERE id = ? AND owner = ?`)
+    this.#abandon = driver.prepare(`${clearOwner} WHERE owner = ?`)
+    this.#release = driver.prepare(`${clearOwner} WHERE id = ? AND owner = ?`)
   }
 
-  /** Rows that may be claimed now, in the order in which they are. */
+  /** Rows that may be claimed now, in claim order. */
   due(offers: readonly Offer[], ids: readonly string[] | undefined, wanted: Wanted, now: number): readonly SqlRow[] {
     const found = ids === undefined ? this.#due.due(offers, wanted, now) : this.#due.dueAmong(ids, offers, now)
     return this.#due.inOrder(found, wanted.startsMin).slice(0, wanted.limit)
   }
 
-  take(worker: string, key: number): void {
-    this.#take.run(toText(worker), key)
+  claim(worker: string, key: number): void {
+    this.#claim.run(toText(worker), key)
   }
 
   nextDueAt(offers: readonly Offer[]): number | undefined {
@@ -58,12 +58,12 @@ export class ClaimTable {
     return this.#unread.all(toText(worker), limit).map((row) => text(row, "id"))
   }
 
-  /** Owners whose lease is over. One look-up per owner, not per instance. A worker that claims is alive itself, whatever became of its lease. */
+  /** Owners without a valid lease: one lookup for each owner, not for each instance. The claiming worker is alive, even if its own lease has expired. */
   deadOwners(claimer: string, now: number): string[] {
     const dead: string[] = []
     for (let row = this.#nextOwner.get(""); row !== undefined;) {
       const owner = text(row, "owner")
-      if (owner !== claimer && this.#lives.get(toText(owner), now) === undefined) dead.push(owner)
+      if (owner !== claimer && this.#liveLease.get(toText(owner), now) === undefined) dead.push(owner)
       row = this.#nextOwner.get(toText(owner))
     }
     return dead
@@ -73,7 +73,7 @@ export class ClaimTable {
     this.#renew.run(toText(worker), until)
   }
 
-  /** The instances of a worker that is gone count as crashed and as owned by nobody. */
+  /** Ends the lease of a dead worker. Its instances have no owner from then on, and count as crashed. */
   abandon(worker: string, now: number): void {
     this.#endLease.run(toText(worker))
     this.#abandon.run(1, now, now, toText(worker))

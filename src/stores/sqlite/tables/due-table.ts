@@ -7,17 +7,17 @@ import { toText } from "../../shared/unsafe-text.ts"
 import { isStartExpression } from "../schema/table-statements.ts"
 import { integer, text } from "../driver/sql-columns.ts"
 
-/** Finds what wants to be claimed. */
+/** Finds instances that must be claimed. */
 export interface DueSearch {
-  /** At least the first `limit` of them, in no order. */
+  /** At least the first `limit` rows in claim order. The result itself is in no order. */
   due(offers: readonly Offer[], wanted: Wanted, now: number): SqlRow[]
   dueAmong(ids: readonly string[], offers: readonly Offer[], now: number): SqlRow[]
   nextDueAt(offers: readonly Offer[]): number | undefined
-  /** These rows in the order in which they are claimed, each once. */
+  /** These rows in claim order, each row once. */
   inOrder(rows: readonly SqlRow[], startsMin: number): readonly SqlRow[]
 }
 
-/** How many rows a claim takes, and how many new starts go first among those of one priority. */
+/** How many rows a claim takes, and how many new starts of each priority go before instances that have begun. */
 export interface Wanted {
   readonly limit: number
   readonly startsMin: number
@@ -30,19 +30,19 @@ export function rowsInClaimOrder(found: readonly SqlRow[], startsMin: number): r
 
 const dueColumns = `${instanceColumns}, i.crashed, i.claimable_at, i.lane`
 const offered = `i.workflow = ? AND i.version = ? AND i.queue = ?`
-/** Most instances have no priority: theirs is an index of its own, and any other priority is rare. */
+/** Most instances have priority 0, so these have an index of their own. */
 const plain = `i.priority = 0`
 const prioritised = `i.priority <> 0`
-/** As in the indexes: 0 for an instance that has begun, 1 for a new start. */
+/** The expression of the indexes: 0 for an instance that has begun, 1 for a new start. */
 const isStart = isStartExpression("i.")
 const kinds = [0, 1] as const
-const highest = Number.MAX_SAFE_INTEGER
+const priorityMax = Number.MAX_SAFE_INTEGER
 
-/** What is looked for at a time: workflow, version and task queue. */
+/** One query searches one workflow, version and task queue. */
 type ClaimGroup = readonly [workflow: string, version: string, queue: string]
 type Kind = (typeof kinds)[number]
 
-/** Each look goes by an index, whatever the number of instances. */
+/** Finds due instances in a file. Each query uses an index, so its cost does not depend on the number of instances. */
 export class DueTable implements DueSearch {
   readonly #plain: SqlStatement
   readonly #prioritised: SqlStatement
@@ -53,7 +53,7 @@ export class DueTable implements DueSearch {
   readonly #nextFairnessKey: SqlStatement
   readonly #dueOfFairnessKey: SqlStatement
   readonly #nextQueues: readonly SqlStatement[]
-  /** Where the last look at the lanes of a group ended. */
+  /** By claim group: the fairness key at which the last search of the group ended. */
   readonly #lastFairnessKeys = new Map<string, string>()
 
   constructor(driver: SqlDriver) {
@@ -72,9 +72,11 @@ export class DueTable implements DueSearch {
       )
     this.#nextPlainAt = nextAt(plain)
     this.#nextPrioritisedAt = nextAt(`i.priority = ? AND ${prioritised}`)
-    const laned = `${offered} AND i.priority = ? AND ${isStart} = ? AND i.lane`
-    this.#nextFairnessKey = driver.prepare(`SELECT i.lane FROM perdure_instance i WHERE ${laned} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`)
-    this.#dueOfFairnessKey = driver.prepare(due(`${laned} = ? AND i.claimable_at <= ? ${inOrder}`))
+    const ofFairnessKey = `${offered} AND i.priority = ? AND ${isStart} = ? AND i.lane`
+    this.#nextFairnessKey = driver.prepare(
+      `SELECT i.lane FROM perdure_instance i WHERE ${ofFairnessKey} > ? AND i.claimable_at IS NOT NULL ORDER BY i.lane LIMIT 1`,
+    )
+    this.#dueOfFairnessKey = driver.prepare(due(`${ofFairnessKey} = ? AND i.claimable_at <= ? ${inOrder}`))
     this.#nextQueues = [plain, prioritised].map((which) =>
       driver.prepare(
         `SELECT i.queue FROM perdure_instance i
@@ -109,7 +111,7 @@ export class DueTable implements DueSearch {
     return rowsInClaimOrder(rows, startsMin)
   }
 
-  /** Who serves all queues looks at those in which something waits. */
+  /** For a worker that serves all task queues, only the queues in which an instance waits. */
   #claimGroups(offers: readonly Offer[]): ClaimGroup[] {
     return offers.flatMap(({ workflow, version, queues }) => {
       const offer = [toText(workflow), toText(version)] as const
@@ -145,14 +147,14 @@ export class DueTable implements DueSearch {
   #dueOfKind(group: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
     if (room === 0) return []
     const found = priority === 0 ? this.#plain.all(...group, kind, now, room) : this.#prioritised.all(...group, priority, kind, now, room)
-    // There may be more than room: then those of other lanes are to be among the first, too.
+    // There may be more rows than room. Then rows of other fairness keys must be among the candidates, too.
     if (found.length === room && found.some((row) => row["lane"] !== null)) found.push(...this.#dueByFairnessKey(group, priority, kind, room, now))
     return found
   }
 
   #priorities(group: ClaimGroup): number[] {
     const priorities: number[] = []
-    for (let row = this.#nextPriority.get(...group, highest); row !== undefined;) {
+    for (let row = this.#nextPriority.get(...group, priorityMax); row !== undefined;) {
       const priority = integer(row, "priority")
       priorities.push(priority)
       row = this.#nextPriority.get(...group, priority)
@@ -160,22 +162,22 @@ export class DueTable implements DueSearch {
     return priorities
   }
 
-  /** Some of each lane, of as many lanes as there is room for; next time from the lane on that comes then. */
+  /** Some rows of each fairness key, for as many keys as there is room for. The next search begins after the last key of this one. */
   #dueByFairnessKey(group: ClaimGroup, priority: number, kind: Kind, room: number, now: number): SqlRow[] {
     const name = `${group.join("/")} ${priority} ${kind}`
     const start = this.#lastFairnessKeys.get(name) ?? ""
-    const lanes: string[] = []
-    for (let after = start, isRound = false; lanes.length < room;) {
+    const fairnessKeys: string[] = []
+    for (let after = start, isRound = false; fairnessKeys.length < room;) {
       const row = this.#nextFairnessKey.get(...group, priority, kind, after)
       if (row === undefined && isRound) break
       if (row === undefined) isRound = true
       after = row === undefined ? "" : text(row, "lane")
       if (row !== undefined && isRound && after > start) break
-      if (row !== undefined) lanes.push(after)
+      if (row !== undefined) fairnessKeys.push(after)
     }
-    this.#lastFairnessKeys.set(name, lanes.at(-1) ?? "")
-    const share = Math.ceil(room / Math.max(1, lanes.length))
-    return lanes.flatMap((lane) => this.#dueOfFairnessKey.all(...group, priority, kind, toText(lane), now, share))
+    this.#lastFairnessKeys.set(name, fairnessKeys.at(-1) ?? "")
+    const share = Math.ceil(room / Math.max(1, fairnessKeys.length))
+    return fairnessKeys.flatMap((lane) => this.#dueOfFairnessKey.all(...group, priority, kind, toText(lane), now, share))
   }
 }
 

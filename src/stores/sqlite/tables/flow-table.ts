@@ -7,50 +7,50 @@ import { type LimitNumbers, recordColumns, type StoredFlowRecord, toRecord } fro
 import { toText } from "../../shared/unsafe-text.ts"
 import { integer, optionalInteger } from "../driver/sql-columns.ts"
 
-/** Slots, lines and rates. Everything within a transaction of its caller. */
+/** Slots, queues and rates of limits. All methods run within a transaction of the caller. */
 export class FlowTable implements FlowRows<StoredFlowRecord> {
   readonly now: () => number
-  /** Let in, or given a time, by the transaction that is under way. */
+  /** Instances that the open transaction has admitted, or has given a time to start at. */
   readonly admittedIds: string[] = []
   readonly #isPermitted: IsPermitted | undefined
   readonly #record: SqlStatement
   readonly #numbers: SqlStatement
-  readonly #used: SqlStatement
+  readonly #slotCount: SqlStatement
   readonly #holder: SqlStatement
-  readonly #take: SqlStatement
-  readonly #give: SqlStatement
-  readonly #next: SqlStatement
-  readonly #step: SqlStatement
+  readonly #addSlot: SqlStatement
+  readonly #removeSlot: SqlStatement
+  readonly #firstQueued: SqlStatement
+  readonly #incrementSeq: SqlStatement
   readonly #seq: SqlStatement
   readonly #tat: SqlStatement
   readonly #setTat: SqlStatement
-  readonly #dropTats: SqlStatement
+  readonly #removeOldTats: SqlStatement
   readonly #save: SqlStatement
-  readonly #dueNow: SqlStatement
+  readonly #setDueAt: SqlStatement
 
-  /** `isPermitted`: slots are given out elsewhere, and this one is ours or not; whatever the numbers are. */
+  /** `isPermitted`: other objects give out the slots; it tells whether the instance of this object holds a slot, and the limits' numbers do not matter. */
   constructor(driver: SqlDriver, now: () => number, isPermitted?: IsPermitted) {
     this.now = now
     this.#isPermitted = isPermitted
     this.#record = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE key = ?`)
     this.#numbers = driver.prepare(`SELECT max, per_ms, set_max, set_per_ms FROM perdure_limit WHERE workflow = ? AND name = ?`)
-    this.#used = driver.prepare(`SELECT count(*) AS count FROM perdure_slot WHERE limit_key = ?`)
+    this.#slotCount = driver.prepare(`SELECT count(*) AS count FROM perdure_slot WHERE limit_key = ?`)
     this.#holder = driver.prepare(`SELECT instance FROM perdure_slot WHERE limit_key = ? LIMIT 1`)
-    this.#take = driver.prepare(`INSERT INTO perdure_slot (limit_key, instance) VALUES (?, ?) ON CONFLICT DO NOTHING`)
-    this.#give = driver.prepare(`DELETE FROM perdure_slot WHERE limit_key = ? AND instance = ?`)
-    this.#next = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE parked_on = ? ORDER BY parked_priority DESC, parked_seq LIMIT 1`)
-    this.#step = driver.prepare(`UPDATE perdure_line SET seq = seq + 1 WHERE id = 1`)
+    this.#addSlot = driver.prepare(`INSERT INTO perdure_slot (limit_key, instance) VALUES (?, ?) ON CONFLICT DO NOTHING`)
+    this.#removeSlot = driver.prepare(`DELETE FROM perdure_slot WHERE limit_key = ? AND instance = ?`)
+    this.#firstQueued = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE parked_on = ? ORDER BY parked_priority DESC, parked_seq LIMIT 1`)
+    this.#incrementSeq = driver.prepare(`UPDATE perdure_line SET seq = seq + 1 WHERE id = 1`)
     this.#seq = driver.prepare(`SELECT seq FROM perdure_line WHERE id = 1`)
     this.#tat = driver.prepare(`SELECT tat FROM perdure_rate WHERE limit_key = ?`)
     this.#setTat = driver.prepare(`INSERT INTO perdure_rate (limit_key, tat) VALUES (?, ?) ON CONFLICT (limit_key) DO UPDATE SET tat = excluded.tat`)
-    this.#dropTats = driver.prepare(`DELETE FROM perdure_rate WHERE limit_key IN (SELECT limit_key FROM perdure_rate WHERE tat <= ? LIMIT 2)`)
+    this.#removeOldTats = driver.prepare(`DELETE FROM perdure_rate WHERE limit_key IN (SELECT limit_key FROM perdure_rate WHERE tat <= ? LIMIT 2)`)
     this.#save = driver.prepare(
       `UPDATE perdure_instance SET held = ?, paid = ?, parked_on = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`,
     )
-    this.#dueNow = driver.prepare(`UPDATE perdure_instance SET due_at = ? WHERE key = ?`)
+    this.#setDueAt = driver.prepare(`UPDATE perdure_instance SET due_at = ? WHERE key = ?`)
   }
 
-  /** Undefined: it has no limits. */
+  /** Undefined if the instance has no limits. */
   record(key: number): StoredFlowRecord | undefined {
     const row = this.#record.get(key)
     return row === undefined || row["limits"] === null ? undefined : toRecord(row)
@@ -63,7 +63,7 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   }
 
   slotsInUse(limitKey: string): number {
-    const row = this.#used.get(toText(limitKey))
+    const row = this.#slotCount.get(toText(limitKey))
     return row === undefined ? 0 : integer(row, "count")
   }
 
@@ -73,20 +73,20 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   }
 
   addHolder(limitKey: string, { key }: StoredFlowRecord): void {
-    this.#take.run(toText(limitKey), key)
+    this.#addSlot.run(toText(limitKey), key)
   }
 
   removeHolder(limitKey: string, { key }: StoredFlowRecord): void {
-    this.#give.run(toText(limitKey), key)
+    this.#removeSlot.run(toText(limitKey), key)
   }
 
   firstQueued(limitKey: string): StoredFlowRecord | undefined {
-    const row = this.#next.get(toText(limitKey))
+    const row = this.#firstQueued.get(toText(limitKey))
     return row === undefined ? undefined : toRecord(row)
   }
 
   nextQueueSeq(): number {
-    this.#step.run()
+    this.#incrementSeq.run()
     const row = this.#seq.get()
     if (row === undefined) throw new Error("the row that numbers those in line is missing")
     return integer(row, "seq")
@@ -99,8 +99,8 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
 
   setTat(limitKey: string, tat: number): void {
     this.#setTat.run(toText(limitKey), tat)
-    // One that is over says nothing more. Two for each that is written: they become fewer.
-    this.#dropTats.run(this.now())
+    // A time that has passed limits no start any more. Two for each that is written: they become fewer.
+    this.#removeOldTats.run(this.now())
   }
 
   save(record: StoredFlowRecord): void {
@@ -111,7 +111,7 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
 
   onAdmitted({ key, id, dueAt }: StoredFlowRecord): void {
     const now = this.now()
-    if (dueAt === undefined || dueAt > now) this.#dueNow.run(now, key)
+    if (dueAt === undefined || dueAt > now) this.#setDueAt.run(now, key)
     this.admittedIds.push(id)
   }
 

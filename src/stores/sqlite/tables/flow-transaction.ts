@@ -21,8 +21,8 @@ export class SqliteFlowTransaction implements TurnFlow {
   readonly #driver: SqlDriver
   readonly #row: SqlStatement
   readonly #hasEvents: SqlStatement
-  readonly #resting: SqlStatement
-  readonly #restingById: SqlStatement
+  readonly #idle: SqlStatement
+  readonly #idleById: SqlStatement
 
   constructor(driver: SqlDriver, now: () => number, isPermitted?: IsPermitted) {
     this.#driver = driver
@@ -33,9 +33,9 @@ export class SqliteFlowTransaction implements TurnFlow {
     this.#hasEvents = driver.prepare(
       `SELECT 1 AS found FROM perdure_inbox WHERE instance = ? AND kind NOT IN ('pause', 'resume', 'cancel', 'terminate') LIMIT 1`,
     )
-    const atRest = `limits IS NOT NULL AND status IN ('sleeping', 'waiting')`
-    this.#resting = driver.prepare(`SELECT key FROM perdure_instance WHERE owner = ? AND ${atRest}`)
-    this.#restingById = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ? AND owner = ? AND ${atRest}`)
+    const isIdle = `limits IS NOT NULL AND status IN ('sleeping', 'waiting')`
+    this.#idle = driver.prepare(`SELECT key FROM perdure_instance WHERE owner = ? AND ${isIdle}`)
+    this.#idleById = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ? AND owner = ? AND ${isIdle}`)
   }
 
   transaction<T>(fn: () => T): T {
@@ -59,42 +59,42 @@ export class SqliteFlowTransaction implements TurnFlow {
     if (record === undefined) return "taken"
     const before = slotStateOf(record)
     if (before === "taken" || (before === "none" && !this.#wants(record, now)) || this.admission.tryAdmit(record)) return slotStateOf(record)
-    const isWoken = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= now
-    return isWoken ? slotStateOf(record) : undefined
+    const mayBeClaimed = record.controlAt !== undefined || (record.deadlineAt ?? Infinity) <= now
+    return mayBeClaimed ? slotStateOf(record) : undefined
   }
 
   releaseDebounceKeys(key: number, uniques: string | undefined, dueAt: number | undefined, now: number): void {
     if (uniques === undefined || dueAt === undefined || dueAt > now) return
-    this.unique.free(
+    this.unique.release(
       toUniques(uniques).filter(({ kind }) => kind === "debounce"),
       key,
     )
   }
 
   isQueued(key: number): boolean {
-    const row = this.#found(key)
+    const row = this.#readRow(key)
     return row["status"] === "queued" && row["owner"] === null
   }
 
   isOwnedBy(key: number, worker: string): boolean {
-    return optionalText(this.#found(key), "owner") === worker
+    return optionalText(this.#readRow(key), "owner") === worker
   }
 
   updateUniqueKeys(key: number, { status }: RowState): boolean {
-    const row = this.#found(key)
+    const row = this.#readRow(key)
     const uniques = toUniques(optionalText(row, "uniques"))
     if (uniques.length === 0) return true
     const of = (kind: string) => uniques.filter((use) => use.kind === kind)
-    if (isTerminal(status)) this.unique.free(uniques, key)
+    if (isTerminal(status)) this.unique.release(uniques, key)
     else if (isTerminal(text(row, "status") as Status)) {
       if (!this.unique.areFree(of("singleton"), key)) return false
-      this.unique.take(of("singleton"), key)
-    } else if (status !== "queued") this.unique.free(of("debounce"), key)
+      this.unique.acquire(of("singleton"), key)
+    } else if (status !== "queued") this.unique.release(of("debounce"), key)
     return true
   }
 
   applyState(key: number, state: RowState, write: () => void): void {
-    // What it was in before counts.
+    // Read before the write: the run that the instance was in before decides whether a new run begins.
     const record = this.table.record(key)
     write()
     if (record) this.admission.applyState(record, record.run, state)
@@ -105,11 +105,11 @@ export class SqliteFlowTransaction implements TurnFlow {
   }
 
   takeUniqueKeys(uses: readonly UniqueUse[], key: number): void {
-    this.unique.take(uses, key)
+    this.unique.acquire(uses, key)
   }
 
   idleWithLimits(worker: string, id?: string): number[] {
-    const rows = id === undefined ? this.#resting.all(toText(worker)) : this.#restingById.all(toText(id), toText(worker))
+    const rows = id === undefined ? this.#idle.all(toText(worker)) : this.#idleById.all(toText(id), toText(worker))
     return rows.map((row) => integer(row, "key"))
   }
 
@@ -124,7 +124,7 @@ export class SqliteFlowTransaction implements TurnFlow {
     return wantsSlots(status, dueAt, () => this.#hasEvents.get(key) !== undefined, now)
   }
 
-  #found(key: number) {
+  #readRow(key: number) {
     const row = this.#row.get(key)
     if (row === undefined) throw new Error("an instance that is looked at is there")
     return row

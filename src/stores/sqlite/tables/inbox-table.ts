@@ -9,15 +9,15 @@ import { fromEvents } from "./instance-row.ts"
 import { bytes, integer, optionalInteger, optionalText, text } from "../driver/sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "../driver/text-chunks.ts"
 
-/** Reads and writes unread messages, and keeps `mail_at` and `control_at` of the instance in step. Writers are in a transaction. */
+/** Reads and writes unread messages, and keeps `mail_at` and `control_at` of the instance true. Callers that write are in a transaction. */
 export class InboxTable {
   readonly #instance: SqlStatement
   readonly #unreadEvent: SqlStatement
   readonly #insert: SqlStatement
   readonly #insertChunk: SqlStatement
-  readonly #mark: SqlStatement
-  readonly #markControl: SqlStatement
-  readonly #remark: SqlStatement
+  readonly #setMailAt: SqlStatement
+  readonly #setControlAt: SqlStatement
+  readonly #updateMarks: SqlStatement
   readonly #newer: SqlStatement
   readonly #read: SqlStatement
   readonly #readChunks: SqlStatement
@@ -31,9 +31,9 @@ export class InboxTable {
     this.#unreadEvent = driver.prepare(`SELECT 1 AS found FROM perdure_inbox WHERE instance = ? AND event_id = ?`)
     this.#insert = driver.prepare(`INSERT INTO perdure_inbox (instance, kind, at, topic, event_id, payload, chunks) VALUES (?, ?, ?, ?, ?, ?, ?)`)
     this.#insertChunk = driver.prepare(`INSERT INTO perdure_inbox_chunk (message, part, bytes) SELECT max(seq), ?, ? FROM perdure_inbox WHERE instance = ?`)
-    this.#mark = driver.prepare(`UPDATE perdure_instance SET mail_at = ? WHERE key = ? AND mail_at IS NULL`)
-    this.#markControl = driver.prepare(`UPDATE perdure_instance SET control_at = ? WHERE key = ? AND control_at IS NULL`)
-    this.#remark = driver.prepare(
+    this.#setMailAt = driver.prepare(`UPDATE perdure_instance SET mail_at = ? WHERE key = ? AND mail_at IS NULL`)
+    this.#setControlAt = driver.prepare(`UPDATE perdure_instance SET control_at = ? WHERE key = ? AND control_at IS NULL`)
+    this.#updateMarks = driver.prepare(
       `UPDATE perdure_instance SET
         mail_at = (SELECT min(at, ?) FROM perdure_inbox WHERE instance = key ORDER BY seq LIMIT 1),
         control_at = CASE WHEN control_at IS NOT NULL THEN (
@@ -69,14 +69,14 @@ export class InboxTable {
     const topic = message.topic === undefined ? null : toText(message.topic)
     this.#insert.run(key, message.kind, message.at, topic, eventId, chunks === undefined ? payload : null, chunks?.length ?? null)
     for (const [part, chunk] of chunks?.entries() ?? []) this.#insertChunk.run(part, chunk, key)
-    // A message from a sender whose clock is ahead wakes now, not later.
+    // If the sender's clock is ahead, the message must wake the instance now, not later.
     const at = Math.min(message.at, now)
-    this.#mark.run(at, key)
-    if (isControl(message.kind)) this.#markControl.run(at, key)
+    this.#setMailAt.run(at, key)
+    if (isControl(message.kind)) this.#setControlAt.run(at, key)
     return "delivered"
   }
 
-  /** Unread messages of one instance that are newer than `after`: the oldest of them, or all. */
+  /** Unread messages of one instance with a `seq` above `after`, oldest first, at most `limit` (-1: all). */
   read(id: string, after = 0, limit = -1): Message[] {
     for (let attempt = 1; ; attempt++) {
       const rows = this.#read.all(toText(id), after, limit)
@@ -100,7 +100,7 @@ export class InboxTable {
         })
       }
       if (messages.length === rows.length) return messages
-      // Parts are missing because another process consumed the message between two reads. Once is that; twice is damage.
+      // Another process may have consumed the message between two reads, and parts are missing then. If parts are missing again and again, the file is damaged.
       if (attempt === 3) throw new Error(`parts of a message to instance "${id}" are missing`)
     }
   }
@@ -113,13 +113,13 @@ export class InboxTable {
     for (const seq of seqs) {
       if (this.#consume.write(seq, key)) this.#consumeChunks.run(seq)
     }
-    this.#remark.run(now, now, key)
+    this.#updateMarks.run(now, now, key)
   }
 
   discard(key: number): void {
     if (!this.hasNewer(key, 0)) return
     this.#discardChunks.run(key)
     this.#discard.run(key)
-    this.#remark.run(0, 0, key)
+    this.#updateMarks.run(0, 0, key)
   }
 }

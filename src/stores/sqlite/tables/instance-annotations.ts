@@ -4,7 +4,7 @@ import { fromTags, toTags } from "./instance-row.ts"
 import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 import { integer, optionalText } from "../driver/sql-columns.ts"
 
-/** The tags of instances and their memos, within a transaction of its caller. */
+/** Writes tags and memos of instances, within a transaction of the caller. */
 export class InstanceAnnotations {
   readonly #find: SqlStatement
   readonly #tag: SqlStatement
@@ -28,7 +28,7 @@ export class InstanceAnnotations {
     for (const tag of tags) this.#untag.run(toText(tag), createdAt, key)
   }
 
-  /** What the turn says of them. */
+  /** Writes the tags and the memo of a turn, if the turn has any. */
   write(key: number, { tags, memo, at }: Turn): void {
     if (memo !== undefined) this.#setMemo.run(textOrNull(memo), at, key)
     const row = tags === undefined ? undefined : this.#find.get(key)

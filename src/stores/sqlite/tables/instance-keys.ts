@@ -5,31 +5,31 @@ import { integer, text } from "../driver/sql-columns.ts"
 export interface KnownInstance {
   readonly incarnation: string
   readonly key: number
-  /** Where its journal goes on, and the turn that the journal ends with. */
+  /** The next position of the journal, and the id of the journal's last turn. */
   next: number
   lastTurn: string
-  /** Flow control has a say in what becomes of it. */
+  /** Turns of an instance with limits or unique keys must pass flow control. */
   readonly hasLimits: boolean
   readonly hasUnique: boolean
 }
 
 /**
- * Finds the integer key of an instance's row and the end of its journal, within a transaction. Both are remembered: looking them
- * up by text, or making sure with each row that the instance is still there, would cost a commit a third of its speed. A key
- * stands for one incarnation for ever, and can only come to point at nothing: where this connection removed the instance, or
- * another wrote to the file at all, all are forgotten. So nobody moves the end of a journal but whoever writes turns here.
+ * Finds the integer key of an instance's row and the end of its journal, within a transaction, and caches both: to look them up by text
+ * for each turn would make commits a third slower. A key belongs to one incarnation for ever, so a cached key can at worst belong to a removed
+ * instance. The cache is cleared when this connection removes an instance, and when another connection has written to the file. So
+ * the cached end of a journal is true: only turns written over this connection have moved it.
  */
 export class InstanceKeys {
-  readonly #find: SqlStatement
+  readonly #select: SqlStatement
   readonly #max: number
   readonly #driver: SqlDriver
   #lastVersion: unknown
-  /** When the recent ones are many, they become the older ones, and those are forgotten: cheaper than to know the oldest. */
+  /** When `#recent` is full, it becomes `#older`, and the previous `#older` is dropped: cheaper than tracking the oldest entry. */
   #recent = new Map<string, KnownInstance>()
   #older = new Map<string, KnownInstance>()
 
   constructor(driver: SqlDriver, max = 20_000) {
-    this.#find = driver.prepare(
+    this.#select = driver.prepare(
       `SELECT i.key, i.incarnation, j.position + j.count AS next, j.turn AS last_turn, i.limits IS NOT NULL AS has_limits, i.uniques IS NOT NULL AS has_unique
       FROM perdure_instance i CROSS JOIN perdure_journal j ON j.instance = i.key WHERE i.id = ? ORDER BY j.position DESC LIMIT 1`,
     )
@@ -37,18 +37,18 @@ export class InstanceKeys {
     this.#driver = driver
   }
 
-  /** A transaction has begun: what others have written until now is seen, and nothing can be added to it. */
+  /** Call this when a write transaction has begun: other connections cannot write until it ends. */
   begin(): void {
     const version = this.#driver.version()
-    if (version !== this.#lastVersion) this.forget()
+    if (version !== this.#lastVersion) this.clear()
     this.#lastVersion = version
   }
 
-  of(id: string, incarnation: string): KnownInstance | undefined {
+  find(id: string, incarnation: string): KnownInstance | undefined {
     const recent = this.#recent.get(id)
     if (recent?.incarnation === incarnation) return recent
     const older = this.#older.get(id)
-    const known = older?.incarnation === incarnation ? older : this.#look(id, incarnation)
+    const known = older?.incarnation === incarnation ? older : this.#read(id, incarnation)
     if (known !== undefined) this.remember(id, known)
     return known
   }
@@ -61,14 +61,14 @@ export class InstanceKeys {
     this.#recent.set(id, known)
   }
 
-  /** After a transaction that removed instances; or that failed: the keys it gave out were never used, and will be given out again. */
-  forget(): void {
+  /** Call this after a transaction that removed instances or failed. SQLite gives the keys of a failed transaction to other instances. */
+  clear(): void {
     this.#recent.clear()
     this.#older.clear()
   }
 
-  #look(id: string, incarnation: string): KnownInstance | undefined {
-    const row = this.#find.get(toText(id))
+  #read(id: string, incarnation: string): KnownInstance | undefined {
+    const row = this.#select.get(toText(id))
     if (row === undefined || text(row, "incarnation") !== incarnation) return undefined
     return {
       incarnation,

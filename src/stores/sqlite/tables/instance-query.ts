@@ -11,8 +11,8 @@ export interface Query {
 }
 
 /**
- * Instances of at most one status, one page of them. A unary plus keeps SQLite from an index: an id prefix is taken to be rarer
- * than a status or a workflow, which it cannot know.
+ * One page of instances, of at most one status. A unary plus keeps SQLite from using an index on that column: an id prefix is assumed to match
+ * fewer rows than a status or a workflow, which SQLite cannot know.
  */
 export function pageQuery(filter: Filter, status: string | undefined, order: PageRequest["order"], place: PagePlace | undefined, limit: number): Query {
   const where = new Where(filter)

@@ -6,7 +6,7 @@ import { textOrNull, toText } from "../../shared/unsafe-text.ts"
 
 export { instanceColumns, toInstanceRow } from "../../shared/instance-rows.ts"
 
-/** In the order of `traitColumns`. The key of the narrowest limit is the lane. */
+/** In the order of `traitColumns`. The fairness key (`lane`) is the key of the narrowest limit, which comes first. */
 export function traitValues({ priority = 0, limits = [], unique = [] }: FlowTraits): SqlValue[] {
   const [first] = limits
   return [
@@ -27,20 +27,20 @@ export function stateValues(state: RowState): SqlValue[] {
 
 export const stateColumns = ["status", "phase", "due_at", "owner", "run", "run_position", "end_position", "deadline_at"] as const
 
-/** Sets instances to a state, given its values and the time of the change. */
+/** Its parameters are the values of the state, and the time of the change. */
 export const stateChange = `UPDATE perdure_instance SET ${stateColumns.join(" = ?, ")} = ?, updated_at = ?, crashed = 0`
 
-/** The default one, which is that of most, is empty. */
+/** The default queue, which most instances have, is stored as the empty text. */
 export function toQueue(queue: string = defaultQueue): string {
   return queue === defaultQueue ? "" : toText(queue)
 }
 
-/** JSON, which escapes all that text in SQLite cannot hold. */
+/** JSON escapes the characters that SQLite text cannot hold. */
 export function toTags(tags: readonly string[]): string | null {
   return tags.length === 0 ? null : JSON.stringify(tags)
 }
 
-/** The same of declared events; null: there is no declaration. */
+/** The declared events as JSON; null if the workflow declares none. */
 export function toEvents(events: readonly string[] | undefined): string | null {
   return events === undefined ? null : JSON.stringify(events)
 }

@@ -11,7 +11,7 @@ import type { SqliteTables } from "../sqlite-components.ts"
 import type { TurnTable } from "./turn-table.ts"
 import type { TurnFlow } from "./turn-flow-port.ts"
 
-/** Single instances, by their ids: all of a directory that a Durable Object has in its own database. */
+/** The methods of a directory on single instances, by id. A Durable Object has only these for its own database. */
 export class InstanceTable implements Pick<Directory, "deliver" | "deliverOrCreate" | "get" | "remove"> {
   readonly #driver: SqlDriver
   readonly #now: () => number
@@ -45,12 +45,12 @@ export class InstanceTable implements Pick<Directory, "deliver" | "deliverOrCrea
         this.#turns.begin()
         const existed = this.#get.get(toText(create.instance)) !== undefined
         const created = this.#turns.write(create) === "committed"
-        // Sent again after an unknown outcome: the message went in together with the creation.
+        // If this call repeats one with an unknown outcome, the message was stored together with the creation.
         const delivery = existed && created ? "created" : this.#inbox.deliver(message, now)
         return created ? "created" : delivery
       })
     } catch (error) {
-      this.#turns.forget()
+      this.#turns.clearCache()
       throw error
     }
   }
@@ -66,7 +66,7 @@ export class InstanceTable implements Pick<Directory, "deliver" | "deliverOrCrea
     try {
       return this.#driver.transaction(() => this.#remover.remove(ids))
     } finally {
-      this.#turns.forget()
+      this.#turns.clearCache()
     }
   }
 }

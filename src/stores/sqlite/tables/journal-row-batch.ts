@@ -4,18 +4,18 @@ import { toText } from "../../shared/unsafe-text.ts"
 
 const insert = `INSERT INTO perdure_journal (instance, position, count, run, at, turn, entries) VALUES (?, ?, ?, ?, ?, ?, ?)`
 const columns = 7
-/** So many rows go into one statement, which binds at most 100 values. */
+/** How many rows one statement inserts. It binds at most 100 values. */
 const batchRowsMax = 14
 const valuesMax = batchRowsMax * columns
 
 /**
- * Rows of the journal that wait for company. One whose position is taken fails the statement, and with it the transaction; whoever writes then writes
- * turn by turn. It does not come to that, as turns get here only where their journal goes on.
+ * Journal rows that wait until one statement inserts several. A row whose position is taken would fail the whole transaction. This does not happen:
+ * TurnTable passes a row on only if the row's position is the next of its journal.
  */
 export class JournalRowBatch {
   readonly #insert: SqlStatement
   readonly #insertBatch: SqlStatement
-  /** The values of one row after the other. It keeps its length: to let it grow for every group would cost more than to fill it. */
+  /** The values of the rows, one row after another. The array keeps its length, because growing it for each batch costs more than filling it. */
   readonly #values: SqlValue[] = Array.from({ length: valuesMax }, () => null)
   #count = 0
 
@@ -24,7 +24,7 @@ export class JournalRowBatch {
     this.#insertBatch = driver.prepare(`${insert}${", (?, ?, ?, ?, ?, ?, ?)".repeat(batchRowsMax - 1)}`)
   }
 
-  /** All of the row has to fit into it. */
+  /** The row must be inline: no part of it is in the chunk table. */
   add(key: number, row: JournalRow): void {
     const values = this.#values
     let at = this.#count

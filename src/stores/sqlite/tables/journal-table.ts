@@ -4,18 +4,18 @@ import { fromText, toText } from "../../shared/unsafe-text.ts"
 import { bytes, integer, text } from "../driver/sql-columns.ts"
 import { fromChunks, inlineTextMax, toChunks } from "../driver/text-chunks.ts"
 
-/** In the chunk table, the row's own entries are blob 0 if they are too long for it, and its blobs follow from 1. */
+/** In the chunk table, blob 0 is the row's entries if they are too long for the row; the row's blobs have the numbers from 1. */
 const entriesBlob = 0
 
-/** What `whole` needs of a row, in its order. */
+/** The columns that `whole` needs, in its order. */
 export const rowColumns = "j.turn, j.position, j.count, j.run, j.at, j.entries, j.chunks, j.instance"
 
-/** All of it fits into its row. */
+/** Whether the journal row needs no chunks. */
 export function isInline({ entries, blobs }: JournalRow): boolean {
   return entries.length <= inlineTextMax && (blobs === undefined || blobs.length === 0)
 }
 
-/** Appends and reads turns. Writers are in a transaction. */
+/** Appends and reads journal rows. Callers that write are in a transaction. */
 export class JournalTable {
   readonly #insert: SqlStatement
   readonly #insertChunk: SqlStatement
@@ -38,7 +38,7 @@ export class JournalTable {
     this.#readChunks = driver.prepare(`SELECT blob, bytes FROM perdure_journal_chunk WHERE instance = ? AND position = ? ORDER BY blob, part`)
   }
 
-  /** False if another turn has the position. The key is of an instance that is there. */
+  /** False if another turn has the position. `key` belongs to an existing instance. */
   append(key: number, row: JournalRow): boolean {
     const entries = toText(row.entries)
     if (isInline(row)) return this.#write(key, row, entries, null)
@@ -54,7 +54,7 @@ export class JournalTable {
     return this.#insert.write(key, position, count, run, at, toText(turn), entries, chunks)
   }
 
-  /** Whether this very turn has its position: it was sent again. */
+  /** Whether the journal has this turn at its position: then the caller has sent the turn twice. */
   isRecorded(key: number, row: JournalRow): boolean {
     const recorded = this.#recorded.get(key, row.position)
     return recorded !== undefined && text(recorded, "turn") === row.turn
@@ -73,12 +73,12 @@ export class JournalTable {
         const [first] = rows
         return first !== undefined && first.position + first.count - 1 < from ? rows.slice(1) : rows
       }
-      // Chunks are missing because another process removed the instance between two reads. Once is that; twice is damage.
+      // Another process may have removed the instance between two reads, and chunks are missing then. If chunks are missing again and again, the file is damaged.
       if (attempt === 3) throw new Error(`parts of the journal of instance "${id}" are missing`)
     }
   }
 
-  /** The row with what is beside it; undefined if that is not there. The table is STRICT: each value has the type of its column. */
+  /** The row with its chunks; undefined if chunks are missing. The table is STRICT, so each value has the type of its column. */
   whole(row: SqlValue[]): JournalRow | undefined {
     const [turn, position, count, run, at, entries, chunkCount, instance] = row as [string, number, number, number, number, string, number | null, number]
     if (chunkCount === null) return { turn: fromText(turn), position, count, run, at, entries: fromText(entries) }

@@ -4,7 +4,7 @@ import { toText } from "../../shared/unsafe-text.ts"
 import { offersFrom, offersText } from "../../shared/worker-offers.ts"
 import { text } from "../driver/sql-columns.ts"
 
-/** What workers say that they execute. Whether one still does, its lease says. */
+/** What workers execute, as they announced it. An offer counts only while its worker has a lease. */
 export class OfferTable {
   readonly #get: SqlStatement
   readonly #all: SqlStatement
@@ -20,16 +20,16 @@ export class OfferTable {
     this.#hasLease = driver.prepare(`SELECT 1 AS found FROM perdure_lease WHERE worker = ?`)
   }
 
-  /** Writes only what is new: a worker says the same whenever it renews its lease. Offers of workers without a lease go on that occasion. */
+  /** Writes only a changed offer, because a worker repeats its offers with each renewal. A write also removes the offers of workers without a lease. */
   put(worker: string, offers: readonly Offer[]): void {
     const name = toText(worker)
-    const said = offersText(offers)
-    if (this.#get.get(name)?.["offers"] === said) return
+    const stored = offersText(offers)
+    if (this.#get.get(name)?.["offers"] === stored) return
     for (const row of this.#all.all()) {
-      const other = toText(text(row, "worker"))
-      if (this.#hasLease.get(other) === undefined) this.#remove.run(other)
+      const withoutLease = toText(text(row, "worker"))
+      if (this.#hasLease.get(withoutLease) === undefined) this.#remove.run(withoutLease)
     }
-    this.#put.run(name, said)
+    this.#put.run(name, stored)
   }
 
   all(): ReadonlyMap<string, readonly Offer[]> {

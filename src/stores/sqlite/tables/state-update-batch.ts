@@ -2,12 +2,12 @@ import type { RowState } from "../../../ports/journal-store.ts"
 import type { SqlDriver, SqlStatement } from "../../../ports/sql-driver.ts"
 import { stateChange, stateValues } from "./instance-row.ts"
 
-/** So many rows are changed by one statement. */
+/** How many rows one statement changes. */
 const batchRowsMax = 20
-/** Fewer are changed one by one. */
+/** A smaller number of rows is changed by one statement each. */
 const batchRowsMin = 4
 
-/** Instances that come to the same state at the same time, as many do that end or wait together: a row has many indexes to get ready for a change. */
+/** Instances that get an equal state at the same time, as instances do that end or wait together. One statement updates them: preparing a change of a row with many indexes is the costly part. */
 export class StateUpdateBatch {
   readonly #set: SqlStatement
   readonly #setBatch: SqlStatement
@@ -33,7 +33,7 @@ export class StateUpdateBatch {
     const values = [...stateValues(state), this.#at]
     if (keys.length < batchRowsMin) for (const key of keys) this.#set.run(...values, key)
     else {
-      // The statement has a fixed number of places: one key takes all that are left.
+      // The statement has a fixed number of parameters, so one key fills all that are left.
       while (keys.length < batchRowsMax) keys.push(keys[0] as number)
       this.#setBatch.run(...values, ...keys)
     }

@@ -6,16 +6,16 @@ import type { KnownInstance } from "./instance-keys.ts"
 import { isInline } from "./journal-table.ts"
 
 /**
- * Turns of many instances that are written in one transaction: while `together` runs, what they do to the journal and to the rows of their
- * instances waits until one statement can do it for several, as getting a statement to run costs nearly as much as what it does. All of it is done when
- * `together` ends; `flush` is for whoever wants to look earlier. Other turns are none of its business.
+ * Collects the writes of many turns in one transaction, so that one statement can write several rows: starting a statement costs nearly as much as
+ * its work. While `run` runs, journal rows and state changes may wait here; all of them are written when `run` ends. Code that reads these rows
+ * earlier calls `flush` first. Turns written outside `run` do not pass through the batch.
  */
 export class TurnBatch {
   readonly #rows: JournalRowBatch
   readonly #states: StateUpdateBatch
   readonly #firstMessage: SqlStatement
   #isOpen = false
-  /** Whether nobody at all has a message; undefined: it was not looked, or is not known any more. */
+  /** Whether no instance of the database has an unread message; undefined: not known. */
   #hasNoMessages: boolean | undefined
 
   constructor(driver: SqlDriver) {
@@ -38,34 +38,34 @@ export class TurnBatch {
     }
   }
 
-  /** A turn is about to be written: it may look at what those before it made of their instances, or has to come after that. */
+  /** Call this before each turn. Writes the waiting state changes if the turn reads instance rows, or changes columns that these changes also set. */
   beforeTurn({ ifQueued, tags, memo }: Turn, { hasLimits, hasUnique }: KnownInstance): void {
     if (hasLimits || hasUnique || ifQueued === true || (tags ?? memo) !== undefined) this.#states.flush()
   }
 
-  /** Nobody has a message that would have to be discarded: one look for all turns. False: it is not known. */
+  /** True if no instance has an unread message, so no inbox needs to be discarded: one query for all turns. False: not known. */
   get hasNoMessages(): boolean {
     if (!this.#isOpen) return false
     this.#hasNoMessages ??= this.#firstMessage.get()?.["seq"] === null
     return this.#hasNoMessages
   }
 
-  /** False: it is to be appended in another way, now. */
+  /** False if the batch does not take the turn's journal row: then the caller appends the row now. */
   append(key: number, turn: Turn): boolean {
     const takes = this.#isOpen && isInline(turn)
     if (takes) this.#rows.add(key, turn)
-    // Rows keep their order.
+    // Journal rows are inserted in the order of their turns.
     else this.#rows.flush()
     return takes
   }
 
-  /** The same of the state of an instance without limits. */
+  /** False if the batch does not take the new state: then the caller writes the state now. Only for instances without limits. */
   setState(key: number, state: RowState, at: number): boolean {
     if (this.#isOpen) this.#states.add(key, state, at)
     return this.#isOpen
   }
 
-  /** Whoever calls this may also send messages. */
+  /** Writes all that waits. The caller may send messages next, so inboxes count as unknown again. */
   flush(): void {
     this.#hasNoMessages = undefined
     this.#rows.flush()

@@ -15,13 +15,12 @@ import type { TurnBatch } from "./turn-batch.ts"
 
 const createColumns = ["id", "incarnation", "workflow", "version", "created_at", "tags", "events", ...stateColumns, "updated_at"]
 
-// Made once: a Durable Object prepares its statements for one instance.
+// Computed once: each Durable Object prepares its statements for one instance only.
 const creation = (columns: readonly string[]) =>
   `INSERT INTO perdure_instance (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")}) ON CONFLICT (id) DO NOTHING`
 const create = creation(createColumns)
 const createWithMore = creation([...createColumns, ...traitColumns, "queue", "memo"])
 
-/** What turns are written into. */
 export interface TurnTableOptions {
   readonly driver: SqlDriver
   readonly journal: JournalTable
@@ -32,7 +31,7 @@ export interface TurnTableOptions {
   readonly batch: TurnBatch | undefined
 }
 
-/** Writes single turns within a transaction of its caller. All effects of a turn hang on its journal row being inserted. */
+/** Writes one turn at a time, within a transaction of the caller. A turn has effects only if its journal row is inserted. */
 export class TurnTable {
   readonly #journal: JournalTable
   readonly #inbox: InboxTable
@@ -40,14 +39,14 @@ export class TurnTable {
   readonly #keys: InstanceKeys
   readonly #now: () => number
   readonly #observer: TurnObserver | undefined
-  /** Where many instances write together. */
+  /** Only in files, where one transaction writes turns of many instances. */
   readonly #batch: TurnBatch | undefined
   readonly #create: SqlStatement
-  /** Most have no limits, no queue and no memo. */
+  /** For instances with limits, a task queue or a memo, which most instances lack. */
   readonly #createWithMore: SqlStatement
-  readonly #notes: InstanceAnnotations
+  readonly #annotations: InstanceAnnotations
   readonly #setState: SqlStatement
-  readonly #run: SqlStatement
+  readonly #statusOfRun: SqlStatement
 
   constructor({ driver, journal, inbox, flow, now, observer, batch }: TurnTableOptions) {
     this.#observer = observer
@@ -59,31 +58,31 @@ export class TurnTable {
     this.#keys = new InstanceKeys(driver)
     this.#create = driver.prepare(create)
     this.#createWithMore = driver.prepare(createWithMore)
-    this.#notes = new InstanceAnnotations(driver)
-    this.#run = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
+    this.#annotations = new InstanceAnnotations(driver)
+    this.#statusOfRun = driver.prepare(`SELECT status FROM perdure_instance WHERE id = ? AND incarnation = ? AND run = ?`)
     this.#setState = driver.prepare(`${stateChange} WHERE key = ?`)
   }
 
   write(turn: Turn): TurnOutcome {
     if (turn.create !== undefined) return this.#writeCreation(turn, turn.create)
-    const known = this.#keys.of(turn.instance, turn.incarnation)
+    const known = this.#keys.find(turn.instance, turn.incarnation)
     if (known === undefined) return "lost"
     const { key } = known
     this.#batch?.beforeTurn(turn, known)
-    if (!this.#mayFollow(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
+    if (!this.#isNextTurn(turn, known) || !this.#append(key, turn)) return this.#outcomeOf(key, turn)
     known.next = turn.position + turn.count
     known.lastTurn = turn.turn
     if (turn.consumed?.length) this.#inbox.consume(key, turn.consumed, this.#now())
     if (turn.discardInbox && !this.#batch?.hasNoMessages) this.#inbox.discard(key)
-    if (turn.state !== undefined) this.#setTo(turn.state, turn.at, known)
-    if (turn.tags !== undefined || turn.memo !== undefined) this.#notes.write(key, turn)
+    if (turn.state !== undefined) this.#applyState(turn.state, turn.at, known)
+    if (turn.tags !== undefined || turn.memo !== undefined) this.#annotations.write(key, turn)
     if (turn.sends !== undefined) this.#send(turn.sends)
     this.#observer?.onTurn(turn)
     return "committed"
   }
 
-  /** Nothing has happened meanwhile that it does not know of. */
-  #mayFollow({ position, follows, inboxSeen, by, ifQueued, state }: Turn, { key, next, lastTurn, hasLimits, hasUnique }: KnownInstance): boolean {
+  /** Whether the turn follows the end of the journal, and nothing that its writer does not know of has happened to the instance. */
+  #isNextTurn({ position, follows, inboxSeen, by, ifQueued, state }: Turn, { key, next, lastTurn, hasLimits, hasUnique }: KnownInstance): boolean {
     return (
       position === next &&
       follows === lastTurn &&
@@ -98,42 +97,42 @@ export class TurnTable {
     return this.#batch?.append(key, turn) || this.#journal.append(key, turn)
   }
 
-  #setTo(state: RowState, at: number, { key, hasLimits }: KnownInstance): void {
+  #applyState(state: RowState, at: number, { key, hasLimits }: KnownInstance): void {
     const set = () => void this.#setState.run(...stateValues(state), at, key)
     if (hasLimits) this.#flow.applyState(key, state, set)
     else if (!this.#batch?.setState(key, state, at)) set()
   }
 
-  /** One statement writes all of it. */
-  isOneRow(turn: Turn): boolean {
+  /** Whether the turn is only a journal row, which one statement inserts. */
+  isSingleRow(turn: Turn): boolean {
     return isInline(turn) && isAppendOnly(turn)
   }
 
-  /** Runs `write`, which writes several turns. */
+  /** Calls `write`, which writes several turns. Files write these turns as a batch. */
   runBatch<T>(write: () => T): T {
     return this.#batch ? this.#batch.run(write) : write()
   }
 
-  /** To be called first in a transaction with turns in it. */
+  /** Call this at the start of each transaction that writes turns. */
   begin(): void {
     this.#keys.begin()
   }
 
-  /** To be called when a transaction with turns in it failed, and when instances were removed. */
-  forget(): void {
-    this.#keys.forget()
+  /** Call this when a transaction with turns failed, when instances were removed, and when an instance got limits. */
+  clearCache(): void {
+    this.#keys.clear()
   }
 
   #writeCreation(turn: Turn, create: NewInstance): TurnOutcome {
     const { id, incarnation, workflow, version, createdAt, flow, queue, events } = create
-    // The code may have changed them before the instance was written.
+    // The workflow code may have changed the tags before the first turn was written.
     const { tags } = turn.tags === undefined ? create : { tags: turn.tags }
     const hasMore = flow !== undefined || queue !== undefined || turn.memo !== undefined
     if (turn.state === undefined) throw new Error("a creation lacks its state")
     if (turn.within ?? flow) this.#batch?.flush()
-    if (turn.within !== undefined && !this.#isUnderWay(turn.within)) return this.#outcomeOfCreation(turn)
+    if (turn.within !== undefined && !this.#isRunOpen(turn.within)) return this.#outcomeOfCreation(turn)
     const unique = flow?.unique ?? []
-    if (unique.length > 0 && this.#keys.of(id, incarnation) === undefined && !this.#flow.areUniqueKeysFree(unique)) return "lost"
+    if (unique.length > 0 && this.#keys.find(id, incarnation) === undefined && !this.#flow.areUniqueKeysFree(unique)) return "lost"
     const { changes, lastInsertRowid } = (hasMore ? this.#createWithMore : this.#create).run(
       toText(id),
       toText(incarnation),
@@ -151,15 +150,15 @@ export class TurnTable {
     const [next, lastTurn] = [turn.position + turn.count, turn.turn]
     this.#keys.remember(id, { incarnation, key, next, lastTurn, hasLimits: flow?.limits !== undefined, hasUnique: unique.length > 0 })
     if (unique.length > 0) this.#flow.takeUniqueKeys(unique, key)
-    this.#notes.tag(key, createdAt, tags)
+    this.#annotations.tag(key, createdAt, tags)
     if (!this.#append(key, turn)) throw new Error("a creation lacks its journal")
     if (turn.sends !== undefined) this.#send(turn.sends)
     this.#observer?.onTurn(turn)
     return "committed"
   }
 
-  #isUnderWay({ instance, incarnation, run }: RunReference): boolean {
-    const row = this.#run.get(toText(instance), toText(incarnation), run)
+  #isRunOpen({ instance, incarnation, run }: RunReference): boolean {
+    const row = this.#statusOfRun.get(toText(instance), toText(incarnation), run)
     return row !== undefined && !isTerminal(text(row, "status") as Status)
   }
 
@@ -172,7 +171,7 @@ export class TurnTable {
   }
 
   #outcomeOfCreation(turn: Turn): TurnOutcome {
-    const existing = this.#keys.of(turn.instance, turn.incarnation)
+    const existing = this.#keys.find(turn.instance, turn.incarnation)
     return existing === undefined ? "lost" : this.#outcomeOf(existing.key, turn)
   }
 

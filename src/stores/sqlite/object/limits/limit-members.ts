@@ -24,40 +24,40 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   readonly #find: SqlStatement
   readonly #join: SqlStatement
   readonly #leave: SqlStatement
-  readonly #used: SqlStatement
+  readonly #slotCount: SqlStatement
   readonly #holder: SqlStatement
   readonly #holders: SqlStatement
   readonly #setSlot: SqlStatement
-  readonly #next: SqlStatement
+  readonly #firstQueued: SqlStatement
   readonly #seq: SqlStatement
   readonly #ahead: SqlStatement
   readonly #tat: SqlStatement
   readonly #setTat: SqlStatement
   readonly #save: SqlStatement
-  readonly #setTell: SqlStatement
+  readonly #setMustNotify: SqlStatement
   readonly #unnotified: SqlStatement
   readonly #due: SqlStatement
   readonly #nextDue: SqlStatement
-  readonly #quiet: SqlStatement
-  readonly #see: SqlStatement
-  readonly #any: SqlStatement
+  readonly #silentHolders: SqlStatement
+  readonly #setSeenAt: SqlStatement
+  readonly #anyMember: SqlStatement
 
   constructor(driver: SqlDriver, now: () => number, numbersOf: NumbersOf) {
     this.now = now
     this.#numbersOf = numbersOf
     const select = (rest: string) => driver.prepare(`SELECT ${columns} FROM perdure_limit_member WHERE ${rest}`)
-    const inLine = `parked_seq IS NOT NULL ORDER BY parked_priority DESC, parked_seq LIMIT 1`
+    const firstQueued = `parked_seq IS NOT NULL ORDER BY parked_priority DESC, parked_seq LIMIT 1`
     this.#find = select(`id = ? AND incarnation = ?`)
     this.#join = driver.prepare(
       `INSERT INTO perdure_limit_member (id, incarnation, use, priority, cancelling, seen_at) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (id, incarnation) DO UPDATE SET use = excluded.use, cancelling = excluded.cancelling, seen_at = excluded.seen_at, must_notify = 0`,
     )
     this.#leave = driver.prepare(`DELETE FROM perdure_limit_member WHERE key = ?`)
-    this.#used = driver.prepare(`SELECT count(*) AS count FROM perdure_limit_member WHERE slot = 1`)
+    this.#slotCount = driver.prepare(`SELECT count(*) AS count FROM perdure_limit_member WHERE slot = 1`)
     this.#holder = select(`slot = 1 LIMIT 1`)
     this.#holders = driver.prepare(`SELECT id FROM perdure_limit_member WHERE slot = 1 ORDER BY key LIMIT ${holdersNamedMax}`)
     this.#setSlot = driver.prepare(`UPDATE perdure_limit_member SET slot = ? WHERE key = ?`)
-    this.#next = select(inLine)
+    this.#firstQueued = select(firstQueued)
     this.#seq = driver.prepare(`SELECT ifnull(max(parked_seq), 0) + 1 AS seq FROM perdure_limit_member WHERE parked_seq IS NOT NULL`)
     this.#ahead = driver.prepare(
       `SELECT count(*) AS count FROM perdure_limit_member
@@ -66,13 +66,13 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#tat = driver.prepare(`SELECT tat FROM perdure_limit_rate WHERE id = 1`)
     this.#setTat = driver.prepare(`INSERT INTO perdure_limit_rate (id, tat) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET tat = excluded.tat`)
     this.#save = driver.prepare(`UPDATE perdure_limit_member SET held = ?, paid = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`)
-    this.#setTell = driver.prepare(`UPDATE perdure_limit_member SET must_notify = ? WHERE key = ?`)
+    this.#setMustNotify = driver.prepare(`UPDATE perdure_limit_member SET must_notify = ? WHERE key = ?`)
     this.#unnotified = select(`must_notify = 1 ORDER BY key LIMIT ?`)
     this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
     this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
-    this.#see = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
-    this.#any = driver.prepare(`SELECT 1 AS found FROM perdure_limit_member LIMIT 1`)
-    this.#quiet = select(`slot = 1 AND seen_at <= ? ORDER BY seen_at LIMIT ?`)
+    this.#setSeenAt = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
+    this.#anyMember = driver.prepare(`SELECT 1 AS found FROM perdure_limit_member LIMIT 1`)
+    this.#silentHolders = select(`slot = 1 AND seen_at <= ? ORDER BY seen_at LIMIT ?`)
   }
 
   find({ id, incarnation }: SlotMember): MemberRecord | undefined {
@@ -96,7 +96,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   }
 
   slotsInUse(): number {
-    return count(this.#used.get())
+    return count(this.#slotCount.get())
   }
 
   holder(): MemberRecord | undefined {
@@ -116,7 +116,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   }
 
   firstQueued(): MemberRecord | undefined {
-    return record(this.#next.get())
+    return record(this.#firstQueued.get())
   }
 
   nextQueueSeq(): number {
@@ -143,7 +143,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   }
 
   onAdmitted({ key }: MemberRecord): void {
-    this.#setTell.run(1, key)
+    this.#setMustNotify.run(1, key)
   }
 
   /** The key wakes at that time by itself. */
@@ -154,7 +154,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   }
 
   markNotified(member: MemberRecord): void {
-    this.#setTell.run(0, member.key)
+    this.#setMustNotify.run(0, member.key)
   }
 
   due(): MemberRecord | undefined {
@@ -167,16 +167,16 @@ export class LimitMembers implements FlowRows<MemberRecord> {
   }
 
   isEmpty(): boolean {
-    return this.#any.get() === undefined
+    return this.#anyMember.get() === undefined
   }
 
   markSeen({ id, incarnation }: SlotMember): void {
-    this.#see.run(this.now(), toText(id), toText(incarnation))
+    this.#setSeenAt.run(this.now(), toText(id), toText(incarnation))
   }
 
   /** Those that have a slot and were not heard of since a time. */
-  quietSince(at: number, limit: number): readonly SlotMember[] {
-    return this.#quiet.all(at, limit).map(toMember)
+  silentHolders(at: number, limit: number): readonly SlotMember[] {
+    return this.#silentHolders.all(at, limit).map(toMember)
   }
 }
 

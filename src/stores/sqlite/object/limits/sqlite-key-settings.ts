@@ -4,7 +4,7 @@ import { toText } from "../../../shared/unsafe-text.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 
 /** Nothing was heard by this token yet. */
-const unheard = -1
+const noRevision = -1
 
 export class SqliteKeySettings implements KeySettings {
   readonly #driver: SqlDriver
@@ -25,14 +25,14 @@ export class SqliteKeySettings implements KeySettings {
   }
 
   join({ workflow, name, key }: Omit<Membership, "token">): Membership {
-    const known = this.#membership()
-    if (known !== undefined) return known
+    const existing = this.#membership()
+    if (existing !== undefined) return existing
     const token = crypto.randomUUID()
     // What it knew before counts until it has heard.
     this.#driver
       .prepare(
-        `INSERT INTO perdure_limit_numbers (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${unheard})
-        ON CONFLICT (id) DO UPDATE SET token = excluded.token, joined = 0, revision = ${unheard}`,
+        `INSERT INTO perdure_limit_numbers (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${noRevision})
+        ON CONFLICT (id) DO UPDATE SET token = excluded.token, joined = 0, revision = ${noRevision}`,
       )
       .run(...[workflow, name, key, token].map(toText))
     return { workflow, name, key, token }

@@ -7,7 +7,7 @@ import { limitMigrations } from "./limit-schema.ts"
 import { SqliteKeySettings } from "./sqlite-key-settings.ts"
 
 /** What gives everything back. */
-const over = { status: "completed", run: 1, runPosition: 1 } as const
+const endedState = { status: "completed", run: 1, runPosition: 1 } as const
 
 const limitVersions = "perdure_limit_meta"
 
@@ -44,7 +44,7 @@ export class SqliteLimitKey implements LimitTables {
     this.#transaction(() => {
       const member = this.#members.find(holder)
       if (member === undefined) return
-      this.#admission.applyState(member, 1, over)
+      this.#admission.applyState(member, 1, endedState)
       this.#members.leave(member)
     })
   }
@@ -61,13 +61,13 @@ export class SqliteLimitKey implements LimitTables {
   wake(): void {
     for (let next = this.#members.due(); next !== undefined; next = this.#members.due()) {
       const member = next
-      const isIn = this.#transaction(() => {
+      const isAdmitted = this.#transaction(() => {
         const admitted = this.#admission.tryAdmit(member)
         if (admitted) this.#members.onAdmitted(member)
         return admitted
       })
       // It was put off, or another goes first, who is due then.
-      if (!isIn && this.#members.due()?.key === member.key) return
+      if (!isAdmitted && this.#members.due()?.key === member.key) return
     }
   }
 
@@ -88,7 +88,7 @@ export class SqliteLimitKey implements LimitTables {
   }
 
   silentMembers(since: number, limit: number): readonly SlotMember[] {
-    return this.#members.quietSince(since, limit)
+    return this.#members.silentHolders(since, limit)
   }
 
   isWaitedFor(): boolean {

@@ -14,7 +14,7 @@ const versionTable = "perdure_limit_settings_meta"
  *   limit_set  each limit for which anything was ever set. `max` is null: as the code says. `revision`: of the last change
  *   limit_key  the keys that go by it, and the last revision that they know of
  */
-const numbersMigrations: readonly Migration[] = [
+const settingsMigrations: readonly Migration[] = [
   {
     version: 1,
     compatible: 1,
@@ -40,7 +40,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
 
   overrides(): ReadonlyMap<string, NonNullable<LimitSetting["to"]>> {
     const rows = this.isThere() ? this.#driver.prepare(`SELECT name, revision, max, per_ms FROM perdure_limit_override WHERE max IS NOT NULL`).all() : []
-    return new Map(rows.map((row) => [text(row, "name"), numbersOf(row).to ?? { max: 0 }]))
+    return new Map(rows.map((row) => [text(row, "name"), toSetting(row).to ?? { max: 0 }]))
   }
 
   set(changes: readonly LimitOverride[]): void {
@@ -62,7 +62,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
     this.#prepare()
     return this.#driver.transaction(() => {
       const row = this.#driver.prepare(`SELECT revision, max, per_ms FROM perdure_limit_override WHERE name = ?`).get(toText(name))
-      const setting = row === undefined ? { revision: 0 } : numbersOf(row)
+      const setting = row === undefined ? { revision: 0 } : toSetting(row)
       this.#run(
         `INSERT INTO perdure_limit_key (key, name, token, notified_revision) VALUES (?, ?, ?, ?)
         ON CONFLICT (key) DO UPDATE SET name = excluded.name, token = excluded.token, notified_revision = excluded.notified_revision`,
@@ -85,7 +85,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
         WHERE k.notified_revision < s.revision AND k.key > ? ORDER BY k.key LIMIT ?`,
       )
       .all(toText(after), limit)
-      .map((row) => ({ key: text(row, "key"), name: text(row, "name"), token: text(row, "token"), setting: numbersOf(row) }))
+      .map((row) => ({ key: text(row, "key"), name: text(row, "name"), token: text(row, "token"), setting: toSetting(row) }))
   }
 
   markNotified({ key, token }: LimitKeyEntry, revision: number): void {
@@ -99,7 +99,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
   }
 
   #prepare(): void {
-    migrate(this.#driver, numbersMigrations, versionTable)
+    migrate(this.#driver, settingsMigrations, versionTable)
   }
 
   #run(sql: string, ...values: SqlValue[]): void {
@@ -107,7 +107,7 @@ export class SqliteLimitSettings implements LimitSettingsTables {
   }
 }
 
-function numbersOf(row: SqlRow): LimitSetting {
+function toSetting(row: SqlRow): LimitSetting {
   const max = optionalInteger(row, "max")
   const perMs = optionalInteger(row, "per_ms")
   return { revision: integer(row, "revision"), ...(max === undefined ? undefined : { to: { max, ...(perMs === undefined ? undefined : { perMs }) } }) }

@@ -6,7 +6,7 @@ import { toQueue } from "../../tables/instance-row.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 
 /** For so long what was removed is remembered: far longer than anything that was sent stays under way. */
-const goneMs = 7 * 24 * 60 * 60 * 1_000
+const goneKeptMs = 7 * 24 * 60 * 60 * 1_000
 
 /** The copies of instances. Everything within a transaction of its caller. */
 export class ShardEntries {
@@ -16,8 +16,8 @@ export class ShardEntries {
   readonly #remove: SqlStatement
   readonly #tag: SqlStatement
   readonly #untag: SqlStatement
-  readonly #bury: SqlStatement
-  readonly #forget: SqlStatement
+  readonly #addGone: SqlStatement
+  readonly #removeOldGone: SqlStatement
 
   constructor(driver: SqlDriver) {
     this.#find = driver.prepare(`SELECT incarnation, revision, created_at, row FROM perdure_index_entry WHERE id = ?`)
@@ -30,11 +30,11 @@ export class ShardEntries {
     this.#remove = driver.prepare(`DELETE FROM perdure_index_entry WHERE id = ?`)
     this.#tag = driver.prepare(`INSERT INTO perdure_index_tag (tag, created_at, id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`)
     this.#untag = driver.prepare(`DELETE FROM perdure_index_tag WHERE tag = ? AND created_at = ? AND id = ?`)
-    this.#bury = driver.prepare(
+    this.#addGone = driver.prepare(
       `INSERT INTO perdure_index_gone (id, incarnation, revision, at) VALUES (?, ?, ?, ?)
       ON CONFLICT (id, incarnation) DO UPDATE SET revision = excluded.revision, at = excluded.at WHERE perdure_index_gone.revision IS NOT NULL`,
     )
-    this.#forget = driver.prepare(`DELETE FROM perdure_index_gone WHERE at < ?`)
+    this.#removeOldGone = driver.prepare(`DELETE FROM perdure_index_gone WHERE at < ?`)
   }
 
   /** `refused`: the incarnation is gone, and nothing of it is taken in any more. `new`: nothing was ever known of it. */
@@ -70,8 +70,8 @@ export class ShardEntries {
       this.#removeTags(id, before)
       this.#remove.run(toText(id))
     }
-    this.#bury.run(toText(id), toText(incarnation), movedAt ?? null, now)
-    this.#forget.run(now - goneMs)
+    this.#addGone.run(toText(id), toText(incarnation), movedAt ?? null, now)
+    this.#removeOldGone.run(now - goneKeptMs)
   }
 
   #removeTags(id: string, before: SqlRow): void {

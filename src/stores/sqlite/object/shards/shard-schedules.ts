@@ -38,8 +38,8 @@ export class SqliteShardSchedules implements ScheduleIndex {
     const { id, incarnation, revision, workflow, createdAt } = row
     const before = this.#find.get(toText(id))
     if (before !== undefined) {
-      const isEqualStart = text(before, "incarnation") === incarnation
-      if (isEqualStart ? revision <= integer(before, "revision") : createdAt < integer(before, "created_at")) return
+      const isSameIncarnation = text(before, "incarnation") === incarnation
+      if (isSameIncarnation ? revision <= integer(before, "revision") : createdAt < integer(before, "created_at")) return
     }
     this.#write.run(toText(id), toText(incarnation), revision, toText(workflow), createdAt, JSON.stringify(row))
   }

@@ -62,9 +62,9 @@ export class SqliteIndexShard implements IndexShard {
   async indexList({ limit = limitDefault, order = "newest", cursor, ...wanted }: IndexListRequest): Promise<Page<IndexEntry>> {
     const filter = toFilter(wanted)
     const isForward = isOldestFirst(order)
-    const place = cursor === undefined ? undefined : fromListCursor(cursor)
+    const after = cursor === undefined ? undefined : fromListCursor(cursor)
     // One query per status: each follows its index in order, where one for all would have to sort every row of them.
-    const found = statusesOf(filter).flatMap((status) => this.#all(entryQuery(filter, status, order, place, limit + 1)).map(toEntry))
+    const found = statusesOf(filter).flatMap((status) => this.#all(entryQuery(filter, status, order, after, limit + 1)).map(toEntry))
     found.sort((a, b) => (isForward ? comparePlaces(a.row, b.row) : comparePlaces(b.row, a.row)))
     const items = found.slice(0, limit)
     const last = items.at(-1)

@@ -44,7 +44,13 @@ export class SharedStoreCore extends EngineCore<ClaimingWorker> {
     return new SharedStoreCore(await createCore(spec, kind), spec.options)
   }
 
-  /** What every call is refused with; undefined: none is. */
+  /** Throws if the engine is closed or closing, or if its store is gone. */
+  requireOpen(): void {
+    const { refusal } = this
+    if (refusal) throw refusal
+  }
+
+  /** The error of every call; undefined while the engine takes calls. */
   get refusal(): PerdureError | undefined {
     return this.storeGone ?? (this.closing === undefined ? undefined : engineClosed())
   }

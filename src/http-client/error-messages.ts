@@ -2,13 +2,10 @@ import { PerdureError } from "../core/errors.ts"
 import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 import type { ControlResult, InstanceDescription, InstanceSummary, ListFilter, StartOptions } from "../client-api/client-api.ts"
 import type { ScheduleDescription, ScheduleSummary } from "../client-api/schedule-client.ts"
+import { definitionOptions, workflowName } from "../client-api/workflow-reference.ts"
 import type { Query } from "./transport.ts"
 
 /** What things are called over HTTP: a workflow is a `type` there, an input a `payload`, and a time a number or a text. */
-
-export function nameOf(workflow: AnyWorkflow | string): string {
-  return typeof workflow === "string" ? workflow : workflow.name
-}
 
 export function instantOf(time: Date | number | string | null | undefined): number | string | null | undefined {
   return time instanceof Date ? time.getTime() : time
@@ -19,12 +16,9 @@ export function given<T extends object>(options: T): Partial<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<T>
 }
 
-export function startBody(workflow: AnyWorkflow | string, { input, startAt, version, transaction, ...options }: StartOptions<unknown>): object {
+export function startBody(workflow: AnyWorkflow | string, { input, startAt, transaction, ...options }: StartOptions<unknown>): object {
   refuseTransaction(transaction)
-  const isNamed = typeof workflow === "string"
-  // Who has a definition knows the workflow, whatever the server has.
-  const own = isNamed ? { version } : { version: workflow.version, allowUnknown: true }
-  return given({ type: nameOf(workflow), ...own, payload: input, startAt: instantOf(startAt), ...options })
+  return given({ type: workflowName(workflow), payload: input, startAt: instantOf(startAt), ...options, ...definitionOptions(workflow) })
 }
 
 /** It belongs to a connection of the caller's, which nobody else can write on. */

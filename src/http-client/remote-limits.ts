@@ -4,7 +4,8 @@ import type { AnyWorkflow } from "../core/workflow/workflow.ts"
 import type { LimitControl, LimitSettings, WorkflowLimitReport } from "../client-api/limit-control.ts"
 import { valueIn } from "./response.ts"
 import type { Call, Transport } from "./transport.ts"
-import { given, nameOf } from "./error-messages.ts"
+import { workflowName } from "../client-api/workflow-reference.ts"
+import { given } from "./error-messages.ts"
 
 export class RemoteLimits implements LimitControl {
   readonly #transport: Transport
@@ -33,7 +34,7 @@ export class RemoteLimits implements LimitControl {
 
   async #call(method: Call["method"], workflow: AnyWorkflow | string, body?: object): Promise<unknown> {
     return valueIn(
-      await this.#transport.exchange({ method, path: ["limits", nameOf(workflow)], isRepeatable: true, ...(body === undefined ? undefined : { body }) }),
+      await this.#transport.exchange({ method, path: ["limits", workflowName(workflow)], isRepeatable: true, ...(body === undefined ? undefined : { body }) }),
     )
   }
 }

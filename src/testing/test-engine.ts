@@ -9,8 +9,10 @@ import type { AnyWorkflow, EventMap, HandlersOf } from "../core/workflow/workflo
 import type { WorkflowSource } from "../core/workflow/workflow-source.ts"
 import { Engine } from "../engine/engine.ts"
 import type { Client, EventArguments, ForkOptions, Handle, ResultOptions, SendOrStartOptions, StartOptions } from "../client-api/client-api.ts"
-import { InstanceHandle } from "../engine/instances/instance-handle.ts"
-import { Schedules } from "../engine/schedules/schedules.ts"
+import { InstanceHandle } from "../client-api/instance-handle.ts"
+import { CheckedSchedules } from "../client-api/checked-schedules.ts"
+import type { ScheduleClient } from "../client-api/schedule-client.ts"
+import { StoredSchedules } from "../engine/schedules/stored-schedules.ts"
 import { replay, type JournalExport, type Replayed } from "../engine/diagnostics/read-only-replay.ts"
 import { payloadCodecs } from "../engine/payload-codec-store.ts"
 import type { EngineOptions } from "../engine/settings.ts"
@@ -76,8 +78,8 @@ export class TestEngine implements AsyncDisposable {
     (id) => this.#unending(id),
   )
   /** Schedules, which fire in virtual time. The client and its handles outlive crashes. */
-  readonly schedules: Schedules = new Schedules(
-    () => this.current,
+  readonly schedules: ScheduleClient = new CheckedSchedules(
+    () => new StoredSchedules(this.current.parts),
     (id) => this.#handle(id),
   )
   #workflows: readonly WorkflowSource[]
@@ -347,7 +349,7 @@ class TestHandle extends InstanceHandle {
   readonly #results: AwaitedResults
 
   constructor(current: () => Engine, crashing: () => Promise<void> | undefined, results: AwaitedResults, id: string) {
-    super(current, id)
+    super(() => current().calls, id)
     this.#results = results
     this.#engine = current
     this.#crashing = crashing

@@ -1,11 +1,11 @@
 import { StoredLimits } from "../../engine/flow-control/stored-limits.ts"
 import { type EdgeClient, ObjectClient } from "./object-client.ts"
 import { objectLimits } from "./object-limits.ts"
-import { ObjectScheduleClient } from "./object-schedules.ts"
+import { ObjectCalls } from "./object-calls.ts"
+import { ObjectScheduleCalls } from "./object-schedule-calls.ts"
 import { IndexClient } from "./index-client.ts"
 import type { ObjectNamespace } from "../platform/platform.ts"
 import { StubNetwork } from "../objects/object-rpc.ts"
-import { scheduleName } from "../store/object-name.ts"
 import { ShardedChanges } from "../store/sharded-changes.ts"
 import { ShardedIndex } from "../store/sharded-index.ts"
 import { listSchedules } from "../store/sharded-schedules.ts"
@@ -23,31 +23,22 @@ const changesMax = 100
  */
 export function workflowClient(binding: ObjectNamespace): EdgeClient {
   const network = new StubNetwork(() => binding)
-  const overview = new IndexClient(async () => {
-    const layout = new ShardLayout(await client.layout())
-    const index = new ShardedIndex(layout, (name) => network.shard(name))
+  const index = new IndexClient(async () => {
+    const layout = new ShardLayout(await calls.layout())
+    const instances = new ShardedIndex(layout, (name) => network.shard(name))
     const changes = new ShardedChanges(layout, (name) => network.shard(name))
     return {
-      list: (filter, page) => index.list(filter, page),
-      count: (filter, by) => index.count(filter, by),
+      list: (filter, page) => instances.list(filter, page),
+      count: (filter, by) => instances.count(filter, by),
       changes: (after) => changes.read(after, changesMax),
       latestChange: () => changes.latest(),
       listSchedules: (request) => listSchedules(layout, (name) => network.shard(name), request),
     }
   })
-  const client: ObjectClient = new ObjectClient(binding, {
-    list: (filter) => overview.list(filter),
-    count: (filter, by) => overview.count(filter, by),
-    changes: (cursor) => overview.changes(cursor),
-    schedules: new ObjectScheduleClient({
-      callSchedule: (id, method, args) => client.callSchedule(scheduleName(id), id, method, args),
-      listSchedules: (filter) => overview.listSchedules(filter),
-      get: (id) => client.get(id),
-    }),
-    limits: new StoredLimits(
-      objectLimits((workflow) => network.limitSettings(workflow)),
-      () => undefined,
-    ),
-  })
-  return client
+  const calls = new ObjectCalls(binding, index)
+  const limits = new StoredLimits(
+    objectLimits((workflow) => network.limitSettings(workflow)),
+    () => undefined,
+  )
+  return new ObjectClient(calls, new ObjectScheduleCalls(binding, index), limits)
 }

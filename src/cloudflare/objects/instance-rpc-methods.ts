@@ -11,15 +11,13 @@ import type {
   StartOptions,
   TerminateOptions,
 } from "../../client-api/client-api.ts"
-import { readWhy } from "../../engine/diagnostics/why-reader.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
-import { existingRow } from "../../engine/instances/instance-lookup.ts"
 import { InstanceReader } from "../../engine/instances/instance-reader.ts"
 import { QueryUpdateClient } from "../../engine/instances/query-update-client.ts"
 import { Restarts } from "../../engine/instances/restarts.ts"
 import { UpdateWaiters } from "../../engine/instances/update-waiters.ts"
 import { fallbackPollOptions } from "../../engine/worker/fallback-poll.ts"
-import { refuseSelf, result, sendOrStart } from "../../engine/instances/instance-calls.ts"
+import { LocalInstanceCalls } from "../../engine/instances/local-instance-calls.ts"
 import type { EventMap } from "../../core/workflow/workflow.ts"
 
 export type InstanceMethod = keyof ReturnType<typeof rpcMethods>
@@ -28,37 +26,35 @@ export type InstanceMethod = keyof ReturnType<typeof rpcMethods>
 export type RpcMethods = Readonly<Partial<Record<string, (id: string, ...args: never[]) => unknown>>>
 
 export function rpcMethods(core: EngineCore) {
-  const { store, host, registry, worker, settings, starter, controls } = core.parts
+  const { store, host, registry, worker, settings, starter } = core.parts
   const reader = new InstanceReader(store, settings.codecs)
   const restarts = new Restarts(store, registry, worker)
   const updateWaiters = core.attach(new UpdateWaiters(store, host, fallbackPollOptions(core.parts)))
   const queryUpdateClient = new QueryUpdateClient(store, registry, worker, updateWaiters)
+  const calls = new LocalInstanceCalls(core, { reader, restarts, queryUpdateClient })
   return {
     start: (id: string, workflow: string, options: StartOptions<unknown>) => starter.start(workflow, { ...options, id }),
     sendOrStart: async (id: string, workflow: string, options: SendOrStartOptions<unknown, EventMap, string>) => {
-      await sendOrStart(core, workflow, { ...options, id })
+      await calls.sendOrStart(workflow, { ...options, id })
       return id
     },
-    status: async (id: string) => (await existingRow(store, id)).status,
-    describe: (id: string) => reader.describe(id),
-    steps: (id: string) => reader.steps(id),
-    history: (id: string, options: HistoryOptions = {}) => reader.history(id, options),
-    why: (id: string) => readWhy(core, id),
+    status: (id: string) => calls.status(id),
+    describe: (id: string) => calls.describe(id),
+    steps: (id: string) => calls.steps(id),
+    history: (id: string, options: HistoryOptions = {}) => calls.history(id, options),
+    why: (id: string) => calls.why(id),
     changes: (id: string, cursor: string | undefined) => readChanges(store.directory, id, cursor),
-    result: (id: string, timeoutMs: number, rejectWhenStalled = false) => result(core, id, { timeout: timeoutMs, rejectWhenStalled }),
-    sendEvent: (id: string, type: string, payload: unknown, options: SendOptions = {}) => controls.sendEvent(id, type, payload, options),
-    query: (id: string, name: string, args: readonly unknown[]) => queryUpdateClient.query(id, name, args),
-    update: async (id: string, name: string, args: readonly unknown[]) => {
-      refuseSelf(core.parts, id, "updates itself and waits for its own answer")
-      return queryUpdateClient.update(id, name, args)
-    },
-    pause: (id: string, reason?: string) => controls.control(id, "pause", reason),
-    resume: (id: string) => controls.control(id, "resume", undefined),
-    cancel: (id: string, reason?: string) => controls.control(id, "cancel", reason),
-    terminate: (id: string, options: string | TerminateOptions = {}) => controls.terminate(id, typeof options === "object" ? options : { reason: options }),
-    restart: (id: string, options: RestartOptions = {}) => restarts.restart(id, options),
-    fork: (id: string, options: ForkOptions) => restarts.fork(id, options),
-    delete: (id: string) => controls.delete(id),
+    result: (id: string, timeoutMs: number, rejectWhenStalled = false) => calls.result(id, { timeout: timeoutMs, rejectWhenStalled }),
+    sendEvent: (id: string, type: string, payload: unknown, options: SendOptions = {}) => calls.sendEvent(id, type, payload, options),
+    query: (id: string, name: string, args: readonly unknown[]) => calls.query(id, name, args),
+    update: (id: string, name: string, args: readonly unknown[]) => calls.update(id, name, args),
+    pause: (id: string, reason?: string) => calls.pause(id, reason),
+    resume: (id: string) => calls.resume(id),
+    cancel: (id: string, reason?: string) => calls.cancel(id, reason),
+    terminate: (id: string, options: TerminateOptions = {}) => calls.terminate(id, options),
+    restart: (id: string, options: RestartOptions = {}) => calls.restart(id, options),
+    fork: (id: string, options: ForkOptions) => calls.fork(id, options),
+    delete: (id: string) => calls.delete(id),
   } satisfies RpcMethods
 }
 

@@ -1,13 +1,12 @@
 import { decodeValue } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { EngineCore } from "../../engine/engine-core.ts"
-import type { BackfillOptions, ScheduleOptions, ScheduleUpdate } from "../../client-api/schedule-client.ts"
+import type { ScheduleCalls } from "../../client-api/schedule-calls.ts"
 import type { EngineOptions } from "../../engine/settings.ts"
 import { scheduleNotFound, ScheduleWriter } from "../../engine/schedules/schedule-writer.ts"
 import { ScheduledStarts } from "../../engine/schedules/scheduled-starts.ts"
 import { Scheduler } from "../../engine/schedules/scheduler.ts"
-import { Schedules } from "../../engine/schedules/schedules.ts"
-import type { Handle } from "../../client-api/client-api.ts"
+import { StoredSchedules } from "../../engine/schedules/stored-schedules.ts"
 import type { Logger } from "../../ports/host.ts"
 import type { ObjectSchedule } from "../../ports/cloudflare/object-schedule.ts"
 import type { StoreProvider } from "../../ports/store.ts"
@@ -23,20 +22,10 @@ const awaitMs = 60_000
 /** The delay after an alarm that failed. */
 const retryMs = 1_000
 
-/** The RPC methods of a schedule's object, by the names of the methods of a schedule client. */
-const methods = {
-  create: async (schedules: Schedules, id: string, options: ScheduleOptions<unknown> & { readonly workflow: string }) =>
-    (await schedules.create(id, options)).id,
-  describe: (schedules: Schedules, id: string) => schedules.get(id).describe(),
-  update: (schedules: Schedules, id: string, changes: ScheduleUpdate) => schedules.get(id).update(changes),
-  pause: (schedules: Schedules, id: string, reason?: string) => schedules.get(id).pause(reason),
-  resume: (schedules: Schedules, id: string) => schedules.get(id).resume(),
-  trigger: async (schedules: Schedules, id: string, options?: { readonly input?: unknown }) => (await schedules.get(id).trigger(options)).id,
-  backfill: (schedules: Schedules, id: string, options: BackfillOptions) => schedules.get(id).backfill(options),
-  delete: (schedules: Schedules, id: string) => schedules.get(id).delete(),
-} as const
+/** The RPC methods of a schedule's object, by the names of the calls on a schedule. */
+const methods = ["create", "describe", "update", "pause", "resume", "trigger", "backfill", "delete"] as const satisfies readonly (keyof ScheduleCalls)[]
 
-export type ScheduleMethod = keyof typeof methods
+export type ScheduleMethod = (typeof methods)[number]
 
 export interface ScheduleObjectOptions {
   readonly storage: ObjectStorage
@@ -53,7 +42,7 @@ export interface ScheduleObjectOptions {
 interface ScheduleEngine {
   readonly core: EngineCore
   readonly scheduler: Scheduler
-  readonly schedules: Schedules
+  readonly schedules: ScheduleCalls
 }
 
 /** One schedule in one Durable Object, with an engine that has no instance. The object's alarm fires the schedule. */
@@ -71,12 +60,13 @@ export class ScheduleObject {
   async call(id: string, method: string, args: string): Promise<unknown> {
     this.#callsUnderWay++
     try {
-      if (!Object.hasOwn(methods, method)) throw new PerdureError("UNKNOWN_ROUTE", `a schedule's object has no method ${JSON.stringify(method)}`)
-      const run = methods[method as ScheduleMethod] as (schedules: Schedules, id: string, ...args: readonly unknown[]) => unknown
+      if (!methods.includes(method as ScheduleMethod)) throw new PerdureError("UNKNOWN_ROUTE", `a schedule's object has no method ${JSON.stringify(method)}`)
       const { tables } = this.#options
       if (method === "create") tables.prepare()
       if (!tables.isThere()) throw scheduleNotFound(id)
-      const value = await run((await this.#open()).schedules, id, ...(decodeValue(args) as readonly unknown[]))
+      const { schedules } = await this.#open()
+      const call = schedules[method as ScheduleMethod] as (id: string, ...args: readonly unknown[]) => Promise<unknown>
+      const value = await call.call(schedules, id, ...(decodeValue(args) as readonly unknown[]))
       // A caller that gets the id of an instance must find that instance.
       await this.#options.orders.settled()
       return value
@@ -127,12 +117,7 @@ export class ScheduleObject {
     const { host, registry, worker, starter } = core.parts
     const scheduleWriter = new ScheduleWriter(core.parts.store, new ScheduledStarts(starter, registry, worker), worker)
     const scheduler = core.attach(new Scheduler(core.parts.store, host, worker.timers, registry, scheduleWriter))
-    const parts = { ...core.parts, scheduleWriter, scheduler }
-    // RPC answers contain ids only, so this client needs no working handles.
-    const schedules = new Schedules(
-      () => ({ parts }),
-      (id) => ({ id }) as Handle,
-    )
+    const schedules = new StoredSchedules({ ...core.parts, scheduleWriter, scheduler })
     await core.begin()
     return { core, scheduler, schedules }
   }

@@ -6,6 +6,7 @@ import { checkLimitNumber, checkRate, unlimited } from "../../core/workflow/flow
 import { givenName, nameOfGiven, nameOfPlace, rateName } from "../../core/workflow/limit-names.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { ConcurrencyReport, LimitControl, LimitSettings, RateReport, WorkflowLimitReport } from "../../client-api/limit-control.ts"
+import { workflowName } from "../../client-api/workflow-reference.ts"
 import type { FlowControl, LimitOverride, LimitState } from "../../ports/flow-control.ts"
 import { stored } from "./flow-keys.ts"
 
@@ -26,12 +27,12 @@ export class StoredLimits implements LimitControl {
 
   async set(workflow: AnyWorkflow | string, limits: LimitSettings): Promise<void> {
     this.#check()
-    await this.#override(nameOf(workflow), overrides(nameOf(workflow), limits))
+    await this.#override(workflowName(workflow), overrides(workflowName(workflow), limits))
   }
 
   async get(workflow: AnyWorkflow | string): Promise<WorkflowLimitReport> {
     this.#check()
-    const limits = await this.#flow.limitsOf(nameOf(workflow))
+    const limits = await this.#flow.limitsOf(workflowName(workflow))
     const byName = new Map(limits.map((limit) => [limit.name, limit]))
     const concurrency: ConcurrencyReport[] = []
     for (let limit = byName.get(nameOfPlace(0)); limit; limit = byName.get(nameOfPlace(concurrency.length))) concurrency.push(report(limit))
@@ -43,9 +44,9 @@ export class StoredLimits implements LimitControl {
 
   async reset(workflow: AnyWorkflow | string): Promise<void> {
     this.#check()
-    const limits = await this.#flow.limitsOf(nameOf(workflow))
+    const limits = await this.#flow.limitsOf(workflowName(workflow))
     await this.#override(
-      nameOf(workflow),
+      workflowName(workflow),
       limits.map(({ name }) => ({ name, to: undefined })),
     )
   }
@@ -96,8 +97,4 @@ function rateReport({ max, perMs = 0, declared }: LimitState): RateReport {
 
 function shown(max: number): number {
   return max >= unlimited ? Infinity : max
-}
-
-function nameOf(workflow: AnyWorkflow | string): string {
-  return typeof workflow === "string" ? workflow : workflow.name
 }

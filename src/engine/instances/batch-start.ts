@@ -1,5 +1,5 @@
-import { messageOf } from "../../core/values/error-text.ts"
 import { PerdureError } from "../../core/errors.ts"
+import { startFailure } from "../../client-api/start-each.ts"
 import type { Turn } from "../../ports/journal-store.ts"
 import type { BatchItem, BatchResult, StartOptions } from "../../client-api/client-api.ts"
 import type { WriteScope } from "./write-scope.ts"
@@ -68,13 +68,8 @@ async function prepareAll(items: readonly BatchItem[], starter: BatchStarter): P
       prepared.push({ item, startRequest, isPlain: !ids.has(id) && startRequest.debounce === undefined && flow?.unique === undefined })
       ids.add(id)
     } catch (error) {
-      prepared.push({ item, error: PerdureError.is(error) ? error : notStarted(error) })
+      prepared.push({ item, error: startFailure(error) })
     }
   }
   return prepared
-}
-
-/** What a schema or a store may throw: one item of a batch must not hide what became of the others. */
-export function notStarted(cause: unknown): PerdureError {
-  return new PerdureError("INTERNAL_ERROR", `it could not be started: ${messageOf(cause)}`, { cause })
 }

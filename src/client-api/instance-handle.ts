@@ -16,26 +16,26 @@ import type {
   SendOptions,
   TerminateOptions,
   Why,
-} from "../client-api/client-api.ts"
-import { ChangeStreamConnection } from "./change-stream-connection.ts"
+} from "./client-api.ts"
 import type { InstanceCalls } from "./instance-calls.ts"
-import type { Transport } from "./transport.ts"
-import { refuseTransaction } from "./error-messages.ts"
 
-/** One instance of a server's. */
-export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
+/** The handle of one instance in every client. It checks the arguments of a call, and then makes the call of its client. */
+export class InstanceHandle implements Handle<unknown, Record<string, unknown>> {
   readonly id: string
-  readonly #calls: InstanceCalls
-  readonly #transport: Transport
+  readonly #current: () => InstanceCalls
 
   static {
     checkArguments(this.prototype, handleArguments, otherHandleArguments)
   }
 
-  constructor(transport: Transport, calls: InstanceCalls, id: string) {
-    this.#transport = transport
-    this.#calls = calls
+  /** `current` is asked at each call, because a test engine replaces its engine after a crash. */
+  constructor(current: () => InstanceCalls, id: string) {
+    this.#current = current
     this.id = id
+  }
+
+  get #calls(): InstanceCalls {
+    return this.#current()
   }
 
   result(options: ResultOptions = {}): Promise<unknown> {
@@ -50,8 +50,8 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#calls.describe(this.id)
   }
 
-  async steps(): Promise<readonly StepInfo[]> {
-    return (await this.describe()).steps
+  steps(): Promise<readonly StepInfo[]> {
+    return this.#calls.steps(this.id)
   }
 
   history(options: HistoryOptions = {}): Promise<HistoryPage> {
@@ -62,9 +62,8 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#calls.why(this.id)
   }
 
-  async sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
-    refuseTransaction(options.transaction)
-    return this.#calls.sendEvent(this.id, type, payload, options.eventId)
+  sendEvent(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
+    return this.#calls.sendEvent(this.id, type, payload, options)
   }
 
   signal(type: string, payload?: unknown, options: SendOptions = {}): Promise<void> {
@@ -91,8 +90,8 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
     return this.#calls.restart(this.id, options)
   }
 
-  async fork(options: ForkOptions): Promise<Handle> {
-    return new RemoteHandle(this.#transport, this.#calls, await this.#calls.fork(this.id, options))
+  async fork(options: ForkOptions): Promise<Handle<unknown, Record<string, unknown>>> {
+    return new InstanceHandle(this.#current, await this.#calls.fork(this.id, options))
   }
 
   query<Answer = unknown>(name: string, ...args: readonly unknown[]): Promise<Answer> {
@@ -108,6 +107,6 @@ export class RemoteHandle implements Handle<unknown, Record<string, unknown>> {
   }
 
   changes(cursor?: string): Changes {
-    return new ChangeStreamConnection(this.#transport, ["workflows", this.id, "stream"], cursor)
+    return this.#calls.changes(this.id, cursor)
   }
 }

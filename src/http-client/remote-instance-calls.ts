@@ -1,7 +1,9 @@
 import { durationMs } from "../core/time/duration.ts"
 import { PerdureError, ResultTimeoutError } from "../core/errors.ts"
 import type { Status } from "../core/journal/status.ts"
+import type { StepInfo } from "../core/journal/step-info.ts"
 import type {
+  Changes,
   ControlResult,
   DeleteResult,
   ForkOptions,
@@ -10,26 +12,29 @@ import type {
   InstanceDescription,
   RestartOptions,
   ResultOptions,
+  SendOptions,
   TerminateOptions,
   Why,
 } from "../client-api/client-api.ts"
+import type { InstanceCalls } from "../client-api/instance-calls.ts"
+import { ChangeStreamConnection } from "./change-stream-connection.ts"
 import { type HttpAnswer, valueIn } from "./response.ts"
 import { sleep } from "./retry-pacing.ts"
 import { randomId } from "./request-id.ts"
 import type { Call, Transport } from "./transport.ts"
-import { controlFrom, descriptionFrom, given } from "./error-messages.ts"
+import { controlFrom, descriptionFrom, given, refuseTransaction } from "./error-messages.ts"
 
 const waitMsMax = 30_000
 /** Beyond the time that the server was asked to wait. */
 const graceMs = 15_000
 const pollMs = 500
 
-/** What can be asked of one instance over HTTP. */
-export class InstanceCalls {
-  readonly #transport: Transport
+/** The calls on an instance over HTTP. */
+export class RemoteInstanceCalls implements InstanceCalls {
+  protected readonly transport: Transport
 
   constructor(transport: Transport) {
-    this.#transport = transport
+    this.transport = transport
   }
 
   async describe(id: string): Promise<InstanceDescription> {
@@ -46,12 +51,12 @@ export class InstanceCalls {
 
   async #get(id: string, what?: string, query?: Call["query"]): Promise<unknown> {
     const path = ["workflows", id, ...(what === undefined ? [] : [what])]
-    return valueIn(await this.#transport.exchange({ method: "GET", path, isRepeatable: true, ...(query ? { query } : undefined) }))
+    return valueIn(await this.transport.exchange({ method: "GET", path, isRepeatable: true, ...(query ? { query } : undefined) }))
   }
 
   /** Asks again and again, each time for a while. */
   async result(id: string, { timeout, signal, rejectWhenStalled = false }: ResultOptions): Promise<unknown> {
-    const { pace, signal: closing } = this.#transport
+    const { pace, signal: closing } = this.transport
     const timeoutMs = timeout === undefined ? Infinity : durationMs(timeout, "timeout")
     const deadline = pace.now() + timeoutMs
     for (;;) {
@@ -70,7 +75,7 @@ export class InstanceCalls {
   }
 
   #ask(id: string, wait: number, rejectWhenStalled: boolean, signal: AbortSignal | undefined): Promise<HttpAnswer> {
-    return this.#transport.exchange({
+    return this.transport.exchange({
       method: "GET",
       path: ["workflows", id, "result"],
       query: rejectWhenStalled ? { wait, rejectWhenStalled: "true" } : { wait },
@@ -80,19 +85,20 @@ export class InstanceCalls {
     })
   }
 
-  async sendEvent(id: string, event: string, payload: unknown, eventId = randomId()): Promise<void> {
-    const answer = await this.#transport.exchange({
+  async sendEvent(id: string, event: string, payload: unknown, { eventId = randomId(), transaction }: SendOptions): Promise<void> {
+    refuseTransaction(transaction)
+    const answer = await this.transport.exchange({
       method: "POST",
       path: ["workflows", id, "events", event],
       query: { eventId },
       body: payload,
       isRepeatable: true,
     })
-    await this.settleSent(id, eventId, answer)
+    await this.requireSent(id, eventId, answer)
   }
 
-  /** The event may have been received before the instance was over, and only its acknowledgement been lost: its journal knows. */
-  async settleSent(id: string, eventId: string, answer: HttpAnswer): Promise<void> {
+  /** Throws the error of an answer, unless a repeated request finds that the event was received by the first one, before the instance ended. */
+  protected async requireSent(id: string, eventId: string, answer: HttpAnswer): Promise<void> {
     if (answer.isRepeat && answer.error?.code === "INSTANCE_ENDED" && (await this.#hasReceived(id, eventId))) return
     valueIn(answer)
   }
@@ -129,23 +135,23 @@ export class InstanceCalls {
 
   async fork(id: string, { input, ...options }: ForkOptions): Promise<string> {
     const body = given({ requestId: randomId(), ...options, payload: input })
-    const answer = await this.#transport.exchange({ method: "POST", path: ["workflows", id, "fork"], body, isRepeatable: true })
+    const answer = await this.transport.exchange({ method: "POST", path: ["workflows", id, "fork"], body, isRepeatable: true })
     return (valueIn(answer) as { readonly id: string }).id
   }
 
   async query(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    return valueIn(await this.#transport.exchange({ method: "POST", path: ["workflows", id, "queries", name], body: args, isRepeatable: true }))
+    return valueIn(await this.transport.exchange({ method: "POST", path: ["workflows", id, "queries", name], body: args, isRepeatable: true }))
   }
 
   async update(id: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    const answer = await this.#transport.exchange({ method: "POST", path: ["workflows", id, "updates", name], body: args, isRepeatable: false })
+    const answer = await this.transport.exchange({ method: "POST", path: ["workflows", id, "updates", name], body: args, isRepeatable: false })
     if (answer.status !== 202) return valueIn(answer)
     const { status } = valueIn(answer) as { readonly status: Status }
-    throw this.#transport.noAnswer(`update "${name}" is kept, but instance "${id}", which is ${status}, has not answered it yet; do not send it again`)
+    throw this.transport.noAnswer(`update "${name}" is kept, but instance "${id}", which is ${status}, has not answered it yet; do not send it again`)
   }
 
   async delete(id: string): Promise<DeleteResult> {
-    const answer = await this.#transport.exchange({ method: "DELETE", path: ["workflows", id], isRepeatable: true })
+    const answer = await this.transport.exchange({ method: "DELETE", path: ["workflows", id], isRepeatable: true })
     if (answer.isRepeat && answer.error?.code === "NOT_FOUND") return { stillListed: false }
     valueIn(answer)
     return { stillListed: answer.status === 202 }
@@ -155,9 +161,17 @@ export class InstanceCalls {
     return (await this.describe(id)).status
   }
 
+  async steps(id: string): Promise<readonly StepInfo[]> {
+    return (await this.describe(id)).steps
+  }
+
+  changes(id: string | undefined, cursor: string | undefined): Changes {
+    return new ChangeStreamConnection(this.transport, id === undefined ? ["stream"] : ["workflows", id, "stream"], cursor)
+  }
+
   /** `isDone`: what a repetition finds if the first was carried out. Undefined: it is not repeated. */
   async #control(id: string, what: string, options: object, isDone: ((result: ControlResult) => boolean) | undefined): Promise<ControlResult> {
-    const answer = await this.#transport.exchange({
+    const answer = await this.transport.exchange({
       method: "POST",
       path: ["workflows", id, what],
       body: given(options),

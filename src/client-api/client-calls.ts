@@ -1,0 +1,14 @@
+import type { EventMap, AnyWorkflow } from "../core/workflow/workflow.ts"
+import type { BatchItem, BatchOptions, BatchResult, ListFilter, ListPage, SendOrStartOptions, StartOptions, WorkflowInfo } from "./client-api.ts"
+import type { InstanceCalls } from "./instance-calls.ts"
+
+/** The calls that each client implements. Their arguments have been checked by `CheckedClient`. */
+export interface ClientCalls extends InstanceCalls {
+  /** Returns the id of the instance. */
+  start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string>
+  startBatch(items: readonly BatchItem[], options: BatchOptions): Promise<readonly BatchResult[]>
+  sendOrStart(workflow: AnyWorkflow | string, options: SendOrStartOptions<unknown, EventMap, string>): Promise<void>
+  workflows(): Promise<readonly WorkflowInfo[]>
+  list(filter: ListFilter): Promise<ListPage>
+  count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>>
+}

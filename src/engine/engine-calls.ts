@@ -1,0 +1,55 @@
+import type { AnyWorkflow } from "../core/workflow/workflow.ts"
+import type { BatchItem, BatchOptions, BatchResult, Changes, ListFilter, ListPage, StartOptions, WorkflowInfo } from "../client-api/client-api.ts"
+import type { ClientCalls } from "../client-api/client-calls.ts"
+import { startEach } from "../client-api/start-each.ts"
+import { ChangeSequence } from "./changes/change-sequence.ts"
+import type { EngineComponents } from "./engine-components.ts"
+import { batchStarterOf, startWithin } from "./instances/batch-start.ts"
+import { countInstances, listInstances, listWorkflows } from "./instances/instance-list.ts"
+import { LocalInstanceCalls } from "./instances/local-instance-calls.ts"
+import type { SharedStoreCore } from "./shared-store-core.ts"
+
+/** The calls of an engine as a client. */
+export class EngineCalls extends LocalInstanceCalls implements ClientCalls {
+  readonly #parts: EngineComponents
+  readonly #requireOpen: () => void
+
+  constructor(core: SharedStoreCore, parts: EngineComponents) {
+    const requireOpen = () => core.requireOpen()
+    super(core, parts, requireOpen)
+    this.#parts = parts
+    this.#requireOpen = requireOpen
+  }
+
+  async start(workflow: AnyWorkflow | string, options: StartOptions<unknown>): Promise<string> {
+    this.#requireOpen()
+    return this.#parts.starter.start(workflow, options)
+  }
+
+  async startBatch(items: readonly BatchItem[], { transaction }: BatchOptions): Promise<readonly BatchResult[]> {
+    this.#requireOpen()
+    const { starter } = this.#parts
+    if (transaction !== undefined) return startWithin(items, batchStarterOf(starter, transaction))
+    return startEach(items, (workflow, options) => starter.start(workflow, options))
+  }
+
+  async workflows(): Promise<readonly WorkflowInfo[]> {
+    this.#requireOpen()
+    const { registry, store, settings } = this.#parts
+    return registry.names.length > 0 ? registry.infos : listWorkflows(store.directory, settings.codecs)
+  }
+
+  async list(filter: ListFilter): Promise<ListPage> {
+    this.#requireOpen()
+    return listInstances(this.#parts.store.directory, filter, this.#parts.settings.codecs)
+  }
+
+  async count(filter: ListFilter, by: "status" | "workflow"): Promise<Record<string, number>> {
+    this.#requireOpen()
+    return countInstances(this.#parts.store.directory, filter, by)
+  }
+
+  changes(id: string | undefined, cursor: string | undefined): Changes {
+    return new ChangeSequence(() => this.#parts.changes, cursor, id)
+  }
+}

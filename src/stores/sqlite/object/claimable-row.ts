@@ -2,10 +2,10 @@ import { isTerminal, type Status } from "../../../core/journal/status.ts"
 import type { SqlRow } from "../../../ports/sql-driver.ts"
 import { instanceColumns } from "../tables/instance-row.ts"
 
-/** All that a database without the column `claimable_at` is asked of its instances. */
+/** Reads the rows of an object's instances. An object has no column `claimable_at`: `claimableAtOf` computes it. */
 export const objectRows = `SELECT ${instanceColumns}, i.crashed, i.lane, i.mail_at, i.control_at, i.parked_until FROM perdure_instance i`
 
-/** When the instance of such a row wants to be claimed, as that column of a file says; Infinity: never. */
+/** When the instance must be claimed, by the same rules as the column `claimable_at` of a file. Infinity: never. */
 export function claimableAtOf(row: SqlRow): number {
   const { owner, status, due_at: due, mail_at: mail, control_at: control } = row
   if (owner !== null) return Infinity

@@ -4,7 +4,7 @@ import { toText } from "../../shared/unsafe-text.ts"
 import { getOrRead } from "./object-read-cache.ts"
 import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
-/** What an object notes about itself: how far the index has heard of its instance, and what else it is to hear. */
+/** What an object stores about the index: how far the index has the object's instance, and which removals the index has not acknowledged. */
 export interface StoredProgress {
   readonly indexedUpTo: number
   readonly shard: string | undefined
@@ -13,12 +13,12 @@ export interface StoredProgress {
 
 const table = "perdure_index_progress"
 const columns = ["indexed_up_to", "shard", "removed_id", "removed_incarnation"]
-/** One statement for the first note and all others: an object has to parse each that it runs. */
+/** One statement serves the first write and all later writes, because an object has to parse each statement that it runs. */
 const upsert = `INSERT INTO ${table} (id, sender_id, ${columns.join(", ")}) VALUES (1, lower(hex(randomblob(12))), ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
 const initial: StoredProgress = { indexedUpTo: 0, shard: undefined, removed: [] }
 
-/** The one row of the table, which is there from the first note on. Nobody else writes it, so it is read once. */
+/** Reads and writes the table's one row, which the first write creates. No other class writes the row, so it is read once and then cached. */
 export class IndexProgress {
   static readonly definitions: Readonly<Record<string, readonly string[]>> = {
     [table]: [
@@ -34,7 +34,7 @@ export class IndexProgress {
     this.#driver = driver
   }
 
-  /** Drawn with the first note: after all was deleted it is another one. */
+  /** A random name, created with the row. After the object's storage was deleted, the object gets another name. */
   senderId(): string {
     if (this.#readStored() === undefined) this.write({})
     return getOrRead(this.#driver, "sender", table, () => text(this.#select("sender_id") ?? {}, "sender_id"))
@@ -61,7 +61,7 @@ export class IndexProgress {
   }
 }
 
-/** One incarnation as it is; several as a JSON array. No incarnation begins with a bracket. All have one id, as the object has the name of its instance. */
+/** One incarnation as its own text, several as a JSON array: no incarnation begins with a bracket. All removals have one id, the id of the object's instance. */
 function toIncarnations(removed: readonly IndexRemoval[]): string {
   const incarnations = removed.map(({ incarnation }) => incarnation)
   return incarnations.length === 1 ? toText(incarnations[0] ?? "") : JSON.stringify(incarnations)

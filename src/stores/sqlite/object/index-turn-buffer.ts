@@ -1,20 +1,20 @@
 import type { JournalRow, Turn } from "../../../ports/journal-store.ts"
 
-/** What tells of an instance and not of its steps; a value that looks like it does no harm. */
+/** Matches entries about the instance as a whole, not about its steps. A payload that looks like such an entry does no harm. */
 const instanceEntry = /\{"type":"(?:run\.|paused|resumed|stalled)/
 
 /**
- * The turns that the index is yet to hear of, as this object has written them: who has them need not read a long journal for the few of its
- * entries that tell what became of the instance.
+ * Keeps the turns that this object has written and the index does not have yet, so that the object need not read a long journal for the few
+ * entries that the index shows.
  */
 export class IndexTurnBuffer {
-  /** All from here on passed by; undefined: not all did. */
+  /** The buffer has seen all turns from this position on. Undefined: it has not seen all turns. */
   #completeFrom: number | undefined
   #lastPosition = 0
   #turns: JournalRow[] = []
-  /** What the index shows, as of the last turn. */
+  /** The state that the index has to show after the last turn. */
   #indexedState: string | undefined
-  /** The end of the last turn that changed what the index shows; undefined: it is not known, and every turn may have. */
+  /** The last position of the last turn that the index has to show. Undefined: not known, so any turn may be such a turn. */
   pendingUpTo: number | undefined
 
   onTurn(turn: Turn): void {
@@ -27,26 +27,26 @@ export class IndexTurnBuffer {
     if (this.#completeFrom !== undefined && instanceEntry.test(turn.entries)) this.#turns.push(turn)
   }
 
-  /** The index shows what changes rarely: a step, or ten thousand of them, are no news there. */
+  /** Whether the index shows something else after the turn. Steps do not change what the index shows. */
   #changesIndex({ create, state, tags, memo }: Turn): boolean {
     const before = this.#indexedState
     if (state) this.#indexedState = `${state.status}/${state.phase ?? ""}/${state.run}`
     return this.#indexedState !== before || create !== undefined || tags !== undefined || memo !== undefined
   }
 
-  /** The journal was read to its end: what is written from here on passes by. */
+  /** Call this when the journal was read to its end: the buffer sees all turns after `revision`. */
   journalReadTo(revision: number): void {
     this.#completeFrom ??= revision + 1
   }
 
-  /** The index has all up to there. */
+  /** Call this when the index has everything up to `revision`. */
   indexed(revision: number): void {
-    // One that passed by before its end was read is not among them.
+    // Without `#completeFrom` the buffer lacks earlier turns, and this acknowledgement does not change that.
     if (this.#completeFrom !== undefined) this.#completeFrom = Math.max(this.#completeFrom, revision + 1)
     this.#turns = this.#turns.filter(({ position, count }) => position + count - 1 > revision)
   }
 
-  /** Undefined: they have to be read. */
+  /** The turns from a position on. Undefined: the caller has to read them from the journal. */
   turnsFrom(from: number): { readonly rows: readonly JournalRow[]; readonly revision: number } | undefined {
     if (this.#completeFrom === undefined || this.#completeFrom > from || this.#lastPosition < from) return undefined
     return { rows: this.#turns.filter(({ position, count }) => position + count - 1 >= from), revision: this.#lastPosition }

@@ -8,12 +8,12 @@ const read = `${objectRows} LIMIT 1`
 
 const table = "perdure_instance"
 
-/** The row of the object's instance, or of one of several. All readers share one statement and its cached result. */
+/** The row of the object's instance. All readers share one statement and its cached result. */
 export function readInstanceRow(driver: SqlDriver): SqlRow | undefined {
   return getOrRead(driver, "instance", table, () => driver.prepare(read).get())
 }
 
-/** The same row as the engine knows it. */
+/** The row of the object's instance, as the type of the port. */
 export function typedInstanceRow(driver: SqlDriver): InstanceRow | undefined {
   return getOrRead(driver, "row", table, () => {
     const row = readInstanceRow(driver)

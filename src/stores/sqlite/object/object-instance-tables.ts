@@ -25,10 +25,14 @@ import { IndexTurnBuffer } from "./index-turn-buffer.ts"
 import { RowAfterTurn } from "./row-after-turn.ts"
 
 /**
- *   object    one row, from when the index is first told: which shard has receivedUpTo, how far, and of what deletion it is to hear
- *   outbox    messages to other objects
- *   received  how far this object has heard each other one
- *   refused   incarnations that must not begin: the order to end them came before them, or they are deleted. Kept for a while.
+ * The tables that only objects have:
+ *
+ *   index_progress  one row, from the first update of the index on: which shard lists the instance, how far, and which removals it must still get
+ *   slot_request    slots that the instance has requested from limit keys, holds, or returns
+ *   outbox          messages to other objects
+ *   received        by sender: the last message that this object has received
+ *   refused         incarnations that must not be created, for a day: a control message for the instance came before its creation, or the instance
+ *                   was a schedule's and is deleted
  */
 const definitions: Readonly<Record<string, readonly string[]>> = {
   ...laterTables,
@@ -47,7 +51,7 @@ export function objectTableDefinitions(name: string): readonly string[] {
   return definitions[name] ?? []
 }
 
-/** What every instance's object makes at once: a table that comes later makes the object parse its statements again. */
+/** The migrations of an instance's object. Every such object needs `index_progress`, and a table that is created later makes SQLite parse all statements again. */
 export const instanceMigrations = objectMigrations.map((step, index) =>
   index === 0 ? { ...step, statements: [...step.statements, ...Object.values(IndexProgress.definitions).flat()] } : step,
 )
@@ -60,9 +64,9 @@ export class SqliteObjectTables implements ObjectTables {
   readonly #indexProgress: IndexProgress
   #isThere: boolean | undefined
   #isPrepared = false
-  /** Undefined: to be looked up. Without tables there is none. */
+  /** Whether the outbox has messages. Undefined: not known. An object without tables has none. */
   #hasOutgoing: boolean | undefined = false
-  /** Null: to be looked up. */
+  /** Null: not known. */
   #refusalsExpireAt: number | undefined | null
   #inboxTable: InboxTable | undefined
   #outboxTable: OutboxTable | undefined
@@ -102,7 +106,6 @@ export class SqliteObjectTables implements ObjectTables {
     this.#isPrepared = true
   }
 
-  /** All was deleted. */
   forget(): void {
     this.#isThere = false
     this.#isPrepared = false
@@ -140,7 +143,7 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   outgoing(limit: number, except: readonly string[] = []): readonly OutgoingMessage[] {
-    // Asked after every turn: most have nothing to send.
+    // The object asks after every turn, and most turns send nothing.
     if (this.#hasOutgoing === false) return []
     const outgoing = this.#outbox.read(limit, except)
     if (outgoing.length > 0 || except.length === 0) this.#hasOutgoing = outgoing.length > 0
@@ -163,8 +166,8 @@ export class SqliteObjectTables implements ObjectTables {
       const deliveries = messages.map(({ seq, message }) => (seq <= receivedUpTo ? "duplicate" : this.#deliver(message)))
       const last = messages.at(-1)?.seq ?? 0
       if (last > receivedUpTo) {
-        const note = `INSERT INTO perdure_received (sender, seq) VALUES (?, ?) ON CONFLICT (sender) DO UPDATE SET seq = excluded.seq`
-        this.#driver.prepare(note).run(from, last)
+        const upsert = `INSERT INTO perdure_received (sender, seq) VALUES (?, ?) ON CONFLICT (sender) DO UPDATE SET seq = excluded.seq`
+        this.#driver.prepare(upsert).run(from, last)
       }
       return deliveries
     })
@@ -207,7 +210,7 @@ export class SqliteObjectTables implements ObjectTables {
     return { indexedUpTo, pendingUpTo: last > indexedUpTo ? last : undefined, shard, removed }
   }
 
-  /** What the index has not receivedUpTo of may be only steps, and to tell it once too often does no harm. */
+  /** The end of the journal. The index may need none of the last turns, but an update too many does no harm. */
   #lastPosition(): number {
     return this.#readSeq(`SELECT position + count - 1 AS seq FROM perdure_journal ORDER BY instance DESC, position DESC LIMIT 1`)
   }
@@ -235,13 +238,13 @@ export class SqliteObjectTables implements ObjectTables {
   }
 
   noteRemoval({ id, incarnation }: IndexRemoval): void {
-    // The order of a schedule may come once more, and must not begin it anew.
+    // A schedule may repeat its order to create the instance. The order must not create the instance a second time.
     if (scheduleIdOf(id) !== undefined) this.#refuse(incarnation, this.#now())
     this.#turnBuffer.pendingUpTo = undefined
     this.#indexProgress.write({ indexedUpTo: 0, removed: [...this.#indexProgress.read().removed, { id, incarnation }] })
   }
 
-  /** Where a transaction failed, they are not what was written. */
+  /** In the read cache, because a failed transaction clears it: then the buffered turns were not written. */
   get #turnBuffer(): IndexTurnBuffer {
     return getOrRead(this.#driver, "turns", "", () => new IndexTurnBuffer())
   }
@@ -259,12 +262,12 @@ export class SqliteObjectTables implements ObjectTables {
   }
 }
 
-/** As it is after a turn that tells all that counts; undefined: it is to be read. */
+/** The summary after a turn, if it follows from the turn alone. Undefined: the summary has to be read. */
 function summaryAfter({ instance: id, incarnation, create, state }: Turn): ObjectInstanceSummary | undefined {
   if (state === undefined || create?.flow !== undefined) return undefined
   const { status, owner, dueAt } = state
   const isOwned = owner !== undefined
-  // Of others, mail that came before counts too.
+  // For an unowned open instance, messages that came before the turn count, too.
   if (create === undefined && !isTerminal(status) && !(isOwned && status === "running")) return undefined
   return { id, incarnation, status, isOwned, hasMessages: false, dueAt, claimableAt: isOwned ? undefined : dueAt }
 }

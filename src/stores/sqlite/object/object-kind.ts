@@ -1,6 +1,6 @@
 import type { SqlDriver } from "../../../ports/sql-driver.ts"
 
-/** Tables that only objects of a kind have, from their first write on. */
+/** Each kind of object has a table that only this kind has, from its first write on. */
 const kindOfTable = [
   ["perdure_limit_member", "limit"],
   ["perdure_limit_override", "limit-settings"],
@@ -8,7 +8,7 @@ const kindOfTable = [
   ["perdure_index_entry", "shard"],
 ] as const
 
-/** What an object is by what it has written, where the platform does not tell its name: an alarm may come without one. */
+/** The kind of an object by its tables. An alarm may come without the object's name, which tells the kind otherwise. */
 export function kindFromTables(driver: SqlDriver): "instance" | "limit" | "limit-settings" | "schedule" | "shard" {
   const names = new Set(
     driver

@@ -1,28 +1,28 @@
 import type { SqlDriver, TableCache } from "../../../ports/sql-driver.ts"
 
-/** A statement, as far as the memory of a database needs to know it. Empty: no table of ours, or it cannot be told. */
+/** What the read cache needs to know about a statement. An empty text: no table of ours, or the text of the statement does not tell. */
 export interface StatementShape {
-  /** The table without rows of which it finds nothing and changes nothing; not told of functions and subqueries before FROM. */
+  /** If this table is empty, the statement finds and changes nothing. Empty for statements with functions or subqueries before FROM. */
   readonly reads: string
-  /** The table that it adds rows to. */
+  /** The table into which the statement inserts rows. */
   readonly fills: string
-  /** The table that it writes. */
+  /** The table that the statement writes. */
   readonly writes: string
-  /** It says something of the limits and keys of an instance. */
+  /** The statement writes the limits or unique keys of an instance. */
   readonly isOnLimits: boolean
-  /** It makes, changes or removes a table or an index. */
+  /** The statement creates, alters or drops a table or an index. */
   readonly isDefinition: boolean
-  /** It inserts one row, or none. */
+  /** The statement inserts one row or none. */
   readonly isInsertOfOne: boolean
 }
 
 /**
- * What is known of an object's database, by all drivers of it, without asking: which of our tables are there, which of them have never had a
- * row, and whether a table was written since. Nobody else writes to it; and a statement that an object runs for the first time has to be
- * parsed, which costs more than to run it, so one that would find nothing is better not run at all.
+ * Caches what is known of an object's database, for all drivers of the object: which of our tables exist, which of them have never had a row, and
+ * values that were read, until a statement writes to their table. Only these drivers write to the database. The cache pays because an object
+ * parses a statement when it first runs it, which costs more than running it: a statement that would find nothing is better not run.
  */
 export class ObjectReadCache implements TableCache {
-  /** Undefined: nobody has looked. */
+  /** Undefined: not read yet. */
   #tables: Set<string> | undefined
   readonly #empty = new Set<string>()
   readonly #writtenAt = new Map<string, number>()
@@ -30,18 +30,18 @@ export class ObjectReadCache implements TableCache {
   #writes = 0
   #clearedAt = 0
 
-  /** `look`: the names of the tables that are there. */
+  /** `look` reads the names of all tables. */
   hasTable(table: string, look: () => Iterable<string>): boolean {
     this.#tables ??= new Set(look())
     return this.#tables.has(table)
   }
 
-  /** It is there, and has never had a row. */
+  /** Whether the table exists and has never had a row. */
   neverHadRows(table: string): boolean {
     return this.#empty.has(table)
   }
 
-  /** It was not there, and is now. */
+  /** Call this when a table was created. */
   tableCreated(table: string): void {
     this.#tables?.add(table)
     this.#empty.add(table)
@@ -54,7 +54,7 @@ export class ObjectReadCache implements TableCache {
     if (isDefinition) this.clear()
   }
 
-  /** What was read of a table, as long as nobody has written to it. */
+  /** The cached value of a key, unless the table was written to after the read. */
   getOrRead<T>(key: string, table: string, read: () => T): T {
     const version = this.#versionOf(table)
     const known = this.#values.get(key)
@@ -73,7 +73,7 @@ export class ObjectReadCache implements TableCache {
     return Math.max(this.#writtenAt.get(table) ?? 0, this.#clearedAt)
   }
 
-  /** All was deleted, or a transaction did not happen. */
+  /** Call this when the storage was deleted, or a transaction was rolled back. */
   clear(): void {
     this.#tables = undefined
     this.#empty.clear()
@@ -81,7 +81,7 @@ export class ObjectReadCache implements TableCache {
   }
 }
 
-/** What of an instance's row changes rarely, as if it were a table of its own. */
+/** Stands for the columns of limits and unique keys, which change rarely, as if they were a table of their own. */
 export const limitColumns = "limits"
 
 const shapes = new Map<string, StatementShape>()
@@ -100,12 +100,12 @@ export function shapeOf(sql: string): StatementShape {
     isDefinition: /^\s*(?:CREATE|DROP|ALTER)\b/i.test(sql),
     isInsertOfOne: /^\s*INSERT INTO \w+ \([\w, ]*\) VALUES \([?, ]*\) ON CONFLICT (?:\(\w+\) )?DO NOTHING$/.test(sql),
   }
-  // Those of the store; a user's are any number.
+  // The store has fewer statements than this. A user may have any number.
   if (shapes.size < 500) shapes.set(sql, shape)
   return shape
 }
 
-/** The table that a statement makes, which has no rows then. */
+/** The table that a statement creates. */
 export function tableCreatedBy(sql: string): string | undefined {
   return /^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(/.exec(sql)?.[1]
 }

@@ -11,9 +11,12 @@ import { scheduleColumns } from "../sqlite-schedule-store.ts"
 import { fromChunks, toChunks } from "../driver/text-chunks.ts"
 
 /**
- *   order        what the schedule decided and others are to do, in parts that fit a row, and which instance begins by it. AUTOINCREMENT: an order
- *                that is done never comes again.
- *   order_index  one row: how far the index has heard
+ * The tables that only the object of a schedule has, beside the schedule itself:
+ *
+ *   order        what other objects have to do for the schedule, and the id of the instance that the order creates. AUTOINCREMENT: no number of an
+ *                order that is done is used again.
+ *   order_part   the order as JSON, in parts that fit into a row each
+ *   order_index  one row: the last revision that the index has acknowledged, and the removal that it must still get
  */
 export const scheduleTableDefinitions: Readonly<Record<string, readonly string[]>> = {
   perdure_order: [
@@ -47,7 +50,7 @@ export class SqliteObjectSchedule implements ObjectSchedule {
 
   prepare(): void {
     migrate(this.#driver, objectMigrations)
-    // Makes the table by which the object is known to be a schedule's.
+    // Creates the table by which the object is known to belong to a schedule (object-kind.ts).
     this.indexed()
     this.#isThere = true
   }

@@ -9,7 +9,7 @@ import { limitColumns, getOrRead } from "./object-read-cache.ts"
 import { readInstanceRow } from "./object-instance-row.ts"
 import { integer, optionalText, text } from "../driver/sql-columns.ts"
 
-/** The table that only instances with limits or unique keys have. */
+/** Only objects of instances with limits or unique keys have this table. `state`: asked, held or returning. */
 export const slotTableDefinitions: Readonly<Record<string, readonly string[]>> = {
   perdure_slot_request: [
     `CREATE TABLE perdure_slot_request (
@@ -26,16 +26,16 @@ type RequestState = "asked" | "held" | "returning"
 
 export class ObjectSlotTable implements SlotRequests {
   readonly #driver: SqlDriver
-  /** Keys of an instance that is about to be, and its incarnation. */
+  /** Unique keys of an instance that is about to be created, and its incarnation. */
   readonly #reserved = new Map<string, string>()
-  /** Lets the instance in that waits for this key; set by the store. */
+  /** Admits the instance if it queues for one of these keys. The store sets this function. */
   admit: (keys: readonly string[]) => void = () => undefined
 
   constructor(driver: SqlDriver) {
     this.#driver = driver
   }
 
-  /** In the store's transaction. */
+  /** Whether the instance holds a slot of the limit. Called inside the store's transaction. */
   readonly isPermitted = ({ key }: LimitUse): boolean =>
     this.#row(`SELECT 1 AS found FROM perdure_slot_request WHERE key = ? AND state = 'held'`, toText(key)) !== undefined
 
@@ -67,7 +67,7 @@ export class ObjectSlotTable implements SlotRequests {
     this.admit([key])
   }
 
-  /** Whoever went between a slot and what follows from it. */
+  /** For an object that died after it got a slot and before it admitted the instance. */
   admitHeld(): void {
     const parkedOn = this.#instance()?.parkedOn
     if (parkedOn !== undefined && this.#tableExists()) this.admit([parkedOn])
@@ -92,7 +92,7 @@ export class ObjectSlotTable implements SlotRequests {
     for (const { key } of uses.map(uniqueKeyUse)) if (this.#reserved.get(key) === incarnation) this.#reserved.delete(key)
   }
 
-  /** Whose keys would be written over, and so never given back. */
+  /** Whether the object has another incarnation, whose keys a new reservation would overwrite, so that they would never be returned. */
   #hasOtherIncarnation({ incarnation }: SlotMember): boolean {
     const queries = ["perdure_instance", "perdure_slot_request"].map((table) => `SELECT 1 AS found FROM ${table} WHERE incarnation <> ? LIMIT 1`)
     return queries.some((sql) => this.#row(sql, toText(incarnation)) !== undefined)
@@ -149,7 +149,7 @@ export class ObjectSlotTable implements SlotRequests {
     this.#driver.prepare(`UPDATE perdure_slot_request SET state = ? WHERE key = ?`).run(state, toText(key))
   }
 
-  /** To ask for the table would make it. */
+  /** Checked first, because the driver creates a missing table when a statement names it. */
   #tableExists(): boolean {
     if (this.#driver.hasTable) return this.#driver.hasTable("perdure_slot_request")
     return this.#row(`SELECT 1 AS found FROM sqlite_master WHERE type = 'table' AND name = 'perdure_slot_request'`) !== undefined

@@ -7,11 +7,11 @@ import { objectSqlFailure } from "./object-sql-failure.ts"
 import type { ObjectSqlCursor, ObjectSqlInput, ObjectSqlOutput, ObjectStorage } from "./object-storage.ts"
 
 /**
- * A Durable Object's own database as a driver. What it writes together is one write of the object: the object's storage gathers all
- * that is written before the next await, and lets nothing leave the object until that is durable.
+ * The database of a Durable Object as a driver. The object's storage gathers all writes before the next await into one write, and sends nothing out of
+ * the object until this write is durable.
  *
- * Statements are kept by the object itself, by their text; to prepare one costs nothing here. `BEGIN`, `SAVEPOINT` and the like are
- * refused by the object, so a user cannot end a transaction by them; what else would roll it back breaks the object (statement-rules.ts).
+ * The storage caches statements by their text, so preparing a statement costs nothing here. The storage refuses `BEGIN`, `SAVEPOINT` and
+ * similar statements, so a user's statement cannot end a transaction. Other ways to roll back break the storage; statement-rules.ts refuses them.
  */
 export class ObjectSqlDriver implements SqlDriver {
   readonly #storage: ObjectStorage
@@ -47,7 +47,7 @@ export class ObjectSqlDriver implements SqlDriver {
     this.execute(sql, [])
   }
 
-  /** At once: a call of the object costs more than most of what makes a table. */
+  /** Runs all statements in one call, because a call of the storage costs more than most of these statements. */
   createTables(statements: readonly string[]): void {
     this.#requireOpen()
     try {
@@ -71,7 +71,7 @@ export class ObjectSqlDriver implements SqlDriver {
     return this.#afterCommit(this.#transact(fn))
   }
 
-  /** The object gathers what is written before the next await anyway. */
+  /** Without a transaction: the storage gathers all writes before the next await anyway. */
   singleWrite<T>(fn: () => T): T {
     this.#requireOpen()
     return this.#afterCommit(fn())
@@ -96,7 +96,7 @@ export class ObjectSqlDriver implements SqlDriver {
     return this.#shared.count - this.#ownWrites
   }
 
-  /** Calls back when another driver of the same object has written. Returns the way to stop. */
+  /** Calls `listener` when another driver of the same object has written. Returns the function that unsubscribes it. */
   onOtherWrites(listener: () => void): () => void {
     const tell = (writer: ObjectSqlDriver) => {
       if (writer !== this) listener()
@@ -105,7 +105,7 @@ export class ObjectSqlDriver implements SqlDriver {
     return () => this.#shared.listeners.delete(tell)
   }
 
-  /** Whether this one is the driver that works; the first that asks is, until it is closed. */
+  /** Whether this driver belongs to the object's worker. The first driver that asks does, until it is closed. */
   isWorker(): boolean {
     this.#shared.worker ??= this
     return this.#shared.worker === this
@@ -120,7 +120,7 @@ export class ObjectSqlDriver implements SqlDriver {
     return this.#closed
   }
 
-  /** What kind of statement it is, is looked at only here: an object runs few of those that are prepared for it. */
+  /** Analyses the statement only now, because an object runs few of the statements that it prepares. */
   execute(sql: string, values: readonly SqlValue[]): ObjectSqlCursor {
     this.#requireOpen()
     const shape = shapeOf(sql)
@@ -140,7 +140,7 @@ export class ObjectSqlDriver implements SqlDriver {
     }
   }
 
-  /** What is only read need not be there for that, unless it begins with something in it. */
+  /** Whether the table has no rows. A table that does not exist has none, unless its definition inserts rows. */
   #isKnownEmpty(table: string): boolean {
     const { cache } = this.#shared
     if (cache.neverHadRows(table)) return true
@@ -154,7 +154,7 @@ export class ObjectSqlDriver implements SqlDriver {
     try {
       this.createTables(statements)
     } catch (error) {
-      // Somebody has made it who does not know of us.
+      // Code that does not use this driver may have created the table.
       this.#shared.cache.clear()
       if (!this.hasTable(table)) throw error
     }
@@ -199,7 +199,7 @@ class ObjectSqlStatement implements SqlStatement {
     this.#driver = driver
   }
 
-  /** Asks only for what is wanted, so it is to be read before the next statement. */
+  /** The result queries its numbers when they are read, so read them before the next statement. */
   run(...values: SqlValue[]): SqlChanges {
     const { isInsertOfOne } = shapeOf(this.#sql)
     const { rowsWritten } = this.#driver.execute(this.#sql, values)
@@ -215,7 +215,7 @@ class ObjectSqlStatement implements SqlStatement {
     }
   }
 
-  /** A single row written may be the one in which SQLite keeps the last number of an AUTOINCREMENT, also where nothing was inserted. */
+  /** A single written row may be the row in which SQLite stores the last AUTOINCREMENT number, even if the statement inserted nothing. */
   write(...values: SqlValue[]): boolean {
     const { rowsWritten } = this.#driver.execute(this.#sql, values)
     return rowsWritten === 1 ? this.#ask(changes) > 0 : rowsWritten > 0
@@ -225,7 +225,7 @@ class ObjectSqlStatement implements SqlStatement {
     return Number(this.#driver.execute(sql, []).raw().toArray()[0]?.[0])
   }
 
-  /** Reads to the end: a cursor that is left open keeps the statement from being used again. */
+  /** Reads all rows, because an open cursor keeps the storage from using the statement again. */
   get(...values: SqlValue[]): SqlRow | undefined {
     return this.all(...values)[0]
   }
@@ -237,7 +237,7 @@ class ObjectSqlStatement implements SqlStatement {
 
 const changes = "SELECT changes()"
 
-/** Drivers of one object are rarely more than one, and then they must know of each other. */
+/** Shared by all drivers of one object. An object rarely has more than one. */
 interface SharedState {
   count: number
   worker: ObjectSqlDriver | undefined
@@ -247,7 +247,7 @@ interface SharedState {
 
 const sharedStates = new WeakMap<ObjectStorage, SharedState>()
 
-/** All was deleted. */
+/** Call this when the object's storage was deleted. */
 export function clearReadCache(storage: ObjectStorage): void {
   sharedStateOf(storage).cache.clear()
 }
@@ -272,7 +272,7 @@ function toInput(value: SqlValue): ObjectSqlInput {
   return Number(value)
 }
 
-/** In place: rows are fresh, and most have no bytes. */
+/** Converts bytes in place: no other code has the row yet, and most rows have no bytes. */
 function toRow(row: Record<string, ObjectSqlOutput | Uint8Array>): SqlRow {
   for (const column in row) {
     const value = row[column]

@@ -1,6 +1,6 @@
 import { PerdureError } from "../../../core/errors.ts"
 
-/** An object's database tells the kind of a failure by its name, at the end of the message; these are their numbers (https://www.sqlite.org/rescode.html). */
+/** Errors of an object's database end with the name of a result code. These are the numbers of the codes (https://www.sqlite.org/rescode.html). */
 const codes: Readonly<Record<string, number>> = {
   SQLITE_ERROR: 1,
   SQLITE_NOMEM: 7,
@@ -14,7 +14,7 @@ const codes: Readonly<Record<string, number>> = {
   SQLITE_AUTH: 23,
 }
 
-/** What went wrong in an object's SQLite, in our words. */
+/** The Perdure error for a failure of an object's SQLite. */
 export function objectSqlFailure(cause: unknown): PerdureError {
   if (PerdureError.is(cause)) return cause
   const message = cause instanceof Error ? cause.message : String(cause)

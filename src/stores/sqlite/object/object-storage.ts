@@ -1,4 +1,4 @@
-/** What the store needs of a Durable Object's `ctx.storage`. */
+/** The part of a Durable Object's `ctx.storage` that the store needs. */
 export interface ObjectStorage {
   readonly sql: ObjectSql
   transactionSync<T>(fn: () => T): T
@@ -11,7 +11,7 @@ export interface ObjectSql {
 export interface ObjectSqlCursor {
   toArray(): Record<string, ObjectSqlOutput>[]
   raw(): { toArray(): ObjectSqlOutput[][] }
-  /** Rows of tables and of indexes together. */
+  /** Counts rows of tables and of indexes. */
   readonly rowsWritten: number
 }
 

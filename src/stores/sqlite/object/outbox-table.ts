@@ -7,7 +7,7 @@ import { fromChunks, inlineTextMax, toChunks } from "../driver/text-chunks.ts"
 
 const batchLengthMax = 4 * 1024 * 1024
 
-/** Messages to other objects that these have not acknowledged yet. Writers are in a transaction. */
+/** Messages to other objects that these objects have not acknowledged yet. Callers that write are in a transaction. */
 export class OutboxTable {
   static readonly definitions: Readonly<Record<string, readonly string[]>> = {
     perdure_outbox: [
@@ -70,7 +70,7 @@ export class OutboxTable {
     for (const [part, chunk] of chunks?.entries() ?? []) this.#insertChunk.run(part, chunk)
   }
 
-  /** At least one if there is any but to these targets, and no more than fit into one call. */
+  /** The oldest messages, except to the given targets: at least one if there is one, and no more than fit into one call. */
   read(limit: number, except: readonly string[]): OutgoingMessage[] {
     const messages: OutgoingMessage[] = []
     let length = 0

@@ -1,10 +1,10 @@
 import type { InstanceRow, NewInstance, Turn } from "../../../ports/journal-store.ts"
 
-/** What the turns that an object writes make of the row of its instance: who has seen all of them need not read it. */
+/** Computes the row of the object's instance from its turns. If it has seen the creation and all later turns, nobody needs to read the row. */
 export class RowAfterTurn {
   #permanent: (Pick<InstanceRow, "memo"> & NewInstance) | undefined
 
-  /** As it is now; undefined: it has to be read. Of one with limits, others than turns have a say in it. */
+  /** The row after a turn. Undefined: the row has to be read, for example because the instance has limits, which claims change as well. */
   after({ incarnation, create, state, tags, memo, at }: Turn): InstanceRow | undefined {
     const permanent = create ?? this.#permanent
     if (permanent?.incarnation !== incarnation || permanent.flow) this.#permanent = undefined

@@ -2,8 +2,8 @@ import { clearReadCache } from "./object-sql-driver.ts"
 import type { ObjectStorage } from "./object-storage.ts"
 
 /**
- * An object's storage whose drivers forget what they know of it when all is deleted, whoever does that. It is the storage itself, and not something
- * around it: most of what it is asked for is asked for with every step.
+ * Makes `deleteAll` of an object's storage clear the read cache of its drivers, whichever code calls it. It changes the storage itself instead of
+ * wrapping it, because a wrapper would slow down every call of a step.
  */
 export function storageWithReset<S extends ObjectStorage & { deleteAll(...options: unknown[]): Promise<void> }>(storage: S): S {
   const deleteAll = storage.deleteAll.bind(storage)

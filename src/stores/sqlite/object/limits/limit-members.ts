@@ -6,18 +6,18 @@ import { holdersNamedMax, type LimitNumbers } from "../../../shared/flow-rows.ts
 import { toText } from "../../../shared/unsafe-text.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 
-/** One who has a slot, or stands in line. */
+/** An instance that holds a slot of the key, or queues for one. */
 export interface MemberRecord extends FlowRecord {
   readonly id: string
   readonly incarnation: string
 }
 
-/** In force for the key, where something other than what a member says is. */
+/** The numbers in force for the key. Undefined: the numbers that a member brings along are in force. */
 export type NumbersOf = (use: LimitUse) => LimitNumbers | undefined
 
 const columns = "key, id, incarnation, use, priority, cancelling, held, paid, parked_priority, parked_seq, parked_until"
 
-/** The rows of one key, for the algorithm. All of them are about that key, whatever key is asked for. Everything within a transaction of its caller. */
+/** The rows of one limit key, for slot admission. All rows belong to this key, so the parameter `limitKey` is ignored. Callers are in a transaction. */
 export class LimitMembers implements FlowRows<MemberRecord> {
   readonly now: () => number
   readonly #numbersOf: NumbersOf
@@ -79,7 +79,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     return record(this.#find.get(toText(id), toText(incarnation)))
   }
 
-  /** It is heard of, for the first time or once more. */
+  /** Stores a request of the member, its first or a repeated one. */
   join({ id, incarnation, use, priority, isCancelling = false }: SlotAsk): MemberRecord {
     this.#join.run(toText(id), toText(incarnation), JSON.stringify(use), priority, isCancelling ? 1 : 0, this.now())
     const joined = this.find({ id, incarnation })
@@ -146,7 +146,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#setMustNotify.run(1, key)
   }
 
-  /** The key wakes at that time by itself. */
+  /** Nothing to do: the key's alarm wakes it at that time. */
   onStartScheduled(): void {}
 
   unnotified(limit: number): readonly SlotMember[] {
@@ -174,7 +174,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#setSeenAt.run(this.now(), toText(id), toText(incarnation))
   }
 
-  /** Those that have a slot and were not heard of since a time. */
+  /** Members that hold a slot and have not called since `at`. */
   silentHolders(at: number, limit: number): readonly SlotMember[] {
     return this.#silentHolders.all(at, limit).map(toMember)
   }

@@ -6,7 +6,7 @@ import type { Migration } from "../../schema/schema.ts"
  *   limit_member   instances that hold a slot or queue for one. `slot`: the instance holds a slot; of a rate limit, it starts next.
  *                  `must_notify`: the instance has a slot and does not know this yet. `seen_at`: when the instance last asked.
  *   limit_rate     when all starts would have been due if they had been spread evenly
- *   limit_numbers  the numbers that were set for the limit, as the limit settings object last sent them. `token`: the key's registration there;
+ *   limit_setting  the numbers that were set for the limit, as the limit settings object last sent them. `token`: the key's registration there;
  *                  empty if the key has none. `joined`: the limit settings object has confirmed the registration.
  */
 export const limitMigrations: readonly Migration[] = [
@@ -36,7 +36,7 @@ export const limitMigrations: readonly Migration[] = [
       `CREATE INDEX perdure_limit_member_until ON perdure_limit_member (parked_until) WHERE parked_until IS NOT NULL`,
       `CREATE INDEX perdure_limit_member_notify ON perdure_limit_member (must_notify) WHERE must_notify = 1`,
       `CREATE TABLE perdure_limit_rate (id INTEGER PRIMARY KEY, tat REAL NOT NULL) STRICT`,
-      `CREATE TABLE perdure_limit_numbers (
+      `CREATE TABLE perdure_limit_setting (
         id INTEGER PRIMARY KEY,
         workflow TEXT NOT NULL,
         name TEXT NOT NULL,

@@ -3,7 +3,7 @@ import type { SqlDriver, SqlRow } from "../../../../ports/sql-driver.ts"
 import { toText } from "../../../shared/unsafe-text.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 
-/** Nothing was heard by this token yet. */
+/** The key has not received a setting with its token yet. */
 const noRevision = -1
 
 export class SqliteKeySettings implements KeySettings {
@@ -28,10 +28,10 @@ export class SqliteKeySettings implements KeySettings {
     const existing = this.#membership()
     if (existing !== undefined) return existing
     const token = crypto.randomUUID()
-    // What it knew before counts until it has heard.
+    // The numbers of an earlier membership stay in force until the key receives a setting.
     this.#driver
       .prepare(
-        `INSERT INTO perdure_limit_numbers (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${noRevision})
+        `INSERT INTO perdure_limit_setting (id, workflow, name, key, token, joined, revision) VALUES (1, ?, ?, ?, ?, 0, ${noRevision})
         ON CONFLICT (id) DO UPDATE SET token = excluded.token, joined = 0, revision = ${noRevision}`,
       )
       .run(...[workflow, name, key, token].map(toText))
@@ -43,14 +43,14 @@ export class SqliteKeySettings implements KeySettings {
     if (row === undefined || this.#membership()?.token !== token) return false
     if (revision > integer(row, "revision"))
       this.#driver
-        .prepare(`UPDATE perdure_limit_numbers SET joined = 1, revision = ?, max = ?, per_ms = ? WHERE id = 1`)
+        .prepare(`UPDATE perdure_limit_setting SET joined = 1, revision = ?, max = ?, per_ms = ? WHERE id = 1`)
         .run(revision, to?.max ?? null, to?.perMs ?? null)
     return true
   }
 
   leave(): Membership | undefined {
     const ended = this.#membership()
-    if (ended) this.#driver.prepare(`UPDATE perdure_limit_numbers SET token = '', joined = 0 WHERE id = 1`).run()
+    if (ended) this.#driver.prepare(`UPDATE perdure_limit_setting SET token = '', joined = 0 WHERE id = 1`).run()
     return ended
   }
 
@@ -61,6 +61,6 @@ export class SqliteKeySettings implements KeySettings {
   }
 
   #row(): SqlRow | undefined {
-    return this.#driver.prepare(`SELECT workflow, name, key, token, joined, revision, max, per_ms FROM perdure_limit_numbers WHERE id = 1`).get()
+    return this.#driver.prepare(`SELECT workflow, name, key, token, joined, revision, max, per_ms FROM perdure_limit_setting WHERE id = 1`).get()
   }
 }

@@ -6,17 +6,17 @@ import { LimitMembers, type MemberRecord, type NumbersOf } from "./limit-members
 import { limitMigrations } from "./limit-schema.ts"
 import { SqliteKeySettings } from "./sqlite-key-settings.ts"
 
-/** What gives everything back. */
+/** A state in which an instance holds no slots. */
 const endedState = { status: "completed", run: 1, runPosition: 1 } as const
 
 const limitVersions = "perdure_limit_meta"
 
-/** Whether the database is that of a key; to open it would make it one. */
+/** Whether the database belongs to a limit key. Opening a `SqliteLimitKey` would create its tables. */
 export function isLimitKey(driver: SqlDriver): boolean {
   return versionOf(driver, limitVersions).version > 0
 }
 
-/** One key of a limit in a SQLite database of its own. */
+/** One limit key in a SQLite database of its own. */
 export class SqliteLimitKey implements LimitTables {
   readonly settings: SqliteKeySettings
   readonly #driver: SqlDriver
@@ -66,7 +66,7 @@ export class SqliteLimitKey implements LimitTables {
         if (admitted) this.#members.onAdmitted(member)
         return admitted
       })
-      // It was put off, or another goes first, who is due then.
+      // The rate has put the member off, or another member goes first, which is due then.
       if (!isAdmitted && this.#members.due()?.key === member.key) return
     }
   }
@@ -75,7 +75,7 @@ export class SqliteLimitKey implements LimitTables {
     return this.#members.unnotified(limit)
   }
 
-  /** It knows: should it have been gone, it is found out by asking it. */
+  /** The member knows of its slot. If the member no longer exists, the key finds this out when it asks silent members. */
   markNotified(holder: SlotMember): void {
     this.#transaction(() => {
       const member = this.#members.find(holder)

@@ -9,10 +9,10 @@ import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 const versionTable = "perdure_limit_settings_meta"
 
 /**
- * The tables of one workflow's limits, which are a database of their own.
+ * The tables of one workflow's limit settings, which have a database of their own.
  *
- *   limit_set  each limit for which anything was ever set. `max` is null: as the code says. `revision`: of the last change
- *   limit_key  the keys that go by it, and the last revision that they know of
+ *   limit_override  each limit for which numbers were ever set. `max` is null if the declared numbers are in force. `revision`: of the last change
+ *   limit_key       the limit keys that have joined, and the last revision that each has acknowledged
  */
 const settingsMigrations: readonly Migration[] = [
   {
@@ -25,7 +25,7 @@ const settingsMigrations: readonly Migration[] = [
   },
 ]
 
-/** What was set for the limits of one workflow, in a SQLite database of its own that is made when something is written. */
+/** The settings of one workflow's limits in a SQLite database of their own. The first write creates the tables. */
 export class SqliteLimitSettings implements LimitSettingsTables {
   readonly #driver: SqlDriver
 

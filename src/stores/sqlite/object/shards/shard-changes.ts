@@ -9,7 +9,7 @@ import { integer, text } from "../../driver/sql-columns.ts"
 const valueColumns = "instance, incarnation, position, run, at, type, workflow, version, queue, data"
 const columns = `seq, ${valueColumns}`
 
-/** What happened to the instances of a shard. One object writes, so the order of numbers is that of commits: none appears behind one that was read. */
+/** The changes of a shard's instances. One object writes, so `seq` is in the order of commits: no change appears before a change that was read. */
 export class ShardChanges {
   readonly #append: SqlStatement
   readonly #appendTwo: SqlStatement
@@ -32,17 +32,17 @@ export class ShardChanges {
     this.#remove = driver.prepare(`DELETE FROM perdure_index_change WHERE incarnation = ?`)
     this.#ofAll = driver.prepare(`SELECT ${columns} FROM perdure_index_change WHERE seq > ? ORDER BY seq LIMIT ?`)
     this.#ofOne = driver.prepare(`SELECT ${columns} FROM perdure_index_change WHERE instance = ? AND seq > ? ORDER BY seq LIMIT ?`)
-    // Kept by SQLite itself, also when the last rows are deleted.
+    // SQLite keeps this number even when the last rows are deleted.
     this.#latest = driver.prepare(`SELECT seq FROM sqlite_sequence WHERE name = 'perdure_index_change'`)
     this.#mark = driver.prepare(`SELECT mark FROM perdure_index_mark`)
   }
 
-  /** Those that are there already, and those behind a later one, are passed over: what is sent again after an unknown outcome begins with what is known. */
+  /** Skips changes that the shard has, and changes before the newest stored one: an update that is repeated begins with known changes. */
   append({ row, changes }: IndexUpdate, isNew: boolean): void {
     const incarnation = toText(row.incarnation)
     const workflow = [toText(row.workflow), toText(row.version), toQueue(row.queue)] as const
     const rows = changes.map(({ position, run, at, type, data }) => [toText(row.id), incarnation, position, run, at, type, ...workflow, JSON.stringify(data)])
-    // That of one that ends soon: its beginning and its end.
+    // A short instance has two changes in its first update: its start and its end. One statement inserts both.
     if (isNew && rows.length === 2) return void this.#appendTwo.run(...rows.flat())
     rows.forEach((values, at) => this.#append.run(...values, incarnation, changes[at]?.position ?? 0))
   }

@@ -5,10 +5,10 @@ import { toText } from "../../../shared/unsafe-text.ts"
 import { toQueue } from "../../tables/instance-row.ts"
 import { integer, optionalInteger, text } from "../../driver/sql-columns.ts"
 
-/** For so long what was removed is remembered: far longer than anything that was sent stays under way. */
+/** How long a shard remembers removed instances: far longer than an update can be under way. */
 const goneKeptMs = 7 * 24 * 60 * 60 * 1_000
 
-/** The copies of instances. Everything within a transaction of its caller. */
+/** The copies of instances in a shard. All methods run within a transaction of the caller. */
 export class ShardEntries {
   readonly #find: SqlStatement
   readonly #gone: SqlStatement
@@ -37,14 +37,14 @@ export class ShardEntries {
     this.#removeOldGone = driver.prepare(`DELETE FROM perdure_index_gone WHERE at < ?`)
   }
 
-  /** `refused`: the incarnation is gone, and nothing of it is taken in any more. `new`: nothing was ever known of it. */
+  /** `refused`: the incarnation was removed, and the shard ignores its updates. `new`: the shard knew nothing of the incarnation. */
   write({ row, revision }: IndexUpdate): "new" | "known" | "refused" {
     const { id, incarnation, createdAt } = row
     const gone = this.#gone.get(toText(id), toText(incarnation))
     if (gone !== undefined && revision <= (optionalInteger(gone, "revision") ?? Infinity)) return "refused"
     const before = this.#find.get(toText(id))
     if (before !== undefined && text(before, "incarnation") !== incarnation) {
-      // An id is free again only when the removal of whoever had it is known here: the one that is there is the younger one.
+      // The copy belongs to another incarnation of the id. The incarnation that was created later counts.
       if (createdAt <= integer(before, "created_at")) return "refused"
     } else if (before !== undefined && revision <= integer(before, "revision")) return "known"
     if (before !== undefined) this.#removeTags(id, before)
@@ -79,7 +79,7 @@ export class ShardEntries {
   }
 }
 
-/** JSON escapes all that text in SQLite cannot hold. */
+/** JSON escapes the characters that SQLite text cannot hold. */
 export function toEntryRow(row: SqlRow): InstanceRow {
   return JSON.parse(text(row, "row")) as InstanceRow
 }

@@ -6,7 +6,7 @@ import type { ListPlace } from "../../../shared/shard-cursor.ts"
 import { afterPrefix, isByQueue, placeholders, type Query } from "../../tables/instance-query.ts"
 import { toQueue } from "../../tables/instance-row.ts"
 
-/** Copies of instances of at most one status, one page of them, by (createdAt, id). */
+/** One page of copies of instances, of at most one status, by (createdAt, id). */
 export function entryQuery(filter: Filter, status: string | undefined, order: PageRequest["order"], place: ListPlace | undefined, limit: number): Query {
   const where = new Where(filter)
   if (status !== undefined) where.add(`${where.bare}e.status = ?`, status)
@@ -30,7 +30,7 @@ class Where {
   readonly from: string
   readonly created: string
   readonly id: string
-  /** A unary plus keeps SQLite from an index: an id prefix is taken to be rarer than anything else. */
+  /** A unary plus keeps SQLite from using an index on the column: an id prefix is assumed to match the fewest rows. */
   readonly bare: "+" | ""
   readonly values: SqlValue[] = []
   readonly #conditions: string[] = []

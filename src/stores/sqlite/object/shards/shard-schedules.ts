@@ -7,7 +7,7 @@ import { migrate } from "../../schema/migrate.ts"
 import { integer, text } from "../../driver/sql-columns.ts"
 import { shardMigrations, shardVersions } from "./shard-schema.ts"
 
-/** Copies of schedules. The one with the higher revision counts; between incarnations of one id, the younger. */
+/** The copies of schedules in a shard. The copy with the higher revision counts; of two incarnations, the one that was created later. */
 export class SqliteShardSchedules implements ScheduleIndex {
   readonly #driver: SqlDriver
   readonly #find: SqlStatement

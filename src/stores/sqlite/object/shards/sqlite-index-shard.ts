@@ -23,13 +23,13 @@ import { shardMigrations, shardVersions } from "./shard-schema.ts"
 
 const limitDefault = 50
 
-/** An index shard in a SQLite database of its own. The methods are `async` so that whatever the driver throws is a rejection. */
+/** An index shard in a SQLite database of its own. The methods are `async` so that errors of the driver become rejections. */
 export class SqliteIndexShard implements IndexShard {
   readonly #driver: SqlDriver
   readonly #now: () => number
   readonly #entries: ShardEntries
   readonly #changes: ShardChanges
-  /** Filters come in few combinations; their values are bound. */
+  /** By statement text. Callers use few combinations of filters, and values are bound. */
   readonly #queries = new Map<string, SqlStatement>()
 
   constructor(driver: SqlDriver, now: () => number) {
@@ -63,7 +63,7 @@ export class SqliteIndexShard implements IndexShard {
     const filter = toFilter(wanted)
     const isForward = isOldestFirst(order)
     const after = cursor === undefined ? undefined : fromListCursor(cursor)
-    // One query per status: each follows its index in order, where one for all would have to sort every row of them.
+    // One query for each status: each follows its index in order, while one query for all statuses would have to sort all rows.
     const found = statusesOf(filter).flatMap((status) => this.#all(entryQuery(filter, status, order, after, limit + 1)).map(toEntry))
     found.sort((a, b) => (isForward ? comparePlaces(a.row, b.row) : comparePlaces(b.row, a.row)))
     const items = found.slice(0, limit)

@@ -9,7 +9,7 @@ import type { Queries } from "./connection/database.ts"
 import { FlowSession } from "./flow-control/flow-session.ts"
 import { isCollision, isUndefinedFunction, postgresFailure, sqlStateOf } from "./connection/postgres-failure.ts"
 import { createFunctions } from "./schema/function-use.ts"
-import type { PostgresTables } from "./postgres-components.ts"
+import type { PostgresComponents } from "./postgres-components.ts"
 import { deliver, deliverOrCreate, readInstance, readJournal, uniqueHolder } from "./turns/instance-queries.ts"
 import { keepOrder } from "./reads/change-order.ts"
 import { outcomeOf, writeTurns, type Written } from "./turns/turn-batch-writer.ts"
@@ -21,7 +21,7 @@ import { outcomeOf, writeTurns, type Written } from "./turns/turn-batch-writer.t
  *   RELEASE perdure_call        or ROLLBACK TO, where it came to nothing: the rest of the caller's transaction stands
  */
 export class PostgresCallerTransactions implements CallerTransactions {
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   /** Clients that are known to lead to this database. */
   readonly #known = new WeakSet<object>()
   /** What is under way on a client: savepoints of two calls must not cross. */
@@ -29,8 +29,8 @@ export class PostgresCallerTransactions implements CallerTransactions {
   #identity: string | undefined
 
   /** `identity`: of the database, if its role may know. */
-  constructor(tables: PostgresTables, identity: string | undefined) {
-    this.#tables = tables
+  constructor(components: PostgresComponents, identity: string | undefined) {
+    this.#components = components
     this.#identity = identity
   }
 
@@ -47,7 +47,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
   }
 
   async #call<T>(client: TransactionClient, work: (store: StoreWithin) => Promise<T>): Promise<T> {
-    if (this.#tables.database.closed) throw storeClosedError()
+    if (this.#components.database.closed) throw storeClosedError()
     const queries = new CallerQueries(client)
     try {
       await queries.run("SAVEPOINT perdure_call")
@@ -57,10 +57,10 @@ export class PostgresCallerTransactions implements CallerTransactions {
     try {
       if (!this.#known.has(client)) await this.#recognise(queries)
       this.#known.add(client)
-      const { hints } = this.#tables
-      const store = new WithinCaller(this.#tables, queries)
+      const { notifier } = this.#components
+      const store = new WithinCaller(this.#components, queries)
       const result = await work(store)
-      if (store.hasWritten) await queries.get("notify", "SELECT pg_notify($1, $2)::text AS done", hints.channel, hints.messageOfCaller)
+      if (store.hasWritten) await queries.get("notify", "SELECT pg_notify($1, $2)::text AS done", notifier.channel, notifier.callerPayload)
       await queries.run("RELEASE SAVEPOINT perdure_call")
       return result
     } catch (error) {
@@ -74,7 +74,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
   /** A start in another database would be found by nobody. */
   async #recognise(queries: Queries): Promise<void> {
     const theirs = await identityOf(queries)
-    const ours = (this.#identity ??= await identityOf(this.#tables.database))
+    const ours = (this.#identity ??= await identityOf(this.#components.database))
     if (ours !== theirs)
       throw bad("the client of that transaction is connected to another database than this engine's; give one of the same database", {
         engine: ours,
@@ -91,7 +91,7 @@ export class PostgresCallerTransactions implements CallerTransactions {
       return bad("the client of that transaction is closed; call before you commit and give it back", {}, error)
     if (isUndefinedFunction(error)) {
       // Nobody waits for that: callers may hold all connections of the pool until their transactions end.
-      createFunctions(this.#tables.database).catch(() => undefined)
+      createFunctions(this.#components.database).catch(() => undefined)
       return new PerdureError(
         "STORE_FAILED",
         "the database lacked functions that this version of perdure calls, and they are created again; roll your transaction back, and try it again",
@@ -137,38 +137,38 @@ export async function identityOf(queries: Queries): Promise<string> {
 
 class WithinCaller implements StoreWithin {
   hasWritten = false
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #queries: CallerQueries
   readonly #schema: string
 
-  constructor(tables: PostgresTables, queries: CallerQueries) {
-    this.#tables = tables
+  constructor(components: PostgresComponents, queries: CallerQueries) {
+    this.#components = components
     this.#queries = queries
-    this.#schema = tables.database.schema
+    this.#schema = components.database.schema
   }
 
   readonly journal: StoreWithin["journal"] = {
     commit: (turns) => this.#commit(turns),
-    readJournal: (id, from) => readJournal(this.#queries, this.#tables.database, id, from),
+    readJournal: (id, from) => readJournal(this.#queries, this.#components.database, id, from),
   }
 
   readonly directory: StoreWithin["directory"] = {
-    get: (id) => readInstance(this.#queries, this.#tables.database, id),
-    deliver: (messages) => this.#wrote(deliver(this.#queries, this.#tables.database, messages)),
-    deliverOrCreate: (message, create) => this.#wrote(deliverOrCreate(this.#queries, this.#tables.database, message, create)),
+    get: (id) => readInstance(this.#queries, this.#components.database, id),
+    deliver: (messages) => this.#wrote(deliver(this.#queries, this.#components.database, messages)),
+    deliverOrCreate: (message, create) => this.#wrote(deliverOrCreate(this.#queries, this.#components.database, message, create)),
   }
 
   readonly flow: StoreWithin["flow"] = {
-    holder: (unique) => uniqueHolder(this.#queries, this.#tables.database, unique),
+    holder: (unique) => uniqueHolder(this.#queries, this.#components.database, unique),
   }
 
   async #commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
-    const { committer } = this.#tables
+    const { committer } = this.#components
     const changing = turns.filter(({ state, create }) => state !== undefined && create === undefined)
     // Before any row is locked: whoever has the locks of flow control waits for rows.
     const limited = changing.length === 0 ? [] : await committer.limitedWorkflows(this.#queries, changing)
     const written =
-      limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#tables.database, turns, "plain")) : await this.#writeLimited(turns, limited)
+      limited.length === 0 ? await this.#wrote(writeTurns(this.#queries, this.#components.database, turns, "plain")) : await this.#writeLimited(turns, limited)
     const appended = turns.filter(({ position }, at) => position > 1 && written[at] === "written")
     if (appended.length > 0) await keepOrder(this.#queries, this.#schema, appended)
     return written.map(outcomeOf)
@@ -182,7 +182,7 @@ class WithinCaller implements StoreWithin {
   async #writeLimited(turns: readonly Turn[], limited: readonly string[]): Promise<readonly Written[]> {
     await this.#requireFreshReads()
     await this.#queries.run("SAVEPOINT perdure_turns")
-    const written = await this.#wrote(writeTurns(this.#queries, this.#tables.database, turns, "with flow"))
+    const written = await this.#wrote(writeTurns(this.#queries, this.#components.database, turns, "with flow"))
     const counts = await this.#queries.all(
       "counts",
       `SELECT 1 AS one FROM ${this.#schema}.instance i
@@ -192,8 +192,8 @@ class WithinCaller implements StoreWithin {
     if (counts.length > 0) await this.#queries.run("ROLLBACK TO SAVEPOINT perdure_turns")
     await this.#queries.run("RELEASE SAVEPOINT perdure_turns")
     if (counts.length === 0) return written
-    const session = await FlowSession.begin(this.#queries, this.#tables.database, limited)
-    return this.#wrote(this.#tables.committer.write(session, this.#queries, turns))
+    const session = await FlowSession.begin(this.#queries, this.#components.database, limited)
+    return this.#wrote(this.#components.committer.write(session, this.#queries, turns))
   }
 
   /** Flow control reads under its locks what is there now, and not what was there when the transaction began. */

@@ -7,18 +7,18 @@ import type { FunctionUse } from "./schema/function-use.ts"
 import { TurnCommitter } from "./turns/turn-committer.ts"
 
 /** What the parts of one open store share. */
-export interface PostgresTables {
+export interface PostgresComponents {
   readonly database: Database
   readonly calls: ListenConnectionCalls
-  readonly hints: Notifier
+  readonly notifier: Notifier
   readonly clock: ServerClock
   readonly functionUse: FunctionUse
   readonly flow: FlowTransactions
   readonly committer: TurnCommitter
 }
 
-export function postgresTables(database: Database, hints: Notifier, clock: ServerClock, functionUse: FunctionUse): PostgresTables {
-  const flow = new FlowTransactions(database, hints)
-  const calls = new ListenConnectionCalls(database, () => hints.ear)
-  return { database, calls, hints, clock, functionUse, flow, committer: new TurnCommitter(database, calls, flow, hints.heard) }
+export function createPostgresComponents(database: Database, notifier: Notifier, clock: ServerClock, functionUse: FunctionUse): PostgresComponents {
+  const flow = new FlowTransactions(database, notifier)
+  const calls = new ListenConnectionCalls(database, () => notifier.listenConnection)
+  return { database, calls, notifier, clock, functionUse, flow, committer: new TurnCommitter(database, calls, flow, notifier.pushedMessages) }
 }

@@ -11,29 +11,29 @@ import { integer, list, text } from "./reads/columns.ts"
 import type { Database } from "./connection/database.ts"
 import { countQuery, pageQuery, statusesOf } from "./reads/instance-query.ts"
 import { toInstanceRow } from "./reads/instance-row.ts"
-import type { PostgresTables } from "./postgres-components.ts"
+import type { PostgresComponents } from "./postgres-components.ts"
 import { deliver, deliverOrCreate, deliverTold, readInstance } from "./turns/instance-queries.ts"
 import { standingReader } from "./reads/status-reader.ts"
 
 export class PostgresDirectory implements Directory {
   readonly #database: Database
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #changes: ChangeReader
   readonly #standings: ReturnType<typeof standingReader>
 
-  constructor(tables: PostgresTables) {
-    this.#tables = tables
-    this.#database = tables.database
-    this.#standings = standingReader(tables.database)
-    this.#changes = new ChangeReader(tables.database, (againMs) => tables.hints.lookLater(againMs))
+  constructor(components: PostgresComponents) {
+    this.#components = components
+    this.#database = components.database
+    this.#standings = standingReader(components.database)
+    this.#changes = new ChangeReader(components.database, (againMs) => components.notifier.lookLater(againMs))
   }
 
   async deliver(messages: readonly NewMessage[]): Promise<readonly Delivery[]> {
     if (messages.length === 0) return []
-    const { hints } = this.#tables
-    const told = hints.notificationFor(messages)
+    const { notifier } = this.#components
+    const told = notifier.notificationFor(messages)
     const [message] = messages
-    if (told && "mail" in told && message) return [await deliverTold(this.#tables.calls, message, told)]
+    if (told && "mail" in told && message) return [await deliverTold(this.#components.calls, message, told)]
     if (told) return deliver(this.#database, this.#database, messages, told)
     let isNews = true
     try {
@@ -42,7 +42,7 @@ export class PostgresDirectory implements Directory {
       return deliveries
     } finally {
       // Also where the answer was lost: they may be there.
-      if (isNews) hints.mail(messages.map(({ instance }) => instance))
+      if (isNews) notifier.messagesDelivered(messages.map(({ instance }) => instance))
     }
   }
 
@@ -50,7 +50,7 @@ export class PostgresDirectory implements Directory {
     try {
       return await this.#database.transaction((queries) => deliverOrCreate(queries, this.#database, message, create))
     } finally {
-      this.#tables.hints.work()
+      this.#components.notifier.work()
     }
   }
 
@@ -91,7 +91,7 @@ export class PostgresDirectory implements Directory {
   }
 
   async changes(after: string | undefined, limit: number, instance?: string): Promise<ChangePage> {
-    this.#tables.hints.follow()
+    this.#components.notifier.follow()
     return this.#changes.read(after, limit, instance)
   }
 

@@ -6,18 +6,18 @@ import type { Database, Queries } from "./connection/database.ts"
 import { recordColumns, toRecord } from "../shared/flow-rows.ts"
 import { declaredNumbers, FlowSession, setNumbers } from "./flow-control/flow-session.ts"
 import { traitColumns } from "./reads/instance-row.ts"
-import type { PostgresTables } from "./postgres-components.ts"
+import type { PostgresComponents } from "./postgres-components.ts"
 import { uniqueHolder } from "./turns/instance-queries.ts"
 
 export class PostgresFlowControl implements FlowControl {
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #database: Database
   readonly #schema: string
 
-  constructor(tables: PostgresTables) {
-    this.#tables = tables
-    this.#database = tables.database
-    this.#schema = tables.database.schema
+  constructor(components: PostgresComponents) {
+    this.#components = components
+    this.#database = components.database
+    this.#schema = components.database.schema
   }
 
   async declare(workflows: readonly WorkflowLimits[]): Promise<void> {
@@ -133,13 +133,13 @@ export class PostgresFlowControl implements FlowControl {
   }
 
   onAdmitted(listener: (ids: readonly string[]) => void): () => void {
-    return this.#tables.flow.news.subscribe(listener)
+    return this.#components.flow.news.subscribe(listener)
   }
 
   /** Writes other numbers, and lets in whom they let in. False: nothing is written. */
   async #change(limits: readonly { readonly workflow: string; readonly name: string }[], write: (queries: Queries) => Promise<boolean>): Promise<boolean> {
     const workflows = limits.map(({ workflow }) => workflow)
-    return this.#tables.flow.transaction(
+    return this.#components.flow.transaction(
       async () => workflows,
       async (session, queries) => {
         if (!(await write(queries))) return false

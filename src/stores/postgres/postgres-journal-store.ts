@@ -18,24 +18,24 @@ import type { Database, PgRow } from "./connection/database.ts"
 import { nextWakeUp } from "./claims/next-wake-up.ts"
 import { limitedWorkflows } from "./flow-control/flow-session.ts"
 import { journalReader } from "./reads/journal-reader.ts"
-import type { PostgresTables } from "./postgres-components.ts"
+import type { PostgresComponents } from "./postgres-components.ts"
 import type { TurnCommitter } from "./turns/turn-committer.ts"
 
 const staleMs = 3_600_000
 
 export class PostgresJournalStore implements JournalStore {
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #database: Database
   readonly #claimer: Claimer
   readonly #committer: TurnCommitter
   readonly #reader: ReturnType<typeof journalReader>
 
-  constructor(tables: PostgresTables) {
-    this.#tables = tables
-    this.#database = tables.database
-    this.#claimer = new Claimer(tables.database, tables.flow)
-    this.#committer = tables.committer
-    this.#reader = journalReader(tables.database)
+  constructor(components: PostgresComponents) {
+    this.#components = components
+    this.#database = components.database
+    this.#claimer = new Claimer(components.database, components.flow)
+    this.#committer = components.committer
+    this.#reader = journalReader(components.database)
   }
 
   async claim(request: ClaimRequest): Promise<readonly ClaimedInstance[]> {
@@ -57,14 +57,14 @@ export class PostgresJournalStore implements JournalStore {
   async renew(worker: string, leaseMs: number, offers?: readonly Offer[]): Promise<void> {
     const { schema: s, functions } = this.#database
     if (leaseMs > 0) {
-      const { clock, hints } = this.#tables
+      const { clock, notifier } = this.#components
       const sentAt = clock.sentAt()
       const row = await this.#database.get("renew", `SELECT ${functions.renewLease}($1, $2) AS dead, ${functions.nowMs}() AS now`, toText(worker), leaseMs)
       // Somebody else's lease is over, and nobody told: whoever listens has a reason to look.
-      if (row?.["dead"] === true) hints.notifySelf()
+      if (row?.["dead"] === true) notifier.notifySelf()
       if (row) clock.noted(sentAt, integer(row, "now"))
       if (offers) await this.#offer(worker, offers)
-      this.#tables.functionUse.noteIfDue()
+      this.#components.functionUse.noteIfDue()
       return
     }
     const row = await this.#database.get(
@@ -75,12 +75,12 @@ export class PostgresJournalStore implements JournalStore {
       toText(worker),
     )
     if (list<string>(row, "workflows").length > 0) {
-      await this.#tables.flow.transaction(
+      await this.#components.flow.transaction(
         (queries) => limitedWorkflows(queries, this.#database, [worker], null),
         (session, queries, locked) => this.#claimer.abandon(session, queries, [worker], locked),
       )
     }
-    this.#tables.hints.work()
+    this.#components.notifier.work()
   }
 
   /** Writes only what is new: a worker says the same whenever it renews its lease. Offers of workers without a lease go on that occasion. */
@@ -108,12 +108,12 @@ export class PostgresJournalStore implements JournalStore {
       ids.map(toText),
     )
     if (list<string>(row, "workflows").length > 0) {
-      await this.#tables.flow.transaction(
+      await this.#components.flow.transaction(
         (queries) => limitedWorkflows(queries, this.#database, [worker], ids),
         (session, queries, locked) => this.#claimer.disown(session, queries, [worker], false, ids, locked),
       )
     }
-    this.#tables.hints.work()
+    this.#components.notifier.work()
   }
 
   async commit(turns: readonly Turn[]): Promise<readonly TurnOutcome[]> {
@@ -122,7 +122,7 @@ export class PostgresJournalStore implements JournalStore {
       return await this.#committer.commit(turns)
     } finally {
       // Also where the answer was lost: they may be written.
-      this.#tables.hints.turnsCommitted(turns)
+      this.#components.notifier.turnsCommitted(turns)
     }
   }
 
@@ -143,7 +143,7 @@ export class PostgresJournalStore implements JournalStore {
   }
 
   nextDueAt(offers: readonly Offer[]): Promise<number | undefined> {
-    return nextWakeUp(this.#database, this.#tables.clock, offers)
+    return nextWakeUp(this.#database, this.#components.clock, offers)
   }
 }
 

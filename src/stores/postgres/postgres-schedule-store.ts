@@ -5,7 +5,7 @@ import { toScheduleRow } from "../shared/schedule-rows.ts"
 import { integer, optionalText, text } from "./reads/columns.ts"
 import type { Database, Queries } from "./connection/database.ts"
 import { deliver } from "./turns/instance-queries.ts"
-import type { PostgresTables } from "./postgres-components.ts"
+import type { PostgresComponents } from "./postgres-components.ts"
 import { writeTurns } from "./turns/turn-batch-writer.ts"
 
 const columns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.updated_at, s.due_at, s.awaits, s.state"
@@ -14,14 +14,14 @@ const columns = "s.id, s.incarnation, s.revision, s.workflow, s.created_at, s.up
 class Lost extends Error {}
 
 export class PostgresScheduleStore implements ScheduleStore {
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #database: Database
   readonly #schema: string
 
-  constructor(tables: PostgresTables) {
-    this.#tables = tables
-    this.#database = tables.database
-    this.#schema = tables.database.schema
+  constructor(components: PostgresComponents) {
+    this.#components = components
+    this.#database = components.database
+    this.#schema = components.database.schema
   }
 
   async write(change: ScheduleChange): Promise<"written" | "lost"> {
@@ -47,10 +47,10 @@ export class PostgresScheduleStore implements ScheduleStore {
     } catch (error) {
       if (error instanceof Lost) return "lost"
       // The answer to the commit may be what was lost.
-      this.#tables.hints.work()
+      this.#components.notifier.work()
       throw error
     }
-    this.#tables.hints.work()
+    this.#components.notifier.work()
     return "written"
   }
 

@@ -14,7 +14,7 @@ import { PostgresFlowControl } from "./postgres-flow-control.ts"
 import { PostgresJournalStore } from "./postgres-journal-store.ts"
 import { PostgresScheduleStore } from "./postgres-schedule-store.ts"
 import { PostgresTransactions } from "./postgres-transactions.ts"
-import { type PostgresTables, postgresTables } from "./postgres-components.ts"
+import { type PostgresComponents, createPostgresComponents } from "./postgres-components.ts"
 import { isUnreachable, postgresFailure } from "./connection/postgres-failure.ts"
 import { quotedSchema } from "./connection/schema-name.ts"
 import { ServerClock } from "./connection/server-clock.ts"
@@ -56,9 +56,9 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
     listenPool?.on("error", onError)
     listenPool?.on("connect", onConnect)
   }
-  const hints = new Notifier(pool, listenPool, schema, context.log)
+  const notifier = new Notifier(pool, listenPool, schema, context.log)
   const end = async () => {
-    await hints.close()
+    await notifier.close()
     await database.close()
     if (listenPool !== pool) await listenPool?.end()
     // An own pool ends before its connections are gone: one that breaks meanwhile still has to be heard, or it would end the process.
@@ -78,16 +78,16 @@ export async function openPostgresStore(opening: Opening): Promise<Store> {
       return undefined
     })
     const row = await database.get("channel.meta", `SELECT secret FROM ${database.schema}.mail_channel`)
-    await hints.open(text(row ?? {}, "secret"))
-    const tables = postgresTables(database, hints, clock, new FunctionUse(database, context.log))
-    return new PostgresStore(tables, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
+    await notifier.open(text(row ?? {}, "secret"))
+    const components = createPostgresComponents(database, notifier, clock, new FunctionUse(database, context.log))
+    return new PostgresStore(components, { connections: pool.options?.max ?? connectionsUsual, role: context.role, identity, end })
   } catch (error) {
     await end()
     throw postgresFailure(error, { server, statement: undefined })
   }
 }
 
-interface StoreParts {
+interface PostgresStoreOptions {
   readonly connections: number
   readonly role: StoreRole
   readonly identity: string | undefined
@@ -107,20 +107,20 @@ class PostgresStore implements Store {
   /** While the server works on one, the engine prepares the next. */
   readonly batchesMax = 3
   readonly now: () => number
-  readonly #hints: Notifier
+  readonly #notifier: Notifier
   readonly #end: () => Promise<void>
   #ending: Promise<void> | undefined
 
-  constructor(tables: PostgresTables, { connections, role, identity, end }: StoreParts) {
-    this.journal = new PostgresJournalStore(tables)
-    this.directory = new PostgresDirectory(tables)
-    this.schedules = new PostgresScheduleStore(tables)
-    this.flow = new PostgresFlowControl(tables)
+  constructor(components: PostgresComponents, { connections, role, identity, end }: PostgresStoreOptions) {
+    this.journal = new PostgresJournalStore(components)
+    this.directory = new PostgresDirectory(components)
+    this.schedules = new PostgresScheduleStore(components)
+    this.flow = new PostgresFlowControl(components)
     this.role = role
-    this.clientTransactions = new PostgresTransactions(tables, connections)
-    this.callerTransactions = new PostgresCallerTransactions(tables, identity)
-    this.now = () => tables.clock.now()
-    this.#hints = tables.hints
+    this.clientTransactions = new PostgresTransactions(components, connections)
+    this.callerTransactions = new PostgresCallerTransactions(components, identity)
+    this.now = () => components.clock.now()
+    this.#notifier = components.notifier
     this.#end = end
   }
 
@@ -130,11 +130,11 @@ class PostgresStore implements Store {
   }
 
   onHint(listener: (hint: Hint) => void): () => void {
-    return this.#hints.listen(listener)
+    return this.#notifier.listen(listener)
   }
 
   onPushedMessage(listener: (message: Message) => boolean): () => void {
-    return this.#hints.listenForMail(listener)
+    return this.#notifier.listenForPushed(listener)
   }
 
   close(): Promise<void> {

@@ -9,7 +9,7 @@ import type { PostgresClient, PostgresResult } from "./connection/pg.ts"
 import { Semaphore } from "./connection/semaphore.ts"
 import { isCollision, isMisprepared, isUndefinedFunction, isUnreachable, sqlStateOf } from "./connection/postgres-failure.ts"
 import { createFunctions } from "./schema/function-use.ts"
-import type { PostgresTables } from "./postgres-components.ts"
+import type { PostgresComponents } from "./postgres-components.ts"
 import { StepClient } from "./connection/step-client.ts"
 import { outcomeOf, writeTurns, type Written } from "./turns/turn-batch-writer.ts"
 
@@ -27,22 +27,22 @@ const patienceMs = 5_000
  * They take connections of the pool, but never so many that the engine has none left to write with.
  */
 export class PostgresTransactions implements ClientTransactions {
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #places: Semaphore
 
-  constructor(tables: PostgresTables, connections: number) {
-    this.#tables = tables
+  constructor(components: PostgresComponents, connections: number) {
+    this.#components = components
     this.#places = new Semaphore(Math.max(1, Math.floor((connections - 1) / 2)))
   }
 
   async begin(): Promise<ClientTransaction> {
     await this.#places.acquire()
     try {
-      const connection = await this.#tables.database.connect()
+      const connection = await this.#components.database.connect()
       try {
         const results: unknown = await connection.client.query("BEGIN ISOLATION LEVEL READ COMMITTED; SAVEPOINT perdure_step; SELECT pg_backend_pid() AS pid")
         const pid = integer((results as readonly PostgresResult[]).at(-1)?.rows[0] ?? {}, "pid")
-        return new PostgresTransaction(this.#tables, connection, pid, () => this.#places.release())
+        return new PostgresTransaction(this.#components, connection, pid, () => this.#places.release())
       } catch (error) {
         connection.release(error as Error)
         throw error
@@ -55,7 +55,7 @@ export class PostgresTransactions implements ClientTransactions {
 }
 
 class PostgresTransaction implements ClientTransaction {
-  readonly #tables: PostgresTables
+  readonly #components: PostgresComponents
   readonly #connection: Connection
   readonly #pid: number
   readonly #step: StepClient
@@ -64,8 +64,8 @@ class PostgresTransaction implements ClientTransaction {
   #lostBy: unknown
   #isOver = false
 
-  constructor(tables: PostgresTables, connection: Connection, pid: number, giveBack: () => void) {
-    this.#tables = tables
+  constructor(components: PostgresComponents, connection: Connection, pid: number, giveBack: () => void) {
+    this.#components = components
     this.#connection = connection
     this.#pid = pid
     this.#step = new StepClient(connection.client)
@@ -122,7 +122,7 @@ class PostgresTransaction implements ClientTransaction {
   /** The functions were dropped, because no process had noted their use for a long time. The transaction is tried again with new ones. */
   async #afterMissingFunctions(undoneBy: unknown): Promise<Undone> {
     try {
-      await createFunctions(this.#tables.database)
+      await createFunctions(this.#components.database)
       return { undoneBy, isOutage: true }
     } catch (error) {
       return undone(error)
@@ -130,9 +130,9 @@ class PostgresTransaction implements ClientTransaction {
   }
 
   #tell(turn: Turn): void {
-    const { hints, flow } = this.#tables
-    hints.heard.settle([turn])
-    hints.turnsCommitted([turn])
+    const { notifier, flow } = this.#components
+    notifier.pushedMessages.settle([turn])
+    notifier.turnsCommitted([turn])
     flow.tell(this.#letIn)
   }
 
@@ -144,7 +144,7 @@ class PostgresTransaction implements ClientTransaction {
     if (brokenBy) return this.#release(brokenBy)
     try {
       // Its server process is ours until the transaction ends, also behind a pooler.
-      if (wasBusy) await this.#tables.database.get("cancel", "SELECT pg_cancel_backend($1::int)", this.#pid)
+      if (wasBusy) await this.#components.database.get("cancel", "SELECT pg_cancel_backend($1::int)", this.#pid)
       const late = new AbortController()
       const isDone = await Promise.race([client.query("ROLLBACK").then(() => true), delay(patienceMs, false, { signal: late.signal }).catch(() => false)])
       late.abort()
@@ -165,9 +165,9 @@ class PostgresTransaction implements ClientTransaction {
   /** Under the locks of flow control where it gives another state to an instance with limits. */
   async #write(turn: Turn): Promise<Written> {
     const { queries } = this.#connection
-    const { committer, database, hints } = this.#tables
-    if (hints.heard.isUnsure(turn)) {
-      const confirmed = await hints.heard.confirmed(queries, database, [turn])
+    const { committer, database, notifier } = this.#components
+    if (notifier.pushedMessages.hasUnconfirmed(turn)) {
+      const confirmed = await notifier.pushedMessages.confirmed(queries, database, [turn])
       if (confirmed.length === 0) return "lost"
     }
     const limited = turn.state === undefined ? [] : await committer.limitedWorkflows(queries, [turn])

@@ -7,17 +7,17 @@ import type { Notifier } from "../notifications/notifier.ts"
 export class FlowTransactions {
   readonly news = new AdmissionNotifier()
   readonly #database: Database
-  readonly #hints: Notifier
+  readonly #notifier: Notifier
 
-  constructor(database: Database, hints: Notifier) {
+  constructor(database: Database, notifier: Notifier) {
     this.#database = database
-    this.#hints = hints
-    hints.onLetIn = (ids) => this.news.notify(ids)
+    this.#notifier = notifier
+    notifier.onAdmitted = (ids) => this.news.notify(ids)
   }
 
   /** They were let in: to whoever is here, and to others. */
   tell(letIn: readonly string[]): void {
-    this.#hints.letIn(letIn)
+    this.#notifier.admitted(letIn)
     this.news.notify(letIn)
   }
 

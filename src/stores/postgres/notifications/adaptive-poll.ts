@@ -1,7 +1,7 @@
 const pollMsMin = 200
 const pollMsMax = 2_000
 
-/** Looks again and again where nobody tells: often while something is going on here, and seldom when all is quiet. */
+/** Polls while no notifications arrive: often while this process is active, and rarely when it is quiet. */
 export class AdaptivePoll {
   readonly #look: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -24,8 +24,8 @@ export class AdaptivePoll {
     this.#timer = undefined
   }
 
-  /** Something has happened here: what comes of it elsewhere may come soon. */
-  stir(): void {
+  /** This process has done something, so other processes may soon react to it. */
+  speedUp(): void {
     if (this.#ms <= 2 * pollMsMin) return void (this.#ms = pollMsMin)
     this.#ms = pollMsMin
     if (!this.isOn) return

@@ -1,7 +1,7 @@
-/** Between two notifications of one store, and between two hints that it passes on. */
+/** The shortest time between two notifications of one store, and between two hints that the store passes on. */
 const coalesceMs = 5
 
-/** Gathers flags and passes them on together: at once where it is quiet, else after a short while. */
+/** Collects flags and passes them on together: at once if none were passed on just before, else after a short wait. */
 export class Coalescer {
   readonly #pass: (flags: ReadonlySet<string>) => Promise<void>
   #flags = new Set<string>()
@@ -28,7 +28,7 @@ export class Coalescer {
     clearTimeout(this.#timer)
   }
 
-  /** Passes on what has gathered, and nothing more. */
+  /** Passes on the collected flags, and accepts no further flags. */
   async finish(): Promise<void> {
     this.close()
     await this.#passing

@@ -7,7 +7,7 @@ import type { PostgresQuery } from "../connection/pg.ts"
 type Answer = { readonly rows: Record<string, unknown>[] }
 
 /** A connection that answers when it is told to, and statements of others that go elsewhere. */
-function scene({ prepares = true, isProven = true } = {}) {
+function scene({ prepares = true, isVerified = true } = {}) {
   const asked: { readonly query: PostgresQuery; readonly answer: (text: string) => void; readonly fail: (error: Error) => void }[] = []
   const said: unknown[] = []
   const client = {
@@ -20,8 +20,8 @@ function scene({ prepares = true, isProven = true } = {}) {
     },
   } as unknown as NotifyingClient
   const onLost = vi.fn<(error: Error | undefined) => void>()
-  const ear = new ListenConnection(client, ["channel"], { onHeard: () => undefined, onLost })
-  ear.isProven = isProven
+  const connection = new ListenConnection(client, ["channel"], { onNotification: () => undefined, onLost })
+  connection.isVerified = isVerified
   const get = vi.fn<Database["get"]>(async (name, text) => ({ answer: `${name} over the pool: ${text.slice(0, 7)}` }))
   const database = {
     schema: `"s"`,
@@ -30,8 +30,17 @@ function scene({ prepares = true, isProven = true } = {}) {
     get,
     failure: (error: Error, statement: string) => new Error(`${statement}: ${error.message}`),
   }
-  const calls = new ListenConnectionCalls(database as unknown as Database, () => ear)
-  return { client, calls, ear, asked, said, get, onLost, call: (value = 1) => calls.call("consume.write", "consumeSingleTurn", ["a", value, null, true]) }
+  const calls = new ListenConnectionCalls(database as unknown as Database, () => connection)
+  return {
+    client,
+    calls,
+    connection,
+    asked,
+    said,
+    get,
+    onLost,
+    call: (value = 1) => calls.call("consume.write", "consumeSingleTurn", ["a", value, null, true]),
+  }
 }
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code })
@@ -61,7 +70,7 @@ describe("calls that go alone", () => {
     expect(asked).toHaveLength(2)
   })
 
-  it.each([{ prepares: false }, { isProven: false }])("go over the pool where the connection may be a pooler's: %j", async (which) => {
+  it.each([{ prepares: false }, { isVerified: false }])("go over the pool where the connection may be a pooler's: %j", async (which) => {
     const { asked, call } = scene(which)
     expect(await call()).toContain("over the pool")
     expect(asked).toEqual([])
@@ -94,10 +103,10 @@ describe("calls that go alone", () => {
   })
 
   it("are answered before the connection is given back", async () => {
-    const { asked, ear, said, call } = scene()
+    const { asked, connection, said, call } = scene()
     const called = call()
-    const closed = ear.close()
-    expect(ear.isFree).toBe(false)
+    const closed = connection.close()
+    expect(connection.isFree).toBe(false)
     expect(said).toEqual([])
     asked[0]?.answer("true")
     expect(await called).toBe("true")
@@ -106,21 +115,21 @@ describe("calls that go alone", () => {
   })
 
   it("that cannot be sent at all fail, and hold up nobody who gives the connection back", async () => {
-    const { ear, said, call, client } = scene()
+    const { connection, said, call, client } = scene()
     client.query = () => {
       throw new Error("no such thing here")
     }
     await expect(call()).rejects.toThrow("consume.write: no such thing here")
-    expect(ear.isFree).toBe(true)
+    expect(connection.isFree).toBe(true)
     client.query = (async (query: string) => void said.push(query)) as unknown as NotifyingClient["query"]
-    await ear.close()
+    await connection.close()
     expect(said).toEqual([`UNLISTEN "channel"`, ["release", undefined]])
   })
 
   it("that get no answer while the connection is given back: it is asked for nothing more", async () => {
-    const { asked, ear, said, call } = scene()
+    const { asked, connection, said, call } = scene()
     const called = call()
-    const closed = ear.close()
+    const closed = connection.close()
     asked[0]?.fail(failure("57P01"))
     await expect(called).rejects.toThrow("57P01")
     await closed

@@ -3,33 +3,33 @@ import type { FunctionNames } from "../schema/function-set.ts"
 import type { ListenConnection } from "./listen-connection.ts"
 import { isCollision, isMisprepared, isUndefinedFunction } from "../connection/postgres-failure.ts"
 
-/** The connection that listens hears nothing while a statement is under way on it. One that waits for a lock gives up after this, and goes another way. */
+/** The connection that listens receives nothing while a statement runs on it. A statement that waits for a lock gives up after this time, and goes over the pool. */
 const lockMs = 50
 
 /**
- * Calls of functions that go alone, are short, and answer a text. They go over the connection that listens, where nothing else is under way there: no other
- * process of the server has to be woken for what was just heard, or for what we tell ourselves, and there is no line of a pool to go through.
+ * Sends single, short calls of functions that answer a text. A call goes over the connection that listens, if no other call is under way there. The server need
+ * not wake another process for it, and it does not wait for a connection of the pool.
  */
 export class ListenConnectionCalls {
   readonly #database: Database
-  readonly #ear: () => ListenConnection | undefined
-  /** Of each function, what is sent to the one connection and to the others. */
-  readonly #texts = new Map<string, { readonly name: string; readonly overEar: string; readonly overPool: string }>()
+  readonly #connection: () => ListenConnection | undefined
+  /** The texts of each call: for the connection that listens, and for the pool. */
+  readonly #texts = new Map<string, { readonly name: string; readonly overListenConnection: string; readonly overPool: string }>()
 
-  constructor(database: Database, ear: () => ListenConnection | undefined) {
+  constructor(database: Database, connection: () => ListenConnection | undefined) {
     this.#database = database
-    this.#ear = ear
+    this.#connection = connection
   }
 
   /** `name`: of the statement, in errors. */
   call(name: string, fn: keyof FunctionNames, values: readonly (string | number | boolean | null)[]): Promise<string | null> {
-    const ear = this.#ear()
+    const connection = this.#connection()
     const texts = this.#textsOf(name, fn, values.length)
-    if (ear === undefined || !ear.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
+    if (connection === undefined || !connection.isFree || !this.#database.prepares) return this.#overPool(name, texts.overPool, values)
     return new Promise((resolve, reject) => {
-      ear.query(texts.name, texts.overEar, values.map(toParameter), (error, answer) => {
+      connection.query(texts.name, texts.overListenConnection, values.map(toParameter), (error, answer) => {
         if (!error) resolve(answer)
-        // Nothing was done.
+        // The statement has written nothing.
         else if (isCollision(error) || isMisprepared(error) || isUndefinedFunction(error)) this.#overPool(name, texts.overPool, values).then(resolve, reject)
         else reject(this.#database.failure(error, name))
       })
@@ -43,10 +43,10 @@ export class ListenConnectionCalls {
   #textsOf(name: string, fn: keyof FunctionNames, count: number) {
     const known = this.#texts.get(name)
     if (known) return known
-    const given = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
-    const call = `${this.#database.functions[fn]}(${given})::text AS answer`
-    const overEar = `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
-    const texts = { name: `${this.#database.schema}.listen.${name}`, overEar, overPool: `SELECT ${call}` }
+    const parameters = Array.from({ length: count }, (_, at) => `$${at + 1}`).join(", ")
+    const call = `${this.#database.functions[fn]}(${parameters})::text AS answer`
+    const overListenConnection = `SELECT set_config('lock_timeout', '${lockMs}', true), ${call}`
+    const texts = { name: `${this.#database.schema}.listen.${name}`, overListenConnection, overPool: `SELECT ${call}` }
     this.#texts.set(name, texts)
     return texts
   }

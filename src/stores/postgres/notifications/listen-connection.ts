@@ -6,7 +6,7 @@ interface Notification {
   readonly payload?: string | undefined
 }
 
-/** What the clients of `pg` are, too. */
+/** A client of `pg`, with its events. */
 export type NotifyingClient = PostgresClient & {
   on(event: "notification", listener: (message: Notification) => void): unknown
   on(event: "error" | "end", listener: (error?: Error) => void): unknown
@@ -15,22 +15,22 @@ export type NotifyingClient = PostgresClient & {
 }
 
 export interface ListenConnectionListener {
-  readonly onHeard: (payload: string, channel: string) => void
+  readonly onNotification: (payload: string, channel: string) => void
   readonly onLost: (error: Error | undefined) => void
 }
 
 type OnAnswer = (error: Error | null | undefined, answer: string | null) => void
 
-/** A connection of the pool that listens to channels until it is given back. In between it takes short statements, one at a time. */
+/** A connection of the pool that listens to channels until it is released. Between notifications it executes short statements, one at a time. */
 export class ListenConnection {
-  /** What was told was heard: the connection is ours, and no pooler's that lends another for each statement. */
-  isProven = false
+  /** A notification of this process has arrived. So the connection is its own, and not one that a pooler lends for each statement. */
+  isVerified = false
   readonly #client: NotifyingClient
   readonly #channels: readonly string[]
   readonly #listener: ListenConnectionListener
-  #isAsked = false
+  #isBusy = false
   #isClosing = false
-  #isGivenBack = false
+  #isReleased = false
   #onAnswered: () => void = () => undefined
 
   constructor(client: NotifyingClient, channels: readonly string[], listener: ListenConnectionListener) {
@@ -47,19 +47,19 @@ export class ListenConnection {
   }
 
   get isFree(): boolean {
-    return this.isProven && !this.#isAsked && !this.#isClosing && !this.#isGivenBack
+    return this.isVerified && !this.#isBusy && !this.#isClosing && !this.#isReleased
   }
 
-  /** One column of the answer has that name. */
+  /** The result has a column with the name `answer`. */
   query(name: string, text: string, values: (string | null)[], onAnswer: OnAnswer): void {
-    this.#isAsked = true
+    this.#isBusy = true
     const answered: OnAnswer = (error, answer) => {
-      this.#isAsked = false
+      this.#isBusy = false
       this.#onAnswered()
-      // Also where it is still there: a server that takes no writes any more, or has not answered in time.
+      // Also if the connection still works: the server refuses writes, or has not answered in time.
       if (error && isUnreachable(error)) this.#lose(error)
-      // Somebody else disposes of it as well.
-      if (error && isMisprepared(error)) this.isProven = false
+      // Another program changes the prepared statements of this connection, so it may be a pooler's.
+      if (error && isMisprepared(error)) this.isVerified = false
       onAnswer(error, answer)
     }
     try {
@@ -72,7 +72,7 @@ export class ListenConnection {
     }
   }
 
-  /** Whoever gives it back meanwhile need not ask it for anything more. */
+  /** A connection that is being closed needs no UNLISTEN any more. */
   #lose(error: Error): void {
     if (this.#isClosing) this.drop(error)
     else this.#listener.onLost(error)
@@ -80,39 +80,39 @@ export class ListenConnection {
 
   async close(): Promise<void> {
     this.#isClosing = true
-    if (this.#isAsked) await new Promise<void>((resolve) => (this.#onAnswered = resolve))
-    if (this.#isGivenBack) return
+    if (this.#isBusy) await new Promise<void>((resolve) => (this.#onAnswered = resolve))
+    if (this.#isReleased) return
     try {
       await this.#client.query(this.#onEach("UNLISTEN"))
-      this.#forget()
-      this.#giveBack()
+      this.#removeListeners()
+      this.#release()
     } catch {
       this.drop()
     }
   }
 
-  /** The connection is of no more use. */
+  /** The connection cannot be used any more. */
   drop(error?: Error): void {
-    this.#forget()
-    // It may say so more than once.
+    this.#removeListeners()
+    // The connection may report its error more than once.
     this.#client.on("error", () => {})
-    this.#giveBack(error ?? true)
+    this.#release(error ?? true)
   }
 
-  #giveBack(error?: Error | true): void {
-    if (this.#isGivenBack) return
-    this.#isGivenBack = true
+  #release(error?: Error | true): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
     this.#client.release(error)
   }
 
-  #forget(): void {
+  #removeListeners(): void {
     this.#client.off("notification", this.#onNotification)
     this.#client.off("end", this.#onError)
     this.#client.off("error", this.#onError)
   }
 
   readonly #onNotification = ({ channel, payload = "" }: Notification): void => {
-    if (this.#channels.includes(channel)) this.#listener.onHeard(payload, channel)
+    if (this.#channels.includes(channel)) this.#listener.onNotification(payload, channel)
   }
 
   #onEach(command: "LISTEN" | "UNLISTEN"): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { fromPayload, hasMail, mailPayloads, toHint, toPayload } from "./notification-payload.ts"
+import { fromPayload, isPushed, messagePayloads, toHint, toPayload } from "./notification-payload.ts"
 
 const through = (...flags: string[]) => fromPayload(toPayload("me", new Set(flags)))
 
@@ -26,12 +26,12 @@ describe("what a notification says", () => {
 
   it("of one message says whose it is, and whether it goes along; versions that know of no such thing read the same", () => {
     for (const id of ["a", `with ":" and "quotes"`, `,"mail":1}`]) {
-      const { payload, payloadWithMail } = mailPayloads("me", id)
+      const { payload, payloadWithMail } = messagePayloads("me", id)
       expect(payload).toBe(toPayload("me", new Set([`m${id}`])))
-      expect([hasMail(payload), hasMail(payloadWithMail)]).toEqual([false, true])
+      expect([isPushed(payload), isPushed(payloadWithMail)]).toEqual([false, true])
       for (const told of [payload, payloadWithMail]) expect(fromPayload(told)).toEqual({ sender: "me", flags: [`m${id}`] })
     }
-    expect(fromPayload(mailPayloads("me", "x".repeat(2_000)).payloadWithMail)).toEqual({ sender: "me", flags: ["w"] })
+    expect(fromPayload(messagePayloads("me", "x".repeat(2_000)).payloadWithMail)).toEqual({ sender: "me", flags: ["w"] })
   })
 
   it("to those who wait it says nothing of who was let in", () => {

@@ -9,11 +9,11 @@ const pool = { connect: () => Promise.reject(new Error("nobody is told afterward
 const eventFor = (instance: string) => ({ instance, kind: "event", at: 1 }) as const
 
 it("who has messages is named within the transaction where it is quiet, and afterwards where many are delivered one after another", async () => {
-  const hints = new Notifier(pool, undefined, "some", silentLogger)
-  expect(fromPayload(hints.notificationFor([eventFor("a"), eventFor("b")])?.payload ?? "").flags).toEqual(["ma", "mb"])
-  expect(hints.notificationFor([eventFor("a")])).toBeUndefined()
-  expect(hints.notificationFor([eventFor("a")])).toBeUndefined()
+  const notifier = new Notifier(pool, undefined, "some", silentLogger)
+  expect(fromPayload(notifier.notificationFor([eventFor("a"), eventFor("b")])?.payload ?? "").flags).toEqual(["ma", "mb"])
+  expect(notifier.notificationFor([eventFor("a")])).toBeUndefined()
+  expect(notifier.notificationFor([eventFor("a")])).toBeUndefined()
   await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(hints.notificationFor([eventFor("a")])).toBeDefined()
-  await hints.close()
+  expect(notifier.notificationFor([eventFor("a")])).toBeDefined()
+  await notifier.close()
 })

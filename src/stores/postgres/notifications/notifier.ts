@@ -3,290 +3,288 @@ import { isTerminal } from "../../../core/journal/status.ts"
 import type { Message, NewMessage, Turn } from "../../../ports/journal-store.ts"
 import type { Hint } from "../../../ports/store.ts"
 import type { Logger } from "../../../ports/host.ts"
-import { fromPayload, hasMail, idsOf, mailPayloads, toHint, toPayload } from "./notification-payload.ts"
+import { everyKind, NotificationKind } from "./notification-kind.ts"
+import { fromPayload, idsOf, isPushed, messagePayloads, toHint, toPayload } from "./notification-payload.ts"
 import { Coalescer } from "./coalescer.ts"
 import { ListenConnection, type NotifyingClient } from "./listen-connection.ts"
-import { PushedMessages, mailFrom, mailOf } from "./pushed-messages.ts"
+import { fromPushedPayload, PushedMessages, toPushedPayload } from "./pushed-messages.ts"
 import { AdaptivePoll } from "./adaptive-poll.ts"
 import type { PostgresPool } from "../connection/pg.ts"
 import type { Notification, NotificationWithMail } from "../turns/instance-queries.ts"
 
-/** Whoever follows says so three times within this. */
+/** How long the other processes send `changed` after a process has said that it follows. A process that follows says so three times within this time. */
 const followedMs = 90_000
-const hearingMs = 100
+/** How long it may take until the other processes know that this process follows. */
+const followDelayMs = 100
 const resendMs = 250
 const reconnectMsMin = 100
 const reconnectMsMax = 5_000
-/** Between two notifications that are part of the transactions which they are about. */
-const rarelyMs = 20
-/** How long what we tell ourselves may take to be heard. */
-const echoMs = 5_000
+/** The shortest time between two notifications that are part of a delivering transaction. */
+const transactionalGapMs = 20
+/** How long a notification of this process to itself may take. */
+const selfTestMs = 5_000
 
-/** In the text of a turn, as docs/journal-format.md has it. What only looks so costs somebody a look. */
-const tellsAnswers = /\{"type":"(?:update\.completed|update\.failed|run\.started)"/
+/** What the text of a turn contains if it answers an update (docs/journal-format.md). A text that only looks like it costs one look. */
+const answersUpdate = /\{"type":"(?:update\.completed|update\.failed|run\.started)"/
+
+const { work, message: messageKind, ended, admitted: admittedKind, updateAnswered, changed, followed, selfTest } = NotificationKind
 
 /**
- * Tells the other processes that something has changed, and listens for what they tell. A notification is sent after a commit, not in it:
- * there it would take a lock on the whole database. Many are one. They are hints: one that is lost is made up for by the next sweep.
- *
- *   w  there may be something to claim, or to read: for workers
- *   m  messages were delivered to these, by their ids: for whoever has them in memory, or could claim them. Where it is a single one it may go along, on
- *      a channel of its own (PushedMessages)
- *   e  something has ended: for whoever waits for it. With ids behind it, only these
- *   l  these, by their ids, were let in by flow control: for workers, who need look for nothing else
- *   a  an update was answered, or a run is over
- *   c  something was written to a journal: only while somebody follows
- *   f  somebody follows
- *   p  whether we hear what we tell ourselves: behind a pooler that lends connections for a transaction only, nobody hears anything
- *
- * While nothing is heard, it looks by itself.
+ * Tells the other processes what has changed, and listens for what they tell. A notification is sent after a commit and not in its transaction: there it
+ * would take a lock on the whole database. Many notifications become one. They are hints: the next sweep makes up for a lost one. While this process
+ * receives nothing, it polls.
  */
 export class Notifier {
+  readonly pushedMessages = new PushedMessages()
   readonly #pool: PostgresPool
-  readonly #ears: PostgresPool | undefined
+  readonly #listenPool: PostgresPool | undefined
   readonly #channel: string
   readonly #schema: string
-  /** Messages that came with the notification of them. */
-  readonly heard = new PushedMessages()
   #mailChannel: string | undefined
   readonly #name = Math.random().toString(36).slice(2)
   readonly #log: Logger
   readonly #listeners = new Set<(hint: Hint) => void>()
-  readonly #takers = new Set<(message: Message) => boolean>()
-  readonly #out = new Coalescer((flags) => this.#send(flags))
+  readonly #pushListeners = new Set<(message: Message) => boolean>()
+  readonly #outgoing = new Coalescer((flags) => this.#send(flags))
   readonly #poll = new AdaptivePoll(() => this.notifySelf())
-  readonly #in = new Coalescer(async (flags) => {
-    if (flags.has("f")) this.#followedUntil = performance.now() + followedMs
-    const admitted = idsOf(flags, "l")
-    if (admitted.length > 0) this.onLetIn(admitted)
-    if ([...flags].every((flag) => flag.startsWith("l"))) return
-    const hint = toHint(flags)
-    for (const listener of this.#listeners) listener(hint)
-  })
-  #ear: ListenConnection | undefined
-  readonly #untold: (readonly Turn[])[] = []
-  #retry: ReturnType<typeof setTimeout> | undefined
-  #echo: ReturnType<typeof setTimeout> | undefined
-  #retryMs = reconnectMsMin
+  readonly #incoming = new Coalescer(async (flags) => this.#receive(flags))
+  #listenConnection: ListenConnection | undefined
+  /** Turns that were committed and that other processes have not been told of yet. */
+  readonly #committed: (readonly Turn[])[] = []
+  #reconnectTimer: ReturnType<typeof setTimeout> | undefined
+  #selfTestTimer: ReturnType<typeof setTimeout> | undefined
+  #reconnectMs = reconnectMsMin
   #closed = false
+  /** Another process follows the changes until then. */
   #followedUntil = 0
-  #saidUntil = 0
-  #withinAt = -Infinity
+  /** This process has said that it follows, and need not repeat that before then. */
+  #followSaidUntil = 0
+  #transactionalAt = -Infinity
 
-  /** `ears`: where the connection that listens comes from. Undefined: nobody listens. */
-  constructor(pool: PostgresPool, ears: PostgresPool | undefined, schema: string, log: Logger) {
+  /** `listenPool`: where the connection that listens comes from. Undefined: this process does not listen. */
+  constructor(pool: PostgresPool, listenPool: PostgresPool | undefined, schema: string, log: Logger) {
     this.#pool = pool
-    this.#ears = ears
+    this.#listenPool = listenPool
     this.#channel = channelOf(schema)
     this.#schema = schema
     this.#log = log
   }
 
-  /** The connection that listens, where it leads to the server as all others do. */
-  get ear(): ListenConnection | undefined {
-    return this.#ears === this.#pool ? this.#ear : undefined
+  /** The connection that listens, if it leads to the server in the same way as the pool. */
+  get listenConnection(): ListenConnection | undefined {
+    return this.#listenPool === this.#pool ? this.#listenConnection : undefined
   }
 
   get channel(): string {
     return this.#channel
   }
 
-  /** What a transaction of a caller's tells when it is committed: to all, as nobody here knows when that is. */
-  readonly messageOfCaller = "caller:w"
+  /** The payload that a caller's transaction sends with its commit: to all processes, because this process does not know when the caller commits. */
+  readonly callerPayload = `caller:${work}`
 
   listen(listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** For messages that come with the notification of them: true where it is taken in. */
-  listenForMail(taker: (message: Message) => boolean): () => void {
-    this.#takers.add(taker)
-    return () => this.#takers.delete(taker)
+  /** Calls back with messages that a notification carried. The listener returns true if it accepts the message. */
+  listenForPushed(listener: (message: Message) => boolean): () => void {
+    this.#pushListeners.add(listener)
+    return () => this.#pushListeners.delete(listener)
   }
 
-  /** Others have let these in. */
-  onLetIn: (ids: readonly string[]) => void = () => undefined
+  /** Other processes have admitted these instances. */
+  onAdmitted: (ids: readonly string[]) => void = () => undefined
 
-  /** These were let in, and can be claimed by others. */
-  letIn(ids: readonly string[]): void {
-    for (const id of ids) this.#out.add(`l${id}`)
+  /** This process has admitted these instances, and other processes can claim them. */
+  admitted(ids: readonly string[]): void {
+    for (const id of ids) this.#outgoing.add(`${admittedKind}${id}`)
   }
 
-  /** Messages for these can be read by others. */
-  mail(ids: Iterable<string>): void {
-    for (const id of ids) this.#out.add(`m${id}`)
+  /** Other processes can read messages for these instances. */
+  messagesDelivered(ids: Iterable<string>): void {
+    for (const id of ids) this.#outgoing.add(`${messageKind}${id}`)
   }
 
   /**
-   * The same as a notification that is part of the transaction which it is about, and so a round trip earlier. That takes a lock on the whole
-   * database for as long as the transaction takes to commit: undefined where this was asked for a moment ago.
+   * A notification for the transaction that delivers these messages, which saves a round trip. The transaction takes a lock on the whole database while it
+   * commits. Undefined: such a notification was asked for a moment ago, and the caller calls `messagesDelivered` after the commit.
    */
   notificationFor(messages: readonly NewMessage[]): Notification | NotificationWithMail | undefined {
     const now = performance.now()
-    const isBusy = now < this.#withinAt + rarelyMs
-    this.#withinAt = now
-    if (isBusy) return undefined
-    this.#poll.stir()
+    const isTooSoon = now < this.#transactionalAt + transactionalGapMs
+    this.#transactionalAt = now
+    if (isTooSoon) return undefined
+    this.#poll.speedUp()
     const [message] = messages
-    const mail = messages.length === 1 && message ? mailOf(this.#name, message) : undefined
+    const mail = messages.length === 1 && message ? toPushedPayload(this.#name, message) : undefined
     if (mail && message && this.#mailChannel !== undefined)
-      return { channel: this.#channel, ...mailPayloads(this.#name, message.instance), mailChannel: this.#mailChannel, mail }
-    return { channel: this.#channel, payload: toPayload(this.#name, new Set(messages.map(({ instance }) => `m${instance}`))) }
+      return { channel: this.#channel, ...messagePayloads(this.#name, message.instance), mailChannel: this.#mailChannel, mail }
+    return { channel: this.#channel, payload: toPayload(this.#name, new Set(messages.map(({ instance }) => `${messageKind}${instance}`))) }
   }
 
-  /** Something can be claimed or read by others. */
+  /** Other processes can claim or read something. */
   work(): void {
-    this.#out.add("w")
+    this.#outgoing.add(work)
   }
 
-  /** Somebody here reads the changes: others are to tell of every turn, for a while. */
+  /** This process reads the changes: the other processes are to tell of every turn for a while. */
   follow(): void {
     const now = performance.now()
-    if (now < this.#saidUntil) return
-    this.#saidUntil = now + followedMs / 3
-    this.#out.add("f")
-    // What they wrote before they heard of it is found by another look.
-    this.lookLater(hearingMs)
+    if (now < this.#followSaidUntil) return
+    this.#followSaidUntil = now + followedMs / 3
+    this.#outgoing.add(followed)
+    // A later look finds turns that the other processes wrote before they knew.
+    this.lookLater(followDelayMs)
   }
 
-  /** Whoever follows here is to look again after a while. */
+  /** Whoever follows the changes in this process is to look again after a while. */
   lookLater(ms: number): void {
-    setTimeout(() => this.#in.add("c"), ms).unref()
+    setTimeout(() => this.#incoming.add(changed), ms).unref()
   }
 
-  /** Turns were written, or may have been. Whoever waits for that here goes on first. */
+  /** Turns were written, or may have been. Callers of this process that wait for them continue before other processes are told. */
   turnsCommitted(turns: readonly Turn[]): void {
-    if (this.#untold.push(turns) === 1) setImmediate(() => this.#tellTurns())
+    if (this.#committed.push(turns) === 1) setImmediate(() => this.#notifyOfCommitted())
   }
 
-  #tellTurns(): void {
-    for (const turns of this.#untold.splice(0)) this.#tell(turns)
+  #notifyOfCommitted(): void {
+    for (const turns of this.#committed.splice(0)) this.#notifyOf(turns)
   }
 
-  #tell(turns: readonly Turn[]): void {
-    if (performance.now() < this.#followedUntil) this.#out.add("c")
+  #notifyOf(turns: readonly Turn[]): void {
+    if (performance.now() < this.#followedUntil) this.#outgoing.add(changed)
     turns.forEach(({ create, state, sends, at, instance, position, entries }) => {
-      if (state && (isTerminal(state.status) || state.status === "stalled")) this.#out.add(`e${instance}`)
-      if (position > 1 && tellsAnswers.test(entries)) this.#out.add("a")
-      const isFree = state !== undefined && state.owner === undefined
-      if (sends) this.mail(sends.map((message) => message.instance))
-      if (isFree && (create !== undefined || (state.dueAt ?? Infinity) <= at)) this.#out.add("w")
+      if (state && (isTerminal(state.status) || state.status === "stalled")) this.#outgoing.add(`${ended}${instance}`)
+      if (position > 1 && answersUpdate.test(entries)) this.#outgoing.add(updateAnswered)
+      const hasNoOwner = state !== undefined && state.owner === undefined
+      if (sends) this.messagesDelivered(sends.map((message) => message.instance))
+      if (hasNoOwner && (create !== undefined || (state.dueAt ?? Infinity) <= at)) this.#outgoing.add(work)
     })
   }
 
-  /** Something to look at here, that nobody told of. */
+  /** Tells the listeners of this process to look at everything: there may be something that no notification told of. */
   notifySelf(): void {
-    for (const flag of "weac") this.#in.add(flag)
+    for (const kind of everyKind) this.#incoming.add(kind)
   }
 
-  /** The first time. Where listening has a way of its own, the store does without it for as long as that is closed. */
+  /** Connects for the first time. If the connection that listens has its own address, the store works without it until the address can be reached. */
   async open(secret: string): Promise<void> {
-    // In another schema the same secret, copied with the tables, is another channel.
+    // The secret may be copied with the tables into another schema, which must have another channel.
     this.#mailChannel = createHash("sha256").update(`${secret} ${this.#schema}`).digest("base64url")
     try {
       await this.connect()
     } catch (error) {
-      if (this.#ears === this.#pool) throw error
+      if (this.#listenPool === this.#pool) throw error
       this.#reconnect(error)
     }
   }
 
-  /** On a connection of its own, which is made again when it breaks. */
+  /** Opens the connection that listens. It is opened again when it breaks. */
   async connect(): Promise<void> {
-    if (this.#ears === undefined) return this.#poll.start()
-    const client = (await this.#ears.connect()) as NotifyingClient
+    if (this.#listenPool === undefined) return this.#poll.start()
+    const client = (await this.#listenPool.connect()) as NotifyingClient
     if (this.#closed) return client.release()
     const channels = this.#mailChannel === undefined ? [this.#channel] : [this.#channel, this.#mailChannel]
-    const ear = new ListenConnection(client, channels, {
-      onHeard: (payload, channel) => (channel === this.#channel ? this.#onHeard(payload) : this.#onMail(payload)),
-      onLost: (error) => this.#lost(ear, error),
+    const connection = new ListenConnection(client, channels, {
+      onNotification: (payload, channel) => (channel === this.#channel ? this.#onNotification(payload) : this.#onPushed(payload)),
+      onLost: (error) => this.#lost(connection, error),
     })
-    this.#ear = ear
+    this.#listenConnection = connection
     try {
-      await ear.open()
-      this.#retryMs = reconnectMsMin
-      this.#awaitEcho()
+      await connection.open()
+      this.#reconnectMs = reconnectMsMin
+      this.#startSelfTest()
     } catch (error) {
-      this.#ear = undefined
-      ear.drop()
+      this.#listenConnection = undefined
+      connection.drop()
       throw error
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#retry)
-    clearTimeout(this.#echo)
+    clearTimeout(this.#reconnectTimer)
+    clearTimeout(this.#selfTestTimer)
     this.#poll.stop()
     this.#listeners.clear()
-    this.#takers.clear()
-    this.#in.close()
-    this.#tellTurns()
-    await this.#out.finish()
-    const ear = this.#ear
-    this.#ear = undefined
-    await ear?.close()
+    this.#pushListeners.clear()
+    this.#incoming.close()
+    this.#notifyOfCommitted()
+    await this.#outgoing.finish()
+    const connection = this.#listenConnection
+    this.#listenConnection = undefined
+    await connection?.close()
   }
 
-  #onHeard(payload: string): void {
-    // It was here a moment ago.
-    if (hasMail(payload)) return
+  #onNotification(payload: string): void {
+    // The message itself has just arrived on the other channel.
+    if (isPushed(payload)) return
     const { sender, flags } = fromPayload(payload)
-    if (sender === this.#name) return flags.includes("p") ? this.#isHeard() : undefined
-    for (const flag of flags) if (flag !== "p") this.#in.add(flag)
+    if (sender === this.#name) return flags.includes(selfTest) ? this.#selfTestPassed() : undefined
+    for (const flag of flags) if (flag !== selfTest) this.#incoming.add(flag)
   }
 
-  #onMail(payload: string): void {
-    const told = mailFrom(payload)
-    if (told === undefined) return this.#in.add("w")
-    if (told.sender !== this.#name && !this.heard.offer(told.message, this.#takers)) this.#in.add(`m${told.message.instance}`)
+  #onPushed(payload: string): void {
+    const pushed = fromPushedPayload(payload)
+    if (pushed === undefined) return this.#incoming.add(work)
+    const { sender, message } = pushed
+    if (sender !== this.#name && !this.pushedMessages.offer(message, this.#pushListeners)) this.#incoming.add(`${messageKind}${message.instance}`)
   }
 
-  #awaitEcho(): void {
+  #receive(flags: ReadonlySet<string>): void {
+    if (flags.has(followed)) this.#followedUntil = performance.now() + followedMs
+    const admitted = idsOf(flags, admittedKind)
+    if (admitted.length > 0) this.onAdmitted(admitted)
+    if ([...flags].every((flag) => flag.startsWith(admittedKind))) return
+    const hint = toHint(flags)
+    for (const listener of this.#listeners) listener(hint)
+  }
+
+  #startSelfTest(): void {
     if (this.#closed) return
-    this.#out.add("p")
-    clearTimeout(this.#echo)
-    this.#echo = setTimeout(() => {
+    this.#outgoing.add(selfTest)
+    clearTimeout(this.#selfTestTimer)
+    this.#selfTestTimer = setTimeout(() => {
       this.#log.warn(
         "notifications of PostgreSQL do not arrive, and are made up for by asking again and again; behind a pooler in transaction mode give listen: { connectionString } that leads to the server itself, or say listen: false",
       )
       this.#poll.start()
-    }, echoMs).unref()
+    }, selfTestMs).unref()
   }
 
-  #isHeard(): void {
-    clearTimeout(this.#echo)
+  #selfTestPassed(): void {
+    clearTimeout(this.#selfTestTimer)
     this.#poll.stop()
-    if (this.#ear) this.#ear.isProven = true
+    if (this.#listenConnection) this.#listenConnection.isVerified = true
   }
 
-  #lost(ear: ListenConnection, error: Error | undefined): void {
-    if (this.#ear !== ear) return
-    this.#ear = undefined
-    ear.drop(error)
+  #lost(connection: ListenConnection, error: Error | undefined): void {
+    if (this.#listenConnection !== connection) return
+    this.#listenConnection = undefined
+    connection.drop(error)
     this.#reconnect(error)
   }
 
   #reconnect(error: unknown): void {
-    // One that breaks while it begins to listen tells so twice: by its event, and as the answer to its statement.
-    if (this.#closed || this.#retry !== undefined) return
+    // A connection that breaks while it begins to listen reports that twice: by its event, and as the answer to its statement.
+    if (this.#closed || this.#reconnectTimer !== undefined) return
     this.#log.warn("the connection that listens for hints is lost; connecting again", { error })
-    clearTimeout(this.#echo)
+    clearTimeout(this.#selfTestTimer)
     this.#poll.start()
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined
+    this.#reconnectTimer = setTimeout(() => {
+      this.#reconnectTimer = undefined
       this.connect().then(
-        // Whatever was told meanwhile was not heard.
+        // Notifications that were sent meanwhile are lost.
         () => this.notifySelf(),
         (failure: unknown) => this.#reconnect(failure),
       )
-    }, this.#retryMs)
-    this.#retryMs = Math.min(this.#retryMs * 2, reconnectMsMax)
+    }, this.#reconnectMs)
+    this.#reconnectMs = Math.min(this.#reconnectMs * 2, reconnectMsMax)
   }
 
   async #send(flags: ReadonlySet<string>): Promise<void> {
-    this.#poll.stir()
+    this.#poll.speedUp()
     try {
       const client = await this.#pool.connect()
       client.on("error", ignored)
@@ -301,15 +299,15 @@ export class Notifier {
     } catch (error) {
       if (this.#closed) return
       this.#log.debug("a hint to other processes could not be sent; trying again", { error })
-      // What it tells of may have been written a moment before the connection broke, and others would only find it when they next sweep.
+      // The hint may be about a write that was committed just before the connection broke. Without it, the other processes would find the write only at their next sweep.
       setTimeout(() => {
-        for (const flag of flags) this.#out.add(flag)
+        for (const flag of flags) this.#outgoing.add(flag)
       }, resendMs).unref()
     }
   }
 }
 
-/** The statement fails as well. */
+/** The statement fails with the same error. */
 function ignored(): void {}
 
 function channelOf(schema: string): string {

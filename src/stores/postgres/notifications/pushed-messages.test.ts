@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest"
 import type { Message, NewMessage } from "../../../ports/journal-store.ts"
 import { turn } from "../../../testing/store-conformance/sample.ts"
-import { PushedMessages, mailFrom, mailOf } from "./pushed-messages.ts"
+import { PushedMessages, fromPushedPayload, toPushedPayload } from "./pushed-messages.ts"
 
 const message: NewMessage = { instance: "i", kind: "event", at: 5, topic: "go", payload: `"\u0000 \ud800 ü"` }
 
 describe("messages that come with the notification of them", () => {
   it("come out as they went in", () => {
-    expect(mailFrom(`${mailOf("me", message)}7}`)).toEqual({ sender: "me", message: { ...message, seq: 7 } })
+    expect(fromPushedPayload(`${toPushedPayload("me", message)}7}`)).toEqual({ sender: "me", message: { ...message, seq: 7 } })
   })
 
   it("stay out of it where they are long, in bytes", () => {
-    expect(mailOf("me", { ...message, payload: "x".repeat(7_000) })).toBeDefined()
-    expect(mailOf("me", { ...message, payload: "x".repeat(7_600) })).toBeUndefined()
-    expect(mailOf("me", { ...message, payload: "ü".repeat(4_000) })).toBeUndefined()
+    expect(toPushedPayload("me", { ...message, payload: "x".repeat(7_000) })).toBeDefined()
+    expect(toPushedPayload("me", { ...message, payload: "x".repeat(7_600) })).toBeUndefined()
+    expect(toPushedPayload("me", { ...message, payload: "ü".repeat(4_000) })).toBeUndefined()
   })
 
   it("are offered until somebody takes them", () => {
@@ -25,25 +25,25 @@ describe("messages that come with the notification of them", () => {
     expect(mail.offer({ ...message, seq: 8 }, [taker("one", false)])).toBe(false)
   })
 
-  it("are unsure from when they are taken until a turn with them is settled", () => {
+  it("are unconfirmed from when a listener accepts them until a turn that consumes them is settled", () => {
     const mail = new PushedMessages()
     const taking = turn("i", 3, { consumed: [7] })
     const seen: boolean[] = []
     mail.offer({ ...message, seq: 7 }, [() => false])
-    expect(mail.isUnsure(taking)).toBe(false)
+    expect(mail.hasUnconfirmed(taking)).toBe(false)
     // Also for whoever is so quick as to write it at once.
-    mail.offer({ ...message, seq: 7 }, [() => seen.push(mail.isUnsure(taking)) > 0])
+    mail.offer({ ...message, seq: 7 }, [() => seen.push(mail.hasUnconfirmed(taking)) > 0])
     expect(seen).toEqual([true])
-    expect(mail.isUnsure(taking)).toBe(true)
-    expect(mail.isUnsure(turn("i", 3))).toBe(false)
+    expect(mail.hasUnconfirmed(taking)).toBe(true)
+    expect(mail.hasUnconfirmed(turn("i", 3))).toBe(false)
     mail.settle([taking])
-    expect(mail.isUnsure(taking)).toBe(false)
+    expect(mail.hasUnconfirmed(taking)).toBe(false)
   })
 
   it.each(["", "{", "[]", "null", `{"sender":"me"}`, `{"sender":1,"instance":"i","seq":1}`, `{"sender":"me","instance":"i"}`])(
     "are nothing where it says something else: %s",
     (payload) => {
-      expect(mailFrom(payload)).toBeUndefined()
+      expect(fromPushedPayload(payload)).toBeUndefined()
     },
   )
 

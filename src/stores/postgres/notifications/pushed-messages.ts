@@ -4,41 +4,42 @@ import { numberArray } from "../turns/array-literal.ts"
 import { integer } from "../reads/columns.ts"
 import type { DatabaseNames, Queries } from "../connection/database.ts"
 
-/** A notification is less than 8,000 bytes long. */
+/** PostgreSQL refuses a payload of 8,000 bytes. */
 const bytesMax = 7_500
-const unsureMax = 10_000
+const unconfirmedMax = 10_000
 
 /**
- * Messages that came with the notification of them: who runs the instance need not ask for its inbox. Each was the only one there when it was
- * written. Whether it still is, nobody knows; so a turn that takes it in is written only if it is (`confirmed`, and in `consume_single_turn`).
+ * Messages that a notification carried: a worker that runs the instance need not read its inbox. Each message was alone in its inbox when it was written, but a
+ * notification may be old. So a turn that consumes such a message is written only if the message is still in the inbox: `confirmed` checks that, and so does
+ * `consume_single_turn`.
  */
 export class PushedMessages {
-  /** Numbers of those that somebody has heard and takes in, until it is known what became of a turn with them. */
-  readonly #unsure = new Set<number>()
+  /** Numbers of messages that a listener has accepted, until the outcome of a turn that consumes them is known. */
+  readonly #unconfirmed = new Set<number>()
 
-  /** Offers a message. True: it is taken in. */
-  offer(message: Message, takers: Iterable<(message: Message) => boolean>): boolean {
-    if (this.#unsure.size >= unsureMax) return false
-    // Before: whoever takes it may be quick.
-    this.#unsure.add(message.seq)
-    for (const take of takers) if (take(message)) return true
-    this.#unsure.delete(message.seq)
+  /** Offers a message to the listeners. True: one of them has accepted it. */
+  offer(message: Message, listeners: Iterable<(message: Message) => boolean>): boolean {
+    if (this.#unconfirmed.size >= unconfirmedMax) return false
+    // Added before the calls, because a listener may write a turn at once.
+    this.#unconfirmed.add(message.seq)
+    for (const accepts of listeners) if (accepts(message)) return true
+    this.#unconfirmed.delete(message.seq)
     return false
   }
 
-  /** Whether its messages are there has to be looked at. */
-  isUnsure({ consumed }: Turn): boolean {
-    return this.#unsure.size > 0 && consumed?.some((seq) => this.#unsure.has(seq)) === true
+  /** Whether the turn consumes messages that may not be in the inbox. */
+  hasUnconfirmed({ consumed }: Turn): boolean {
+    return this.#unconfirmed.size > 0 && consumed?.some((seq) => this.#unconfirmed.has(seq)) === true
   }
 
-  /** It is known what became of these turns. */
+  /** The outcome of these turns is known. */
   settle(turns: readonly Turn[]): void {
-    for (const { consumed } of turns) for (const seq of consumed ?? []) this.#unsure.delete(seq)
+    for (const { consumed } of turns) for (const seq of consumed ?? []) this.#unconfirmed.delete(seq)
   }
 
   /**
-   * Of these turns, those whose messages are still there, or that were written before. Nobody but a turn of the instance takes a message away, and
-   * then ours comes too late; so what is there now need not be looked at again when the turn is written.
+   * Returns the turns whose messages are in the inbox, and the turns that were written before. Only a turn of the instance removes a message. If such a turn comes
+   * first, our turn is lost anyway; so messages that are there now need no second check when the turn is written.
    */
   async confirmed(queries: Queries, database: DatabaseNames, turns: readonly Turn[]): Promise<readonly Turn[]> {
     const rows = await queries.all(
@@ -59,16 +60,16 @@ export class PushedMessages {
   }
 }
 
-/** As it goes along with a notification: JSON to which `deliver_and_notify` adds the number, and its end. Undefined: it is too long for that. */
-export function mailOf(sender: string, { instance, kind, at, topic, payload, eventId }: NewMessage): string | undefined {
-  // What is not there is left out.
+/** The beginning of a payload that carries the message: `deliver_and_notify` adds the message's number and the end of the JSON. Undefined: it is too long. */
+export function toPushedPayload(sender: string, { instance, kind, at, topic, payload, eventId }: NewMessage): string | undefined {
+  // JSON omits properties that are undefined.
   const json = JSON.stringify({ sender, instance, kind, at, topic, payload, eventId })
   const isTooLong = json.length * 3 > bytesMax && new TextEncoder().encode(json).length > bytesMax
   return isTooLong ? undefined : `${json.slice(0, -1)},"seq":`
 }
 
-/** Undefined: this one told of something else. */
-export function mailFrom(payload: string): { readonly sender: string; readonly message: Message } | undefined {
+/** Undefined: the payload does not carry a message. */
+export function fromPushedPayload(payload: string): { readonly sender: string; readonly message: Message } | undefined {
   try {
     const { sender, ...message } = JSON.parse(payload) as Message & { readonly sender: string }
     return typeof sender === "string" && typeof message.instance === "string" && typeof message.seq === "number" ? { sender, message } : undefined

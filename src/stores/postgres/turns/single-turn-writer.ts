@@ -4,7 +4,7 @@ import { numberArray } from "./array-literal.ts"
 import { toEvents, toQueue } from "../reads/instance-row.ts"
 import type { ListenConnectionCalls } from "../notifications/listen-connection-calls.ts"
 
-/** Writes a turn that goes alone, if it is of a kind that is written more cheaply so. False: it was not, and is to go as a batch. */
+/** Writes one turn by the function for its kind. False: nothing was written, because there is no such function or because the function refused the turn. */
 export async function writeSingleTurn(calls: ListenConnectionCalls, turn: Turn): Promise<boolean> {
   const call = callOf(turn)
   if (call === undefined) return false
@@ -30,7 +30,7 @@ function callOf(turn: Turn): Call | undefined {
     return { kind: "consume", values: [...laterTurnValues(turn), ...stateValues(state), numberArray(consumed), inboxSeen ?? null, discardInbox === true] }
   }
   if (state !== undefined) return { kind: "change", values: [...laterTurnValues(turn), ...stateValues(state)] }
-  // These look at the inbox.
+  // These turns need a look at the inbox.
   if (inboxSeen !== undefined || discardInbox === true) return undefined
   return { kind: "append", values: laterTurnValues(turn) }
 }

@@ -5,7 +5,7 @@ import { list } from "../reads/columns.ts"
 import type { DatabaseNames, Queries } from "../connection/database.ts"
 import { creationColumns, stateColumns } from "../reads/instance-row.ts"
 
-/** `written` now; `recorded` before, it was sent again; `flow`: it must be written under the locks of flow control. */
+/** `recorded`: the turn was written before, and was sent again. `flow`: the turn must be written under the locks of flow control. */
 export type Written = "written" | "recorded" | "lost" | "flow"
 
 export function outcomeOf(written: Written): TurnOutcome {
@@ -13,22 +13,22 @@ export function outcomeOf(written: Written): TurnOutcome {
 }
 
 /**
- * Writes turns of different instances in one round trip. `fresh`: it fails where somebody else writes one of their positions meanwhile, see `isTaken`;
- * that is for transactions of their own.
+ * Writes turns of different instances in one round trip. `fresh`: the call fails if another transaction writes one of the positions meanwhile (`isTaken`), so it
+ * must not be part of a transaction.
  */
 export async function writeTurns(
   queries: Queries,
   database: DatabaseNames,
   turns: readonly Turn[],
-  way: "fresh" | "plain" | "with flow",
+  mode: "fresh" | "plain" | "with flow",
 ): Promise<readonly Written[]> {
   const batch = new BatchColumns()
   turns.forEach((turn) => batch.add(turn))
   const entries = turns.map((turn) => toText(turn.entries))
   const separator = separatorOf(entries, batch.extras)
   const row = await queries.get(
-    way === "fresh" ? "fresh.write" : "write",
-    `SELECT ${way === "fresh" ? database.functions.writeFreshTurns : database.functions.writeTurns}(
+    mode === "fresh" ? "fresh.write" : "write",
+    `SELECT ${mode === "fresh" ? database.functions.writeFreshTurns : database.functions.writeTurns}(
       $1, $2, $3, $4, $5, $6, $7, $8, (string_to_array($9, $17))[2:], $10, $11, $12, (string_to_array($13, $17, ''))[2:]::json[], $14, $15, $16
     ) AS outcomes`,
     textArray(turns.map(({ instance }) => toText(instance))),
@@ -42,13 +42,13 @@ export async function writeTurns(
     joinedTexts(entries, separator),
     textArray(turns.map(({ by }) => textOrNull(by))),
     ...batch.columns(separator),
-    way === "with flow",
+    mode === "with flow",
     separator,
   )
   return row?.["outcomes"] === null ? turns.map(() => "written") : list<Written>(row, "outcomes")
 }
 
-/** Null: it only appends. `c`, `s` and `x`: as in batch-functions.ts. */
+/** Null: the turn only appends. `c`, `s` and `x`: as in batch-functions.ts. */
 type Kind = "c" | "s" | "x" | null
 
 function kindOf(turn: Turn): Kind {
@@ -59,13 +59,13 @@ function kindOf(turn: Turn): Kind {
   return isChange ? "s" : null
 }
 
-/** What turns have beyond their journal rows. */
+/** The columns of what turns have beyond their journal rows. */
 class BatchColumns {
   readonly #kinds: Kind[] = []
   readonly #seen: (number | null)[] = []
   readonly extras: (string | null)[] = []
   readonly #marks = new Set<string>()
-  /** What is read to decide, or changed, is locked before all else, and in one order with that of the other turns. */
+  /** Instances whose rows decide about a turn, or change. They are locked first, in one order. */
   readonly #locks = new Set<string>()
   #hasSeen = false
 
@@ -125,32 +125,4 @@ export function messageJson({ instance, incarnation, kind, at, topic, payload, e
     ...(eventId === undefined ? {} : { eventId: toText(eventId) }),
     ...(isChecked ? { isChecked } : {}),
   }
-}
-
-/**
- * Cuts a batch into rounds that can be written one after another as a whole, so that what comes of them is what would come of turn after
- * turn: one turn of each instance, and what depends on another turn of the batch in a later round. Nearly always it is one round.
- */
-export function inRounds(turns: readonly Turn[]): readonly (readonly number[])[] {
-  if (isOneRound(turns)) return [turns.map((_, at) => at)]
-  const rounds: number[][] = []
-  /** The first round in which a turn of the instance may be. */
-  const free = new Map<string, number>()
-  const created = new Set<string>()
-  const freeFrom = (id: string) => free.get(id) ?? 0
-  turns.forEach(({ instance, within, sends = [], create }, at) => {
-    const targets = sends.filter((message) => created.has(message.instance) && message.instance !== instance)
-    const round = Math.max(freeFrom(instance), within ? freeFrom(within.instance) : 0, ...targets.map((message) => freeFrom(message.instance)))
-    ;(rounds[round] ??= []).push(at)
-    if (create) created.add(instance)
-    const touched = [instance, ...(within ? [within.instance] : []), ...sends.map((message) => message.instance)]
-    for (const id of touched) free.set(id, Math.max(freeFrom(id), round + 1))
-  })
-  return rounds
-}
-
-/** What nearly all batches are: different instances, that have nothing to do with each other. */
-function isOneRound(turns: readonly Turn[]): boolean {
-  const instances = new Set(turns.map(({ instance }) => instance))
-  return instances.size === turns.length && turns.every(({ within, sends }) => within === undefined && !sends?.length)
 }

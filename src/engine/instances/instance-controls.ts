@@ -94,7 +94,7 @@ export class InstanceControls {
     if (resident && message.isChecked && !takesEvent(resident.identity.events, type)) throw unknownEvent(resident.identity, type)
     const deliver = () => messages.deliver(message)
     const delivery = await (resident ? resident.directEvents.send(message, messages.idle, deliver) : deliver())
-    if (delivery === "taken") return
+    if (delivery === "recorded") return
     if (delivery === "absent") throw notFound(id)
     if (delivery === "ended") throw instanceEnded(await existingRow(this.#store, id))
     if (delivery === "unknown-event") throw unknownEvent(await existingRow(this.#store, id), type)

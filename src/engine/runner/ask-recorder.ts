@@ -11,7 +11,7 @@ import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
-/** Records what workflow code did since it was last looked at: its end, its asks, and what else it has to say. */
+/** Turns what workflow code has done since the last release into entries: its asks, its notes, its settled conditions and its end. */
 export class AskRecorder {
   readonly #context: RunnerContext
   readonly #state: InstanceState
@@ -27,10 +27,10 @@ export class AskRecorder {
     this.#runner = runner
   }
 
-  /** False: there was nothing. */
+  /** False: there was nothing to record. */
   record(execution: Execution): boolean {
     if (execution.outcome) {
-      // What it still answered and noted came before it ended.
+      // The code answered updates and annotated before it ended, so these notes are recorded first.
       for (const note of execution.takeNotes()) if ("update" in note || note.type === "annotated") this.#recordNote(note)
       this.#recordEnd(execution.outcome)
       return true
@@ -43,7 +43,7 @@ export class AskRecorder {
       execution.hasNewHandlers = false
       for (const match of matchesForHandlers(this.#state, execution)) this.#runner.record(match)
     }
-    // What is answered at once is released before the next is recorded: the code may give that up on seeing it.
+    // An ask that is answered at once ends the loop. Its answer is released before the next ask is recorded, because the code may then give that ask up.
     execution.asks.fresh.some(({ request }) => {
       if (request.kind === "do" && !this.#attempts.reserveSlot(request.id)) return false
       isNews = true
@@ -52,7 +52,7 @@ export class AskRecorder {
     return isNews
   }
 
-  /** One condition at a time: what its code does may make another untrue. */
+  /** Settles one condition at a time: the code that continues may make another condition false. */
   #recordCondition(execution: Execution): boolean {
     const result = execution.evaluateConditions()
     if (result === undefined) return false
@@ -62,14 +62,14 @@ export class AskRecorder {
     return true
   }
 
-  /** The journal is to say what the code waits for, where that is nothing that it asked for. */
+  /** The code waits only for events and updates of its handlers, which is no ask. An entry of its own records that. */
   #recordRested(execution: Execution): boolean {
     if (this.#state.restsOnHandlers || !execution.onlyHandlersPending) return false
     this.#runner.record({ type: "rested", on: "handlers" })
     return true
   }
 
-  /** The code has ended: what it left under way is told, and nothing but what undoes it is tried again. */
+  /** The code has ended and is rolled back: its open steps are told to stop, and only rollbacks are retried. */
   stopIfUnwinding(execution: Execution): void {
     if (!execution.isUnwinding) return
     this.#state.rollingBack = true
@@ -108,7 +108,7 @@ export class AskRecorder {
   #recordNote(note: Note): void {
     if (note.type === "annotated") this.#writer.annotate(note)
     if (note.type !== "update.completed" && note.type !== "update.failed") return void this.#runner.record(note)
-    // On replay the handler comes to its end again.
+    // On replay the handler ends again, and its update has its answer already.
     if (!this.#state.updates.has(note.update)) return
     this.#runner.queryUpdateResponder.answer(note)
   }
@@ -120,7 +120,7 @@ export class AskRecorder {
     else this.#runner.completion.end(endingEntry(this.#runner.id, this.#state, outcome, { bytesMax: limits.payloadBytesMax, isSensitive: sensitive?.result }))
   }
 
-  /** Long journals are slow to load and hard to read; there is a way out, which the code has to take. */
+  /** Long journals are slow to load and hard to read. The log tells the user to end the run with `ctx.continueAsNew` in time. */
   #warnOfGrowth(): void {
     const { asked } = this.#state
     const { stepsMax } = this.#context.settings.limits

@@ -7,11 +7,11 @@ import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
 /**
- * Events that find an instance in memory and at rest go straight into its journal: one commit instead of two. Those in its inbox
- * were acknowledged before, so the turn is guarded: it is lost if there are any that it has not seen.
+ * Records events directly in the journal of an instance that is in memory and at rest: one commit instead of two. Events in the inbox were acknowledged
+ * before, so they have to come first. The turn is therefore lost if the inbox has a message that the runner has not seen (`inboxSeen`).
  */
 export class DirectEventDelivery {
-  /** Of those who are sending, the last: it settles when its event is taken, or is on its way to the inbox. */
+  /** The last send of those in progress. It settles when its event is recorded, or is on its way to the inbox. */
   #lastSend: Promise<unknown> | undefined = undefined
   readonly #state: InstanceState
   readonly #writer: TurnWriter
@@ -26,28 +26,28 @@ export class DirectEventDelivery {
   }
 
   /**
-   * Straight to the instance where it is at rest and nobody is before us; else `deliver` puts it into the inbox, in the order of
-   * the calls. `isFirst`: no event is on its way to the inbox. An error: nothing is known of it.
+   * Records the event directly if the instance is at rest and no other send is in progress. Otherwise `deliver` puts the event into the inbox, in the order
+   * of the calls. `isFirst`: no event is on its way to the inbox. If it throws, it is not known whether the event was written.
    */
-  async send(event: NewMessage, isFirst: boolean, deliver: () => Promise<Delivery>): Promise<Delivery | "taken"> {
+  async send(event: NewMessage, isFirst: boolean, deliver: () => Promise<Delivery>): Promise<Delivery | "recorded"> {
     const before = this.#lastSend
-    // Not flattened: who comes next does not wait for the inbox to be written.
+    // An object, not a promise: the next send waits until this delivery has begun, and not until the inbox is written.
     const onItsWay = () => ({ delivery: deliver() })
     const sending = before ? before.then(onItsWay, onItsWay) : this.#sendFirst(event, isFirst, onItsWay)
     this.#lastSend = sending
     try {
       const sent = await sending
-      return sent === "taken" ? sent : await sent.delivery
+      return sent === "recorded" ? sent : await sent.delivery
     } finally {
       if (this.#lastSend === sending) this.#lastSend = undefined
     }
   }
 
-  async #sendFirst<T>(event: NewMessage, isFirst: boolean, onItsWay: () => T): Promise<T | "taken"> {
-    return isFirst && (await this.#tryRecord(event)) ? "taken" : onItsWay()
+  async #sendFirst<T>(event: NewMessage, isFirst: boolean, onItsWay: () => T): Promise<T | "recorded"> {
+    return isFirst && (await this.#tryRecord(event)) ? "recorded" : onItsWay()
   }
 
-  /** False: it was not taken, and has to go through the inbox. */
+  /** False: the event was not recorded, and has to go through the inbox. */
   async #tryRecord(event: NewMessage): Promise<boolean> {
     if (!this.#runner.acceptsDirectEvents) return false
     if (event.eventId !== undefined && this.#state.hasEventId(event.eventId)) return true

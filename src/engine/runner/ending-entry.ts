@@ -6,7 +6,7 @@ import type { EntryOf } from "../../core/journal/journal.ts"
 
 export type EndingEntry = EntryOf<"run.completed" | "run.failed" | "run.cancelled" | "run.terminated">
 
-/** How the run ends when its code has. A cancelled one is cancelled, whatever its code returns or throws. */
+/** The entry that ends a run whose code has ended. A cancelled run ends as cancelled, whatever its code returns or throws. */
 export function endingEntry(id: string, state: InstanceState, outcome: Outcome, { bytesMax, isSensitive }: EndingOptions): EndingEntry {
   const undone = outcome.notRolledBack === undefined ? undefined : { notRolledBack: outcome.notRolledBack }
   if (state.terminating) return { ...terminatedEntry(state.terminating.reason), ...undone }
@@ -28,7 +28,7 @@ export function terminatedEntry(reason: string | undefined): EntryOf<"run.termin
   return { type: "run.terminated", ...(reason === undefined ? undefined : { reason }) }
 }
 
-/** How a cancelled run ends: as failed, if it was its own timeout that cancelled it. */
+/** The entry that ends a cancelled run. If the instance's own timeout cancelled it, the run ends as failed. */
 export function cancelledEntry(id: string, { cancel }: InstanceState): EntryOf<"run.failed" | "run.cancelled"> {
   if (cancel?.cause !== "timeout") return { type: "run.cancelled", ...(cancel?.reason === undefined ? undefined : { reason: cancel.reason }) }
   const error = new PerdureError("INSTANCE_TIMEOUT", `instance "${id}" took longer than its timeout`, { details: { instance: id } })

@@ -11,7 +11,7 @@ import type { TurnWriter } from "./turn-writer.ts"
 
 const names = { completed: "onCompleted", failed: "onFailed", cancelled: "onCancelled", stalled: "onStalled" } as const
 
-/** The hooks of an instance, or undefined if neither its workflow nor the engine has any. */
+/** The hooks of an instance; undefined: neither its workflow nor the engine has any. */
 export function hooksOf(context: RunnerContext, workflow: AnyWorkflow, identity: NewInstance, state: InstanceState): EndingHooks | undefined {
   return hasHooks(workflow.options) || hasHooks(context.settings.hooks) ? new EndingHooks(context, workflow, identity, state) : undefined
 }
@@ -21,15 +21,15 @@ function hasHooks(hooks: Hooks): boolean {
 }
 
 /**
- * The hooks of one instance, called when its ending (or stall) is durable. That they were called is recorded, so that a crash
- * before makes them run again: at least once.
+ * Calls the hooks of one instance when its end, or its stall, is durable. An entry records that they were called. If the worker dies before that entry
+ * is durable, they are called again: at least once.
  */
 export class EndingHooks {
   readonly #context: RunnerContext
   readonly #workflow: AnyWorkflow
   readonly #identity: NewInstance
   readonly #state: InstanceState
-  /** The ending whose hooks are through. */
+  /** The ending whose hooks were called, or given up. */
   #handledEnding: Entry | undefined
   isCalling = false
 
@@ -45,12 +45,12 @@ export class EndingHooks {
     return ending !== undefined && ending !== this.#handledEnding && this.#hooks.length > 0
   }
 
-  /** Nothing is left to call for what the journal ends with. */
+  /** No hook is left to call for the current ending. */
   markHandled(): void {
     this.#handledEnding = this.#ending
   }
 
-  /** Calls them, and has the instance record it; or says when they may be called again. */
+  /** Calls the hooks and records that. If a retry is not due yet, it returns the time of the retry. */
   callIfDue(instance: HookedInstance, writer: TurnWriter): number | undefined {
     const { retryAt } = this.#state.hook
     if (retryAt !== undefined && retryAt > this.#context.host.now()) return retryAt
@@ -65,7 +65,7 @@ export class EndingHooks {
     writer.seal()
   }
 
-  /** Says what to record: if one throws, all are called again after a while. */
+  /** Calls all hooks, and returns the entry to record. If one throws, all of them are called again later. */
   async #call(): Promise<EntryOf<"hook.completed" | "hook.failed">> {
     const { host } = this.#context
     const status = this.#state.status as HookEvent["status"]
@@ -94,7 +94,7 @@ export class EndingHooks {
     }
   }
 
-  /** A policy that throws is none: the hook is given up. */
+  /** Undefined: no further try. A retry function that throws allows none. */
   async #nextRetryMs(failures: number, error: unknown): Promise<number | undefined> {
     const { host, settings } = this.#context
     const { id } = this.#identity
@@ -110,7 +110,7 @@ export class EndingHooks {
     return this.#state.ended?.entry ?? this.#state.stalled
   }
 
-  /** The workflow's, then the engine's. */
+  /** The workflow's hook comes first, then the engine's. */
   get #hooks(): readonly Hook[] {
     const { status } = this.#state
     if (status !== "completed" && status !== "failed" && status !== "cancelled" && status !== "stalled") return []
@@ -126,9 +126,8 @@ export class EndingHooks {
   }
 }
 
-/** The runner of the instance, as its hooks see it. */
 export interface HookedInstance {
-  /** It has left memory. */
+  /** The instance has left memory. */
   readonly isGone: boolean
   record(entry: Entry): unknown
   onLost(result: { readonly error: unknown }): void

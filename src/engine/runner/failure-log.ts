@@ -6,9 +6,9 @@ import { isWrapper, thrownAt, userStack } from "../../core/values/user-stack.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Logger } from "../../ports/host.ts"
 
-/** What is logged of failures. It is called when the entry is durable, and never in replay; what is sensitive is not logged. */
+/** Logs failures of steps and runs. It is called when the entry is durable, so never during replay. Sensitive errors are not shown. */
 
-/** `isStopped`: the instance is being cancelled or has ended, so that the failure is no news. */
+/** `isStopped`: the instance is being cancelled or has ended, so the failure is expected. */
 export function logStepFailure(log: Logger, { id, workflow }: NewInstance, entry: EntryOf<"step.failed">, { at, isStopped }: FailedAt): void {
   const { id: step, attempt, retryAt } = entry
   const { text, ...failure } = shownFailure(entry.value)
@@ -31,7 +31,7 @@ interface FailedAt {
   readonly isStopped: boolean
 }
 
-/** `at`: the line of the user's code at which it was thrown. */
+/** `at`: the line of the user's code that threw the error. */
 function shownFailure(value: Payload): { readonly error: unknown; readonly at?: string; readonly text: string } {
   const error = value.shown()
   if (error === redacted) return { error, text: "an error that is not shown" }
@@ -43,7 +43,7 @@ function shownFailure(value: Payload): { readonly error: unknown; readonly at?: 
 
 const causesMax = 20
 
-/** Leaves the frames of the user's code, where there are any. The error is a copy that only the log has. */
+/** Keeps only the frames of the user's code, if there are any. The error is a copy for the log. */
 function trimStacks(error: unknown): void {
   let next = error
   for (let depth = 0; depth < causesMax && next instanceof Error; depth++, next = next.cause) {

@@ -6,22 +6,25 @@ import type { RunnerInput } from "./runner-input.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
 /**
- * An instance that was loaded, before anything of it starts: no first run, no timer, no retry. Its inbox is read, and a crash of its last
- * worker is recorded. Then the pauses, resumes, cancels and terminates of that inbox are taken in, before its code sees anything and before
- * the events that came with them.
+ * Holds back a loaded instance until its inbox is read. Until then nothing of the instance starts: no code, no timer, no retry. So a pause or a cancel that
+ * was acknowledged before the load takes effect before any step begins.
+ *
+ *   1. The inbox is read in parts. If the last worker died, the crash is recorded, and its entry becomes durable.
+ *   2. The controls of the inbox (pause, resume, cancel, terminate) are handled: before the code sees anything, and before the events of the inbox.
+ *   3. The instance runs as any other.
  */
 export class InboxBeforeStart {
-  /** What is read of its inbox; undefined: all of it was. */
+  /** The messages that are read so far; undefined: the whole inbox was read. */
   #readSoFar: Message[] | undefined = []
   #controlsLeft = 0
   #isRecordingCrash = false
 
-  /** Nothing happens to the instance yet. */
+  /** Nothing of the instance may start yet. */
   get blocksStart(): boolean {
     return this.#readSoFar !== undefined || this.#isRecordingCrash
   }
 
-  /** The code may be what kills the process: the crash is counted before any of the code runs. `then`: its entry is durable. */
+  /** The instance's own code may have killed the process, so the crash is counted before any of the code runs. `then` is called when the entry is durable. */
   recordCrash(writer: TurnWriter, then: () => void): void {
     this.#isRecordingCrash = true
     writer.whenDurable({
@@ -33,14 +36,14 @@ export class InboxBeforeStart {
     writer.seal(true)
   }
 
-  /** Controls of the inbox are to be taken in before anything is released to the code. */
+  /** Controls of the inbox are still to be handled, before anything is released to the code. */
   get hasControls(): boolean {
     return this.#controlsLeft > 0
   }
 
   /**
-   * A part of the inbox; `isAll`: the last one. Then the controls of all parts are put before all other inputs. False: the inbox was read before.
-   * A control may stand behind any number of events, so nothing starts before the last part is there.
+   * Takes a part of the inbox. With the last one (`isAll`), the controls of all parts go before all other inputs. False: the whole inbox was read before.
+   * A control may come after any number of events, so nothing starts before the last part is read.
    */
   receive(part: readonly Message[], isAll: boolean, inputs: SmallQueue<RunnerInput>, inputOf: (message: Message) => RunnerInput): boolean {
     const read = this.#readSoFar
@@ -55,7 +58,7 @@ export class InboxBeforeStart {
     return true
   }
 
-  /** An input was taken in. If it was the last control and it pauses the instance, none of the steps that the journal has as under way runs. */
+  /** An input was handled. If it was the last control and the instance is paused now, none of the open steps runs before it is resumed. */
   onHandled(state: InstanceState): void {
     if (this.#controlsLeft > 0 && --this.#controlsLeft === 0) state.dormant = state.isHeldBack
   }

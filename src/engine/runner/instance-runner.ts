@@ -6,7 +6,7 @@ import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
 import { isCodecTrouble } from "../../core/values/encoded-payload.ts"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
-import type { InstanceRow, Message, NewInstance, RowState } from "../../ports/journal-store.ts"
+import type { InstanceRow, Message, NewInstance } from "../../ports/journal-store.ts"
 import { StepAttempts } from "../steps/step-attempts.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 import type { StartSpec } from "./start-spec.ts"
@@ -31,22 +31,30 @@ import type { TurnDraft } from "./turn-draft.ts"
 import { TurnWriter } from "./turn-writer.ts"
 
 /**
- * Drives one resident instance. `pump` runs after a macrotask, and does in this order: release what is recorded, one entry at
- * a time; record what the code asked for; take in one input (an attempt that ended, a message, a nested ask); fire one
- * timer. When nothing is left, what was recorded becomes a turn. Replay is the same loop with a release queue that starts full.
+ * Drives ONE resident instance. The worker has many of them: `claim-loop.ts` says how they come into memory, and `MacrotaskQueue` runs them in turn.
+ * Each round of the loop (`pump`, `#advance`) does the first of these that applies, and then begins again:
+ *
+ *   1. Release the next recorded entry to the code. Then the loop waits for a macrotask, so that the code has done all that follows from the entry.
+ *   2. Record what the code has asked for.
+ *   3. Handle one input: the end of an attempt, a message or a nested ask.
+ *   4. Fire one timer that is due.
+ *
+ * When none applies, the recorded entries become a turn (`TurnWriter`). A step's function begins only when its turn is durable. Replay is the same loop
+ * with a release queue that begins full. If a turn is lost or fails, the runner is dropped, and the worker loads the instance from the store again.
  */
 export class InstanceRunner implements Runnable, ReleaseListener {
   readonly id: string
   readonly identity: NewInstance
   readonly workflow: AnyWorkflow
   readonly state = new InstanceState()
-  /** Of its journal, roughly: what it costs to keep it in memory. */
+  /** The length of the journal's text, as an estimate of the memory that the instance takes. */
   textLength = 0
   activeAt = 0
   isQueued = false
-  /** There may be messages that it has not read. */
+  /** The inbox may have messages that the runner has not read. */
   isInboxDirty = false
-
+  /** The instance has left memory: nothing that this runner still does may have an effect. */
+  isGone = false
   readonly completion: RunCompletion
   #queryUpdateResponder: QueryUpdateResponder | undefined = undefined
   #directEvents: DirectEventDelivery | undefined = undefined
@@ -56,21 +64,21 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   readonly #attempts: StepAttempts
   readonly #recorder: AskRecorder
   readonly #messageHandler: MessageHandler
-  /** Where there are any to call. */
+  /** Undefined: neither the workflow nor the engine has hooks. */
   readonly #hooks: EndingHooks | undefined
   readonly #timers: InstanceTimers
-  readonly #row: RowProjection
+  readonly projection: RowProjection
   readonly #wakeUpTimer: WakeUpTimer
   readonly #inputs = new SmallQueue<RunnerInput>()
-  /** The loop runs, or it made a release whose macrotask has not passed. */
+  /** The loop is running, or it has made a release whose macrotask has not passed. */
   #isAdvancing = false
+  /** After a load: the steps that were open in the journal begin again once replay has reached its end. */
   #mustRecoverSteps = false
-  /** Of an instance that was loaded. */
+  /** Undefined: the instance was created here, not loaded. */
   #inboxBeforeStart: InboxBeforeStart | undefined = undefined
-  #isGone = false
-  /** It stalled: its attempts are given up, so that it can go on only when it is loaded again. */
+  /** The instance stalled, and its attempts are abandoned: after a resume it has to be loaded again. */
   #mustReload = false
-  /** Whoever waits for its end was told. */
+  /** The worker was told that the instance has ended. */
   #endAnnounced = false
 
   constructor(context: RunnerContext, workflow: AnyWorkflow, identity: NewInstance) {
@@ -82,13 +90,20 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#hooks = hooksOf(context, workflow, identity, this.state)
     this.#writer = new TurnWriter(context, identity, this.state, this)
     this.#releaseQueue = new ReleaseQueue(this.state, this)
-    this.#attempts = new StepAttempts(context, identity, workflow, this.state, this.#writer, this)
+    this.#attempts = new StepAttempts(context, identity, workflow, this.state, this.#writer, this.#releaseQueue, this)
     this.completion = new RunCompletion(context, identity, this.state, this.#writer, this.#releaseQueue, this.#attempts, this)
-    this.#timers = new InstanceTimers(context, this.state, this.#writer, this)
+    this.#timers = new InstanceTimers(context, this.state, this.#writer, this.#attempts, this)
     this.#messageHandler = new MessageHandler(this.state, this.#writer, this.#releaseQueue, this)
     this.#recorder = new AskRecorder(context, this.state, this.#writer, this.#attempts, this)
     const parts = { releaseQueue: this.#releaseQueue, attempts: this.#attempts, writer: this.#writer, inputs: this.#inputs }
-    this.#row = new RowProjection(context, { identity, state: this.state, completion: this.completion, timers: this.#timers, hooks: this.#hooks, ...parts })
+    this.projection = new RowProjection(context, {
+      identity,
+      state: this.state,
+      completion: this.completion,
+      timers: this.#timers,
+      hooks: this.#hooks,
+      ...parts,
+    })
   }
 
   /** Created for the first event: most instances get none. */
@@ -104,16 +119,12 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   }
 
   #inputOf(message: IncomingMessage): RunnerInput {
-    return { handle: (gated) => this.#messageHandler.handle(message, gated && !this.#row.isDelayed) }
+    return { handle: (isGated) => this.#messageHandler.handle(message, isGated && !this.projection.isDelayed) }
   }
 
   resume(messages: readonly IncomingMessage[]): void {
     this.#attempts.resume()
     this.#inputs.unshift(messages.map((message) => this.#inputOf(message)))
-  }
-
-  request(id: string): AskRequest | undefined {
-    return this.#releaseQueue.execution?.asks.request(id)
   }
 
   onAskMatched(): void {
@@ -128,15 +139,11 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#stall("JOURNAL_MISMATCH", describeDisagreement(disagreement))
   }
 
-  get isGone(): boolean {
-    return this.#isGone
-  }
-
   onLost(result: Exclude<CommitResult, "committed">): void {
-    if (!this.#isGone) this.#context.onLost(this, typeof result === "object" ? result.error : undefined)
+    if (!this.isGone) this.#context.onLost(this, typeof result === "object" ? result.error : undefined)
   }
 
-  /** A new instance: its code runs up to its first asks, and they are committed together with its creation. */
+  /** Begins a new instance. Its code runs up to its first asks, and one turn creates the instance and records these asks. */
   create({ start, within }: StartSpec, onCreated: (result: CommitResult) => void): void {
     this.record(start)
     const { draft } = this.#writer
@@ -146,7 +153,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#context.macrotaskQueue.enqueue(this)
   }
 
-  /** An instance from the store: its journal is released again, then it goes on. */
+  /** Begins with an instance from the store: its journal is replayed, then it continues. `crashed`: its last worker died while the instance was active. */
   load(row: InstanceRow, { recorded, lastTurn, textLength, childResults }: LoadedInstance, crashed: boolean): void {
     this.textLength = textLength
     this.activeAt = this.#context.host.now()
@@ -156,14 +163,14 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     }
     for (const message of childResults) this.#inputs.push(this.#inputOf(message))
     this.#writer.restore(row, this.state.position, lastTurn, this.#timers.awaitsWallClock)
-    this.#row.restore(row)
+    this.projection.restore(row)
     if (row.dueAt === undefined) this.#hooks?.markHandled()
     this.#releaseQueue.markReplay()
     this.#mustRecoverSteps = true
     this.state.dormant = this.state.isHeldBack
     this.#inboxBeforeStart = new InboxBeforeStart()
     if (this.state.ended || this.state.stalled) return
-    // The grace of a cancel that found no worker begins here.
+    // The cancel was recorded without a worker. Its grace begins with this entry, because only now the code can clean up.
     if (!crashed && this.state.cancel && this.state.cancel.graceFrom === undefined) this.record({ type: "rested" })
     if (!crashed) return
     this.record({ type: "recovered", worker: this.#context.worker })
@@ -173,22 +180,22 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#inboxBeforeStart.recordCrash(this.#writer, () => this.#context.macrotaskQueue.enqueue(this))
   }
 
-  /** Something came that no turn has taken in yet. */
+  /** There are messages or inputs that no turn has consumed yet. */
   get hasInputs(): boolean {
     return this.isInboxDirty || this.#inputs.size > 0
   }
 
-  /** The store knows of it, and nothing is being written. */
+  /** The instance exists in the store, and no turn is being written or gathered. */
   get isSettledInStore(): boolean {
     return this.#writer.isDurable(1) && this.#writer.idle
   }
 
-  /** Nothing is under way: it may leave memory. */
+  /** The instance has nothing to do and no attempt runs: it may leave memory. */
   get idle(): boolean {
     return this.isAtRest && this.#attempts.count === 0
   }
 
-  /** All that is under way are steps whose functions wait for sleeps and waits inside them: they can be entered again. */
+  /** At most steps are open whose functions wait for nested sleeps and waits. If the instance leaves memory, these functions run again later. */
   get isAtRest(): boolean {
     if (this.isQueued || this.#isAdvancing || this.hasInputs || this.#inboxBeforeStart?.blocksStart || this.#hooks?.isCalling || !this.#writer.idle)
       return false
@@ -199,7 +206,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     return this.#attempts.count
   }
 
-  /** Messages from its inbox, in order; those it has are passed over. `isAll`: no more are known to be there. */
+  /** Takes messages of the inbox, in order, and skips those it has. `isAll`: the inbox has no more of them now. */
   receive(messages: readonly Message[], isAll = true): void {
     const wasDirty = this.isInboxDirty
     this.isInboxDirty = !isAll
@@ -207,25 +214,25 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#messageHandler.inboxSeen = fresh.at(-1)?.seq ?? this.#messageHandler.inboxSeen
     const isFirst = this.#inboxBeforeStart?.receive(fresh, isAll, this.#inputs, (message) => this.#inputOf(message))
     if (!isFirst) this.submit(...fresh.map((message) => this.#inputOf(message)))
-    // A timeout may have waited for this.
-    if (wasDirty && !this.#isGone) this.#context.macrotaskQueue.enqueue(this)
+    // The timeout of a wait may have been blocked until the inbox was read.
+    if (wasDirty && !this.isGone) this.#context.macrotaskQueue.enqueue(this)
   }
 
   get acceptsDirectEvents(): boolean {
-    return !this.#isGone && this.idle && !this.#isGated && this.#releaseQueue.execution !== undefined && this.#releaseQueue.isQuiet
+    return !this.isGone && this.idle && !this.#isGated && this.#releaseQueue.execution !== undefined && this.#releaseQueue.isQuiet
   }
 
-  /** Leaves memory: attempts are told to stop, and nothing that they or the code still do has an effect. */
+  /** The instance leaves memory. Its attempts are told to stop, and nothing that they or the code still do has an effect. */
   drop(reason?: unknown): void {
-    this.#isGone = true
+    this.isGone = true
     this.#wakeUpTimer.stop()
     this.#attempts.abandon(reason ?? `instance "${this.id}" left memory`)
     this.#writer.abandon(reason)
   }
 
   pump(): void {
-    if (this.#isGone || this.#inboxBeforeStart?.blocksStart || this.#writer.isLocked || this.#writer.isReleasingSlots) return
-    // What a step asks for on the way waits for its turn in the loop: it must not begin another inside.
+    if (this.isGone || this.#inboxBeforeStart?.blocksStart || this.#writer.isLocked || this.#writer.isReleasingSlots) return
+    // An input that arrives during the loop is queued: it must not start a second loop inside this one.
     this.#isAdvancing = true
     try {
       this.#isAdvancing = this.#advance()
@@ -236,11 +243,11 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     }
   }
 
-  /** True: a release was made. */
+  /** True: an entry was released, and the loop continues after a macrotask. */
   #advance(): boolean {
     let drained = false
     for (;;) {
-      if (this.#row.hasUnprocessed && !this.#writer.makeRoom()) return false
+      if (this.projection.hasUnprocessed && !this.#writer.makeRoom()) return false
       const progress = this.#isGated || this.#inboxBeforeStart?.hasControls ? "gated" : this.#releaseQueue.advance()
       drained = progress === "drained"
       if (progress === "released") {
@@ -257,7 +264,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
         continue
       }
       if (progress === "drained" && this.#timers.fire()) continue
-      if (this.#row.hasNoSlots && !this.#context.draining && this.#timers.fireDeadline()) continue
+      if (this.projection.hasNoSlots && !this.#context.draining && this.#timers.fireDeadline()) continue
       if (this.state.ended || this.#context.draining || this.#attempts.isOutOfBudget || !this.#writer.correctRow()) break
     }
     this.#writer.seal()
@@ -265,7 +272,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     return false
   }
 
-  /** All that is recorded is released: looks what the code made of it. True: there is something to release. */
+  /** All entries are released: records what the code asked for. True: the loop has more to do. */
   #continue(): boolean {
     const { execution } = this.#releaseQueue
     if (!execution) return false
@@ -278,11 +285,11 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     return this.#recorder.record(execution)
   }
 
-  /** Nothing is released to the code now: it is paused, stalled, over, its time has not come, or the engine is closing. */
+  /** Nothing is released to the code: the instance is paused, stalled, ended, delayed or without slots, or the engine is closing. */
   get #isGated(): boolean {
     const { ended, stalled, isHeldBack } = this.state
     if (ended !== undefined || stalled !== undefined || isHeldBack) return true
-    return this.#mustReload || this.#row.hasNoSlots || this.completion.hasContinued || this.#context.draining || this.#row.isDelayed
+    return this.#mustReload || this.projection.hasNoSlots || this.completion.hasContinued || this.#context.draining || this.projection.isDelayed
   }
 
   executionSpec(): ExecutionSpec {
@@ -309,19 +316,15 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   }
 
   submit(...inputs: RunnerInput[]): void {
-    if (this.#isGone || inputs.length === 0) return
+    if (this.isGone || inputs.length === 0) return
     for (const input of inputs) this.#inputs.push(input)
-    // All are there when the first is taken in.
+    // The loop starts only when all of these inputs are queued.
     this.pumpNow()
   }
 
-  /** Where the last release is a macrotask ago, it need not wait for another. */
+  /** Runs the loop now, unless it is running or waits for a macrotask anyway. */
   pumpNow(): void {
     if (!this.isQueued && !this.#isAdvancing) this.pump()
-  }
-
-  retry(id: string): void {
-    this.#attempts.retry(id)
   }
 
   get inboxSeen(): number {
@@ -337,14 +340,10 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     this.#context.macrotaskQueue.enqueue(this)
   }
 
-  row(previous?: RowState): RowState {
-    return this.#row.row(previous)
-  }
-
   onCommitted(draft: TurnDraft): void {
     this.textLength += draft.entries.length
     this.activeAt = draft.at
-    if (this.#isGone) return
+    if (this.isGone) return
     draft.runAfterCommit()
     if (this.state.ended && !this.#endAnnounced && this.#writer.isDurable(this.state.ended.position)) {
       this.#endAnnounced = true
@@ -356,20 +355,20 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     else if (!this.isQueued && !this.#isAdvancing && !this.#awaitsSteps) this.#context.macrotaskQueue.enqueue(this)
   }
 
-  /** Nothing is left to do before a step's function ends, which makes it go on by itself. */
+  /** Only running step functions are left. Their end continues the loop by itself. */
   get #awaitsSteps(): boolean {
     if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isRowSettled || !this.#releaseQueue.isQuiet) return false
     return this.state.working && !this.#isGated
   }
 
-  /** Over, paused or not due: nothing more to do here but to call hooks, and to leave. */
+  /** Nothing is released to the code. The instance calls its hooks if there are any, and leaves memory. */
   #callHooksOrLeave(): void {
-    // What woke it may be in the inbox, which a store answers in its own time.
+    // The message that woke the instance may still be in the inbox, so it is read first.
     if (this.isInboxDirty || !this.#writer.idle || this.#hooks?.isCalling || this.#attempts.count > 0) return
     const hooks = this.#hooks
     if (!hooks?.hasPending) {
-      const row = this.row()
-      // The store still has it as due for hooks that the code has no more.
+      const row = this.projection.row()
+      // The row is due for hooks that the workflow no longer has. This entry clears the due time, or the instance would be claimed again and again.
       if (this.#writer.row?.dueAt !== undefined && row.dueAt === undefined && (this.state.ended || this.state.stalled))
         this.record({ type: "hook.completed", hook: "none" })
       this.#writer.seal()
@@ -380,9 +379,9 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     if (dueAt !== undefined) this.#wakeUpTimer.setTo(dueAt)
   }
 
-  /** Keeps the timers of the host in line with what is pending. */
+  /** Sets the wake-up timer and the grace for the state in which the loop has stopped. */
   #updateTimers(drained: boolean): void {
-    // While replay waits for the code no timer can be acted on.
+    // Before the code has seen all entries, no timer can fire.
     this.#wakeUpTimer.setTo(drained && !this.#timers.isBlocked ? this.#timers.nextCheckAt : undefined)
     if (this.#isGated) return this.#callHooksOrLeave()
     if (!drained) return
@@ -392,7 +391,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     })
   }
 
-  /** The code has asked for nothing and has not ended. While it is being cancelled it ends with the grace. */
+  /** The code has no open ask and has not ended, so nothing can continue it. A cancelled instance is not stuck: it ends with the cancel grace. */
   get #isStuck(): boolean {
     return this.#releaseQueue.hasNothingPending && !this.state.cancel && this.#attempts.count === 0 && this.#writer.idle
   }

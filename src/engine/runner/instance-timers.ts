@@ -2,29 +2,32 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Timer } from "../../core/journal/open-operations.ts"
 import { isNested } from "../../core/workflow/step-id.ts"
 import { limitAt } from "../../core/journal/run-deadline.ts"
+import type { StepAttempts } from "../steps/step-attempts.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
-/** How often an instance that awaits the wall clock looks at it: an instance in memory, and one that has left memory. */
+/** How often an instance that awaits the wall clock reads it: while the instance is in memory, and after it has left memory. */
 const wallCheckMs = 1_000
 const absentCheckMs = 60_000
 
-/** What time does to one instance: its sleeps, retries and timeouts of waits, its own timeout, and the grace of its cancel. */
+/** Fires the timers of one instance: sleeps, retries, timeouts of waits, the instance's own timeout, and the grace of its cancel. */
 export class InstanceTimers {
   readonly #context: RunnerContext
   readonly #state: InstanceState
   readonly #writer: TurnWriter
+  readonly #attempts: StepAttempts
   readonly #runner: InstanceRunner
 
-  constructor(context: RunnerContext, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
+  constructor(context: RunnerContext, state: InstanceState, writer: TurnWriter, attempts: StepAttempts, runner: InstanceRunner) {
     this.#context = context
     this.#state = state
     this.#writer = writer
+    this.#attempts = attempts
     this.#runner = runner
   }
 
-  /** When the next of them is due. */
+  /** When the next timer is due. */
   get dueAt(): number | undefined {
     return this.#dueAt(this.#next)
   }
@@ -62,13 +65,13 @@ export class InstanceTimers {
     return dueAt === Infinity ? undefined : dueAt
   }
 
-  /** When it ends whatever it does: by its timeout, or at the end of its cancel's grace. */
+  /** When the instance ends, whatever its code does: at its timeout, or at the end of its cancel grace. */
   get deadlineAt(): number | undefined {
     const at = limitAt(this.#state, this.#context.settings.cancelGraceMs)
     return at === Infinity ? undefined : at
   }
 
-  /** Lets its deadline have its effect, and nothing else: it may not go on. False: it is not due. */
+  /** Fires only the deadline, for an instance that may not continue because it has no slots. False: the deadline is not due. */
   fireDeadline(): boolean {
     const { ended, isHeldBack } = this.#state
     if (ended || isHeldBack || (this.deadlineAt ?? Infinity) > this.#context.host.now()) return false
@@ -77,8 +80,8 @@ export class InstanceTimers {
   }
 
   /**
-   * A turn of an earlier time gathers; or the inbox is being read, and an event that is there already comes before a timeout; or a retry is
-   * due, and no more attempts may begin here.
+   * No timer may fire now, for one of three reasons. The draft has an earlier time than the timer, so the timer belongs to the next turn. Or the inbox is
+   * being read, and an event in it goes before the timeout of a wait. Or a retry is due, and the tick has no attempts left.
    */
   get isBlocked(): boolean {
     if (this.#writer.isBehind(this.dueAt ?? 0)) return true
@@ -87,16 +90,17 @@ export class InstanceTimers {
     return timer?.kind === "retry" && timer.dueAt === this.dueAt && !isNested(timer.id) && this.#context.stepSlots?.isSpent === true
   }
 
-  /** Lets one that is due have its effect. False: none is. */
+  /** Fires one timer that is due. False: none is due. */
   fire(): boolean {
     const state = this.#state
     const { dueAt } = this
     if (state.ended || dueAt === undefined || dueAt > this.#context.host.now() || this.isBlocked) return false
     const timer = this.#next
     if (timer?.dueAt === dueAt) {
-      if (timer.kind === "retry") this.#runner.retry(timer.id)
+      if (timer.kind === "retry") this.#attempts.retry(timer.id)
       else if (timer.kind === "sleep") this.#runner.settle({ type: "sleep.completed", id: timer.id })
       else {
+        // The turn is lost if the inbox has an event that this runner has not seen: the event was acknowledged, so it wins against the timeout.
         this.#writer.draft.inboxSeen = this.#runner.inboxSeen
         this.#runner.settle({ type: "wait.timedOut", id: timer.id })
       }

@@ -18,7 +18,7 @@ it("a beat reaches everybody in line, and what follows it, also where one of the
   await new Promise<void>((resolve) => macrotask(resolve))
   expect(seen).toEqual(["other", "after"])
   expect(macrotaskQueue.idle).toBe(true)
-  expect(lines).toEqual(["an instance failed to go on; the others do: Error: a flaw"])
+  expect(lines).toEqual(["an instance failed to continue; the others are not affected: Error: a flaw"])
 })
 
 it("a crowd in line goes on some hundreds at a time, in its order", async () => {

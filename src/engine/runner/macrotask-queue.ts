@@ -1,25 +1,26 @@
 import type { Host } from "../../ports/host.ts"
 
-/** Something that wants to go on when a macrotask has passed. */
+/** Runs again after a macrotask: the runner of an instance. */
 export interface Runnable {
-  /** Set by the queue: whether it is in line already. */
+  /** Set by the queue. */
   isQueued: boolean
   pump(): void
 }
 
-/** So many go on in one macrotask; the others in the next ones. */
+/** How many run in one macrotask. The others run in the next ones. */
 const runMax = 512
 
 /**
- * The heartbeat that all resident instances share. Releasing an entry to workflow code needs a macrotask to pass before the
- * next; one macrotask serves everybody in line, and what they recorded meanwhile is committed together after it.
+ * Runs all resident instances of a worker. Between two releases to workflow code a macrotask must pass, so that everything the code does in response to
+ * one entry is done before the code sees the next. One macrotask serves all queued instances. After the run, `afterRun` commits the turns of all of them
+ * as one batch.
  */
 export class MacrotaskQueue {
   readonly #host: Host
   readonly #afterRun: () => void
   #queue: Runnable[] = []
   #isScheduled = false
-  /** Called at the end of every beat. */
+  /** Called after every run. */
   onDrained: () => void = () => undefined
 
   constructor(host: Host, afterRun: () => void) {
@@ -27,12 +28,12 @@ export class MacrotaskQueue {
     this.#afterRun = afterRun
   }
 
-  /** Nothing is in line and no beat is due. */
+  /** No run is scheduled. */
   get idle(): boolean {
     return !this.#isScheduled
   }
 
-  /** How many are in line. */
+  /** How many instances are queued. */
   get size(): number {
     return this.#queue.length
   }
@@ -44,7 +45,7 @@ export class MacrotaskQueue {
     this.schedule()
   }
 
-  /** Asks for a beat even if nobody is in line: something waits to be committed. */
+  /** Schedules a run also if no instance is queued: turns may wait to be committed. */
   schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -62,7 +63,7 @@ export class MacrotaskQueue {
       try {
         member.pump()
       } catch (error) {
-        this.#host.log.error("an instance failed to go on; the others do", { error })
+        this.#host.log.error("an instance failed to continue; the others are not affected", { error })
       }
     }
     this.#afterRun()

@@ -10,15 +10,15 @@ import type { ReleaseQueue } from "./release-queue.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
-/** Turns messages from the inbox into entries. Each is consumed by the turn that holds what became of it. */
+/** Turns messages into entries. The turn that records what a message did also consumes it, so no message is lost or handled twice. */
 export class MessageHandler {
-  /** Of the newest message that was handed over. */
+  /** The `seq` of the newest message that the runner has received. */
   inboxSeen = 0
   readonly #state: InstanceState
   readonly #writer: TurnWriter
   readonly #releaseQueue: ReleaseQueue
   readonly #runner: InstanceRunner
-  /** Events that came while nothing is released to the code: on resume they go before whatever came later. */
+  /** Messages that arrived while nothing was released to the code. On resume they come before all later messages. */
   #deferred: IncomingMessage[] | undefined = undefined
 
   constructor(state: InstanceState, writer: TurnWriter, releaseQueue: ReleaseQueue, runner: InstanceRunner) {
@@ -28,7 +28,7 @@ export class MessageHandler {
     this.#runner = runner
   }
 
-  /** `closed`: a paused or stalled instance takes in nothing but controls; events stay in the inbox. */
+  /** `isGated`: a paused or stalled instance handles only controls. Other messages stay in the inbox. */
   handle(message: IncomingMessage, isGated: boolean): void {
     if (!isControl(message.kind) && isGated) return void (this.#deferred ??= []).push(message)
     if (message.seq !== undefined) this.#writer.draft.consume(message.seq)
@@ -81,7 +81,7 @@ export class MessageHandler {
     })
   }
 
-  /** One that the code refuses is answered, and never accepted. */
+  /** An update that the code refuses is answered at once, and is not accepted. */
   #handleUpdate({ topic = "", payload = "", eventId = "" }: IncomingMessage): void {
     const value = this.#writer.payloadOf(payload, this.#sensitive.updates?.includes(topic))
     const { queryUpdateResponder } = this.#runner
@@ -90,7 +90,7 @@ export class MessageHandler {
     else queryUpdateResponder.answer({ type: "update.failed", update: eventId, value: Payload.ofError(refusal.error, value.isSensitive) })
   }
 
-  /** Also one that comes without a detour through the inbox. */
+  /** Also handles an event that was sent directly, without the inbox. */
   handleEvent({ topic = "", payload = "", eventId }: NewMessage): void {
     const id = eventId === undefined ? undefined : { eventId }
     const { position } = this.#runner.record({
@@ -105,10 +105,10 @@ export class MessageHandler {
   }
 }
 
-/** A message from the inbox; without a `seq`, what the engine found out itself, and finds out again if this is lost. */
+/** A message from the inbox. Without a `seq` the engine made the message itself, and makes it again after a load. */
 export type IncomingMessage = NewMessage & Partial<Pick<Message, "seq">>
 
-/** Why a message changes nothing, in the words that the journal keeps; undefined: it takes effect. */
+/** Why a message has no effect, as the journal records it; undefined: it has an effect. */
 function ignoreReason(message: IncomingMessage, state: InstanceState): string | undefined {
   switch (message.kind) {
     case "event":

@@ -6,7 +6,7 @@ import type { EntryRecorder } from "./run-completion.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
-/** What the code of one instance answers to those who ask it: queries and updates. */
+/** Answers queries and updates with the handlers of one resident instance. */
 export class QueryUpdateResponder {
   readonly #id: string
   readonly #context: RunnerContext
@@ -22,7 +22,7 @@ export class QueryUpdateResponder {
     this.#journal = journal
   }
 
-  /** What the code has against an update; undefined: nothing. */
+  /** Why the code refuses an update; undefined: the code accepts it. */
   refuseUpdate(name: string, args: Payload): { readonly error: unknown } | undefined {
     const { execution } = this.#releaseQueue
     if (!execution) return { error: new PerdureError("NOT_STARTED", `instance "${this.#id}" has not started, and takes no updates yet; send it again later`) }
@@ -35,13 +35,13 @@ export class QueryUpdateResponder {
     }
   }
 
-  /** Whoever sent the update is told once it is durable. */
+  /** Records the answer. The sender of the update gets it when it is durable. */
   answer(entry: EntryOf<"update.completed" | "update.failed">): void {
     this.#journal.record(entry)
     this.#writer.whenDurable({ afterCommit: () => this.#context.onUpdateAnswered(entry) })
   }
 
-  /** Answers from what the code knows, where all of that is committed. */
+  /** Answers a query if all that the code knows is committed; undefined: it is not. */
   query(name: string, args: string): string | undefined {
     const { execution, isQuiet } = this.#releaseQueue
     return execution && isQuiet && this.#writer.idle ? execution.queryUpdateHandlers.query(name, args) : undefined

@@ -28,28 +28,31 @@ export class ReleaseQueue {
     this.#items.push(recorded)
   }
 
-  /** All that is in the queue now comes from the store. */
+  /** All entries that are in the queue now come from the store. */
   markReplay(): void {
     this.#replay.begin(this.#items.size)
   }
 
-  /** Whether the code has run, now or before a load. */
+  /** The code has run, in this process or before the load. */
   get hasBegun(): boolean {
     return this.execution !== undefined || this.#items.items().some(({ entry }) => isAsk(entry))
   }
 
-  /** The code has seen all that is recorded, and asks for nothing more. */
+  /** The code has seen all recorded entries, and has made no further ask. */
   get isQuiet(): boolean {
     return this.#items.size === 0 && this.execution?.isQuiet !== false
   }
 
-  /** The code has asked for nothing, has not ended, and has no handlers that could make it go on. */
+  /** The code has no open ask, has not ended, and has no handlers: nothing from the engine can continue it. */
   get hasNothingPending(): boolean {
     const { execution } = this
     return execution !== undefined && !execution.outcome && !execution.hasOpenAsks && !execution.onlyHandlersPending
   }
 
-  /** Goes on to the next entry that settles something, and releases it. `blocked`: a recorded ask does not come. */
+  /**
+   * Passes entries until one settles a promise of the code, and releases that entry. `blocked`: the next entry is a recorded ask that the code has not
+   * made. `drained`: no entry is left.
+   */
   advance(): "released" | "blocked" | "drained" {
     for (let item = this.#items.peek(); item !== undefined; item = this.#items.peek()) {
       const step = this.#process(item)
@@ -68,7 +71,7 @@ export class ReleaseQueue {
 
   #process(item: Recorded): "noted" | "blocked" | "releases" {
     const { entry } = item
-    // Nested entries are answered by id, outside the release order.
+    // Nested entries are delivered by their id, outside the release order.
     switch (entry.type) {
       case "step.started":
       case "sleep.started":
@@ -114,14 +117,14 @@ export class ReleaseQueue {
   }
 }
 
-/** What a release queue reports to: the runner of a resident instance, or a replay that only reads. */
+/** Listens to a release queue: the runner of a resident instance, or a replay that only reads. */
 export interface ReleaseListener {
   readonly workflow: AnyWorkflow
   executionSpec(): ExecutionSpec
-  /** A recorded ask was matched. */
+  /** A recorded ask was matched with an ask of the code. */
   onAskMatched(): void
-  /** The code has not asked for something recorded yet: it may do so within the grace. */
+  /** The code has not made a recorded ask yet. It may still make the ask within the replay grace. */
   onAskMissing(describe: () => Disagreement): void
-  /** Journal and code disagree. */
+  /** The journal and the code disagree. */
   onMismatch(disagreement: Disagreement): void
 }

@@ -11,7 +11,7 @@ import type { NewInstance } from "../../ports/journal-store.ts"
 import type { Runnable } from "./macrotask-queue.ts"
 import type { RunnerContext } from "./runner-context.ts"
 
-/** How the code of a resident instance is run: in a scope of its own, with the engine's log and limits. */
+/** The environment in which the code of a resident instance runs: an async scope of its own, the engine's log and its limits. */
 export class ResidentExecution implements ExecutionSpec, Scope {
   readonly workflow: AnyWorkflow
   readonly instance: string
@@ -48,7 +48,7 @@ export class ResidentExecution implements ExecutionSpec, Scope {
     this.#context.host.runIn(this, run)
   }
 
-  /** A step's function runs outside the order that replay repeats: what it asked for through the workflow's own ctx could not be told apart. */
+  /** Refuses the use of the workflow's `ctx` inside a step. A step's function runs outside the order that replay repeats, so its asks could not be matched. */
   guard(): void {
     const step = this.#context.host.currentScope()?.step
     if (step === undefined) return
@@ -66,7 +66,7 @@ export class ResidentExecution implements ExecutionSpec, Scope {
   }
 }
 
-/** The instance whose code it is. */
+/** The instance whose code runs. */
 interface Resident extends Runnable {
   readonly workflow: AnyWorkflow
   readonly identity: NewInstance

@@ -11,14 +11,13 @@ import type { ReleaseQueue } from "./release-queue.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
 
-/** Where entries go. */
 export interface EntryRecorder {
   record(entry: Entry): Recorded
 }
 
-/** The ways in which a run of one instance comes to its end: by itself, cancelled, terminated, or continued as new. */
+/** Ends a run of one instance: completed, failed, cancelled, terminated, or continued as new. */
 export class RunCompletion {
-  /** Another run has begun, which is to be loaded. */
+  /** The next run has begun. A worker loads it from the store. */
   hasContinued = false
   readonly #context: RunnerContext
   readonly #identity: NewInstance
@@ -63,31 +62,31 @@ export class RunCompletion {
     this.#attempts.cancel(new CancelledError(id, entry.reason))
   }
 
-  /** Its code cannot be told: journal and code disagree, or it kills the process. */
+  /** Cancels a stalled instance at once. Its code cannot run: it disagrees with the journal, or it kills the process. */
   cancelStalled(entry: EntryOf<"cancel.requested">): void {
     if (!this.#state.cancel) this.#journal.record(entry)
     this.forceCancel()
   }
 
-  /** The grace of a cancel is over. */
+  /** Ends a cancelled run whose code has not ended within the cancel grace. */
   forceCancel(): void {
     const notRolledBack = this.#releaseQueue.execution?.notRolledBack ?? []
     this.end({ ...cancelledEntry(this.#identity.id, this.#state), ...(notRolledBack.length === 0 ? undefined : { notRolledBack }) })
   }
 
-  /** With rollback, what the code completed is undone first; the code itself does nothing more. */
+  /** With rollback, the completed steps are undone first. In both cases the code itself does nothing more. */
   terminate(reason: string | undefined, rollback: boolean): void {
     if (!rollback || !this.#releaseQueue.hasBegun || this.#state.stalled) return this.end(terminatedEntry(reason))
     this.#journal.record({ type: "terminate.requested", ...(reason === undefined ? undefined : { reason }) })
     this.#attempts.drop(new TerminatedError(this.#identity.id, reason))
   }
 
-  /** The next run begins with this input. It is loaded from the store, like any other. */
+  /** Ends this run, and begins the next run with this input. A worker loads the next run from the store. */
   continueAsNew(input: Payload): void {
     const { id, workflow, version } = this.#identity
     const { run, timeoutAt, parent, schedule, eventIds, tags, memo } = this.#state
     const unread = this.#state.buffered()
-    // A codec may fail: then nothing has ended yet.
+    // The values are encoded first: if a codec fails, the run has not ended yet.
     const [value, noted] = [this.#reencoded(input), memo && this.#reencoded(memo)]
     this.hasContinued = true
     this.#recordLast({ type: "run.continued" })
@@ -104,12 +103,12 @@ export class RunCompletion {
       ...(tags === undefined || tags.length === 0 ? undefined : { tags }),
       ...(noted === undefined ? undefined : { memo: noted }),
     })
-    // Copied, not referred to: however often it goes on, only the last run is ever read.
+    // The unread events are copied into the next run, so that a load has to read only the last run.
     for (const { at, entry } of unread) this.#journal.record({ ...entry, at })
     this.#attempts.abandon(`run ${run} of instance "${id}" is over`)
   }
 
-  /** With the messages that go out with it. They come first: where a codec cannot encode them, nothing has ended. */
+  /** Records the last entry, with the messages that its turn sends. The messages are made first: if a codec fails, the run has not ended. */
   #recordLast(entry: Entry): void {
     const messages = endingMessages(this.#state, this.#identity.incarnation, entry, this.#writer.draft)
     this.#journal.record(entry)

@@ -13,7 +13,7 @@ export interface LoadedRun {
   readonly textLength: number
 }
 
-/** Reads the entries of an instance's last run, with what it keeps of earlier ones. */
+/** Reads the entries of an instance's last run, with the entries that it keeps of earlier runs. */
 export async function loadRun(journal: Pick<JournalStore, "readJournal">, row: InstanceRow): Promise<LoadedRun> {
   let rows = await journal.readJournal(row.id, row.runPosition)
   let recorded = rows.flatMap((item) => decodeRow(item))
@@ -31,7 +31,7 @@ export async function loadRun(journal: Pick<JournalStore, "readJournal">, row: I
   return { recorded: lastRun(recorded), lastTurn: rows.at(-1)?.turn ?? "", textLength: rows.reduce((sum, { entries }) => sum + entries.length, 0) }
 }
 
-/** What `InstanceRunner.load` needs of an instance in the store. */
+/** What `InstanceRunner.load` needs. */
 export interface LoadedInstance extends LoadedRun {
   /** The results of children that the run keeps from an earlier run. */
   readonly childResults: readonly NewMessage[]

@@ -10,12 +10,12 @@ import type { EngineSettings } from "../settings.ts"
 import type { StepSlots } from "../steps/step-slots.ts"
 import type { Timers } from "../worker/timers.ts"
 
-/** What all resident instances of an engine share, and how they tell the engine what became of them. */
+/** What a runner may use of its worker, and how the runner reports what became of its instance. `Worker` implements it. */
 export interface RunnerContext {
   readonly host: Host
-  /** The engine itself, as an identity for scopes. */
+  /** The identity of the engine, for async scopes. */
   readonly engine: object
-  /** Names this engine as an owner of instances. */
+  /** The name of the worker, as the owner of instances. */
   readonly worker: string
   readonly settings: EngineSettings
   readonly macrotaskQueue: MacrotaskQueue
@@ -23,17 +23,16 @@ export interface RunnerContext {
   readonly transactions: Transactions | undefined
   readonly clientTransactions: ClientTransactions | undefined
   readonly timers: Timers
-  /** How many instances have code that does something on its own, and time for it. */
+  /** How many instances give their code a grace to make the next ask. */
   graces: number
-  /** The engine is closing: attempts may finish, and nothing new begins. */
+  /** The engine is closing: attempts may finish, and nothing else begins. */
   readonly draining: boolean
-  /** Where only so many attempts run at the same time. */
+  /** Undefined: any number of attempts may run at the same time. */
   readonly stepSlots: StepSlots | undefined
-  /** What instances do to their children. */
   readonly childOperations: ChildOperations
-  /** There is no room in memory for instances that could go on. */
+  /** Instances in the store wait for room in memory. */
   readonly isOutOfRoom: boolean
-  /** One is at rest, and could make room. */
+  /** An instance has come to rest, and could make room for another. */
   onAtRest(): void
   nextTurnId(): string
   /** Messages to other instances are durable. */
@@ -42,12 +41,12 @@ export interface RunnerContext {
   onUpdateAnswered(answer: EntryOf<"update.completed" | "update.failed">): void
   /** A terminal status is durable. */
   onEnded(runner: InstanceRunner): void
-  /** That it is stalled is durable. */
+  /** The entry that stalls the instance is durable. */
   onStalled(runner: InstanceRunner): void
-  /** Its last turn gave it up: it ended, sleeps for long, or is paused or stalled. */
+  /** The last turn released the instance: it ended, stalled, paused, or sleeps for long. */
   onReleased(runner: InstanceRunner, dueAt: number | undefined): void
-  /** Nothing is left to do for it, and the store still has it as ours. */
+  /** The instance has nothing to do and should leave memory, and the store still has this worker as its owner. */
   onIdle(runner: InstanceRunner): void
-  /** Its turn was lost to another writer, or could not be written: what is in memory is worth nothing. */
+  /** The turn was lost to another writer, or could not be written: the instance in memory must be dropped, and loaded again from the store. */
   onLost(runner: InstanceRunner, error?: unknown): void
 }

@@ -1,4 +1,5 @@
-/** Something that came to an instance, and is taken in when its turn comes. `gated`: nothing is released to the code now. */
+/** An input of an instance: a message, the end of an attempt or a nested ask. The loop of the runner handles one input at a time. */
 export interface RunnerInput {
-  handle(gated: boolean): void
+  /** `isGated`: nothing is released to the code now, for example because the instance is paused. */
+  handle(isGated: boolean): void
 }

@@ -1,9 +1,9 @@
 import type { EntryOf } from "../../core/journal/journal.ts"
 import type { RunReference } from "../../ports/journal-store.ts"
 
-/** How an instance comes into being. */
+/** The first entry of a new instance. */
 export interface StartSpec {
   readonly start: EntryOf<"run.started">
-  /** The run that it is a child of. */
+  /** The run of the parent, for a child. */
   readonly within: RunReference | undefined
 }

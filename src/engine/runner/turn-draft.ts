@@ -4,18 +4,18 @@ import { EntriesText } from "../../core/journal/turn-codec.ts"
 import type { NewInstance, NewMessage, RowState, RunReference, Turn } from "../../ports/journal-store.ts"
 import type { CommitResult } from "../worker/group-committer.ts"
 
-/** Something that may happen only once a turn is durable. */
+/** An action that may happen only once a turn is durable. */
 export interface AfterCommit {
   afterCommit(): void
 }
 
-/** A turn that has so many entries, or so much text, is long: to write a longer one would keep all others waiting. */
+/** A turn with this many entries, or this much text, is written before more joins it: a longer write would delay all other instances. */
 const entriesMax = 1_000
 const lengthMax = 4 * 1024 * 1024
 
 /**
- * A turn: while it gathers, what happened to one instance since its last turn; once it is sealed, what is written. One object
- * for both, and a class: there is one for every step.
+ * A turn of one instance. While it is a draft, it gathers what has happened since the last turn. Once it is sealed, it is the turn that the store writes.
+ * One object serves for both, because there is a turn for every step.
  */
 export class TurnDraft extends EntriesText implements Turn {
   readonly position: number
@@ -33,15 +33,18 @@ export class TurnDraft extends EntriesText implements Turn {
   tags: readonly string[] | undefined = undefined
   memo: string | undefined = undefined
   consumed: number[] | undefined = undefined
-  /** Set by a timeout: it must not win against an event that a sender got acknowledged. */
+  /**
+   * The turn is lost if the inbox has a message after this one. A timeout and a directly recorded event set it: neither may overtake an event whose
+   * sender was told that it is delivered.
+   */
   inboxSeen: number | undefined = undefined
   discardInbox: boolean | undefined = undefined
   by: string | undefined = undefined
   sends: readonly NewMessage[] | undefined = undefined
   ifQueued: boolean | undefined = undefined
-  /** Told first what became of the turn. */
+  /** Gets the result of the turn before anybody else. */
   onResult: ((result: CommitResult) => void) | undefined = undefined
-  /** Attempts start, nested results are handed out. Most turns have one. */
+  /** The actions after the commit: attempts begin, nested results are delivered. Most turns have one. */
   #firstAfterCommit: AfterCommit | undefined = undefined
   #moreAfterCommit: AfterCommit[] | undefined = undefined
 
@@ -52,7 +55,7 @@ export class TurnDraft extends EntriesText implements Turn {
     this.at = at
   }
 
-  /** Of its last entry. */
+  /** The position of the last entry. */
   get end(): number {
     return this.position + this.count - 1
   }
@@ -61,7 +64,7 @@ export class TurnDraft extends EntriesText implements Turn {
     return this.count >= entriesMax || this.length >= lengthMax
   }
 
-  /** A message that the turn takes in, by its `seq`. */
+  /** The turn consumes this message of the inbox. */
   consume(seq: number): void {
     this.consumed ??= []
     this.consumed.push(seq)
@@ -78,7 +81,7 @@ export class TurnDraft extends EntriesText implements Turn {
     if (this.#moreAfterCommit) for (const then of this.#moreAfterCommit) then.afterCommit()
   }
 
-  /** Another turn, of all this and one more entry. This one stays as it is, in case that one is not written. */
+  /** A new turn with one more entry. This draft stays as it is, in case the new turn is not written. */
   withEntry(entry: Entry): TurnDraft {
     const turn = Object.assign(new TurnDraft(this.position, this.at, this.codecs), this)
     turn.addAll(this)
@@ -88,7 +91,7 @@ export class TurnDraft extends EntriesText implements Turn {
     return turn
   }
 
-  /** Nothing is added to it any more. Without a state the row stays as it is. `follows`: the last turn of the journal, unless this turn creates the instance. */
+  /** Turns the draft into a turn that can be written. Without a state the row stays as it is. `follows`: the last turn of the journal; undefined: this turn creates the instance. */
   seal(turn: string, { id, incarnation }: NewInstance, run: number, state: RowState | undefined, follows: string | undefined): this {
     this.turn = turn
     this.follows = follows

@@ -13,8 +13,21 @@ import { TurnDraft, type AfterCommit } from "./turn-draft.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
 /**
- * Writes the journal of one resident instance: gathers entries into a turn, commits one turn at a time, and runs what had
- * to wait for its turn to be durable. What happens while a turn is being written joins the next.
+ * Writes the journal of one resident instance, turn by turn.
+ *
+ *   record ──> draft ──seal──> in flight ──committed──> durable: the actions that waited for this turn run
+ *                                        ──lost───────> the runner is dropped, and the worker loads the instance again
+ *                                        ──error──────> the same turn is sent again, up to `retriesMax` times
+ *
+ * The commit rule: recorded entries change the state in memory at once, and the code may continue with them. But nothing of them has an effect outside of
+ * memory before their turn is durable: step functions begin, nested results are delivered and callers are answered after the commit (`whenDurable`).
+ *
+ * The fence: a turn names its first position and the id of the turn before it (`follows`). The store accepts only a turn that continues its journal
+ * exactly there. If two workers believe that they own the instance, one turn is committed and the other one is lost, so a journal never mixes two
+ * histories. Leases and clocks only decide who tries.
+ *
+ * One turn is in flight at a time, so the order of turns does not depend on the store. Entries that are recorded meanwhile join the next turn. A turn may be
+ * sent twice, because it has an id: if the store has it already, the store answers `committed` and writes nothing.
  */
 export class TurnWriter implements CommitListener {
   readonly #context: RunnerContext
@@ -23,16 +36,16 @@ export class TurnWriter implements CommitListener {
   readonly #runner: InstanceRunner
   #draft: TurnDraft | undefined
   #inFlight: TurnDraft | undefined
-  /** How often the one in flight could not be written. */
+  /** How many writes of the turn in flight have failed. */
   #failures = 0
   #row: RowState | undefined
-  /** What the row says once the one in flight is written. */
+  /** The row after the turn in flight. */
   #nextRow: RowState | undefined
   #durablePosition = 0
   /** The id of the last turn that is known to be written; undefined before the instance is created. */
   #lastTurn: string | undefined
   #isLocked = false
-  /** The row was written before the code saw what was recorded with it: it says less than is known since. */
+  /** The last row was computed before the code had seen all entries of its turn, so the row may be out of date. */
   #isRowProvisional = false
 
   constructor(context: RunnerContext, identity: NewInstance, state: InstanceState, runner: InstanceRunner) {
@@ -46,14 +59,14 @@ export class TurnWriter implements CommitListener {
     return this.#draft === undefined && this.#inFlight === undefined && !this.#isLocked
   }
 
-  /** Nothing is left to be written, and the row says all that is known. */
+  /** Nothing is left to be written, and the row in the store is up to date. */
   get isRowSettled(): boolean {
     return this.idle && !this.#isRowProvisional
   }
 
   /**
-   * What the store says of the instance, and where its journal ends there: the position of the last entry and the id of the last turn. `isDueEarly`: the
-   * row names a time that has come, and for which nothing is to be done yet. It has to be corrected, or the instance is claimed again at once.
+   * Sets the row in the store and the end of the journal there: the position of the last entry and the id of the last turn. `isDueEarly`: the due time of
+   * the row has come, but nothing is to be done yet. The row has to be corrected, or the instance is claimed again at once.
    */
   restore(row: RowState, position: number, lastTurn: string, isDueEarly: boolean): void {
     this.#row = row
@@ -62,7 +75,7 @@ export class TurnWriter implements CommitListener {
     this.#isRowProvisional = row.status === "running" || isDueEarly
   }
 
-  /** What the store says of it. */
+  /** The row in the store; undefined before the instance is created. */
   get row(): RowState | undefined {
     return this.#row
   }
@@ -81,12 +94,12 @@ export class TurnWriter implements CommitListener {
     return new TurnDraft(this.#state.position + 1, Math.max(this.#state.at, this.#context.host.now()), this.#context.settings.codecs)
   }
 
-  /** From when on what is asked for now counts: not from the time of the turn, which is never before that of the last entry, wherever the clock was set. */
+  /** When a duration that is asked for now begins. The time of a turn is not used: it is never before the last entry, even if the clock was set back. */
   get now(): number {
     return this.#context.host.now()
   }
 
-  /** What is due then cannot join the turn that is gathering: its time is before. */
+  /** A timer that is due then cannot join the current draft, whose time is before. */
   isBehind(dueAt: number): boolean {
     return this.#draft !== undefined && this.#draft.at < dueAt
   }
@@ -100,36 +113,39 @@ export class TurnWriter implements CommitListener {
     return recorded
   }
 
-  /** A value that came from the store, as a message. */
+  /** The value of a message, as it is stored. */
   payloadOf(stored: Encoded, isSensitive: boolean | undefined): Payload {
     return storedPayload(stored, this.#context.settings.codecs, isSensitive)
   }
 
-  /** What the code notes is for everybody to see, as soon as the turn is written. */
+  /** The turn also writes the tags and the memo into the row, where every client can read them. */
   annotate({ tags, value }: EntryOf<"annotated">): void {
     if (tags) this.draft.tags = tags
     if (value) this.draft.memo = this.draft.stored(value)
   }
 
-  /** Runs `then` once all that is recorded so far is durable. */
+  /** Runs `then` once all entries that are recorded so far are durable. */
   whenDurable(then: AfterCommit): void {
     const last = this.#draft ?? this.#inFlight
     if (last) last.whenCommitted(then)
     else then.afterCommit()
   }
 
-  /** Hands the turn over, unless there is nothing in it or one is being written. `provisional`: the code has not seen yet what the row tells of. */
-  seal(provisional = false): void {
+  /**
+   * Submits the draft, unless there is none, another turn is in flight, or a transaction has locked the writer. `isRowProvisional`: the code has not seen
+   * all entries of the turn yet, so its row is checked again later (`correctRow`).
+   */
+  seal(isRowProvisional = false): void {
     const draft = this.#draft
     if (draft === undefined || this.#inFlight || this.#isLocked) return
     this.#draft = undefined
     this.#inFlight = this.#sealed(draft)
     this.#failures = 0
-    this.#isRowProvisional = provisional
+    this.#isRowProvisional = isRowProvisional
     this.#context.committer.submit(draft, this)
   }
 
-  /** A turn that has grown long is written before more joins it. False: the one before is being written still, which is to be waited for. */
+  /** Submits a draft that has grown long. False: the draft is full and the turn before it is still in flight, so nothing may be recorded now. */
   makeRoom(): boolean {
     if (this.#draft?.isLong !== true) return true
     this.seal(true)
@@ -137,49 +153,50 @@ export class TurnWriter implements CommitListener {
   }
 
   #sealed(draft: TurnDraft): TurnDraft {
-    const row = this.#runner.row(this.#row)
+    const row = this.#runner.projection.row(this.#row)
     const state = this.#row && (row === this.#row || isSameRow(this.#row, row)) ? undefined : row
     this.#nextRow = row
     draft.by = this.#context.worker
     return draft.seal(this.#context.nextTurnId(), this.#identity, this.#state.run, state, this.#lastTurn)
   }
 
-  /** A transaction is under way: nothing is to be recorded. */
+  /** A transaction is running: nothing may be recorded. */
   get isLocked(): boolean {
     return this.#isLocked
   }
 
-  /** The turn that is being written gives its slots back: what comes meanwhile is for whoever claims it next. */
+  /** The turn in flight releases the instance and its slots. Inputs that arrive now are for the worker that claims the instance next. */
   get isReleasingSlots(): boolean {
     return this.#inFlight !== undefined && this.#nextRow?.owner === undefined && this.#identity.flow?.limits !== undefined
   }
 
-  /** To be called before `transact`. False: a turn is being written. */
+  /** Locks the writer for `transact`. False: a turn is in flight, so the caller has to wait for it. */
   lock(): boolean {
     if (this.#inFlight === undefined) this.#isLocked = true
     return this.#isLocked
   }
 
-  /** The same for a transaction whose turn is to have nothing in it but its own entry: what has gathered is written first. */
+  /** Locks the writer for `commitWith`, whose turn has only its own entry: a draft is submitted first. False: a turn is in flight. */
   sealAndLock(): boolean {
     if (this.#draft !== undefined) this.seal(true)
     return this.lock()
   }
 
-  /** The transaction came to nothing, and all is as it was: what waited for its end may go on. */
+  /** The transaction wrote nothing: the instance continues as it was before. */
   unlock(): void {
     this.#isLocked = false
     if (!this.#runner.isGone) this.#context.macrotaskQueue.enqueue(this.#runner)
   }
 
-  /** Runs `then` once the turn that is being written is durable. */
+  /** Runs `then` once the turn in flight is durable. */
   whenWritten(then: AfterCommit): void {
     this.#inFlight?.whenCommitted(then)
   }
 
   /**
-   * Writes all that has gathered and the entry that `make` gives, in one transaction with what `make` writes. State, draft and pipeline
-   * change only when it is committed. It rejects if nothing was written, and never ends if the instance is lost.
+   * Writes one turn, the draft and the entry that `make` returns, in one transaction with the rows that `make` writes. The state, the draft and the release
+   * queue change only after the commit, so a failed transaction leaves no trace in memory. The promise rejects if nothing was written, and stays pending if
+   * the instance is lost.
    */
   async transact(transactions: Transactions, make: (sql: Sql) => Entry): Promise<void> {
     let made: { readonly entry: Entry; readonly turn: TurnDraft } | undefined
@@ -198,7 +215,7 @@ export class TurnWriter implements CommitListener {
         const isAsBefore = made === undefined || PerdureError.is(error, "SQL_FAILED")
         if (!isAsBefore) this.#runner.onLost({ error })
         else {
-          // What waited for its end may go on.
+          // Inputs that waited for the end of the transaction continue.
           this.#context.macrotaskQueue.enqueue(this.#runner)
           throw error
         }
@@ -207,7 +224,7 @@ export class TurnWriter implements CommitListener {
     if (this.#runner.isGone) await never
   }
 
-  /** The same of a transaction whose function has done its part. It answers if nothing was written. */
+  /** Writes a turn with this entry in the transaction that the step's function has used, and commits it. The result says why nothing was written; undefined: committed. */
   async commitWith(transaction: ClientTransaction, entry: Entry): Promise<Undone | undefined> {
     const turn = this.#sealed(this.#newDraft().withEntry(entry))
     try {
@@ -236,16 +253,16 @@ export class TurnWriter implements CommitListener {
     this.#written(turn)
   }
 
-  /** The code has seen all, and nothing came of it to be recorded. True: an entry of its own makes the row say so. */
+  /** Called when the code has seen all entries and nothing is left to record. True: the row was out of date, and a `rested` entry corrects it. */
   correctRow(): boolean {
     if (!this.#isRowProvisional || !this.idle) return false
     this.#isRowProvisional = false
-    if (this.#row === undefined || isSameRow(this.#row, this.#runner.row(this.#row))) return false
+    if (this.#row === undefined || isSameRow(this.#row, this.#runner.projection.row(this.#row))) return false
     this.#runner.record({ type: "rested" })
     return true
   }
 
-  /** What has only gathered is never written: whoever waits for it is told. */
+  /** The instance has left memory, so the draft is never written. A caller who waits for its result gets the reason. */
   abandon(reason: unknown): void {
     const onResult = this.#draft?.onResult
     if (onResult === undefined || this.#draft === undefined) return
@@ -256,11 +273,11 @@ export class TurnWriter implements CommitListener {
   onResult(result: CommitResult): void {
     const draft = this.#inFlight
     if (draft === undefined) return
-    // Somebody who waits for the outcome is told rather than kept waiting.
+    // Retries would keep a caller waiting who waits for the result of this turn. The caller gets the error instead.
     if (typeof result === "object" && draft.onResult === undefined && this.#failures < retriesMax) return this.#submitLater(draft, result.error)
     this.#inFlight = undefined
     draft.onResult?.(result)
-    // Whoever waited for it deals with the error; for the instance it is as if the turn had never been.
+    // The caller deals with the error. The instance is loaded again, as if another worker had written the turn.
     if (result !== "committed") return this.#runner.onLost(draft.onResult ? "lost" : result)
     this.#written(draft)
   }
@@ -273,12 +290,12 @@ export class TurnWriter implements CommitListener {
     try {
       this.#runner.onCommitted(draft)
     } catch (bug) {
-      // A flaw of ours must not hold up the other instances of the batch.
+      // A bug here must not affect the other instances of the batch.
       this.#runner.onLost({ error: bug })
     }
   }
 
-  /** A turn may be sent again: it has a name. What was done for it need not be done again because a disk was full for a while. */
+  /** Sends the same turn again, under its id. So steps do not run again only because a disk was full for a while. */
   #submitLater(draft: TurnDraft, error: unknown): void {
     const { host, timers } = this.#context
     const { id } = this.#identity
@@ -293,5 +310,5 @@ export class TurnWriter implements CommitListener {
 const never = new Promise<never>(() => undefined)
 const retryMs = 100
 const retryMsMax = 5_000
-/** Some minutes. Then what is in memory is given up, and the instance is loaded again. */
+/** These retries take some minutes. Then the instance is dropped from memory, and loaded again. */
 const retriesMax = 40

@@ -2,7 +2,7 @@ import type { RunnerContext } from "./runner-context.ts"
 import { MovableTimer, type TimerHandle } from "../worker/timers.ts"
 import type { InstanceRunner } from "./instance-runner.ts"
 
-/** What one instance in memory waits for by the clock. Both are rare: most go on by themselves. */
+/** The timers of one resident instance: its wake-up, and the grace that its code has. Both are created when needed, because most instances need neither. */
 export class WakeUpTimer {
   readonly #context: RunnerContext
   readonly #runner: InstanceRunner
@@ -14,13 +14,13 @@ export class WakeUpTimer {
     this.#runner = runner
   }
 
-  /** When a timer of it is due; undefined: none is set. */
+  /** Wakes the instance at this time; undefined: not at all. */
   setTo(at: number | undefined): void {
     if (at !== undefined) this.#timer ??= new MovableTimer(this.#context.timers, () => this.#runner.pumpNow())
     this.#timer?.setTo(at)
   }
 
-  /** Patience with workflow code: runs `expired` when it had time to do something on its own, unless it does. One that is running goes on. */
+  /** Gives workflow code the replay grace to make its next ask, and then calls `expired`. A grace that runs already continues. */
   startGrace(expired: () => void): void {
     const { timers, settings } = this.#context
     if (this.#grace !== undefined) return

@@ -12,6 +12,7 @@ import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import { logStepFailure } from "../runner/failure-log.ts"
 import type { InstanceRunner } from "../runner/instance-runner.ts"
+import type { ReleaseQueue } from "../runner/release-queue.ts"
 import { NestedSteps } from "./nested-steps.ts"
 import { StepClientTransactions } from "./step-client-transactions.ts"
 import { StepTransactions } from "./step-transactions.ts"
@@ -26,6 +27,7 @@ export class StepAttempts implements AttemptOwner {
   readonly #workflow: AnyWorkflow
   readonly #state: InstanceState
   readonly #writer: TurnWriter
+  readonly #releaseQueue: ReleaseQueue
   readonly #runner: InstanceRunner
   readonly #live = new SmallMap<StepAttempt>()
   /** Made for the first: most steps have none inside them. */
@@ -35,12 +37,21 @@ export class StepAttempts implements AttemptOwner {
   /** What functions are told that are to stop. */
   #stopError: PerdureError | undefined
 
-  constructor(context: RunnerContext, identity: NewInstance, workflow: AnyWorkflow, state: InstanceState, writer: TurnWriter, runner: InstanceRunner) {
+  constructor(
+    context: RunnerContext,
+    identity: NewInstance,
+    workflow: AnyWorkflow,
+    state: InstanceState,
+    writer: TurnWriter,
+    releaseQueue: ReleaseQueue,
+    runner: InstanceRunner,
+  ) {
     this.context = context
     this.identity = identity
     this.#workflow = workflow
     this.#state = state
     this.#writer = writer
+    this.#releaseQueue = releaseQueue
     this.#runner = runner
   }
 
@@ -181,7 +192,7 @@ export class StepAttempts implements AttemptOwner {
   }
 
   #request(id: string): DoAsk | undefined {
-    const request = isNested(id) ? this.#nested?.request(id) : this.#runner.request(id)
+    const request = isNested(id) ? this.#nested?.request(id) : this.#releaseQueue.execution?.asks.request(id)
     return request?.kind === "do" ? request : undefined
   }
 

@@ -3,14 +3,14 @@ import type { ChangePage, ChangeRow } from "../../ports/change-stream.ts"
 import { changePlace, checkPlace, firstPlace, fromChangeCursor, toChangeCursor, type ChangePlace } from "../shared/change-cursor.ts"
 import type { MemoryInstance } from "./memory-database.ts"
 
-/** The rows of all journals in the order of their commits: who has the row of each number. */
+/** The rows of all journals in the order of their commits: for each number, the instance that has the row. */
 export class MemoryChanges {
   #seqs: number[] = []
   #owners: MemoryInstance[] = []
   #removed = 0
   #latest: ChangePlace = firstPlace
 
-  /** The last row of the instance's journal was just committed. */
+  /** Call this after a row was added to the instance's journal. */
   add(instance: MemoryInstance): void {
     const seq = this.#latest.seq + 1
     this.#latest = changePlace(seq, instance.journal.at(-1)?.turn ?? "")
@@ -19,7 +19,7 @@ export class MemoryChanges {
     this.#owners.push(instance)
   }
 
-  /** Numbers are never given again; places are freed once they are half of all. */
+  /** No number is given again. The arrays are compacted once half of their places belong to removed instances. */
   remove(instance: MemoryInstance): void {
     this.#removed += instance.seqs.length
     instance.seqs.length = 0
@@ -72,7 +72,7 @@ function changeRowOf(owner: MemoryInstance | undefined, seq: number | undefined)
   return { ...row, ...identity, cursor: toChangeCursor(changePlace(seq, row.turn)) }
 }
 
-/** The index of the first number beyond this one; they grow. */
+/** The index of the first number above `seq` in an ascending list. */
 function firstAfter(seqs: readonly number[], seq: number): number {
   let low = 0
   let high = seqs.length

@@ -9,35 +9,35 @@ import type { MemorySchedule } from "./memory-schedule-store.ts"
 import { slotStateOf } from "../shared/slot-admission.ts"
 import { MemoryFlow, type MemoryFlowRecord } from "./memory-flow.ts"
 
-/** One instance with all that belongs to it. `row` is replaced, never changed: callers may keep what they were given. */
+/** One instance with its journal and inbox. `row` is replaced and never changed in place, because callers may keep a row that they got. */
 export interface MemoryInstance {
   readonly key: number
   row: InstanceRow
-  /** Its last owner died; told at the next claim. */
+  /** Whether the last owner died. The next claim reports it. */
   crashed: boolean
   readonly journal: JournalRow[]
-  /** The numbers of its rows among those of all instances. */
+  /** For each row of the journal, its number in the order of all commits. */
   readonly seqs: number[]
   inbox: Message[]
-  /** If it has limits. */
+  /** Undefined: the instance has no limits. */
   flow: MemoryFlowRecord | undefined
 }
 
 /**
- * The data of a memory store, shared by all that open the same provider. Every method is synchronous, so each is atomic.
- * Beside the instances it keeps two small sets, so that a claim need not look at all of them: the instances of each
- * worker, and the unowned ones that wait for a time or have unread messages.
+ * The data of a memory store, shared by all stores that one provider opens. Every method is synchronous, so each is atomic.
+ * A claim need not search all instances, because the database also keeps two kinds of sets: the instances of each worker, and the unowned
+ * instances that have a due time or unread messages.
  */
 export class MemoryDatabase {
   readonly instances = new Map<string, MemoryInstance>()
   readonly owned = new Map<string, Set<MemoryInstance>>()
   readonly pending = new Set<MemoryInstance>()
   readonly leases = new Map<string, number>()
-  /** What workers say that they execute. */
+  /** What each worker executes. */
   readonly offers = new Map<string, readonly Offer[]>()
   readonly schedules = new Map<string, MemorySchedule>()
   readonly changes = new MemoryChanges()
-  /** The clock of whoever uses it now. */
+  /** The clock of the store that makes the present call. */
   now: () => number = () => 0
   readonly flow = new MemoryFlow(
     () => this.now(),
@@ -94,14 +94,14 @@ export class MemoryDatabase {
     return "delivered"
   }
 
-  /** Puts another row in the place of the instance's, and keeps the two sets right. */
+  /** Replaces the row of the instance, and updates the sets. */
   replace(instance: MemoryInstance, row: InstanceRow): void {
     if (instance.row.owner !== row.owner) this.#removeFromOwned(instance)
     instance.row = row
     this.#updateSets(instance)
   }
 
-  /** Takes the owner away. What was running must go on somewhere: it is due at once. */
+  /** Removes the owner. An instance that was running must continue in another worker, so it is due at once. */
   release(instance: MemoryInstance, now: number, crashed: boolean): void {
     const { owner: _, ...row } = instance.row
     instance.crashed = crashed
@@ -110,7 +110,7 @@ export class MemoryDatabase {
     if (instance.flow && (row.status === "sleeping" || row.status === "waiting")) this.flow.admission.releaseSlots(instance.flow)
   }
 
-  /** Limits and a priority for one that has not begun. */
+  /** Gives limits and a priority to an instance that has not begun. */
   assign(instance: MemoryInstance, traits: FlowTraits, deadlineAt: number | undefined): void {
     const deadline = deadlineAt === undefined ? undefined : { deadlineAt }
     instance.row = { ...instance.row, flow: { ...instance.row.flow, ...traits }, ...deadline }
@@ -118,7 +118,7 @@ export class MemoryDatabase {
     this.#updateSets(instance)
   }
 
-  /** The instances of a worker that is gone count as crashed and as owned by nobody. */
+  /** Ends the lease of a dead worker. Its instances have no owner from then on, and count as crashed. */
   abandon(worker: string, now: number): void {
     this.leases.delete(worker)
     this.offers.delete(worker)
@@ -137,7 +137,7 @@ export class MemoryDatabase {
     return row?.incarnation === incarnation && row.run === run && !isTerminal(row.status)
   }
 
-  /** False: another instance has a key that only one may have. */
+  /** False: another instance has one of the unique keys. */
   #create(turn: Turn): boolean {
     const { create, state } = turn
     if (create === undefined || state === undefined) throw new Error("a turn that creates an instance says its state")
@@ -151,7 +151,7 @@ export class MemoryDatabase {
     return true
   }
 
-  /** Frees the unique keys that this state gives up, and takes again those that a restart needs. False: another instance has one. */
+  /** Releases the unique keys that the new state does not need, and acquires the keys that a restart needs. False: another instance has such a key. */
   #updateUniqueKeys(instance: MemoryInstance, { status }: RowState): boolean {
     const { unique } = instance.row.flow ?? {}
     if (unique === undefined) return true
@@ -187,7 +187,7 @@ export class MemoryDatabase {
   }
 }
 
-/** When an unowned instance wants to be claimed: at its due time, or since its first unread message that may wake it. */
+/** When an unowned instance must be claimed: at its due time, or since its first unread message that may wake it. */
 export function claimableAt({ row, inbox, flow }: MemoryInstance, now: number): number | undefined {
   if (flow?.parkedOn !== undefined && !isTerminal(row.status)) {
     const control = inbox.find(({ kind }) => isControl(kind))
@@ -197,7 +197,7 @@ export function claimableAt({ row, inbox, flow }: MemoryInstance, now: number): 
   const onlyControls = row.status === "paused" || row.status === "stalled"
   const wakes = isTerminal(row.status) ? undefined : inbox.find((message) => !onlyControls || isControl(message.kind))
   if (wakes === undefined) return row.dueAt
-  // A message from a sender whose clock is ahead wakes now, not later.
+  // If the sender's clock is ahead, the message must wake the instance now, not later.
   return Math.min(wakes.at, now, row.dueAt ?? now)
 }
 
@@ -215,7 +215,7 @@ function journalRow({ turn, position, count, run, at, entries, blobs }: Turn): J
   return blobs === undefined || blobs.length === 0 ? row : { ...row, blobs: [...blobs] }
 }
 
-/** What stays whatever the instance's state becomes. */
+/** The columns that a new state does not change. */
 function permanentColumns({
   id,
   incarnation,
@@ -236,7 +236,7 @@ function annotated(row: InstanceRow, { tags, memo, at }: Turn): InstanceRow {
   return { ...row, ...(tags === undefined ? undefined : { tags: [...tags] }), ...(memo === undefined ? undefined : { memo }), updatedAt: at }
 }
 
-/** Databases hold times as integers and refuse others. Memory would take them, and hide the mistake from tests. */
+/** SQL stores refuse times that are not whole numbers. Memory refuses them as well, so that tests find the mistake. */
 function requireWhole(time: number): void {
   if (!Number.isSafeInteger(time)) throw new Error(`a time is a whole number of milliseconds, not ${time}`)
 }

@@ -34,7 +34,7 @@ export class MemoryDirectory implements Directory {
     }
     const existed = database.instances.has(create.instance)
     const created = database.commit(create) === "committed"
-    // Sent again after an unknown outcome: the message went in together with the creation.
+    // If this call repeats one with an unknown outcome, the message was stored together with the creation.
     const delivery = existed && created ? "created" : database.deliver(message)
     this.#access.changed()
     return created ? "created" : delivery

@@ -11,7 +11,6 @@ export class MemoryFlowControl implements FlowControl {
     this.#access = access
   }
 
-  /** These instances were let in. */
   notifyAdmitted(ids: readonly string[]): void {
     this.#notifier.notify(ids)
   }

@@ -4,7 +4,7 @@ import type { LimitNumbers } from "../shared/flow-rows.ts"
 import { Admission, type FlowRecord, type FlowRows } from "../shared/slot-admission.ts"
 import type { MemoryInstance } from "./memory-database.ts"
 
-/** What a workflow has declared for one of its limits, and what was set instead. */
+/** The numbers of a limit: as declared by the workflow, and as set instead. */
 export interface MemoryLimit {
   readonly declared: LimitNumbers
   readonly override: LimitNumbers | undefined
@@ -12,7 +12,7 @@ export interface MemoryLimit {
 
 export interface MemoryFlowRecord extends FlowRecord {
   readonly instance: MemoryInstance
-  /** Where it was put in queue last. */
+  /** The last place that the instance got in a queue. */
   place: QueuePlace | undefined
 }
 
@@ -22,24 +22,24 @@ interface QueuePlace {
   readonly seq: number
 }
 
-/** The slots, lines, rates and unique keys of a memory store. */
+/** The slots, queues, rates and unique keys of a memory store. */
 export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   readonly admission: Admission<MemoryFlowRecord> = new Admission(this)
-  /** By workflow, then by the limit's name. */
+  /** By workflow and name of the limit. */
   readonly limits = new Map<string, Map<string, MemoryLimit>>()
   readonly unique = new Map<string, MemoryInstance>()
   readonly slots = new Map<string, Set<MemoryFlowRecord>>()
-  /** Places that were left are passed over when they come first. */
+  /** Places that an instance has left stay in the heap, and are dropped when they come first. */
   readonly #queues = new Map<string, MinHeap<QueuePlace>>()
   readonly #tats = new Map<string, number>()
   #tatsMax = 1_000
   readonly #now: () => number
   readonly #onChange: (record: MemoryFlowRecord) => void
   #seq = 0
-  /** Let in, or given a time, since somebody asked. */
+  /** Instances that were admitted, or got a time to start at, since the last notification. */
   admittedIds: string[] = []
 
-  /** `onChange`: where an instance belongs may have changed. */
+  /** `onChange` is called when the sets that the instance belongs to may have changed. */
   constructor(now: () => number, onChange: (record: MemoryFlowRecord) => void) {
     this.#now = now
     this.#onChange = onChange
@@ -66,7 +66,7 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     return uses.every((use) => !this.unique.has(uniqueKey(use)))
   }
 
-  /** False: another instance has one of them. */
+  /** False: another instance has one of the keys. */
   acquireUniqueKeys(instance: MemoryInstance, uses: readonly UniqueUse[]): boolean {
     const isFree = (use: UniqueUse) => (this.unique.get(uniqueKey(use)) ?? instance) === instance
     if (!uses.every(isFree)) return false
@@ -128,7 +128,7 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   setTat(limitKey: string, tat: number): void {
     this.#tats.set(limitKey, tat)
     if (this.#tats.size < this.#tatsMax) return
-    // One that is over says nothing more.
+    // A time that has passed limits no start any more.
     for (const [key, at] of this.#tats) if (at <= this.#now()) this.#tats.delete(key)
     this.#tatsMax = Math.max(1_000, this.#tats.size * 2)
   }
@@ -154,13 +154,13 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
     this.admittedIds.push(instance.row.id)
   }
 
-  /** Keys of a workflow's limit that somebody is parked on. */
+  /** The limit keys of a workflow's limit for which an instance queues. */
   queuedKeys(workflow: string, name: string): string[] {
     const limitKey = `${workflow}/${name}`
     return [...this.#queues.keys()].filter((key) => (key === limitKey || key.startsWith(`${limitKey}/`)) && this.firstQueued(key) !== undefined)
   }
 
-  /** Those in queue before it. */
+  /** How many instances are before this one in its queue. */
   ahead({ parkedOn, parkedPriority, parkedSeq }: MemoryFlowRecord, all: Iterable<MemoryInstance>): number {
     let count = 0
     for (const { flow } of all) {

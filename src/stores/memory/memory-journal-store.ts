@@ -5,7 +5,7 @@ import { inClaimOrder, isOffered, type Claimable } from "../shared/claim-order.t
 import { turnSequenceKey } from "../shared/turn.ts"
 import { claimableAt, type MemoryDatabase, type MemoryInstance } from "./memory-database.ts"
 
-/** `enter` is called first by every method and throws once the store is closed; `changed` tells whoever listens, here and in other stores of the provider. */
+/** Every method calls `enter` first, which throws once the store is closed. `changed` notifies the listeners, also of the provider's other stores. */
 export interface MemoryAccess {
   readonly database: MemoryDatabase
   readonly now: () => number
@@ -27,7 +27,7 @@ export class MemoryJournalStore implements JournalStore {
     const now = this.#access.now()
     this.#abandonDead(worker, now)
     const claimed: ClaimedInstance[] = []
-    // One that is let in meanwhile is looked at in the next round; one that is passed over comes no second time.
+    // An instance that is admitted meanwhile is found in the next round. An instance that is not claimed is not tried again.
     const seen = new Set<MemoryInstance>()
     for (;;) {
       const found = this.#due(ids, offers, now).filter(({ instance }) => !seen.has(instance))
@@ -56,7 +56,7 @@ export class MemoryJournalStore implements JournalStore {
     return found
   }
 
-  /** False: it is parked, and nothing wakes it. */
+  /** False: the instance queues for a slot, and must not be claimed yet. */
   #admit(instance: MemoryInstance, now: number): boolean {
     const { flow, row, inbox } = instance
     if (flow === undefined || row.slots === "taken") return true
@@ -115,7 +115,7 @@ export class MemoryJournalStore implements JournalStore {
     this.#access.enter()
     const lost = new Set<string>()
     const outcomes = turns.map((turn) => {
-      // What follows a lost turn was thought up on ground that is not there: it must not slip in behind the winner.
+      // The turns after a lost turn build on a state that never was, so they must not be written after the winner's turn.
       const outcome = lost.size > 0 && lost.has(turnSequenceKey(turn)) ? "lost" : this.#database.commit(turn)
       if (outcome === "lost") lost.add(turnSequenceKey(turn))
       return outcome
@@ -161,7 +161,7 @@ export class MemoryJournalStore implements JournalStore {
     return claimableAt(instance, now)
   }
 
-  /** A worker that claims is alive itself, whatever became of its lease. */
+  /** The claiming worker is alive, even if its own lease has expired. */
   #abandonDead(claimer: string, now: number): void {
     const { owned, leases } = this.#database
     for (const worker of owned.keys()) {

@@ -7,8 +7,8 @@ import { MemoryJournalStore } from "./memory-journal-store.ts"
 import { MemoryScheduleStore } from "./memory-schedule-store.ts"
 
 /**
- * A store in memory, for tests and for work that need not outlive the process. The data belongs to the provider: closing
- * and opening it again is a restart, and several engines may have it open at once, all of them workers.
+ * A store in memory, for tests and for work that need not outlive the process. The data belongs to the provider: closing the store and opening it
+ * again is a restart. Several engines may have the provider's store open at once, and all of them may be workers.
  */
 export function memory(): StoreProvider {
   const database = new MemoryDatabase()
@@ -68,7 +68,7 @@ class MemoryStore implements Store {
     this.#listeners.clear()
   }
 
-  /** After the change, not within it; many changes at once are one hint. */
+  /** Notifies after the change, not within it. Many changes at once cause one notification. */
   #hint(): void {
     if (this.#isHintPending || this.#listeners.size === 0) return
     this.#isHintPending = true

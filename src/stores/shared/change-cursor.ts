@@ -1,6 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 
-/** A place in the stream of changes: the number of a row, and a mark of the row that has it, so that another database's is recognised. */
+/** A place in the stream of changes: the number of a journal row, and a mark of that row, which shows that a cursor is of another database. */
 export interface ChangePlace {
   readonly seq: number
   readonly mark: string
@@ -9,7 +9,6 @@ export interface ChangePlace {
 /** Before the first row. */
 export const firstPlace: ChangePlace = { seq: 0, mark: "" }
 
-/** Where a row of this number is, which is this turn. */
 export function changePlace(seq: number, turn: string): ChangePlace {
   return { seq, mark: markOf(turn) }
 }
@@ -26,8 +25,8 @@ export function fromChangeCursor(cursor: string): ChangePlace {
 }
 
 /**
- * Throws where the place cannot be of this database: it is behind the last row, or another turn has its number. Of a row that is removed
- * by now only the first can be told.
+ * Throws if the place cannot be of this database: it is after the last row, or another turn has its number. If the row was removed (`turnAt` is
+ * undefined), only the number is checked.
  */
 export function checkPlace(place: ChangePlace, latest: ChangePlace, turnAt: string | undefined): void {
   if (place.seq > latest.seq || (turnAt !== undefined && markOf(turnAt) !== place.mark)) throw foreignCursor()
@@ -41,7 +40,7 @@ export function foreignCursor(): PerdureError {
   )
 }
 
-/** FNV-1a: one of four thousand million. */
+/** A 32-bit hash (FNV-1a). */
 export function markOf(turn: string): string {
   let hash = 0x811c9dc5
   for (let at = 0; at < turn.length; at++) hash = Math.imul(hash ^ turn.charCodeAt(at), 0x01000193)

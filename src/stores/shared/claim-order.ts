@@ -2,20 +2,20 @@ import { defaultQueue } from "../../core/workflow/task-queue.ts"
 import type { NewInstance, Offer } from "../../ports/journal-store.ts"
 import { integer, optionalText, text, type UntypedRow } from "./columns.ts"
 
-/** What wants to be claimed, as far as the order goes. */
+/** What the claim order needs to know about an instance that must be claimed. */
 export interface Claimable {
   readonly priority: number
   readonly at: number
   readonly key: number
-  /** It has not begun yet; any other goes on with what it began. */
+  /** Whether the instance is a new start; otherwise it has begun already. */
   readonly isStart: boolean
-  /** Of the same workflow and version. */
+  /** Workflow and version. Fairness keys take turns among instances with an equal `offer`. */
   readonly offer: string
-  /** The key of its narrowest limit, if it has one. */
+  /** The key of the instance's narrowest limit, if the instance has a keyed limit. */
   readonly fairnessKey: string | undefined
 }
 
-/** Of a row that has `key`, `claimable_at`, `priority`, `status`, `workflow`, `version` and `lane`. */
+/** The row has `key`, `claimable_at`, `priority`, `status`, `workflow`, `version` and `lane`. */
 export function toClaimable<R extends UntypedRow>(row: R): Claimable & { readonly row: R } {
   return {
     row,
@@ -29,10 +29,9 @@ export function toClaimable<R extends UntypedRow>(row: R): Claimable & { readonl
 }
 
 /**
- * The order in which instances are claimed: highest priority first; of one priority, those that have begun before new starts; then oldest
- * due. `startsMin` new starts of each priority go before those that have begun, so that new starts get a share of the places.
- * Where instances of one workflow have lanes, the lanes take turns in the places that the workflow has: a burst in one does not hold
- * up the others.
+ * The order in which instances are claimed: the highest priority first; of one priority, instances that have begun before new starts; then the
+ * instance that has been due for longest. `startsMin` new starts of each priority go before instances that have begun, so that new starts get a share.
+ * The fairness keys of one workflow take turns in the places that the workflow has, so a burst of one key does not delay the other keys.
  */
 export function inClaimOrder<T extends Claimable>(items: readonly T[], startsMin = 0): T[] {
   const sorted = items.toSorted((a, b) => b.priority - a.priority || Number(a.isStart) - Number(b.isStart) || a.at - b.at || a.key - b.key)
@@ -49,7 +48,7 @@ export function inClaimOrder<T extends Claimable>(items: readonly T[], startsMin
   return startsMin === 0 ? ordered : withStartsFirst(ordered, startsMin)
 }
 
-/** The first new starts of each priority go before all else of that priority. */
+/** Moves the first `startsMin` new starts of each priority before all other instances of that priority. */
 function withStartsFirst<T extends Claimable>(ordered: readonly T[], startsMin: number): T[] {
   const starts = new Map<number, number>()
   const ranked = ordered.map((item) => {
@@ -60,7 +59,7 @@ function withStartsFirst<T extends Claimable>(ordered: readonly T[], startsMin: 
   return ranked.toSorted((a, b) => b.item.priority - a.item.priority || a.rank - b.rank).map(({ item }) => item)
 }
 
-/** The first of each lane, then the second of each. */
+/** The first instance of each fairness key, then the second of each, and so on. */
 function inTurns<T extends Claimable>(items: readonly T[]): T[] {
   const ranks = new Map<string, number>()
   const ranked = items.map((item) => {
@@ -71,7 +70,7 @@ function inTurns<T extends Claimable>(items: readonly T[]): T[] {
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item)
 }
 
-/** Whoever makes the offer may have the instance. */
+/** Whether a worker with this offer may claim the instance. */
 export function isOffered({ workflow, version, queue = defaultQueue }: Pick<NewInstance, "workflow" | "version" | "queue">, offer: Offer): boolean {
   return offer.workflow === workflow && offer.version === version && (offer.queues === undefined || offer.queues.includes(queue))
 }

@@ -1,6 +1,6 @@
 import { fromText } from "./unsafe-text.ts"
 
-/** Columns come back untyped. A column of another type than the schema says is our own bug, or damage. */
+/** A row as the driver returns it. If a column has another type than the schema says, that is a bug of ours, or the database is damaged. */
 export type UntypedRow = Readonly<Record<string, unknown>>
 
 export function integer(row: UntypedRow, column: string): number {

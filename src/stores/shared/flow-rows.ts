@@ -5,9 +5,9 @@ import type { FlowRecord } from "./slot-admission.ts"
 import { integer, optionalInteger, optionalText, text, type UntypedRow } from "./columns.ts"
 import { toUses } from "./instance-rows.ts"
 
-/** What the flow control of every store has in common, beside the algorithm. */
+// The flow control that all stores share, except slot admission itself (slot-admission.ts).
 
-/** At most so many holders of a limit are named. */
+/** How many holders of a limit are named at most. */
 export const holdersNamedMax = 5
 
 export interface LimitNumbers {
@@ -15,7 +15,7 @@ export interface LimitNumbers {
   readonly perMs?: number
 }
 
-/** With what else is to be known of the instance where it is claimed, or gets another state. */
+/** A flow record with the columns that claims and new states need. */
 export interface StoredFlowRecord extends FlowRecord {
   readonly id: string
   readonly status: Status
@@ -25,7 +25,7 @@ export interface StoredFlowRecord extends FlowRecord {
   readonly deadlineAt: number | undefined
 }
 
-/** What `toRecord` reads of the table `i`. */
+/** The columns of the instance table `i` that `toRecord` reads. */
 export const recordColumns =
   "i.key, i.id, i.priority, i.limits, i.held, i.paid, i.parked_on, i.parked_priority, i.parked_seq, i.parked_until, i.status, i.phase, i.run, i.due_at, i.control_at, i.deadline_at"
 
@@ -50,7 +50,7 @@ export function toRecord(row: UntypedRow): StoredFlowRecord {
   }
 }
 
-/** Limits that a workflow has had and does not declare any more: they let everybody in. */
+/** Limits that a workflow no longer declares. They become unlimited, so that they block no instance. */
 export function removedLimits(known: readonly string[], declared: WorkflowLimits["limits"]): WorkflowLimits["limits"] {
   return known.filter((name) => !declared.some((limit) => limit.name === name)).map((name) => ({ name, max: unlimited }))
 }
@@ -59,7 +59,7 @@ export function limitState(name: string, declared: LimitNumbers, override: Limit
   return override === undefined ? { name, ...declared } : { name, ...override, declared }
 }
 
-/** Tells whoever listens which instances were let in, after the transaction. */
+/** Tells its listeners after a transaction which instances were admitted. */
 export class AdmissionNotifier {
   readonly #listeners = new Set<(ids: readonly string[]) => void>()
 
@@ -73,7 +73,7 @@ export class AdmissionNotifier {
   }
 }
 
-/** A unique key as a limit of one slot. No key of a declared limit begins with "!". */
+/** Represents a unique key as a limit of one slot. No key of a declared limit begins with "!". */
 export function uniqueKeyUse({ kind, key }: UniqueUse): LimitUse {
   return { kind: "concurrency", workflow: "", name: kind, key: `!${kind}/${key}`, isKeyed: true, hold: true, max: 1 }
 }

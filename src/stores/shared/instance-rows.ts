@@ -3,11 +3,11 @@ import type { FlowTraits, LimitUse, UniqueUse } from "../../ports/flow-control.t
 import type { InstanceRow } from "../../ports/journal-store.ts"
 import { integer, optionalInteger, optionalText, text, type UntypedRow } from "./columns.ts"
 
-/** What `toInstanceRow` reads of the table `i`; `key` as well, for those that go on with the row. */
+/** The columns of the instance table `i` that `toInstanceRow` reads, and `key`, which callers need. */
 export const instanceColumns =
   "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at, i.queue, i.memo, i.events"
 
-/** `inJson`: what the texts of tags, events and unique keys are, where the store cannot hold any text within JSON. */
+/** `inJson` decodes the texts of tags, events and unique keys, for a store whose JSON cannot hold every text. */
 export function toInstanceRow(row: UntypedRow, inJson?: (stored: string) => string): InstanceRow {
   const phase = optionalText(row, "phase")
   const dueAt = optionalInteger(row, "due_at")
@@ -59,7 +59,7 @@ function slotsOf(row: UntypedRow, limits: readonly LimitUse[]): NonNullable<Inst
   return integer(row, "held") === limits.length ? "taken" : "none"
 }
 
-/** A list of texts that is stored as JSON; null stands for an empty one. */
+/** A list of texts that is stored as JSON; null stands for an empty list. */
 function toTexts(stored: unknown, inJson: ((stored: string) => string) | undefined): readonly string[] {
   if (typeof stored !== "string") return []
   const texts = JSON.parse(stored) as string[]

@@ -3,8 +3,8 @@ import { statuses, type Status } from "../../core/journal/status.ts"
 import type { Filter, PageRequest } from "../../ports/directory.ts"
 
 /**
- * Words of a caller that become part of a statement, or decide about one. Each is looked up in a closed list, and anything else throws `BAD_OPTION`
- * before a statement is built. Clients check the same words; a store does not rely on that.
+ * Looks up words from callers that become part of a statement, or choose one. Each word must be in a closed list; any other word throws `BAD_OPTION`
+ * before a statement is built. Clients check these words, too, but a store does not rely on that.
  */
 
 /** The column to count by. */
@@ -12,7 +12,6 @@ export function columnOf(by: "status" | "workflow"): "status" | "workflow" {
   return oneOf("by", by, ["status", "workflow"])
 }
 
-/** True: the oldest first. */
 export function isOldestFirst(order: PageRequest["order"]): boolean {
   return oneOf("order", order, ["newest", "oldest"]) === "oldest"
 }
@@ -21,7 +20,7 @@ export function directionOf(order: PageRequest["order"]): "ASC" | "DESC" {
   return isOldestFirst(order) ? "ASC" : "DESC"
 }
 
-/** How a row compares to those that come after it in this order. */
+/** The SQL comparison that selects the rows after a place, in this order. */
 export function comparisonOf(order: PageRequest["order"]): ">" | "<" {
   return isOldestFirst(order) ? ">" : "<"
 }

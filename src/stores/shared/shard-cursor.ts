@@ -1,7 +1,7 @@
 import { PerdureError } from "../../core/errors.ts"
 import { foreignCursor } from "./change-cursor.ts"
 
-/** Where instances are in a list that goes over several shards: the same place means the same in each of them. */
+/** A place in a list over several shards. It means the same in each shard. */
 export interface ListPlace {
   readonly createdAt: number
   readonly id: string
@@ -22,7 +22,7 @@ export function fromListCursor(cursor: string): ListPlace {
   return { createdAt: Number(match[1]), id: match[2]! }
 }
 
-/** How far somebody has read in each shard, by its name; in a shard that is not named, nothing. */
+/** How far a reader has read in each shard, by the shard's name. Of a shard that is not in the map, the reader has read nothing. */
 export type ShardPlaces = ReadonlyMap<string, ShardPlace>
 
 export interface ShardPlace {
@@ -30,13 +30,13 @@ export interface ShardPlace {
   readonly mark: string
 }
 
-/** `<layout>-<shard>-<seq>-<mark>` for each shard, in between `_`. Text without white space and without "~", as cursors of changes are. */
+/** `<layout>-<shard>-<seq>-<mark>` for each shard, joined by `_`. Cursors of changes have no white space and no "~". */
 export function toShardCursor(places: ShardPlaces): string {
   const parts = [...places].filter(([, { seq }]) => seq > 0).map(([shard, { seq, mark }]) => `${shard}-${seq.toString(36)}-${mark}`)
   return parts.length === 0 ? nowhere : parts.sort().join("_")
 }
 
-/** The beginning, said in so many words: what is written after an empty page has a place to be read from. */
+/** The cursor of the beginning, for a reader that got an empty page and reads on from there. */
 const nowhere = "0"
 
 export function fromShardCursor(cursor: string): ShardPlaces {

@@ -4,20 +4,20 @@ import type { LimitUse } from "../../ports/flow-control.ts"
 import type { RowState } from "../../ports/journal-store.ts"
 
 /**
- * Who may run, and who is next: the one algorithm of flow control, over the rows of any store that can be read and written
- * within a transaction. An instance takes its limits in order and so always has the first `held` of them; as all of a
- * workflow's instances keep to the same order, and give back from its end, no two can wait for each other.
+ * Decides which instances may run and which is next. This is the one algorithm of flow control; it works on the rows of any store that can read and
+ * write them within a transaction. An instance takes the slots of its limits in order, so it always holds the first `limitsHeld` of them. All
+ * instances of a workflow take slots in this order and release them from its end, so no two instances can wait for each other.
  *
- *   concurrency  a slot for each instance that runs, at most `max`
- *   rate         one slot: whoever is next to start. It waits there for the time that the rate allows, alone, and gives the
- *                slot on as it starts. So starts are counted when they happen, and only one of a line has a time to wake up at.
+ *   concurrency  one slot for each instance that runs, at most `max`
+ *   rate         one slot in all, for the instance that starts next. The instance holds this slot until the rate allows its start, and passes it on
+ *                when it starts. So a start is counted when it happens, and only one instance of a queue has a time to wake up at.
  *
- * Slots that come free are given to the first of the line at once, those of wide limits before those of single keys:
- * else one that comes from a narrow line would overtake those who wait for the wide one.
+ * A free slot goes to the first instance of its queue at once. Limits without keys come before single keys: otherwise an instance from the queue of
+ * a key would overtake the instances that queue for the whole limit.
  */
 export class Admission<R extends FlowRecord> {
   readonly #rows: FlowRows<R>
-  /** Limit keys that may have become free: those of whole limits, and those of single keys. */
+  /** Limit keys whose slots may have become free: keys of whole limits, and single keys. */
   readonly #freedWide = new Set<string>()
   readonly #freedKeyed = new Set<string>()
 
@@ -25,7 +25,7 @@ export class Admission<R extends FlowRecord> {
     this.#rows = rows
   }
 
-  /** Takes all that it lacks; false: it is parked. */
+  /** Takes the slots that the instance lacks. False: the instance queues for a slot. */
   tryAdmit(record: R): boolean {
     const isComplete = !this.#yieldsToHigherPriority(record) && this.#takeMissing(record)
     this.#rows.save(record)
@@ -33,7 +33,7 @@ export class Admission<R extends FlowRecord> {
     return isComplete
   }
 
-  /** A turn gives the instance another state. `run`: what it was in before. */
+  /** Releases or reorders slots when a turn changes the state of the instance. `run`: the run before that turn. */
   applyState(record: R, run: number, state: RowState): void {
     const { status, phase, owner, dueAt = 0 } = state
     const isNewRun = status === "queued" && state.run !== run
@@ -44,16 +44,16 @@ export class Admission<R extends FlowRecord> {
     else if (phase === "cancelling" && record.parkedOn !== undefined) this.#moveToFront(record)
   }
 
-  /** It sleeps or waits, and nobody owns it. One that is parked isStillQueued in line. */
+  /** Releases the slots of an instance that sleeps or waits and has no owner. An instance in a queue keeps its place. */
   releaseSlots(record: R): void {
     if (record.parkedOn === undefined) this.#releaseFrom(record, keptAtRest(record.uses))
   }
 
-  /** The numbers of limits have changed, for these keys among which somebody is parked. */
+  /** Admits queued instances after the numbers of their limits have changed. */
   limitsChanged(limitKeys: Iterable<string>): void {
     for (const key of limitKeys) {
       const next = this.#rows.holder(key)
-      // Whoever waits for the time of a rate is told another one.
+      // The instance that waits for the time of a rate gets another time.
       if (next?.parkedOn === key) {
         this.#rows.removeHolder(key, next)
         next.parkedUntil = undefined
@@ -64,7 +64,7 @@ export class Admission<R extends FlowRecord> {
     this.#admitNext()
   }
 
-  /** The transaction failed: what it had under way never was. */
+  /** Call this when the transaction failed: its changes never happened. */
   reset(): void {
     this.#freedKeyed.clear()
     this.#freedWide.clear()
@@ -83,14 +83,14 @@ export class Admission<R extends FlowRecord> {
   }
 
   #free(record: R, use: LimitUse): void {
-    // The slot of a rate was given on at the start.
+    // The slot of a rate was passed on when the instance started.
     if (use.kind === "rate" && record.isStartCounted) return
     this.#rows.removeHolder(use.key, record)
     if (use.isKeyed) this.#freedKeyed.add(use.key)
     else this.#freedWide.add(use.key)
   }
 
-  /** Its time has come, but somebody of a higher priority has joined the line meanwhile. */
+  /** Passes the slot of a rate on if the instance may start now, but an instance of a higher priority has joined the queue meanwhile. */
   #yieldsToHigherPriority(record: R): boolean {
     const { parkedOn, parkedUntil } = record
     if (parkedOn === undefined || parkedUntil === undefined || parkedUntil > this.#rows.now()) return false
@@ -128,7 +128,7 @@ export class Admission<R extends FlowRecord> {
     return at <= this.#rows.now() || this.#enqueue(record, use, at === Infinity ? undefined : at)
   }
 
-  /** The generic cell rate algorithm: `tat` is when all that was started would have been due, had it been spread evenly. */
+  /** The generic cell rate algorithm: `tat` is when all starts would have been due if they had been spread evenly. */
   #allowedAt(use: LimitUse): number {
     const { max, perMs = 0 } = this.#rows.numbers(use)
     if (max === 0) return Infinity
@@ -140,7 +140,7 @@ export class Admission<R extends FlowRecord> {
     const latest = this.#rows.now() + perMs
     const tat = this.#rows.tat(key) ?? this.#rows.now()
     if (tat <= latest) return tat
-    // It stems from a slower rate: never further ahead than this one goes.
+    // The stored time is from a slower rate. It must not be further ahead than the present rate allows.
     this.#rows.setTat(key, latest)
     return latest
   }
@@ -161,7 +161,7 @@ export class Admission<R extends FlowRecord> {
     return false
   }
 
-  /** What is being cancelled has little time to clean up. */
+  /** An instance that is being cancelled has little time to clean up, so it goes first. */
   #moveToFront(record: R): void {
     record.parkedPriority = unlimited
     this.#rows.save(record)
@@ -187,21 +187,21 @@ export class Admission<R extends FlowRecord> {
       if (isComplete) this.#rows.onAdmitted(next)
       else if (next.parkedUntil !== undefined) this.#rows.onStartScheduled(next)
       if (isStillQueued) return
-      // It may have given on the turn of a wider rate, which goes first.
+      // The instance may have passed on the slot of a rate without keys, and such limits come first.
       if (this.#freedWide.size > 0) return void this.#freedKeyed.add(key)
     }
   }
 }
 
-/** What a store knows of an instance with limits. */
+/** The flow-control columns of an instance with limits. */
 export interface FlowRecord {
   readonly key: number
   readonly priority: number
   readonly isCancelling: boolean
   readonly uses: readonly LimitUse[]
-  /** How many of its limits it has, from the first on. */
+  /** Of how many of its limits the instance holds slots, from the first limit on. */
   limitsHeld: number
-  /** Its start was counted by the rates. */
+  /** Whether the rates have counted the instance's start. */
   isStartCounted: boolean
   parkedOn: string | undefined
   parkedPriority: number
@@ -209,25 +209,25 @@ export interface FlowRecord {
   parkedUntil: number | undefined
 }
 
-/** The rows of a store. All within one transaction. */
+/** The rows of a store, within one transaction. */
 export interface FlowRows<R extends FlowRecord> {
   now(): number
-  /** In force: as set, else as declared, else as of the instance's start. */
+  /** The numbers in force: as set, else as declared, else as they were when the instance was created. */
   numbers(use: LimitUse): { readonly max: number; readonly perMs?: number }
   slotsInUse(limitKey: string): number
-  /** One of those who have its slots. */
+  /** One of the instances that hold slots of the key. */
   holder(limitKey: string): R | undefined
   addHolder(limitKey: string, record: R): void
   removeHolder(limitKey: string, record: R): void
-  /** The first in line: highest priority, then longest there. */
+  /** The first instance of the queue: highest priority, then longest in the queue. */
   firstQueued(limitKey: string): R | undefined
   nextQueueSeq(): number
   tat(limitKey: string): number | undefined
   setTat(limitKey: string, tat: number): void
   save(record: R): void
-  /** One that was parked has all its slots: it is due at once. */
+  /** Call this when a queued instance has got all its slots: it is due at once. */
   onAdmitted(record: R): void
-  /** One that was parked has a time to start at. */
+  /** Call this when a queued instance has got a time at which it may start. */
   onStartScheduled(record: R): void
 }
 
@@ -235,12 +235,12 @@ function isAdmitted(record: FlowRecord): boolean {
   return record.limitsHeld === record.uses.length && record.parkedOn === undefined
 }
 
-/** What the row of an instance with limits says of them. */
+/** The slot state that the row of an instance with limits shows. */
 export function slotStateOf(record: FlowRecord): "taken" | "queuedForSlot" | "none" {
   return record.parkedOn !== undefined ? "queuedForSlot" : isAdmitted(record) ? "taken" : "none"
 }
 
-/** Whether an instance that nobody owns wants to go on, and not only to be told something. */
+/** Whether an unowned instance needs its slots because its code continues. An instance that only receives a control message needs none. */
 export function wantsSlots(status: Status, dueAt: number | undefined, hasEvents: () => boolean, now: number): boolean {
   const isDue = dueAt !== undefined && dueAt <= now
   if (status === "sleeping" || status === "waiting") return isDue || hasEvents()

@@ -1,6 +1,6 @@
 /**
- * SQLite holds text as UTF-8, which has no place for lone surrogates, and drivers cut text at U+0000. Text with either, or
- * that begins with the mark itself, is stored as the mark and a JSON string; all other text, which is nearly all, as it is.
+ * SQLite stores text as UTF-8, which cannot hold lone surrogates, and drivers cut text at U+0000. Text with lone surrogates or U+0000, or with this
+ * mark as its first character, is stored as the mark and a JSON string. All other text is stored unchanged.
  */
 const mark = "\u0001"
 
@@ -9,12 +9,12 @@ export function toText(value: string): string {
   return odd ? mark + JSON.stringify(value) : value
 }
 
-/** Of ES2024: in every Node that we run on, and much faster than a look for surrogates. */
+/** `isWellFormed` is of ES2024. Every Node that we support has it, and it is much faster than a search for surrogates. */
 interface WellFormed {
   isWellFormed(): boolean
 }
 
-/** Text that is stored in another form than it has. No id that is stored as it is begins with such text. */
+/** Whether the text is stored in another form. No text that is stored unchanged begins with such text. */
 export function isOdd(value: string): boolean {
   return toText(value) !== value
 }

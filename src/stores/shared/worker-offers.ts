@@ -1,7 +1,7 @@
 import type { WorkerLease } from "../../ports/directory.ts"
 import type { Offer } from "../../ports/journal-store.ts"
 
-/** What a worker executes, as the stores over SQL keep it. */
+/** The offers of a worker as SQL stores keep them. */
 export function offersText(offers: readonly Offer[]): string {
   return JSON.stringify(offers)
 }

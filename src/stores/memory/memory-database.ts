@@ -181,7 +181,7 @@ export class MemoryDatabase {
       const siblings = this.owned.get(owner) ?? new Set()
       this.owned.set(owner, siblings.add(instance))
     }
-    const mayBeDue = flow?.parkedOn === undefined ? dueAt !== undefined || instance.inbox.length > 0 : claimableAt(instance, 0) !== undefined
+    const mayBeDue = flow?.queuedFor === undefined ? dueAt !== undefined || instance.inbox.length > 0 : claimableAt(instance, 0) !== undefined
     if (owner === undefined && mayBeDue) this.pending.add(instance)
     else this.pending.delete(instance)
   }
@@ -189,9 +189,9 @@ export class MemoryDatabase {
 
 /** When an unowned instance must be claimed: at its due time, or since its first unread message that may wake it. */
 export function claimableAt({ row, inbox, flow }: MemoryInstance, now: number): number | undefined {
-  if (flow?.parkedOn !== undefined && !isTerminal(row.status)) {
+  if (flow?.queuedFor !== undefined && !isTerminal(row.status)) {
     const control = inbox.find(({ kind }) => isControl(kind))
-    const at = Math.min(control === undefined ? Infinity : Math.min(control.at, now), row.deadlineAt ?? Infinity, flow.parkedUntil ?? Infinity)
+    const at = Math.min(control === undefined ? Infinity : Math.min(control.at, now), row.deadlineAt ?? Infinity, flow.queuedUntil ?? Infinity)
     return at === Infinity ? undefined : at
   }
   const onlyControls = row.status === "paused" || row.status === "stalled"

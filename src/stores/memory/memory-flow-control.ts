@@ -48,7 +48,7 @@ export class MemoryFlowControl implements FlowControl {
     this.#access.enter()
     const { flow, instances } = this.#access.database
     const record = instances.get(id)?.flow
-    const use = record?.parkedOn === undefined ? undefined : record.uses[record.limitsHeld]
+    const use = record?.queuedFor === undefined ? undefined : record.uses[record.limitsHeld]
     if (record === undefined || use === undefined) return undefined
     const holders = [...(flow.slots.get(use.key) ?? [])].map(({ instance }) => instance.row.id)
     return {
@@ -57,7 +57,7 @@ export class MemoryFlowControl implements FlowControl {
       holders: holders.slice(0, holdersNamedMax),
       held: holders.length,
       ahead: flow.ahead(record, instances.values()),
-      ...(record.parkedUntil === undefined ? undefined : { until: record.parkedUntil }),
+      ...(record.queuedUntil === undefined ? undefined : { until: record.queuedUntil }),
     }
   }
 

@@ -134,10 +134,10 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   }
 
   save(record: MemoryFlowRecord): void {
-    const { parkedOn, parkedPriority: priority, parkedSeq: seq } = record
-    if (parkedOn !== undefined) {
-      const queue = this.#queues.get(parkedOn) ?? new MinHeap<QueuePlace>((a, b) => a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq))
-      this.#queues.set(parkedOn, queue)
+    const { queuedFor, queuedPriority: priority, queuedSeq: seq } = record
+    if (queuedFor !== undefined) {
+      const queue = this.#queues.get(queuedFor) ?? new MinHeap<QueuePlace>((a, b) => a.priority > b.priority || (a.priority === b.priority && a.seq < b.seq))
+      this.#queues.set(queuedFor, queue)
       if (record.place?.seq !== seq || record.place.priority !== priority) queue.push((record.place = { record, priority, seq }))
     }
     this.#onChange(record)
@@ -161,20 +161,20 @@ export class MemoryFlow implements FlowRows<MemoryFlowRecord> {
   }
 
   /** How many instances are before this one in its queue. */
-  ahead({ parkedOn, parkedPriority, parkedSeq }: MemoryFlowRecord, all: Iterable<MemoryInstance>): number {
+  ahead({ queuedFor, queuedPriority, queuedSeq }: MemoryFlowRecord, all: Iterable<MemoryInstance>): number {
     let count = 0
     for (const { flow } of all) {
-      if (flow === undefined || flow.parkedOn !== parkedOn) continue
-      if (flow.parkedPriority > parkedPriority || (flow.parkedPriority === parkedPriority && flow.parkedSeq < parkedSeq)) count++
+      if (flow === undefined || flow.queuedFor !== queuedFor) continue
+      if (flow.queuedPriority > queuedPriority || (flow.queuedPriority === queuedPriority && flow.queuedSeq < queuedSeq)) count++
     }
     return count
   }
 }
 
-const notQueued = { parkedOn: undefined, parkedPriority: 0, parkedSeq: 0, parkedUntil: undefined }
+const notQueued = { queuedFor: undefined, queuedPriority: 0, queuedSeq: 0, queuedUntil: undefined }
 
 function isCurrent({ record, priority, seq }: QueuePlace, limitKey: string): boolean {
-  return record.parkedOn === limitKey && record.parkedPriority === priority && record.parkedSeq === seq
+  return record.queuedFor === limitKey && record.queuedPriority === priority && record.queuedSeq === seq
 }
 
 export function uniqueKey({ kind, key }: UniqueUse): string {

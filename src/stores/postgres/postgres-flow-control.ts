@@ -87,7 +87,7 @@ export class PostgresFlowControl implements FlowControl {
     const s = this.#schema
     const row = await this.#database.get("wait", `SELECT ${recordColumns} FROM ${s}.instance i WHERE i.id = $1 AND i.limits IS NOT NULL`, toText(id))
     const record = row && toRecord(row)
-    const use = record?.parkedOn === undefined ? undefined : record.uses[record.limitsHeld]
+    const use = record?.queuedFor === undefined ? undefined : record.uses[record.limitsHeld]
     if (record === undefined || use === undefined) return undefined
     const known = (await this.#known(this.#database, [use.workflow]))(use.workflow).get(use.name)
     const { max, perMs } = known?.override ?? known?.declared ?? use
@@ -97,8 +97,8 @@ export class PostgresFlowControl implements FlowControl {
         SELECT count(*) FROM ${s}.instance WHERE parked_on = $1 AND parked_priority >= $2 AND (parked_priority > $2 OR parked_seq < $3)
       ) AS ahead`,
       toText(use.key),
-      record.parkedPriority,
-      record.parkedSeq,
+      record.queuedPriority,
+      record.queuedSeq,
     )
     const holders = await this.#database.all(
       "holders",
@@ -112,7 +112,7 @@ export class PostgresFlowControl implements FlowControl {
       holders: holders.map((holder) => text(holder, "id")),
       held: integer(line ?? {}, "held"),
       ahead: integer(line ?? {}, "ahead"),
-      ...(record.parkedUntil === undefined ? {} : { until: record.parkedUntil }),
+      ...(record.queuedUntil === undefined ? {} : { until: record.queuedUntil }),
     }
   }
 

@@ -41,12 +41,12 @@ export class Admission<R extends FlowRecord> {
     if (isTerminal(status) || status === "paused" || status === "stalled") this.#releaseFrom(record, 0)
     else if (isNewRun || (status === "queued" && dueAt > this.#rows.now())) this.#releaseFrom(record, 0)
     else if (owner === undefined && (status === "sleeping" || status === "waiting")) this.releaseSlots(record)
-    else if (phase === "cancelling" && record.parkedOn !== undefined) this.#moveToFront(record)
+    else if (phase === "cancelling" && record.queuedFor !== undefined) this.#moveToFront(record)
   }
 
   /** Releases the slots of an instance that sleeps or waits and has no owner. An instance in a queue keeps its place. */
   releaseSlots(record: R): void {
-    if (record.parkedOn === undefined) this.#releaseFrom(record, keptAtRest(record.uses))
+    if (record.queuedFor === undefined) this.#releaseFrom(record, keptAtRest(record.uses))
   }
 
   /** Admits queued instances after the numbers of their limits have changed. */
@@ -54,9 +54,9 @@ export class Admission<R extends FlowRecord> {
     for (const key of limitKeys) {
       const next = this.#rows.holder(key)
       // The instance that waits for the time of a rate gets another time.
-      if (next?.parkedOn === key) {
+      if (next?.queuedFor === key) {
         this.#rows.removeHolder(key, next)
-        next.parkedUntil = undefined
+        next.queuedUntil = undefined
         this.#rows.save(next)
       }
       this.#freedKeyed.add(key)
@@ -74,7 +74,7 @@ export class Admission<R extends FlowRecord> {
     const { uses } = record
     const from = Math.min(record.limitsHeld, keep)
     for (const use of uses.slice(from, record.limitsHeld)) this.#free(record, use)
-    const waitsFor = record.parkedOn === undefined ? undefined : uses[record.limitsHeld]
+    const waitsFor = record.queuedFor === undefined ? undefined : uses[record.limitsHeld]
     if (waitsFor?.kind === "rate") this.#free(record, waitsFor)
     record.limitsHeld = from
     dequeue(record)
@@ -92,12 +92,12 @@ export class Admission<R extends FlowRecord> {
 
   /** Passes the slot of a rate on if the instance may start now, but an instance of a higher priority has joined the queue meanwhile. */
   #yieldsToHigherPriority(record: R): boolean {
-    const { parkedOn, parkedUntil } = record
-    if (parkedOn === undefined || parkedUntil === undefined || parkedUntil > this.#rows.now()) return false
-    if (this.#rows.firstQueued(parkedOn)?.key === record.key) return false
-    this.#rows.removeHolder(parkedOn, record)
-    record.parkedUntil = undefined
-    this.#freedKeyed.add(parkedOn)
+    const { queuedFor, queuedUntil } = record
+    if (queuedFor === undefined || queuedUntil === undefined || queuedUntil > this.#rows.now()) return false
+    if (this.#rows.firstQueued(queuedFor)?.key === record.key) return false
+    this.#rows.removeHolder(queuedFor, record)
+    record.queuedUntil = undefined
+    this.#freedKeyed.add(queuedFor)
     return true
   }
 
@@ -152,18 +152,18 @@ export class Admission<R extends FlowRecord> {
   }
 
   #enqueue(record: R, use: LimitUse, until: number | undefined): false {
-    if (record.parkedOn !== use.key) {
-      record.parkedOn = use.key
-      record.parkedPriority = record.isCancelling ? unlimited : record.priority
-      record.parkedSeq = this.#rows.nextQueueSeq()
+    if (record.queuedFor !== use.key) {
+      record.queuedFor = use.key
+      record.queuedPriority = record.isCancelling ? unlimited : record.priority
+      record.queuedSeq = this.#rows.nextQueueSeq()
     }
-    record.parkedUntil = until
+    record.queuedUntil = until
     return false
   }
 
   /** An instance that is being cancelled has little time to clean up, so it goes first. */
   #moveToFront(record: R): void {
-    record.parkedPriority = unlimited
+    record.queuedPriority = unlimited
     this.#rows.save(record)
   }
 
@@ -179,13 +179,13 @@ export class Admission<R extends FlowRecord> {
 
   #admitNextOf(key: string): void {
     for (let next = this.#rows.firstQueued(key); next !== undefined; next = this.#rows.firstQueued(key)) {
-      const { parkedUntil } = next
+      const { queuedUntil } = next
       const isComplete = this.#takeMissing(next)
-      const isStillQueued = next.parkedOn === key
-      if (isStillQueued && next.parkedUntil === parkedUntil) return
+      const isStillQueued = next.queuedFor === key
+      if (isStillQueued && next.queuedUntil === queuedUntil) return
       this.#rows.save(next)
       if (isComplete) this.#rows.onAdmitted(next)
-      else if (next.parkedUntil !== undefined) this.#rows.onStartScheduled(next)
+      else if (next.queuedUntil !== undefined) this.#rows.onStartScheduled(next)
       if (isStillQueued) return
       // The instance may have passed on the slot of a rate without keys, and such limits come first.
       if (this.#freedWide.size > 0) return void this.#freedKeyed.add(key)
@@ -203,10 +203,10 @@ export interface FlowRecord {
   limitsHeld: number
   /** Whether the rates have counted the instance's start. */
   isStartCounted: boolean
-  parkedOn: string | undefined
-  parkedPriority: number
-  parkedSeq: number
-  parkedUntil: number | undefined
+  queuedFor: string | undefined
+  queuedPriority: number
+  queuedSeq: number
+  queuedUntil: number | undefined
 }
 
 /** The rows of a store, within one transaction. */
@@ -232,12 +232,12 @@ export interface FlowRows<R extends FlowRecord> {
 }
 
 function isAdmitted(record: FlowRecord): boolean {
-  return record.limitsHeld === record.uses.length && record.parkedOn === undefined
+  return record.limitsHeld === record.uses.length && record.queuedFor === undefined
 }
 
 /** The slot state that the row of an instance with limits shows. */
 export function slotStateOf(record: FlowRecord): "taken" | "queuedForSlot" | "none" {
-  return record.parkedOn !== undefined ? "queuedForSlot" : isAdmitted(record) ? "taken" : "none"
+  return record.queuedFor !== undefined ? "queuedForSlot" : isAdmitted(record) ? "taken" : "none"
 }
 
 /** Whether an unowned instance needs its slots because its code continues. An instance that only receives a control message needs none. */
@@ -248,6 +248,6 @@ export function wantsSlots(status: Status, dueAt: number | undefined, hasEvents:
 }
 
 function dequeue(record: FlowRecord): void {
-  record.parkedOn = undefined
-  record.parkedUntil = undefined
+  record.queuedFor = undefined
+  record.queuedUntil = undefined
 }

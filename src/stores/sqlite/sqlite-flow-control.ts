@@ -80,10 +80,10 @@ export class SqliteFlowControl implements FlowControl {
   async waitOf(id: string): Promise<LimitWait | undefined> {
     const row = this.#find.get(toText(id))
     const record = row && this.#flow.table.record(integer(row, "key"))
-    const use = record?.parkedOn === undefined ? undefined : record.uses[record.limitsHeld]
+    const use = record?.queuedFor === undefined ? undefined : record.uses[record.limitsHeld]
     if (record === undefined || use === undefined) return undefined
     const { max, perMs } = this.#flow.table.numbers(use)
-    const ahead = this.#ahead.get(toText(use.key), record.parkedPriority, record.parkedPriority, record.parkedSeq)
+    const ahead = this.#ahead.get(toText(use.key), record.queuedPriority, record.queuedPriority, record.queuedSeq)
     return {
       use,
       max,
@@ -91,7 +91,7 @@ export class SqliteFlowControl implements FlowControl {
       holders: this.#holders.all(toText(use.key)).map((holder) => text(holder, "id")),
       held: this.#flow.table.slotsInUse(use.key),
       ahead: ahead === undefined ? 0 : integer(ahead, "count"),
-      ...(record.parkedUntil === undefined ? {} : { until: record.parkedUntil }),
+      ...(record.queuedUntil === undefined ? {} : { until: record.queuedUntil }),
     }
   }
 

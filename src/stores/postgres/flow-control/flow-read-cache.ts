@@ -93,7 +93,7 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
   firstQueued(limitKey: string): StoredFlowRecord | undefined {
     const { line, isWholeLine } = this.#read(limitKey)
     let first: StoredFlowRecord | undefined
-    for (const record of this.records.values()) if (record.parkedOn === limitKey && (first === undefined || isBefore(record, first))) first = record
+    for (const record of this.records.values()) if (record.queuedFor === limitKey && (first === undefined || isBefore(record, first))) first = record
     for (const stored of line) {
       if (this.records.has(stored.key)) continue
       return first !== undefined && isBefore(first, stored) ? first : this.own(stored)
@@ -138,7 +138,7 @@ export class FlowReadCache implements FlowRows<StoredFlowRecord> {
 }
 
 function isBefore(a: StoredFlowRecord, b: StoredFlowRecord): boolean {
-  return a.parkedPriority > b.parkedPriority || (a.parkedPriority === b.parkedPriority && a.parkedSeq < b.parkedSeq)
+  return a.queuedPriority > b.queuedPriority || (a.queuedPriority === b.queuedPriority && a.queuedSeq < b.queuedSeq)
 }
 
 function ofKey(sets: Map<string, Set<number>>, limitKey: string): Set<number> {

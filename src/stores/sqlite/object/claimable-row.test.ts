@@ -16,9 +16,9 @@ it("whatever a row says, an instance wants to be claimed when the column of a fi
     for (const status of statuses) {
       for (let set = 0; set < 128; set++) {
         // Which of the times comes first differs from row to row.
-        const [owner, due, mail, control, parked, parkedUntil, deadline] = bits.map((bit, at) => ((set & bit) === 0 ? null : ((set * 31 + at * 17) % 97) + 1))
+        const [owner, due, mail, control, parked, queuedUntil, deadline] = bits.map((bit, at) => ((set & bit) === 0 ? null : ((set * 31 + at * 17) % 97) + 1))
         const text = (value: number | null | undefined) => ((value ?? null) === null ? null : "x")
-        insert.run(`${status} ${set}`, status, text(owner), due ?? null, mail ?? null, control ?? null, text(parked), parkedUntil ?? null, deadline ?? null)
+        insert.run(`${status} ${set}`, status, text(owner), due ?? null, mail ?? null, control ?? null, text(parked), queuedUntil ?? null, deadline ?? null)
       }
     }
   })

@@ -42,7 +42,7 @@ export class ObjectSlotTable implements SlotRequests {
   work(): SlotRequestWork {
     const instance = this.#instance()
     const rows = this.#tableExists() ? this.#rows(`SELECT key, state, id, incarnation, use FROM perdure_slot_request`) : []
-    if (rows.length === 0 && (instance === undefined || instance.parkedOn === undefined)) return noWork
+    if (rows.length === 0 && (instance === undefined || instance.queuedFor === undefined)) return noWork
     const wanted = this.#wanted(instance)
     const asks: SlotRequest[] = []
     const gives: { key: string; member: SlotMember }[] = []
@@ -53,7 +53,7 @@ export class ObjectSlotTable implements SlotRequests {
       if (!isWanted && row["state"] !== "returning") this.#setState(key, "returning")
       if (!isWanted || row["state"] === "returning") gives.push({ key, member })
     }
-    const use = instance?.limits.find(({ key }) => key === instance.parkedOn)
+    const use = instance?.limits.find(({ key }) => key === instance.queuedFor)
     if (instance && use && !gives.some(({ key }) => key === use.key)) {
       const known = rows.find((row) => text(row, "key") === use.key)
       if (known === undefined) this.#add(instance, use)
@@ -69,8 +69,8 @@ export class ObjectSlotTable implements SlotRequests {
 
   /** For an object that died after it got a slot and before it admitted the instance. */
   admitHeld(): void {
-    const parkedOn = this.#instance()?.parkedOn
-    if (parkedOn !== undefined && this.#tableExists()) this.admit([parkedOn])
+    const queuedFor = this.#instance()?.queuedFor
+    if (queuedFor !== undefined && this.#tableExists()) this.admit([queuedFor])
   }
 
   returned(key: string): void {
@@ -112,7 +112,7 @@ export class ObjectSlotTable implements SlotRequests {
     if (instance === undefined) return new Set()
     const slots = instance.limits.length === 0 ? [] : this.#rows(`SELECT limit_key FROM perdure_slot`).map((row) => text(row, "limit_key"))
     const unique = instance.hasUnique ? this.#rows(`SELECT kind, key FROM perdure_unique`).map((row) => uniqueKeyUse(toUnique(row)).key) : []
-    return new Set([...slots, ...unique, ...(instance.parkedOn === undefined ? [] : [instance.parkedOn])])
+    return new Set([...slots, ...unique, ...(instance.queuedFor === undefined ? [] : [instance.queuedFor])])
   }
 
   #instance(): Instance | undefined {
@@ -131,7 +131,7 @@ export class ObjectSlotTable implements SlotRequests {
       isCancelling: found["phase"] === "cancelling",
       limits: limits === undefined ? [] : toUses(limits),
       hasUnique: toUniques(optionalText(found, "uniques")).length > 0,
-      parkedOn: optionalText(found, "parked_on"),
+      queuedFor: optionalText(found, "parked_on"),
     }
   }
 
@@ -171,7 +171,7 @@ interface Instance extends SlotMember {
   readonly isCancelling: boolean
   readonly limits: readonly LimitUse[]
   readonly hasUnique: boolean
-  readonly parkedOn: string | undefined
+  readonly queuedFor: string | undefined
 }
 
 function askOf({ id, incarnation, priority, isCancelling }: Instance, use: LimitUse): SlotRequest["ask"] {

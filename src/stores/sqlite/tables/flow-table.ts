@@ -104,9 +104,9 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
   }
 
   save(record: StoredFlowRecord): void {
-    const { limitsHeld: held, isStartCounted: isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil = null, key } = record
-    if (parkedOn === undefined) this.#save.run(held, isPaid ? 1 : 0, null, null, null, null, key)
-    else this.#save.run(held, isPaid ? 1 : 0, toText(parkedOn), parkedPriority, parkedSeq, parkedUntil, key)
+    const { limitsHeld: held, isStartCounted: isPaid, queuedFor, queuedPriority, queuedSeq, queuedUntil = null, key } = record
+    if (queuedFor === undefined) this.#save.run(held, isPaid ? 1 : 0, null, null, null, null, key)
+    else this.#save.run(held, isPaid ? 1 : 0, toText(queuedFor), queuedPriority, queuedSeq, queuedUntil, key)
   }
 
   onAdmitted({ key, id, dueAt }: StoredFlowRecord): void {

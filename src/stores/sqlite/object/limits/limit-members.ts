@@ -124,8 +124,8 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     return row === undefined ? 1 : integer(row, "seq")
   }
 
-  ahead({ parkedPriority, parkedSeq }: MemberRecord): number {
-    return count(this.#ahead.get(parkedPriority, parkedPriority, parkedSeq))
+  ahead({ queuedPriority, queuedSeq }: MemberRecord): number {
+    return count(this.#ahead.get(queuedPriority, queuedPriority, queuedSeq))
   }
 
   tat(): number | undefined {
@@ -137,8 +137,8 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#setTat.run(tat)
   }
 
-  save({ limitsHeld: held, isStartCounted: isPaid, parkedOn, parkedPriority, parkedSeq, parkedUntil, key }: MemberRecord): void {
-    const line = parkedOn === undefined ? [null, null, null] : [parkedPriority, parkedSeq, parkedUntil ?? null]
+  save({ limitsHeld: held, isStartCounted: isPaid, queuedFor, queuedPriority, queuedSeq, queuedUntil, key }: MemberRecord): void {
+    const line = queuedFor === undefined ? [null, null, null] : [queuedPriority, queuedSeq, queuedUntil ?? null]
     this.#save.run(held, isPaid ? 1 : 0, ...line, key)
   }
 
@@ -191,7 +191,7 @@ function toMember(row: SqlRow): SlotMember {
 function record(row: SqlRow | undefined): MemberRecord | undefined {
   if (row === undefined) return undefined
   const use = JSON.parse(text(row, "use")) as LimitUse
-  const parkedSeq = optionalInteger(row, "parked_seq")
+  const queuedSeq = optionalInteger(row, "parked_seq")
   return {
     key: integer(row, "key"),
     ...toMember(row),
@@ -200,9 +200,9 @@ function record(row: SqlRow | undefined): MemberRecord | undefined {
     isCancelling: row["cancelling"] === 1,
     limitsHeld: integer(row, "held"),
     isStartCounted: row["paid"] === 1,
-    parkedOn: parkedSeq === undefined ? undefined : use.key,
-    parkedPriority: optionalInteger(row, "parked_priority") ?? 0,
-    parkedSeq: parkedSeq ?? 0,
-    parkedUntil: optionalInteger(row, "parked_until"),
+    queuedFor: queuedSeq === undefined ? undefined : use.key,
+    queuedPriority: optionalInteger(row, "parked_priority") ?? 0,
+    queuedSeq: queuedSeq ?? 0,
+    queuedUntil: optionalInteger(row, "parked_until"),
   }
 }

@@ -115,7 +115,7 @@ export class SqliteLimitKey implements LimitTables {
       holders: this.#members.holders(),
       held: this.#members.slotsInUse(),
       ahead: this.#members.ahead(member),
-      ...(member.parkedUntil === undefined ? undefined : { until: member.parkedUntil }),
+      ...(member.queuedUntil === undefined ? undefined : { until: member.queuedUntil }),
     }
   }
 

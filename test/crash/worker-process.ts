@@ -7,7 +7,7 @@ export interface WorkerOptions {
   /** Counts the processes of a folder. */
   readonly life: number
   readonly maxRecoveries?: number
-  /** Where the compiled sources are kept; default: in the folder. */
+  /** Where Node keeps compiled modules; default: where the runner of the suites keeps them, or in the folder. */
   readonly cache?: string
 }
 
@@ -32,7 +32,7 @@ export class WorkerProcess {
   #errors = ""
 
   constructor(options: WorkerOptions) {
-    const { folder, life, cache = join(folder, "compile-cache") } = options
+    const { folder, life, cache = process.env["NODE_COMPILE_CACHE"] ?? join(folder, "compile-cache") } = options
     this.phaseFile = join(folder, `phase-${life}`)
     this.#child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", script, JSON.stringify(options)], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -7,7 +7,9 @@
 //   npm test -- --one-by-one                    one suite at a time, which writes to the terminal itself
 //   npm test -- --times 5 --busy unit           five times, while another process keeps a core busy: finds tests that depend on timing
 
-import { availableParallelism } from "node:os"
+import { mkdtempSync, rmSync } from "node:fs"
+import { availableParallelism, tmpdir } from "node:os"
+import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { keepCoreBusy } from "./busy-core.ts"
 import { runCommand } from "./command.ts"
@@ -44,6 +46,11 @@ const rounds = chosenSuites().flatMap((suite) =>
   times === 1 ? [suite] : Array.from({ length: times }, (_, round): Suite => ({ ...suite, name: `${suite.name} ${round + 1}` })),
 )
 const atOnceMax = values["one-by-one"] || values.busy || times > 1 || rounds.length === 1 ? 1 : Math.min(2, availableParallelism())
+/** Node keeps compiled modules here, because the tests start some thousand processes with the same modules. */
+const compileCache = mkdtempSync(join(tmpdir(), "perdure-test-"))
+process.on("exit", () => rmSync(compileCache, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
+
 const output = new GroupedOutput((text) => process.stdout.write(text))
 const begunAt = performance.now()
 const letCoreIdle = values.busy ? keepCoreBusy() : undefined
@@ -72,7 +79,8 @@ function refuse(message: string): never {
 async function runSuite(suite: Suite): Promise<Result> {
   const startedAt = performance.now()
   const section = output.open()
-  const env = { ...suite.env, ...(values.long ? { LONG: "1" } : {}) }
+  // Measurements include the time to load modules.
+  const env = { ...(suite.alone ? {} : { NODE_COMPILE_CACHE: compileCache }), ...suite.env, ...(values.long ? { LONG: "1" } : {}) }
   const writesItself = atOnceMax === 1 && process.stdout.isTTY
   let hasPassed = true
   for (const command of suite.commands) {

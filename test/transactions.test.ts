@@ -1,14 +1,15 @@
-// Steps that write to the user's own tables in the store's file: what they write and their record are one.
+// Transactions of a step in the file of the store, in virtual time. `describe-transactions.ts` has the cases that hold on PostgreSQL too.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { AsyncLocalStorage } from "node:async_hooks"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { type Context, NonRetryableError, Perdure, type PerdureError, type Sql, type StepInterceptor, workflow } from "perdure"
+import { type Context, Perdure, type PerdureError, type Sql, type StepInterceptor, workflow } from "perdure"
 import { sqlite } from "perdure/sqlite"
 import { createTestEngine, expectReplay, type TestEngine, type TestEngineOptions } from "../src/testing/test-engine.ts"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { describeTransactions } from "./describe-transactions.ts"
 
 let folder: string
 let path: string
@@ -40,7 +41,7 @@ const balances = () =>
   outside
     .prepare("SELECT balance FROM account ORDER BY id")
     .all()
-    .map((row) => row["balance"])
+    .map((row) => Number(row["balance"]))
 
 const move = (sql: Sql, amount: number): number => {
   sql.run("UPDATE account SET balance = balance - ? WHERE id = 'ada'", amount)
@@ -50,31 +51,39 @@ const move = (sql: Sql, amount: number): number => {
 
 const entriesOf = async (engine: TestEngine, id: string) => (await engine.get(id).history({ limit: 1_000 })).entries.map(({ type }) => type)
 
+describeTransactions("SQLite", {
+  open: (workflows, options) => open({ workflows, ...options }),
+  move: (ctx, name, amount, finish, options) => ctx.transaction(name, (sql: Sql, step) => finish(move(sql, amount), step) as never, options),
+  balances,
+  passRetries: async () => engines.at(-1)?.skip("10s"),
+})
+
 describe("a transaction", () => {
-  it("writes to the user's tables, gives the function's result, and is a step in the journal", async () => {
+  it("that throws waits for its next attempt with nothing written", async () => {
+    const pay = workflow("pay", async (ctx) =>
+      ctx.transaction("move", (sql, { attempt }) => {
+        const balance = move(sql, 10)
+        if (attempt < 3) throw new Error(`no luck ${attempt}`)
+        return balance
+      }),
+    )
+    const engine = await open({ workflows: [pay] })
+    const handle = await engine.start(pay, { id: "i" })
+    await engine.settle()
+    expect(balances()).toEqual([100, 0])
+    expect((await handle.steps())[0]).toMatchObject({ status: "retrying", attempts: 1, error: { message: "no luck 1" } })
+    await engine.skip("10s")
+    expect(await handle.result()).toBe(10)
+    expect(balances()).toEqual([90, 10])
+  })
+
+  it("is replayed from its record", async () => {
     const pay = workflow("pay", async (ctx, amount: number) => {
-      const balance = await ctx.transaction("move", (sql, { attempt, idempotencyKey, signal }) => {
-        expect([attempt, idempotencyKey.length, signal.aborted]).toEqual([1, 64, false])
-        return move(sql, amount)
-      })
+      const balance = await ctx.transaction("move", (sql) => move(sql, amount))
       return ctx.do("tell", () => `bob has ${balance}`)
     })
     const engine = await open({ workflows: [pay] })
-    const handle = await engine.start(pay, { id: "i", input: 30 })
-    expect(await handle.result()).toBe("bob has 30")
-    expect(balances()).toEqual([70, 30])
-    expect(await handle.steps()).toMatchObject([
-      { id: "move", type: "transaction", status: "completed", result: 30, attempts: 1 },
-      { id: "tell", type: "do" },
-    ])
-    expect((await handle.history()).entries.map(({ type, data }) => ({ type, ...data }))).toMatchObject([
-      { type: "run.started" },
-      { type: "step.started", id: "move", attempt: 1, kind: "transaction" },
-      { type: "step.completed", id: "move", value: 30 },
-      { type: "step.started", id: "tell" },
-      { type: "step.completed", id: "tell" },
-      { type: "run.completed" },
-    ])
+    await (await engine.start(pay, { id: "i", input: 30 })).result()
     expect(await expectReplay(await engine.journal("i"), pay)).toMatchObject({ outcome: { ok: true, value: "bob has 30" } })
   })
 
@@ -92,68 +101,6 @@ describe("a transaction", () => {
     await engine.sendEvent("i", "go")
     expect(await handle.result()).toBe(10)
     expect(balances()).toEqual([90, 10])
-  })
-
-  it("that throws leaves nothing behind, and is tried again like any step", async () => {
-    const attempts: number[] = []
-    const pay = workflow("pay", async (ctx) =>
-      ctx.transaction("move", (sql, { attempt }) => {
-        attempts.push(attempt)
-        const balance = move(sql, 10)
-        if (attempt < 3) throw new Error(`no luck ${attempt}`)
-        return balance
-      }),
-    )
-    const engine = await open({ workflows: [pay] })
-    const handle = await engine.start(pay, { id: "i" })
-    await engine.settle()
-    expect(balances()).toEqual([100, 0])
-    expect((await handle.steps())[0]).toMatchObject({ status: "retrying", attempts: 1, error: { message: "no luck 1" } })
-    await engine.skip("10s")
-    expect(await handle.result()).toBe(10)
-    expect(attempts).toEqual([1, 2, 3])
-    expect(balances()).toEqual([90, 10])
-  })
-
-  it("fails for good when its attempts are used up, or at once with a NonRetryableError, and that can be caught", async () => {
-    const pay = workflow("pay", async (ctx) => {
-      const causes: unknown[] = []
-      const note = (error: unknown) => void causes.push([(error as PerdureError).code, ((error as Error).cause as Error).message])
-      await ctx.transaction("hopeless", (sql) => fail(move(sql, 1), new Error("broken")), { retry: { maxAttempts: 2, jitter: 0 } }).catch(note)
-      await ctx.transaction("final", (sql) => fail(move(sql, 1), new NonRetryableError("never"))).catch(note)
-      return causes
-    })
-    const fail = (_: number, error: Error): number => {
-      throw error
-    }
-    const engine = await open({ workflows: [pay] })
-    const handle = await engine.start(pay, { id: "i" })
-    await engine.skip("10s")
-    expect(await handle.result()).toEqual([
-      ["STEP_FAILED", "broken"],
-      ["STEP_FAILED", "never"],
-    ])
-    expect((await handle.steps()).map(({ attempts }) => attempts)).toEqual([2, 1])
-    expect(balances()).toEqual([100, 0])
-  })
-
-  it("whose result cannot be stored writes nothing, and is not tried again", async () => {
-    const odd = workflow("odd", async (ctx, times: number) =>
-      ctx.transaction("move", (sql) => {
-        move(sql, 1)
-        return times === 0 ? { fn: () => 1 } : "x".repeat(times)
-      }),
-    )
-    const engine = await open({ workflows: [odd], limits: { payloadBytesMax: 1_000 } })
-    for (const [input, code] of [
-      [0, "UNSERIALIZABLE"],
-      [2_000, "PAYLOAD_TOO_LARGE"],
-    ] as const) {
-      const handle = await engine.start(odd, { input })
-      await expect(handle.result()).rejects.toMatchObject({ code: "STEP_FAILED", cause: { code } })
-      expect((await handle.steps())[0]).toMatchObject({ attempts: 1, status: "failed" })
-    }
-    expect(balances()).toEqual([100, 0])
   })
 
   it("gives rows as plain objects of all the types that SQLite has", async () => {
@@ -378,7 +325,7 @@ describe("a store without transactions", () => {
   })
 })
 
-describe("cancel, timeout and restart", () => {
+describe("cancel and timeout", () => {
   it("a cancel finds a transaction either done or not begun, and clean-up may be one", async () => {
     const cancelled = workflow("cancelled", async (ctx: Context) => {
       try {
@@ -405,38 +352,5 @@ describe("cancel, timeout and restart", () => {
     await engine.skip("10s")
     await expect(handle.result()).rejects.toMatchObject({ cause: { code: "STEP_TIMEOUT" } })
     expect(balances()).toEqual([100, 0])
-  })
-
-  it("a rollback of a transaction is run with its result", async () => {
-    const undone: unknown[] = []
-    const failing = workflow("failing", async (ctx) => {
-      await ctx.transaction("move", (sql) => move(sql, 10), { rollback: (balance) => void undone.push(balance) })
-      throw new Error("too bad")
-    })
-    const engine = await open({ workflows: [failing] })
-    const handle = await engine.start(failing)
-    await expect(handle.result()).rejects.toThrow("too bad")
-    expect(undone).toEqual([10])
-    expect((await handle.steps()).map(({ type }) => type)).toEqual(["transaction", "rollback"])
-  })
-
-  it("a restart does it again under another key, a restart from a later step does not", async () => {
-    const keys: string[] = []
-    const pay = workflow("pay", async (ctx) => {
-      const balance = await ctx.transaction("move", (sql, { idempotencyKey }) => {
-        keys.push(idempotencyKey)
-        return move(sql, 10)
-      })
-      return ctx.do("after", () => balance)
-    })
-    const engine = await open({ workflows: [pay] })
-    const handle = await engine.start(pay, { id: "i" })
-    await handle.result()
-    await handle.restart({ from: "after" })
-    expect(await handle.result()).toBe(10)
-    await handle.restart()
-    expect(await handle.result()).toBe(20)
-    expect(new Set(keys).size).toBe(2)
-    expect(balances()).toEqual([80, 20])
   })
 })

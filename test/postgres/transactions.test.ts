@@ -1,12 +1,13 @@
-// Steps that write to the user's own tables in the store's database: what they write and their record are one. In real time.
+// Transactions of a step in the database of the store, in real time. `describe-transactions.ts` has the cases that hold on SQLite too.
 
 import { setTimeout as delay } from "node:timers/promises"
-import { type AnyWorkflow, type Context, NonRetryableError, Perdure, type PerdureError, type PerdureOptions, type Sql, workflow } from "perdure"
+import { type AnyWorkflow, type Context, Perdure, type PerdureError, type PerdureOptions, type Sql, workflow } from "perdure"
 import { postgres } from "perdure/postgres"
 import type { PoolClient } from "pg"
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest"
 import { silentLogger } from "../../src/hosts/silent-logger.ts"
 import { Gate } from "../../src/testing/scenarios/gate.ts"
+import { describeTransactions } from "../describe-transactions.ts"
 import { TestDatabase } from "../../tools/postgres/test-database.ts"
 
 const database = new TestDatabase(20)
@@ -45,73 +46,26 @@ const never = new Promise<never>(() => undefined)
 
 /** The codes of an error and of what it came from. */
 const codesOf = (error: unknown): readonly unknown[] => (error instanceof Error ? [(error as PerdureError).code, ...codesOf(error.cause)] : [])
-const causeOf = (error: unknown): string => ((error as Error).cause as Error).message
 
-describe("a transaction on PostgreSQL", () => {
-  it("writes to the user's tables, gives the function's result, and is a step in the journal", async () => {
-    const pay = workflow("pay", async (ctx, amount: number) => {
-      const balance = await ctx.transaction("move", async (client: PoolClient, { attempt, idempotencyKey, signal }) => {
-        expect([attempt, idempotencyKey.length, signal.aborted]).toEqual([1, 64, false])
-        const result = await move(client, amount)
-        expect(await balances()).toEqual([100, 0])
-        return result
-      })
-      return ctx.do("tell", () => `bob has ${balance}`)
-    })
-    const engine = await open([pay])
-    const handle = await engine.start(pay, { id: "i", input: 30 })
-    expect(await handle.result()).toBe("bob has 30")
-    expect(await balances()).toEqual([70, 30])
-    expect((await handle.history()).entries.map(({ type, data }) => ({ type, ...data }))).toMatchObject([
-      { type: "run.started" },
-      { type: "step.started", id: "move", attempt: 1, kind: "transaction" },
-      { type: "step.completed", id: "move", value: 30 },
-      { type: "step.started", id: "tell" },
-      { type: "step.completed", id: "tell" },
-      { type: "run.completed" },
-    ])
-  })
+describeTransactions("PostgreSQL", {
+  open,
+  move: (ctx, name, amount, finish, options) =>
+    ctx.transaction(name, async (client: PoolClient, step) => finish(await move(client, amount), step) as never, options),
+  balances,
+  passRetries: async () => undefined,
+})
 
-  it("that throws leaves nothing behind, and is tried again like any step", async () => {
-    const attempts: number[] = []
-    const pay = workflow("pay", async (ctx) => {
-      const moved = await ctx.transaction(
-        "move",
-        async (client: PoolClient, { attempt }) => {
-          attempts.push(attempt)
-          const balance = await move(client, 10)
-          if (attempt < 3) throw new Error(`no luck ${attempt}`)
-          return balance
-        },
-        quick,
-      )
-      const failure = await ctx
-        .transaction("final", async (client: PoolClient) => {
-          await move(client, 1)
-          throw new NonRetryableError("never")
-        })
-        .catch(causeOf)
-      return [moved, failure]
-    })
-    const engine = await open([pay])
-    expect(await (await engine.start(pay)).result()).toEqual([10, "never"])
-    expect(attempts).toEqual([1, 2, 3])
-    expect(await balances()).toEqual([90, 10])
-  })
-
-  it("whose result cannot be stored writes nothing, and is not tried again", async () => {
-    let calls = 0
-    const odd = workflow("odd", async (ctx) =>
+describe("a transaction on a server", () => {
+  it("shows nothing of what it writes to others before its commit", async () => {
+    const pay = workflow("pay", async (ctx) =>
       ctx.transaction("move", async (client: PoolClient) => {
-        calls++
-        await move(client, 1)
-        return { fn: () => 1 }
+        await move(client, 30)
+        return balances()
       }),
     )
-    const engine = await open([odd])
-    await expect((await engine.start(odd)).result()).rejects.toMatchObject({ cause: { code: "UNSERIALIZABLE" } })
-    expect(calls).toBe(1)
-    expect(await balances()).toEqual([100, 0])
+    const engine = await open([pay])
+    expect(await (await engine.start(pay)).result()).toEqual([100, 0])
+    expect(await balances()).toEqual([70, 30])
   })
 
   it("is refused what would end it or outlive it, and a client that is used after its end", async () => {

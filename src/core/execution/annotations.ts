@@ -9,18 +9,18 @@ const keyLengthMax = 128
 type Memo = Record<string, unknown>
 
 /**
- * What the code notes about its instance: tags and memo, as its run began with them and as it changed them. Each change is one entry.
- * On replay the code makes the same changes again, in the same order: as many as are recorded are not recorded again.
+ * The tags and the memo of an instance, as its code sees and changes them. Each change is one entry. On replay the code repeats its changes in the same
+ * order, so it skips as many of them as are recorded.
  */
 export class Annotations implements InstanceTags {
-  /** How many changes the journal has. */
+  /** The number of changes in the journal. */
   recorded = 0
   readonly #source: AnnotationSource
   readonly #limits: Limits
   #tags: ReadonlySet<string> = new Set()
   #startMemo: Payload | undefined
   #memo: Memo | undefined
-  #made = 0
+  #changes = 0
 
   constructor(source: AnnotationSource, limits: Limits) {
     this.#source = source
@@ -61,7 +61,7 @@ export class Annotations implements InstanceTags {
     this.#note({ type: "annotated", tags: checked })
   }
 
-  /** A value of undefined takes the key away. */
+  /** Sets keys of the memo. A value of undefined removes its key. */
   setMemo(first: string | Memo, second?: unknown): void {
     this.#source.guardChange()
     const changes = typeof first === "string" ? { [first]: second } : checkRecord(first)
@@ -74,13 +74,13 @@ export class Annotations implements InstanceTags {
       else memo[key] = value
     }
     const encoded = encodeValue(memo, { what: "memo", bytesMax: this.#limits.memoBytesMax, limit: "memoBytesMax" })
-    // A copy: what the code does to the values later is not noted.
+    // The memo keeps a copy, so that later changes to the values have no effect.
     this.#memo = decodeValue(encoded) as Memo
     this.#note({ type: "annotated", value: Payload.of(encoded) })
   }
 
   #note(entry: EntryOf<"annotated">): void {
-    if (++this.#made > this.recorded) this.#source.annotate(entry)
+    if (++this.#changes > this.recorded) this.#source.annotate(entry)
   }
 }
 
@@ -93,9 +93,9 @@ function checkRecord(changes: unknown): Memo {
   )
 }
 
-/** The execution of the code, as far as what it notes is concerned. */
+/** What annotations need of the execution. */
 export interface AnnotationSource {
-  /** Throws where nothing may change. */
+  /** Throws inside a step and in a handler that may only read. */
   guardChange(): void
   annotate(entry: EntryOf<"annotated">): void
 }

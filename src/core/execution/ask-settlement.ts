@@ -7,9 +7,9 @@ import type { EntryOf } from "../journal/journal.ts"
 import { stepName } from "../workflow/step-id.ts"
 
 /** An entry that settles one ask. */
-export type Settling = EntryOf<"step.completed" | "step.failed" | "sleep.completed" | "wait.completed" | "wait.timedOut">
+export type SettlingEntry = EntryOf<"step.completed" | "step.failed" | "sleep.completed" | "wait.completed" | "wait.timedOut">
 
-/** An ask with the promise that its asker holds. */
+/** An ask with the promise that the asking code holds. */
 export class PendingAsk extends Deferred {
   readonly request: AskRequest
 
@@ -19,8 +19,8 @@ export class PendingAsk extends Deferred {
   }
 }
 
-/** Gives the asker what the entry says. `received` is the event that a completed wait received. */
-export function settle(ask: PendingAsk, entry: Settling, received: ReceivedEntry | undefined): void {
+/** Settles the promise of an ask with the result in the entry. `received` is the event that a completed wait received. */
+export function settle(ask: PendingAsk, entry: SettlingEntry, received: ReceivedEntry | undefined): void {
   switch (entry.type) {
     case "step.completed":
       return ask.resolve(entry.value.decode())
@@ -47,7 +47,7 @@ function eventOf(request: AskRequest, received: ReceivedEntry | undefined): unkn
 
 function failureOf(request: AskRequest, { id, attempt, value }: EntryOf<"step.failed">): unknown {
   const error = value.decodeError()
-  if (request.kind !== "do" || request.isOwn) return error
+  if (request.kind !== "do" || request.isEngineStep) return error
   const failure = new StepFailedError(stepName(id), attempt, error)
   return value.isSensitive ? markSensitive(failure) : failure
 }

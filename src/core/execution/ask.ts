@@ -9,25 +9,25 @@ import { SmallMap } from "../collections/small-map.ts"
 import type { ClientFunction, Sql, Synchronous, TransactionClient } from "../workflow/transaction-sql.ts"
 import { checkStepName, stepId } from "../workflow/step-id.ts"
 
-/** One thing that workflow code, or a step's function, asks the engine for. */
+/** A request of workflow code, or of a step's function, to the engine. */
 export type AskRequest = DoAsk | SleepAsk | WaitAsk
 
-/** A step. Whether its function runs in a transaction of the store is no part of what it is: the one may become the other. */
+/** A step. A step and a transaction are the same kind, so a deploy may turn one into the other. */
 export interface DoAsk {
   readonly kind: "do"
   readonly id: string
   readonly fn: (context: StepContext) => unknown
   readonly options: StepOptions | undefined
-  /** It starts a child. */
+  /** Set if the step starts a child. */
   readonly child?: ChildAsk
-  /** Runs in the place of `fn`. */
+  /** The function of a transaction, which runs instead of `fn`. */
   readonly transaction?: (access: never, context: TransactionContext) => unknown
-  /** A step of the engine's own making: what hinders it is thrown as it is. */
-  readonly isOwn?: true
+  /** The engine made the step, not the user: its error is thrown without a `StepFailedError` around it. */
+  readonly isEngineStep?: true
 }
 
 export interface ChildAsk {
-  /** As the journal has it, once it does: a run that keeps the step keeps the child of the run that asked for it. */
+  /** The child's id. It is replaced by the recorded one: a restarted run that keeps the step keeps the child of the earlier run. */
   link: ChildLink
 }
 
@@ -37,7 +37,7 @@ export interface SleepAsk {
   readonly signal: AbortSignal | undefined
   /** The wake time is fixed when the ask is recorded. */
   readonly wakeAt: (now: number) => number
-  /** The code named the instant, and no duration. */
+  /** The code gave an instant and not a duration. */
   readonly until?: true
 }
 
@@ -45,23 +45,23 @@ export interface WaitAsk {
   readonly kind: "wait"
   readonly id: string
   readonly signal: AbortSignal | undefined
-  /** Undefined: the wait is for a condition. */
+  /** The type of the event. Undefined: the wait is for a condition. */
   readonly event: string | undefined
   readonly timeoutMs: number | undefined
-  /** What a timeout gives; without it a timeout throws. */
+  /** The value that a timeout resolves with. Undefined: a timeout throws. */
   readonly fallback: { readonly value: unknown } | undefined
-  /** Of a condition: whether it holds. */
+  /** The predicate of a condition. */
   readonly until?: () => unknown
   /** The asker gets the event's type, time and id with its payload. */
   readonly wantsEnvelope?: true
 }
 
-/** Where asks go: the execution for workflow code, the engine for a step's function. */
+/** Receives asks: the execution for workflow code, the engine for a step's function. */
 export interface AskSink {
   submit(ask: AskRequest): Promise<unknown>
 }
 
-/** The methods of `Asks`: names and numbers each ask, checks its arguments, hands it on. */
+/** The methods by which code asks: each names and numbers the ask, checks its arguments, and submits it to the sink. */
 export class Asker implements Asks<Record<string, never>> {
   readonly #sink: AskSink
   readonly #parent: string | undefined
@@ -83,7 +83,7 @@ export class Asker implements Asks<Record<string, never>> {
       if (options !== undefined) this.#checkOptions(name, options)
       return this.#sink.submit({ kind: "do", id, fn: fn as DoAsk["fn"], options: options as StepOptions | undefined }) as Promise<T>
     } catch (error) {
-      return rejected(error)
+      return rejectedPromise(error)
     }
   }
 
@@ -101,7 +101,7 @@ export class Asker implements Asks<Record<string, never>> {
     })
   }
 
-  /** A step of the engine's own making. */
+  /** Asks under a name that the subclass chooses. */
   protected askFor(name: string, make: (id: string) => AskRequest, duplicates = this.#duplicates): Promise<unknown> {
     return this.#ask(name, make, duplicates)
   }
@@ -144,12 +144,12 @@ export class Asker implements Asks<Record<string, never>> {
     return { kind: "wait", id, signal: options.signal, event, timeoutMs, fallback }
   }
 
-  /** A wrong argument rejects, like everything else that can go wrong with a step. */
+  /** A wrong argument rejects the promise, like every other failure of an ask. */
   #ask(name: string, make: (id: string) => AskRequest, duplicates = this.#duplicates): Promise<unknown> {
     try {
       return this.#sink.submit(make(this.#id(name, duplicates)))
     } catch (error) {
-      return rejected(error)
+      return rejectedPromise(error)
     }
   }
 
@@ -168,8 +168,8 @@ export class Asker implements Asks<Record<string, never>> {
   }
 }
 
-/** Counts as handled, like every promise that the engine hands out. */
-function rejected(error: unknown): Promise<never> {
+/** A rejected promise that counts as handled, like every promise that the engine returns to workflow code. */
+function rejectedPromise(error: unknown): Promise<never> {
   const promise = Promise.reject(error)
   promise.catch(() => undefined)
   return promise
@@ -179,7 +179,7 @@ function onlyInStore(): never {
   throw new Error("the function of a transaction is called by the store")
 }
 
-/** Here, where the code can still catch it: an attempt could only fail again and again. */
+/** Checks options at the call, where the code can catch the error. A wrong option in an attempt would only fail again at each retry. */
 function checkStepOptions(name: string, { retry, timeout, deadline, sensitive }: Omit<StepOptions, "rollback">): void {
   if (sensitive !== undefined && typeof sensitive !== "boolean")
     throw new PerdureError("BAD_OPTION", `sensitive of step "${name}" is of type ${typeof sensitive}; give true or false`)

@@ -3,19 +3,19 @@ import type { Children } from "./child-handles.ts"
 import type { OpenAsks } from "./open-asks.ts"
 
 /**
- * What a cancel does to workflow code. All of it happens when the entry `cancel.requested` is released, on replay as before:
+ * The effects of a cancel on workflow code. They happen when the entry `cancel.requested` is released, live and on replay:
  *
  *   recorded before it   sleep, wait, condition        rejects now with `CancelledError`
  *                        step between two attempts     rejects now; no further attempt begins
  *                        step with a running attempt   rejects when the attempt ends, whatever its result
  *   asked for, but not   sleep, wait, condition        rejects now
- *   recorded yet         step                          runs: it counts as clean-up
+ *   recorded yet         step                          runs, because it may be clean-up
  *   `child.result()`                                   rejects now
  *   `ctx.signal`                                       aborts now
  *   asked for later      sleep, wait, `child.result()` rejects at once
  *                        step                          runs
  *
- * The engine's part is elsewhere: `RunCompletion.cancel` aborts the signals of running attempts, and `InstanceTimers` ends the run after the grace.
+ * The engine does the rest: `RunCompletion.cancel` aborts the signals of running attempts, and `InstanceTimers` ends the run after the grace.
  */
 export class Cancellation {
   readonly #instance: string
@@ -35,7 +35,7 @@ export class Cancellation {
     return this.#error !== undefined
   }
 
-  /** `ctx.signal`. */
+  /** The signal that the code reads as `ctx.signal`. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -44,7 +44,7 @@ export class Cancellation {
     return this.#controller.signal
   }
 
-  /** `position`: of the entry. `children`: undefined if the code has started none. */
+  /** Applies the cancel. `children` is undefined if the code has started none. */
   request({ position, reason }: CancelRequest, asks: OpenAsks, children: Children | undefined): void {
     const error = new CancelledError(this.#instance, reason)
     this.#error = error
@@ -53,13 +53,14 @@ export class Cancellation {
     this.#controller?.abort(error)
   }
 
-  /** Called where the code asks for something to wait for. */
+  /** Throws after a cancel. Called for each new sleep, wait and `child.result()`. */
   throwIfRequested(): void {
     if (this.#error) throw this.#error
   }
 }
 
 export interface CancelRequest {
+  /** The position of the entry `cancel.requested`. */
   readonly position: number
   readonly reason: string | undefined
 }
@@ -69,9 +70,9 @@ function rejectAsks(asks: OpenAsks, position: number, error: CancelledError): vo
     if (ask.request.kind === "do") {
       const isRecordedBefore = ask.position > 0 && ask.position < position
       if (!isRecordedBefore) continue
-      // The promise settles when the running attempt has ended, so that the code does not clean up beside it.
+      // The promise rejects when the running attempt has ended, so that the code does not clean up while the attempt still runs.
       ask.cancelled = error
-      if (ask.underWay) continue
+      if (ask.isAttemptRunning) continue
     }
     asks.take(ask.request.id)
     ask.reject(error)

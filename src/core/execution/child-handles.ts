@@ -7,10 +7,10 @@ import { PerdureError } from "../errors.ts"
 import type { EntryOf } from "../journal/journal.ts"
 import { checkId, type Limits } from "../workflow/input-limits.ts"
 import { isStoreTrouble } from "../values/transient-error.ts"
-import { handled } from "./promise-call.ts"
+import { markHandled } from "./promise-call.ts"
 import type { AnyWorkflow } from "../workflow/workflow.ts"
 
-/** A child as its parent wants it. */
+/** The request of workflow code to start a child. */
 export interface ChildStart {
   readonly step: string
   readonly child: ChildAsk
@@ -19,37 +19,37 @@ export interface ChildStart {
   readonly options: ChildOptions<unknown>
 }
 
-/** What workflow code may do to a child; each is the function of a step. */
+/** The effects of workflow code on children. Each method returns the function of a step, which the engine runs. */
 export interface ChildEffects {
   startChild(start: ChildStart): DoAsk["fn"]
   sendEvent(instance: string, type: string, payload: unknown): DoAsk["fn"]
   cancel(instance: string, reason: string | undefined): DoAsk["fn"]
 }
 
-/** The execution of the parent, as its children see it. */
+/** What `Children` needs of the parent's execution. */
 export interface ChildHost {
   readonly instance: InstanceInfo
-  /** Throws where the code may not wait. */
+  /** Throws if the code must not wait: in a handler that may only read, and after a cancel. */
   guardWait(): void
 }
 
-/** Asks for a step of the engine's own making. */
+/** Asks for a step that the engine makes. */
 export type AskFor = (name: string, make: (id: string) => AskRequest, duplicates?: "number") => Promise<unknown>
 
-/** The children that workflow code starts, and what they came to. */
+/** The child handles of workflow code: starts children, and gives their results. */
 export class Children {
   readonly #source: ChildHost
-  readonly #reach: ChildEffects
+  readonly #effects: ChildEffects
   readonly #limits: Limits
   readonly #results = new ChildResults()
 
-  constructor(source: ChildHost, reach: ChildEffects, limits: Limits) {
+  constructor(source: ChildHost, effects: ChildEffects, limits: Limits) {
     this.#source = source
-    this.#reach = reach
+    this.#effects = effects
     this.#limits = limits
   }
 
-  /** The code waits for a child that is not over. */
+  /** Whether the code awaits the result of a child that has not ended. */
   get isAwaited(): boolean {
     return this.#results.isAwaited
   }
@@ -58,17 +58,17 @@ export class Children {
     this.#results.ended(entry)
   }
 
-  /** Rejects the results that the code waits for. */
+  /** Rejects the results that the code awaits. */
   rejectAwaited(error: unknown): void {
     this.#results.rejectAwaited(error)
   }
 
   start(askFor: AskFor, workflow: AnyWorkflow | string, options: ChildOptions<unknown>): Promise<Child> {
-    return handled(this.#start(askFor, workflow, options))
+    return markHandled(this.#start(askFor, workflow, options))
   }
 
   run(askFor: AskFor, workflow: AnyWorkflow | string, options: ChildOptions<unknown>): Promise<unknown> {
-    return handled(this.#start(askFor, workflow, options).then((child) => child.result()))
+    return markHandled(this.#start(askFor, workflow, options).then((child) => child.result()))
   }
 
   async #start(askFor: AskFor, workflow: AnyWorkflow | string, options: ChildOptions<unknown>): Promise<Child> {
@@ -83,28 +83,28 @@ export class Children {
     await askFor(options.id ?? name, (id) => {
       step = id
       child.link = { instance: options.id ?? childId(this.#source.instance, id, this.#limits.idLengthMax), onParentEnd }
-      return { kind: "do", id, fn: this.#reach.startChild({ step, child, workflow, input, options }), options: ownRetry, child, isOwn: true }
+      return { kind: "do", id, fn: this.#effects.startChild({ step, child, workflow, input, options }), options: retryOfEngineSteps, child, isEngineStep: true }
     })
     return this.#childOf(askFor, step, child.link.instance)
   }
 
-  /** A child as workflow code sees it. What it does to the child is a step, named after the child. */
+  /** The handle of a child. Each call that has an effect on the child is a step, named after the child. */
   #childOf(askFor: AskFor, step: string, id: string): Child {
-    // The name is not the user's, so it is numbered where others may not be; of one that is too long the end says more.
-    const reach = async (what: string, fn: () => DoAsk["fn"]) => {
-      const own = fn()
+    // The user did not choose the step's name, so it is numbered even with duplicateSteps "error". A name that is too long keeps its end.
+    const runStep = async (what: string, fn: () => DoAsk["fn"]) => {
+      const effect = fn()
       await askFor(
         `${id} ${what}`.slice(-this.#limits.stepNameLengthMax),
-        (ask) => ({ kind: "do", id: ask, fn: own, options: ownRetry, isOwn: true }),
+        (ask) => ({ kind: "do", id: ask, fn: effect, options: retryOfEngineSteps, isEngineStep: true }),
         "number",
       )
     }
     return {
       id,
-      // An error of the call itself rejects, too.
-      result: () => handled((async () => this.#result(step))()),
-      sendEvent: (type: string, payload?: unknown) => handled(reach(type, () => this.#reach.sendEvent(id, type, payload))),
-      cancel: (reason?: string) => handled(reach("cancel", () => this.#reach.cancel(id, reason))),
+      // The async function turns an error that is thrown at once into a rejection.
+      result: () => markHandled((async () => this.#result(step))()),
+      sendEvent: (type: string, payload?: unknown) => markHandled(runStep(type, () => this.#effects.sendEvent(id, type, payload))),
+      cancel: (reason?: string) => markHandled(runStep("cancel", () => this.#effects.cancel(id, reason))),
     }
   }
 
@@ -114,8 +114,8 @@ export class Children {
   }
 }
 
-/** What is wrong with the request itself stays wrong; a store that does not answer may answer later. */
-const ownRetry = {
+/** Retries failures of the store, which may answer later. An error in the request itself is final. */
+const retryOfEngineSteps = {
   retry: (error: unknown, attempt: number) => (PerdureError.is(error) && !isTransient(error) ? (false as const) : Math.min(100 * 2 ** attempt, 60_000)),
 }
 

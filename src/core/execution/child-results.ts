@@ -2,18 +2,18 @@ import { childError } from "../journal/ending-error.ts"
 import type { EntryOf } from "../journal/journal.ts"
 import { Deferred } from "./deferred.ts"
 
-/** What children that workflow code started came to. Whether the code asks before or after a child ends, it gets the same. */
+/** The results of the children that workflow code has started. The code gets the same promise before and after the child ends. */
 export class ChildResults {
   readonly #results = new Map<string, ChildResult>()
-  /** Of those that are not over. */
+  /** How many children that have not ended are awaited. */
   #awaited = 0
 
-  /** The code waits for a child that is not over. */
+  /** Whether the code awaits a child that has not ended. */
   get isAwaited(): boolean {
     return this.#awaited > 0
   }
 
-  /** The result of the child that the step started. */
+  /** The result of the child that this step has started. */
   of(step: string): Promise<unknown> {
     const result = this.#at(step)
     if (!result.isAwaited && !result.isSettled) this.#awaited++

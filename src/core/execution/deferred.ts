@@ -1,4 +1,4 @@
-/** A promise that is settled from outside, once. One that rejects counts as handled: if nobody looks at it, the process must not go down. */
+/** A promise that is settled from outside, once. A rejection counts as handled: an unobserved rejection must not end the process. */
 export class Deferred {
   readonly promise: Promise<unknown>
   isSettled = false

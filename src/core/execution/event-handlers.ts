@@ -1,6 +1,6 @@
 import type { EventHandler } from "../workflow/context.ts"
 
-/** The events that workflow code has said it handles, by their type. */
+/** The event handlers that workflow code has registered, by event type. */
 export class EventHandlers {
   readonly #handlers = new Map<string, EventHandler<never>>()
 
@@ -8,7 +8,7 @@ export class EventHandlers {
     this.#handlers.set(type, handler)
   }
 
-  /** An event can make one of them run, and so settle what the code waits for. */
+  /** Whether an event may run a handler, which may settle a promise that the code awaits. */
   get areOpen(): boolean {
     return this.#handlers.size > 0
   }

@@ -3,20 +3,20 @@ import type { ChildEffects } from "./child-handles.ts"
 import type { Limits } from "../workflow/input-limits.ts"
 import type { AnyWorkflow } from "../workflow/workflow.ts"
 
-/** What an execution needs of whoever drives it. */
-export interface ExecutionSpec {
+/** What an execution needs of its driver. */
+export interface ExecutionEnvironment {
   readonly workflow: AnyWorkflow
   readonly info: InstanceInfo
-  /** What its random numbers are drawn from. */
+  /** The seed of the run's random numbers. */
   readonly seed: string
   readonly limits: Limits
   readonly log: WorkflowLog
-  /** Runs workflow code in its scope. */
+  /** Runs workflow code in the scope of the instance. */
   enter(run: () => void): void
-  /** Throws where asking is wrong, such as inside a step. */
+  /** Throws if the running code must not ask, such as a step's function. */
   guard(): void
   /** Starts, signals and cancels children of the run. */
   readonly childEffects: ChildEffects
-  /** Called when the code asked for something, gave something up, or came to its end. */
+  /** Called when the code has asked for something, has given an ask up, or has ended. */
   onActivity(): void
 }

@@ -6,7 +6,7 @@ import type { InstanceInfo, WorkflowLog } from "../workflow/context.ts"
 import { firstSettledCondition, type ConditionResult } from "./condition.ts"
 import { TerminatedError, tooManySteps } from "../errors.ts"
 import { EventHandlers } from "./event-handlers.ts"
-import type { ExecutionSpec } from "./execution-environment.ts"
+import type { ExecutionEnvironment } from "./execution-environment.ts"
 import { Children } from "./child-handles.ts"
 import type { ReceivedEntry } from "../journal/event-buffer.ts"
 import type { EntryOf, Note, Recorded, Release } from "../journal/journal.ts"
@@ -16,36 +16,39 @@ import { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { ReadOnlyGuard } from "./read-only-guard.ts"
 import { isUndoable, RollbackStack } from "./rollback-stack.ts"
 import { startOf } from "../journal/run-history.ts"
-import { settle, type Settling } from "./ask-settlement.ts"
+import { settle, type SettlingEntry } from "./ask-settlement.ts"
 import { validate } from "../workflow/standard-schema.ts"
 import { callAsPromise } from "./promise-call.ts"
 import { WorkflowContext, type ContextSource } from "./workflow-context.ts"
 
 /**
- * Workflow code and its journal. The code asks; whoever drives the execution records each ask (`accept`), does it, records
- * what came out and releases that entry (`release`), which settles one promise. Live execution and replay are this one path:
- * a driver releases exactly one entry, lets a macrotask pass, and looks at `fresh`, `notes` and `outcome`.
+ * Runs the code of one workflow run against its journal. The driver (an `InstanceRunner`, or a read-only replay) does this in a loop: it calls `release`
+ * with one recorded entry, which settles at most one promise; it lets a macrotask pass; it records the new asks (`asks`), the `notes` and the `outcome`.
+ * Live execution and replay are the same loop. A workflow that waits holds a pending promise; nothing is thrown to suspend it.
  *
- * Suspension is a promise left pending. Nothing here does I/O, reads a clock or draws a random number.
+ *   running ──code returns or throws──► halted ──rollbacks are due──► unwinding ──► outcome
+ *      │ │                                 └──────no rollbacks──────────────────► outcome
+ *      │ └──continueAsNew──► outcome with `continues`
+ *      └──terminate.requested──► unwinding ──► outcome
  */
 export class Execution implements ContextSource {
   readonly asks = new OpenAsks()
-  /** What the code did that is to be recorded, and that nothing comes of: asks given up, patches, answers to updates. */
+  /** Entries that the driver has to record and that settle nothing: asks that the code gave up, patches, annotations, results of updates. */
   notes: Note[] = noNotes
   outcome: Outcome | undefined = undefined
   /** Log lines of workflow code are silent while this is set. */
   replaying = false
-  /** Recorded asks that the code has not come to yet. */
+  /** The number of recorded asks that the code has not repeated yet. */
   asksAhead = 0
-  /** The time of the last entry seen. */
+  /** The time of the entry that was released last. */
   now = 0
   lastAsked: string | undefined = undefined
-  /** The code has ended, and what it completed is being undone. */
+  /** The code has ended, and rollbacks of its completed steps run. */
   isUnwinding = false
-  /** Handlers were set, which events that are buffered may be for. */
+  /** The code has registered handlers since the driver last looked. Buffered events may match them. */
   hasNewHandlers = false
 
-  readonly #spec: ExecutionSpec
+  readonly #environment: ExecutionEnvironment
   /** Created for a cancel, or when the code first reads `ctx.signal`: most runs see neither. */
   #cancellation: Cancellation | undefined = undefined
   #asked = 0
@@ -57,18 +60,18 @@ export class Execution implements ContextSource {
   #patches: Map<string, boolean> | undefined = undefined
   #annotations: Annotations | undefined = undefined
   #start: EntryOf<"run.started"> | undefined = undefined
-  /** Once its worker has crashed. */
+  /** The instance with a higher attempt number, once a worker that ran it has crashed. */
   #info: InstanceInfo | undefined = undefined
-  /** None of the code's own promises settle any more: it was terminated, or goes on as new. */
+  /** True: the code has ended, was terminated, or continues as new. Its own promises settle no more. */
   #halted = false
-  #reading: ReadOnlyGuard | undefined = undefined
+  #readOnlyGuard: ReadOnlyGuard | undefined = undefined
 
-  constructor(spec: ExecutionSpec) {
-    this.#spec = spec
-    if (spec.workflow.options.rollbackPolicy?.of === "started") this.asks.onStepStarted = (ask) => this.#noteUndoable(ask)
+  constructor(environment: ExecutionEnvironment) {
+    this.#environment = environment
+    if (environment.workflow.options.rollbackPolicy?.of === "started") this.asks.onStepStarted = (ask) => this.#noteUndoable(ask)
   }
 
-  /** None of its code runs any more. */
+  /** Whether the code has ended: none of its own promises settle any more. */
   get isHalted(): boolean {
     return this.#halted
   }
@@ -77,17 +80,17 @@ export class Execution implements ContextSource {
     return this.asks.size > 0 || this.#children?.isAwaited === true
   }
 
-  /** A condition that the code waits for and that holds now, or whose predicate throws. */
+  /** The first condition that the code waits for and that holds now, or whose predicate throws. */
   evaluateConditions(): ConditionResult | undefined {
-    return firstSettledCondition(this.asks.conditions(), (what, predicate) => this.readingOnly(what, predicate))
+    return firstSettledCondition(this.asks.conditions(), (what, predicate) => this.readOnly(what, predicate))
   }
 
-  /** The code asks for nothing, but what comes from outside may make a handler of its own settle what it waits for. */
+  /** The code has no open ask, but has handlers: an event or an update may run one of them, which may settle a promise that the code awaits. */
   get onlyHandlersPending(): boolean {
     return (this.#handlers?.areOpen === true || this.#queryUpdateHandlers?.areOpen === true) && !this.hasOpenAsks && !this.#halted
   }
 
-  /** The code has nothing that is to be recorded. */
+  /** The driver has nothing to record for the code. */
   get isQuiet(): boolean {
     return !this.outcome && this.asks.fresh.size === 0 && this.notes.length === 0 && !this.hasNewHandlers
   }
@@ -98,12 +101,12 @@ export class Execution implements ContextSource {
     return notes
   }
 
-  /** That the code gave it up is in the journal. */
+  /** The journal contains the entry `ask.aborted` for this ask, so the code's note of it is dropped. */
   recordedAborted(id: string): void {
     if (this.notes.length > 0) this.notes = this.notes.filter((note) => note.type !== "ask.aborted" || note.id !== id)
   }
 
-  /** The patch is in the journal of this run: the code takes its path again. */
+  /** The journal contains this patch, so `patched` answers true again. */
   recordedPatch(patch: string): void {
     this.#patches ??= new Map()
     this.#patches.set(patch, true)
@@ -114,7 +117,7 @@ export class Execution implements ContextSource {
     this.now = at
     switch (entry.type) {
       case "run.started":
-        // A delayed one was written long before it begins.
+        // The entry of a delayed start was written long before the run begins.
         this.now = startOf({ at, entry })
         this.#start = entry
         this.#annotations?.begin(entry)
@@ -128,19 +131,15 @@ export class Execution implements ContextSource {
       case "event.handled":
         return this.#halted ? undefined : this.#call(() => this.handlers.event(entry.event, received?.entry.value.decode()))
       case "update.accepted":
-        return this.#halted ? undefined : this.#answer(entry)
+        return this.#halted ? undefined : this.queryUpdateHandlers.update(entry)
       default:
         return this.#settle(entry, received)
     }
   }
 
-  #answer(entry: EntryOf<"update.accepted">): void {
-    this.queryUpdateHandlers.update(entry)
-  }
-
   #begin(input: unknown): void {
-    const context = new WorkflowContext(this, this.#spec.workflow.options.duplicateSteps ?? "number", this.#spec.limits)
-    this.#spec.enter(() => this.#follow(callAsPromise(() => this.#spec.workflow.run(context, input))))
+    const context = new WorkflowContext(this, this.#environment.workflow.options.duplicateSteps ?? "number", this.#environment.limits)
+    this.#environment.enter(() => this.#follow(callAsPromise(() => this.#environment.workflow.run(context, input))))
   }
 
   #follow(running: Promise<unknown>): void {
@@ -150,23 +149,23 @@ export class Execution implements ContextSource {
     )
   }
 
-  /** Runs a handler of the code's; what it throws fails the run. */
+  /** Runs an event handler. An error that it throws fails the run. */
   #call(run: () => unknown): void {
-    this.#spec.enter(() => {
+    this.#environment.enter(() => {
       callAsPromise(run).catch((error: unknown) => this.#finish({ ok: false, error }))
     })
   }
 
-  /** The code has ended: what is to be undone is undone first. */
+  /** The code has ended. Rollbacks run before the outcome is set, if the run failed or was cancelled. */
   #finish(ended: Outcome): void {
     if (this.#halted) return
     this.#halted = true
-    const outcome = this.#hasUndoable ? storable(ended, this.#spec.limits.payloadBytesMax) : ended
+    const outcome = this.#hasUndoable ? storable(ended, this.#environment.limits.payloadBytesMax) : ended
     if (this.#hasUndoable && (!outcome.ok || this.#isCancelled)) this.#unwind(outcome)
     else this.#end(outcome)
   }
 
-  /** Steps have completed that can be undone, or are under way and may complete. */
+  /** Whether a step with a rollback has completed, or is running and may complete. */
   get #hasUndoable(): boolean {
     return (this.#rollbacks?.size ?? 0) > 0 || this.asks.hasUndoable
   }
@@ -174,13 +173,13 @@ export class Execution implements ContextSource {
   #unwind(outcome: Outcome): void {
     const rollbacks = this.#rollbackStack
     const error = outcome.ok ? (this.#terminated ?? this.#cancellation?.error) : outcome.error
-    const { underWay, aborted } = this.asks.giveUpRest()
+    const { running, aborted } = this.asks.giveUpAllButRunning()
     for (const id of aborted) this.note({ type: "ask.aborted", id })
     this.isUnwinding = true
-    this.#spec.onActivity()
-    this.#spec.enter(() => {
-      // What is still being done may have to be undone as well.
-      Promise.all(underWay)
+    this.#environment.onActivity()
+    this.#environment.enter(() => {
+      // A step that is still running may complete, and then needs its rollback too.
+      Promise.all(running)
         .then(() => rollbacks.unwind((request) => this.#put(request), error))
         .then(
           (failed) => this.#end(failed.length === 0 ? outcome : { ...outcome, notRolledBack: failed }),
@@ -191,7 +190,7 @@ export class Execution implements ContextSource {
 
   #end(outcome: Outcome): void {
     this.outcome ??= outcome
-    this.#spec.onActivity()
+    this.#environment.onActivity()
   }
 
   get #isCancelled(): boolean {
@@ -199,44 +198,44 @@ export class Execution implements ContextSource {
   }
 
   #cancel(request: CancelRequest): void {
-    this.#cancellation ??= new Cancellation(this.#spec.info.id)
+    this.#cancellation ??= new Cancellation(this.#environment.info.id)
     this.#cancellation.request(request, this.asks, this.#children)
-    // The code ended before it saw this, and that is not recorded.
+    // The code has ended, but its outcome is not recorded yet: the run is now cancelled, so its rollbacks run.
     if (this.outcome && !this.isUnwinding && this.#hasUndoable) this.#undo()
   }
 
-  /** The code stops where it is; only what it has completed is undone. */
+  /** Stops the code where it is. Only rollbacks still run. */
   #terminate(reason: string | undefined): void {
-    // Nobody waits for what was dropped.
+    // The unwinding goes on, without waiting for attempts that the terminate has stopped.
     if (this.isUnwinding) return this.asks.drop()
     this.#halted = true
-    this.#terminated = new TerminatedError(this.#spec.info.id, reason)
+    this.#terminated = new TerminatedError(this.#environment.info.id, reason)
     this.asks.clear()
     this.#undo()
   }
 
-  /** However the code ended, the run comes to another end. */
+  /** Drops the outcome of the code and runs the rollbacks: a cancel or a terminate decides how the run ends. */
   #undo(): void {
     this.outcome = undefined
     this.#unwind({ ok: true, value: undefined })
   }
 
-  /** Steps that have completed and are not undone. */
+  /** Completed steps whose rollback has failed or has not run. */
   get notRolledBack(): readonly string[] {
-    return this.#rollbacks?.left ?? []
+    return this.#rollbacks?.notRolledBack ?? []
   }
 
-  #settle(entry: Settling, received: ReceivedEntry | undefined): void {
+  #settle(entry: SettlingEntry, received: ReceivedEntry | undefined): void {
     const ask = this.asks.take(entry.id)
     if (ask === undefined) return
     if (entry.type === "step.completed" && isUndoable(ask)) this.#rollbackStack.completed(ask, entry.value)
-    if (ask.over) ask.over.resolve(undefined)
+    if (ask.attemptEnded) ask.attemptEnded.resolve(undefined)
     else if (ask.cancelled) ask.reject(ask.cancelled)
     else settle(ask, entry, received)
   }
 
   get #rollbackStack(): RollbackStack {
-    this.#rollbacks ??= new RollbackStack(this.#spec.workflow.options.rollbackPolicy)
+    this.#rollbacks ??= new RollbackStack(this.#environment.workflow.options.rollbackPolicy)
     return this.#rollbacks
   }
 
@@ -245,12 +244,12 @@ export class Execution implements ContextSource {
   }
 
   submit(request: AskRequest): Promise<unknown> {
-    const spec = this.#spec
-    spec.guard()
+    const environment = this.#environment
+    environment.guard()
     this.refuseInHandler()
-    // The code has ended, and what it left running asks for more.
+    // The run has ended, and code that the workflow did not await asks for more.
     if (this.#halted) return new Promise(() => undefined)
-    if (++this.#asked > spec.limits.stepsMax) throw tooManySteps(spec.limits.stepsMax)
+    if (++this.#asked > environment.limits.stepsMax) throw tooManySteps(environment.limits.stepsMax)
     if (request.kind !== "do") {
       this.#cancellation?.throwIfRequested()
       if (request.signal?.aborted) throw request.signal.reason
@@ -262,7 +261,7 @@ export class Execution implements ContextSource {
     this.lastAsked = request.id
     const ask = this.asks.add(request)
     if (request.kind !== "do") request.signal?.addEventListener("abort", () => this.#abort(ask), { once: true })
-    this.#spec.onActivity()
+    this.#environment.onActivity()
     return ask.promise
   }
 
@@ -272,18 +271,18 @@ export class Execution implements ContextSource {
     if (!withdrawn) return
     if (withdrawn.recorded) this.note({ type: "ask.aborted", id })
     ask.reject((ask.request as { signal: AbortSignal }).signal.reason)
-    this.#spec.onActivity()
+    this.#environment.onActivity()
   }
 
   note(note: Note): void {
     if (this.notes.length === 0) this.notes = [note]
     else this.notes.push(note)
-    this.#spec.onActivity()
+    this.#environment.onActivity()
   }
 
-  /** The first answer holds for the whole run: while asks that older code recorded lie ahead, it is no. */
+  /** Decides once for each patch and run. The answer is false while the journal has asks of older code that this run has not repeated yet. */
   patched(patch: string): boolean {
-    this.#spec.guard()
+    this.#environment.guard()
     this.#patches ??= new Map()
     const known = this.#patches.get(patch)
     if (known !== undefined) return known
@@ -294,15 +293,15 @@ export class Execution implements ContextSource {
     return isPatched
   }
 
-  /** The input is checked as that of a start is; what is wrong with it is thrown. */
+  /** Ends the run with an input for the next run. Throws if the input is invalid, as a start does. */
   async continueAsNew(input: unknown): Promise<void> {
-    this.#spec.guard()
+    this.#environment.guard()
     this.refuseInHandler()
-    const { name, options } = this.#spec.workflow
+    const { name, options } = this.#environment.workflow
     const what = `the input of workflow "${name}"`
     const isSensitive = options.sensitive?.input
     const value = options.input ? await validate(options.input, input, { code: "INVALID_INPUT", what, isSensitive }) : input
-    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#spec.limits.payloadBytesMax }), isSensitive)
+    const continues = Payload.of(encodeValue(value, { what, bytesMax: this.#environment.limits.payloadBytesMax }), isSensitive)
     if (this.#isCancelled) return this.#finish({ ok: true, value: undefined })
     if (this.#halted) return
     this.#halted = true
@@ -325,29 +324,29 @@ export class Execution implements ContextSource {
 
   newHandler(): void {
     this.hasNewHandlers = true
-    this.#spec.onActivity()
+    this.#environment.onActivity()
   }
 
-  readingOnly<T>(what: string, read: () => T): T {
-    this.#reading ??= new ReadOnlyGuard()
-    return this.#reading.run(what, (run) => this.#spec.enter(run), read)
+  readOnly<T>(what: string, read: () => T): T {
+    this.#readOnlyGuard ??= new ReadOnlyGuard()
+    return this.#readOnlyGuard.run(what, (run) => this.#environment.enter(run), read)
   }
 
-  /** Throws while only reading is allowed. */
+  /** Throws while a query handler or a predicate runs, which may only read. */
   refuseInHandler(): void {
-    this.#reading?.refuse()
+    this.#readOnlyGuard?.refuse()
   }
 
   enter(run: () => void): void {
-    this.#spec.enter(run)
+    this.#environment.enter(run)
   }
 
   get payloadBytesMax(): number {
-    return this.#spec.limits.payloadBytesMax
+    return this.#environment.limits.payloadBytesMax
   }
 
   get children(): Children {
-    this.#children ??= new Children(this, this.#spec.childEffects, this.#spec.limits)
+    this.#children ??= new Children(this, this.#environment.childEffects, this.#environment.limits)
     return this.#children
   }
 
@@ -357,29 +356,29 @@ export class Execution implements ContextSource {
   }
 
   get signal(): AbortSignal {
-    this.#cancellation ??= new Cancellation(this.#spec.info.id)
+    this.#cancellation ??= new Cancellation(this.#environment.info.id)
     return this.#cancellation.signal
   }
 
   get instance(): InstanceInfo {
-    return this.#info ?? this.#spec.info
+    return this.#info ?? this.#environment.info
   }
 
-  /** The worker crashed here: so it is for the code, too, whenever it comes this far. */
+  /** A worker has crashed at this point of the journal. From here on the code sees a higher attempt number, on every replay. */
   recovered(): void {
     this.#info = { ...this.instance, attempt: this.instance.attempt + 1 }
   }
 
   get annotations(): Annotations {
     if (this.#annotations === undefined) {
-      this.#annotations = new Annotations(this, this.#spec.limits)
+      this.#annotations = new Annotations(this, this.#environment.limits)
       if (this.#start) this.#annotations.begin(this.#start)
     }
     return this.#annotations
   }
 
   guardChange(): void {
-    this.#spec.guard()
+    this.#environment.guard()
     this.refuseInHandler()
   }
 
@@ -388,11 +387,11 @@ export class Execution implements ContextSource {
   }
 
   get seed(): string {
-    return this.#spec.seed
+    return this.#environment.seed
   }
 
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void {
-    if (!this.replaying) this.#spec.log[level](message, { instance: this.#spec.info.id, ...data })
+    if (!this.replaying) this.#environment.log[level](message, { instance: this.#environment.info.id, ...data })
   }
 }
 

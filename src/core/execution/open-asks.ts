@@ -5,23 +5,28 @@ import type { ChildLink } from "../journal/journal.ts"
 import { SmallMap } from "../collections/small-map.ts"
 import { PendingAsk } from "./ask-settlement.ts"
 
-/** What workflow code has asked for and has not got: first fresh, then, once it is recorded, open. */
+/**
+ * The asks of workflow code that have not settled:
+ *
+ *   add ──► fresh ──accept (recorded)──► open ──take (an entry settles it)──► gone
+ *             └──withdraw──► gone          └──withdraw (the code's signal aborted it)──► gone
+ */
 export class OpenAsks {
-  /** Not recorded yet, in call order. */
+  /** Asks that are not recorded yet, in call order. */
   readonly fresh = new SmallMap<OpenAsk>()
   readonly #open = new SmallMap<OpenAsk>()
-  /** Given up before they were recorded; on replay with other timing they may be recorded all the same. */
+  /** Asks that the code gave up before they were recorded. The live run may have recorded them, because its timing was different. */
   #withdrawn: Set<string> | undefined = undefined
-  /** Called when a step is recorded as started; set only where the workflow undoes steps that have started. */
+  /** Called when a step is recorded as started. It is set only if the workflow also rolls back steps that did not complete. */
   onStepStarted: ((ask: OpenAsk) => void) | undefined = undefined
-  /** The code has asked for a condition: most never do. */
+  /** Whether the code has ever asked for a condition. Most workflows never do, so no list is searched for them. */
   #hasConditions = false
 
   get size(): number {
     return this.#open.size + this.fresh.size
   }
 
-  /** Conditions that the code waits for, in the order in which it asked. */
+  /** The conditions that the code waits for, in call order. */
   conditions(): readonly WaitAsk[] {
     if (!this.#hasConditions) return none
     const conditions: WaitAsk[] = []
@@ -36,10 +41,10 @@ export class OpenAsks {
     return ask
   }
 
-  /** Takes note that an ask is recorded at a position. `missing`: the code has not asked for it (yet). */
+  /** Marks an ask as recorded at a position. `missing`: the code has not asked for it yet. `asked`: the code has asked for something else under this id. */
   accept(id: string, kind: AskRequest["kind"], position: number, event?: string, child?: ChildLink): "accepted" | "missing" | { readonly asked: string } {
     const ask = this.fresh.get(id)
-    if (ask === undefined) return this.#again(id)
+    if (ask === undefined) return this.#acceptAgain(id)
     if (ask.request.kind !== kind) return { asked: describeAsk(ask.request) }
     if (ask.request.kind === "wait" && ask.request.event !== event) return { asked: describeAsk(ask.request) }
     if (ask.request.kind === "do") {
@@ -47,7 +52,7 @@ export class OpenAsks {
       if (ask.request.child && child) ask.request.child.link = child
     }
     ask.position = position
-    ask.underWay = true
+    ask.isAttemptRunning = true
     ask.attempts = 1
     this.fresh.delete(id)
     this.#open.set(id, ask)
@@ -55,35 +60,35 @@ export class OpenAsks {
     return "accepted"
   }
 
-  /** A further attempt of an open step, or an ask that the code is through with. */
-  #again(id: string): "accepted" | "missing" {
+  /** Accepts a further attempt of an open step, or an ask that the code gave up. */
+  #acceptAgain(id: string): "accepted" | "missing" {
     const open = this.#open.get(id)
     if (open) {
-      open.underWay = true
+      open.isAttemptRunning = true
       open.attempts++
     }
     return open || this.#withdrawn?.has(id) ? "accepted" : "missing"
   }
 
-  /** The step's attempt failed and another is to follow: nothing of it is under way until then. */
+  /** The step's attempt has failed and the next one has not started yet. */
   retrying(id: string): void {
     const open = this.#open.get(id)
-    if (open) open.underWay = false
+    if (open) open.isAttemptRunning = false
   }
 
-  /** What the code asked for under this id, while it is open. */
+  /** The open ask with this id, as the code made it. */
   request(id: string): AskRequest | undefined {
     return this.#open.get(id)?.request
   }
 
-  /** The open ask of that id, which is so no more. */
+  /** Removes and returns the open ask with this id. */
   take(id: string): OpenAsk | undefined {
     const ask = this.#open.get(id)
     this.#forget(id)
     return ask
   }
 
-  /** The code gave it up itself. `recorded`: that is to be recorded, too; undefined: it was through with it. */
+  /** Removes an ask that the code gave up. `recorded`: the ask is in the journal, so giving it up has to be recorded too. Undefined: it had settled. */
   withdraw(ask: OpenAsk): { readonly recorded: boolean } | undefined {
     const { id } = ask.request
     const recorded = this.#open.get(id) === ask
@@ -93,35 +98,35 @@ export class OpenAsks {
     return { recorded }
   }
 
-  /** Recorded asks first, then those that are not recorded. The list is a copy. */
+  /** A copy of all asks: recorded ones first, then fresh ones. */
   all(): readonly OpenAsk[] {
     return [...this.#open.values(), ...this.fresh.values()]
   }
 
-  /** An attempt is under way of a step that is to be undone if it completes. */
+  /** Whether an attempt is running of a step that has a rollback. */
   get hasUndoable(): boolean {
-    return this.#open.some(({ request, underWay }) => underWay && request.kind === "do" && request.options?.rollback !== undefined)
+    return this.#open.some(({ request, isAttemptRunning }) => isAttemptRunning && request.kind === "do" && request.options?.rollback !== undefined)
   }
 
-  /** Nothing will come of those that are recorded, and nobody need wait for them. */
+  /** Removes recorded asks that no entry will settle. An unwinding that waits for their attempts goes on. */
   drop(): void {
-    for (const ask of this.#open.values()) ask.over?.resolve(undefined)
+    for (const ask of this.#open.values()) ask.attemptEnded?.resolve(undefined)
     this.#open.clear()
   }
 
-  /** None of them settles any more. */
+  /** Removes all asks. Their promises stay pending. */
   clear(): void {
     this.#open.clear()
     this.fresh.clear()
   }
 
-  /** Gives up all but steps whose attempt is under way: these are waited for. Answers the others that are recorded. */
-  giveUpRest(): { readonly underWay: readonly Promise<unknown>[]; readonly aborted: readonly string[] } {
+  /** Gives up all asks but steps with a running attempt. `running` resolves as those attempts end. `aborted` names the recorded asks that were given up. */
+  giveUpAllButRunning(): { readonly running: readonly Promise<unknown>[]; readonly aborted: readonly string[] } {
     for (const ask of this.fresh.values()) this.withdraw(ask)
-    const rest = this.#open.values().filter((ask) => ask.request.kind !== "do" || !ask.underWay)
-    for (const { request } of rest) this.#open.delete(request.id)
-    const underWay = this.#open.values().map((ask) => (ask.over = new Deferred()).promise)
-    return { underWay, aborted: rest.map(({ request }) => request.id) }
+    const abandoned = this.#open.values().filter((ask) => ask.request.kind !== "do" || !ask.isAttemptRunning)
+    for (const { request } of abandoned) this.#open.delete(request.id)
+    const running = this.#open.values().map((ask) => (ask.attemptEnded = new Deferred()).promise)
+    return { running, aborted: abandoned.map(({ request }) => request.id) }
   }
 
   #forget(id: string): void {
@@ -131,16 +136,16 @@ export class OpenAsks {
 }
 
 export class OpenAsk extends PendingAsk {
-  /** 0 until it is recorded. */
+  /** The position of the recorded ask; 0 until it is recorded. */
   position = 0
   /** How many attempts are recorded as started. */
   attempts = 0
-  /** An attempt was begun and has not ended. */
-  underWay = false
-  /** A cancel came before the attempt ended: the promise rejects with this. */
+  /** For a step: an attempt was started and has not ended. */
+  isAttemptRunning = false
+  /** The error of a cancel that came while an attempt was running. The promise rejects with it when the attempt ends. */
   cancelled: CancelledError | undefined = undefined
-  /** Of one that the code left behind when it ended: its own promise is left pending, and whoever undoes the run waits for this. */
-  over: Deferred | undefined = undefined
+  /** Set when the code has ended while an attempt was running. The ask's own promise stays pending; the unwinding waits for this promise. */
+  attemptEnded: Deferred | undefined = undefined
 }
 
 export function describeAsk(ask: AskRequest): string {

@@ -2,7 +2,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
 }
 
-/** What a function gives, or throws, as a promise. */
+/** Calls a function, and returns its result or its error as a promise. */
 export function callAsPromise(run: () => unknown): Promise<unknown> {
   try {
     return Promise.resolve(run())
@@ -11,8 +11,8 @@ export function callAsPromise(run: () => unknown): Promise<unknown> {
   }
 }
 
-/** If nobody looks at it, that is the code's business. */
-export function handled<T>(promise: Promise<T>): Promise<T> {
+/** Marks a promise as handled: a rejection that the workflow code ignores must not end the process. */
+export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
 }

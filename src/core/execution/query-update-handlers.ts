@@ -5,17 +5,17 @@ import { PerdureError } from "../errors.ts"
 import type { EntryOf } from "../journal/journal.ts"
 import { isThenable } from "./promise-call.ts"
 
-/** The execution of the code, as what others ask it sees it. */
+/** What the handlers of queries and updates need of the execution. */
 export interface QueryUpdateHost {
-  /** Runs what may only read. */
-  readingOnly<T>(what: string, read: () => T): T
-  /** Runs code of the workflow's. */
+  /** Runs `read` and refuses every ask in it. */
+  readOnly<T>(what: string, read: () => T): T
+  /** Runs code in the scope of the workflow. */
   enter(run: () => void): void
   note(entry: EntryOf<"update.completed" | "update.failed">): void
   readonly payloadBytesMax: number
 }
 
-/** The queries and updates that workflow code has said it answers, by name. */
+/** The handlers of queries and updates that workflow code has registered, by name. */
 export class QueryUpdateHandlers {
   readonly #source: QueryUpdateHost
   readonly #queries = new Map<string, QueryHandler>()
@@ -33,35 +33,35 @@ export class QueryUpdateHandlers {
     this.#updates.set(name, { validate: options.validate, run })
   }
 
-  /** An update can make a handler run, and so settle what the code waits for. */
+  /** Whether an update may run a handler, which may settle a promise that the code awaits. */
   get areOpen(): boolean {
     return this.#updates.size > 0
   }
 
-  /** Answers from what the code knows now. Text in and out, as from another process: what a handler does to its arguments stays with it. */
+  /** Answers a query from the present state of the code. Arguments and answer are encoded, so a handler cannot change values of the caller. */
   query(name: string, args: Encoded): Encoded {
-    return this.#source.readingOnly(`query "${name}"`, () => this.#query(name, args))
+    return this.#source.readOnly(`query "${name}"`, () => this.#query(name, args))
   }
 
   #query(name: string, args: Encoded): Encoded {
     const handler = this.#queries.get(name)
     if (handler === undefined) throw unknownName("UNKNOWN_QUERY", "query", name, [...this.#queries.keys()])
-    const answer = answerOf(handler, argumentsOf(args))
-    refusePromise(answer, `the handler of query "${name}" gives a promise; a query answers at once, from what the workflow knows`)
+    const answer = callQuery(handler, argumentsOf(args))
+    refusePromise(answer, `the handler of query "${name}" returns a promise; a query answers at once, from what the workflow knows`)
     return encodeValue(answer, { what: `answer to query "${name}"` })
   }
 
-  /** Throws what is wrong with the request; it has not been accepted then. */
+  /** Throws if the update must not be accepted: it has no handler, or its validation throws. */
   validateUpdate(name: string, args: Encoded): void {
-    this.#source.readingOnly(`the validation of update "${name}"`, () => {
+    this.#source.readOnly(`the validation of update "${name}"`, () => {
       const handler = this.#updates.get(name)
       if (handler === undefined) throw unknownName("UNKNOWN_UPDATE", "update", name, [...this.#updates.keys()])
       const answer: unknown = handler.validate?.(...argumentsOf(args))
-      refusePromise(answer, `validate of update "${name}" gives a promise; it decides at once, from what the workflow knows`)
+      refusePromise(answer, `validate of update "${name}" returns a promise; it decides at once, from what the workflow knows`)
     })
   }
 
-  /** Runs the handler of an update that is accepted, and notes what it answers. */
+  /** Runs the handler of an accepted update, and notes its result. */
   update({ update, name, value: { text, isSensitive } }: EntryOf<"update.accepted">): void {
     const fail = (error: unknown) => this.#source.note({ type: "update.failed", update, value: Payload.ofError(error, isSensitive) })
     const answer = (result: unknown) => {
@@ -73,13 +73,14 @@ export class QueryUpdateHandlers {
 
   async #run(name: string, args: Encoded): Promise<unknown> {
     const handler = this.#updates.get(name)
-    // It was accepted when there was one.
+    // The update was accepted while a handler existed, so newer code has removed it.
     if (handler === undefined) throw unknownName("UNKNOWN_UPDATE", "update", name, [...this.#updates.keys()])
     return handler.run(...argumentsOf(args))
   }
 }
 
-function answerOf(handler: QueryHandler, args: never[]): unknown {
+/** Marks an error of the handler as one of the workflow's code. */
+function callQuery(handler: QueryHandler, args: never[]): unknown {
   try {
     return handler(...args)
   } catch (error) {

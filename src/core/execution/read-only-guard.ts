@@ -1,12 +1,12 @@
 import { PerdureError } from "../errors.ts"
 
-/** Lets workflow code be asked something without its asking for anything: while a query or a validation is answered, it may only read. */
+/** Runs queries, validations of updates and predicates of conditions, which may only read: it refuses every ask in them. */
 export class ReadOnlyGuard {
-  #current: Question | undefined = undefined
+  #current: ReadOnlyCall | undefined = undefined
 
-  /** In the scope of the code, as what it leaves behind is its own. Asking is refused, also where the handler swallows that. */
+  /** Runs `read` in the scope of the workflow code. Throws if `read` has asked for something, even if its handler has caught the refusal. */
   run<T>(what: string, enter: (run: () => void) => void, read: () => T): T {
-    const current: Question = { what, offence: undefined }
+    const current: ReadOnlyCall = { what, violation: undefined }
     this.#current = current
     let answer: { readonly value: T } | { readonly error: unknown } | undefined
     enter(() => {
@@ -18,22 +18,22 @@ export class ReadOnlyGuard {
         this.#current = undefined
       }
     })
-    if (current.offence) throw current.offence
+    if (current.violation) throw current.violation
     if (answer && "value" in answer) return answer.value
     throw answer?.error
   }
 
-  /** Throws while only reading is allowed. */
+  /** Throws while a read-only call runs. */
   refuse(): void {
     const current = this.#current
     if (current === undefined) return
-    current.offence ??= new PerdureError("READ_ONLY_HANDLER", `${current.what} asks for something; it may only read what the workflow knows`)
-    throw current.offence
+    current.violation ??= new PerdureError("READ_ONLY_HANDLER", `${current.what} asks for something; it may only read what the workflow knows`)
+    throw current.violation
   }
 }
 
-interface Question {
+interface ReadOnlyCall {
   readonly what: string
-  /** What was refused first. */
-  offence: PerdureError | undefined
+  /** The first ask that was refused. */
+  violation: PerdureError | undefined
 }

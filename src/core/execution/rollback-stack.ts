@@ -6,8 +6,8 @@ import { rollbackId } from "../workflow/step-id.ts"
 import type { RollbackPolicy } from "../workflow/workflow.ts"
 
 /**
- * The steps that are undone if the run fails or is cancelled. Each rollback is a step of its own, so it is durable, retried, and done once. The policy of
- * the workflow decides which steps are in the stack:
+ * The steps with rollbacks, which run if the workflow fails or is cancelled. Each rollback is a step of its own, so it is durable, is retried, and
+ * completes once. The policy of the workflow decides which steps are in the stack:
  *
  *   of: "completed"   steps that have completed, in the order in which they completed
  *   of: "started"     every step that was started, in the order in which they started; one that did not complete has no result
@@ -25,8 +25,8 @@ export class RollbackStack {
     return this.#steps.size
   }
 
-  /** Steps that are not undone: first those whose rollback failed, then those whose rollback has not ended. */
-  get left(): readonly string[] {
+  /** Steps that are not rolled back: first those whose rollback failed, then those whose rollback has not ended. */
+  get notRolledBack(): readonly string[] {
     return [...this.#failed, ...[...this.#steps.keys()].toReversed()]
   }
 
@@ -39,7 +39,7 @@ export class RollbackStack {
     this.#steps.set(ask.request.id, { ask, result })
   }
 
-  /** Runs the rollbacks, newest step first. Answers the steps that are not undone. */
+  /** Runs the rollbacks, newest step first. Returns the steps that are not rolled back. */
   async unwind(submit: (request: DoAsk) => Promise<unknown>, error: unknown): Promise<readonly string[]> {
     for (const [id, step] of [...this.#steps].toReversed()) {
       try {
@@ -51,7 +51,7 @@ export class RollbackStack {
         if (this.#policy.onFailure === "stop") break
       }
     }
-    return this.left
+    return this.notRolledBack
   }
 }
 
@@ -68,13 +68,13 @@ interface UndoableStep {
 function rollbackAsk(id: string, { ask, result }: UndoableStep, error: unknown): DoAsk {
   const { rollback, sensitive } = (ask.request as DoAsk).options as { rollback: Rollback<never>; sensitive?: boolean }
   const run: RollbackFunction<never> = typeof rollback === "function" ? rollback : rollback.run
-  const own: StepOptions | undefined = typeof rollback === "function" ? undefined : rollback
-  // The rollback knows the result of the step.
-  const options = sensitive || result?.isSensitive ? { sensitive: true, ...own } : own
+  const given: StepOptions | undefined = typeof rollback === "function" ? undefined : rollback
+  // A rollback gets the result of its step, so it is as sensitive as that.
+  const options = sensitive || result?.isSensitive ? { sensitive: true, ...given } : given
   return { kind: "do", id: rollbackId(id), fn: (step) => run(result?.decode() as never, new RollbackStepContext(step, error, ask.attempts)), options }
 }
 
-/** The context of the step that a rollback is, with what it is told of the step that it undoes. */
+/** The context of a rollback: the context of a step, and facts about the step that it undoes. */
 class RollbackStepContext implements RollbackContext {
   readonly error: unknown
   readonly attempts: number

@@ -1,6 +1,6 @@
 import { encodeValue, type Payload } from "../values/value-codec.ts"
 
-/** What workflow code came to. */
+/** How workflow code has ended. */
 export type Outcome = (
   | { readonly ok: true; readonly value: unknown; /** The input of the next run. */ readonly continues?: Payload }
   | { readonly ok: false; readonly error: unknown }
@@ -9,7 +9,7 @@ export type Outcome = (
   readonly notRolledBack?: readonly string[]
 }
 
-/** A run whose result cannot be stored fails like any other. */
+/** The outcome, or a failure if the result cannot be stored. */
 export function storable(outcome: Outcome, bytesMax: number): Outcome {
   if (!outcome.ok) return outcome
   try {

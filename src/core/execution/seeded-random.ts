@@ -1,6 +1,6 @@
 /**
- * Random numbers that a replay repeats: sfc32, seeded from a string. What it gives for a seed is durable, as instances that
- * are under way rely on it: the algorithm never changes. Not for secrets.
+ * Random numbers that a replay repeats: sfc32, seeded from a string. Running instances rely on the sequence of their seed, so the algorithm must never
+ * change. The numbers are not fit for secrets.
  */
 export class SeededRandom {
   private a: number
@@ -16,12 +16,12 @@ export class SeededRandom {
     for (let i = 0; i < 12; i++) this.next32()
   }
 
-  /** In [0, 1), all 53 bits random. */
+  /** A number in [0, 1) with 53 random bits. */
   next(): number {
     return ((this.next32() >>> 5) * 0x4000000 + (this.next32() >>> 6)) / 0x20000000000000
   }
 
-  /** Of version 4. */
+  /** A UUID of version 4. */
   uuid(): string {
     const hex = [0, 0, 0, 0].map(() => this.next32().toString(16).padStart(8, "0")).join("")
     const variant = "89ab".charAt(parseInt(hex.charAt(16), 16) & 3)

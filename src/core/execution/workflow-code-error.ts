@@ -1,13 +1,13 @@
-/** Errors that the code of a workflow threw, to tell them from what went wrong on the way to them: both may have the same code. */
+/** Errors that workflow code has thrown. They are marked because an error of the engine or of the transport may have the same code. */
 const thrown = new WeakSet<object>()
 
-/** Answers the error. */
+/** Marks an error as thrown by workflow code, and returns it. */
 export function markCodeError<T>(error: T): T {
   if (typeof error === "object" && error !== null) thrown.add(error)
   return error
 }
 
-/** What is no object is thrown by nobody else. */
+/** Whether workflow code has thrown the error. Only workflow code throws values that are not objects. */
 export function isCodeError(error: unknown): boolean {
   return typeof error !== "object" || error === null || thrown.has(error)
 }

@@ -22,7 +22,7 @@ import type { EventHandlers } from "./event-handlers.ts"
 import { checkEventType, type Limits } from "../workflow/input-limits.ts"
 import type { QueryUpdateHandlers } from "./query-update-handlers.ts"
 import { SeededRandom } from "./seeded-random.ts"
-import { handled } from "./promise-call.ts"
+import { markHandled } from "./promise-call.ts"
 import type { AnyWorkflow, ResultOf } from "../workflow/workflow.ts"
 
 /** What the context of workflow code needs of its execution. */
@@ -31,24 +31,24 @@ export interface ContextSource extends AskSink {
   readonly signal: AbortSignal
   readonly lastAsked: string | undefined
   readonly now: number
-  /** What random numbers are drawn from. */
+  /** The seed of the random numbers. */
   readonly seed: string
   readonly annotations: Annotations
   readonly handlers: EventHandlers
   /** The handlers of queries and updates that the code has set. */
   readonly queryUpdateHandlers: QueryUpdateHandlers
-  /** A handler was set: events that are buffered may be for it. */
+  /** A handler was registered. Buffered events may match it. */
   newHandler(): void
-  /** Throws where nothing may change: while a query is answered. */
+  /** Throws in a handler that may only read. */
   refuseInHandler(): void
   patched(patch: string): boolean
   continueAsNew(input: unknown): Promise<void>
   readonly children: Children
-  /** Writes a line of the workflow's log, unless it was written before. */
+  /** Writes a line of the workflow's log, except during replay. */
   say(level: keyof WorkflowLog, message: string, data?: Record<string, unknown>): void
 }
 
-/** The `ctx` of workflow code. A class, and all that few workflows use made on demand: there is one for every instance in memory. */
+/** The `ctx` of workflow code. Each instance in memory has one, so members that few workflows use are created on demand. */
 export class WorkflowContext extends Asker {
   readonly #source: ContextSource
   readonly #limits: Limits
@@ -86,7 +86,7 @@ export class WorkflowContext extends Asker {
       const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, `the timeout of condition "${id}"`)
       return { kind: "wait", id, signal, event: undefined, timeoutMs, fallback: { value: false }, until: predicate }
     }
-    // A name that is not the user's is numbered where others may not be.
+    // Without a name from the user, conditions are numbered even with duplicateSteps "error".
     return (name === undefined ? this.askFor("condition", make, "number") : this.askFor(name, make)) as Promise<never>
   }
 
@@ -156,16 +156,16 @@ export class WorkflowContext extends Asker {
     return this.#withChildren((children, askFor) => children.run(askFor, workflow, options))
   }
 
-  /** That there can be none rejects, like everything else that can go wrong with a step. */
+  /** Rejects if the code must not start children here, like every other failure of an ask. */
   #withChildren<T>(call: (children: Children, askFor: AskFor) => Promise<T>): Promise<T> {
     try {
       return call(this.#source.children, (name, make, duplicates) => this.askFor(name, make, duplicates))
     } catch (error) {
-      return handled(Promise.reject(error as Error))
+      return markHandled(Promise.reject(error as Error))
     }
   }
 
-  /** What is drawn counts: the next draw is another. */
+  /** The generator. Drawing changes its state, so a handler that may only read is refused. */
   get #seeded(): SeededRandom {
     this.#source.refuseInHandler()
     this.#random ??= new SeededRandom(this.#source.seed)

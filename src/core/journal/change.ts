@@ -4,7 +4,7 @@ import { textOf } from "../values/error-text.ts"
 import { isHidden } from "../values/redaction.ts"
 import type { Entry, EntryOf, Recorded } from "./journal.ts"
 
-/** The names of what happens to instances, for those who follow them. */
+/** The types of changes in the change stream. */
 export const changeTypes = [
   "workflow.queued",
   "workflow.started",
@@ -30,48 +30,48 @@ export const changeTypes = [
   "child.completed",
 ] as const
 
-/** What happened. */
+/** The type of a change. */
 export type ChangeType = (typeof changeTypes)[number]
 
-/** One thing that happened to an instance, and is durable. */
+/** One durable change of an instance. */
 export interface Change {
-  /** The same whenever and wherever it is read: its incarnation and position. */
+  /** The id of the change, made of incarnation and position. Every read of the change gives the same id. */
   readonly id: string
-  /** Where to go on after it. */
+  /** The cursor that continues behind this change. */
   readonly cursor: string
-  /** What happened. */
+  /** The type of the change. */
   readonly type: ChangeType
-  /** When, in milliseconds since 1970. */
+  /** The time of the change, in milliseconds since 1970. */
   readonly at: number
   /** The id of the instance. */
   readonly instance: string
-  /** The name of its workflow. */
+  /** The name of the instance's workflow. */
   readonly workflow: string
-  /** The version that it was started with. */
+  /** The version that the instance was started with. */
   readonly version: string
-  /** Its task queue; `"default"` where none was chosen. */
+  /** The task queue of the instance; `"default"` if none was chosen. */
   readonly taskQueue: string
-  /** Which run of the instance it was, from 1 on. */
+  /** The number of the run, from 1 on. */
   readonly run: number
-  /** The position of the entry in its journal. */
+  /** The position of the journal entry that the change describes. */
   readonly position: number
-  /** What else is told of it. */
+  /** Details of the change. */
   readonly data: ChangeData
 }
 
-/** What is told of a change: never what steps gave, nor inputs, nor payloads. */
+/** The details of a change. They never contain inputs, results of steps, or payloads of events. */
 export interface ChangeData {
   /** The id of the step. */
   readonly step?: string
-  /** Which attempt of the step it was, from 1 on. */
+  /** The number of the step's attempt, from 1 on. */
   readonly attempt?: number
-  /** From the start of the attempt, where the stream has passed that shortly before. */
+  /** The time since the attempt's start. Absent if the start lies too far back in the stream. */
   readonly durationMs?: number
-  /** Of the instance, or of the child. */
+  /** The status of the instance, or of the child. */
   readonly status?: string
-  /** What it failed with. */
+  /** The error of a failure. */
   readonly error?: ChangeError
-  /** Why somebody paused, cancelled or terminated it. */
+  /** The reason that a caller gave for a pause, cancel or terminate, or why the instance stalled. */
   readonly reason?: string
   /** The type of the event. */
   readonly event?: string
@@ -79,11 +79,11 @@ export interface ChangeData {
   readonly eventId?: string
   /** The id of the child. */
   readonly child?: string
-  /** When it goes on by itself. */
+  /** When a delayed instance starts. */
   readonly startAt?: number
-  /** When a sleep ends, or a wait times out. */
+  /** When a sleep ends. */
   readonly wakeAt?: number
-  /** When the next attempt begins. */
+  /** When the next attempt starts. */
   readonly retryAt?: number
 }
 
@@ -102,7 +102,7 @@ export interface NamedChange {
   readonly data: ChangeData
 }
 
-/** What an entry tells those who follow its instance. Undefined: nothing. `before` is the one that the same turn holds before it. */
+/** The change that an entry describes. Undefined: the change stream leaves the entry out. `before` is the entry before it in the same turn. */
 export function changeOf(instance: string, { entry }: Recorded, before: Entry | undefined): NamedChange | undefined {
   switch (entry.type) {
     case "run.started":
@@ -153,7 +153,7 @@ function started({ run, startAt }: EntryOf<"run.started">, before: Entry | undef
   return startAt === undefined ? { type: "workflow.started", data: {} } : { type: "workflow.queued", data: { status: "queued", startAt } }
 }
 
-/** An attempt that failed: there will be another, or it was the last of several, or the only one. */
+/** The change for a failed attempt: another attempt follows, the last of several has failed, or the only one has failed. */
 function failed({ id, attempt, value, retryAt }: EntryOf<"step.failed">): NamedChange {
   const data = { step: id, attempt, error: changeError(value.shown()) }
   if (retryAt !== undefined) return { type: "retry.scheduled", data: { ...data, retryAt } }

@@ -1,4 +1,4 @@
-/** Messages that steer an instance: they reach it also while it is paused or stalled. Others wait until it goes on. */
+/** The messages that control an instance. They take effect also while it is paused or stalled; other messages wait until it is resumed. */
 const controls = ["pause", "resume", "cancel", "terminate"] as const
 
 export type ControlKind = (typeof controls)[number]

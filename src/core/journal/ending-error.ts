@@ -2,7 +2,7 @@ import { CancelledError, ChildFailedError, PerdureError, TerminatedError } from 
 import { markSensitive } from "../values/redaction.ts"
 import type { Entry, EntryOf } from "./journal.ts"
 
-/** The error that an ended, or stalled, instance shows to whoever asks for its result. */
+/** The error that `result()` rejects with for an instance that has ended without a result, or has stalled. */
 export function endingError(instance: string, entry: Entry): unknown {
   switch (entry.type) {
     case "run.failed":
@@ -18,27 +18,27 @@ export function endingError(instance: string, entry: Entry): unknown {
   }
 }
 
-/** What rejects a result that is not waited for while the instance is stalled. */
+/** The error of a `result()` call that does not wait while the instance is stalled. */
 export function stallError(instance: string, { code, message }: EntryOf<"stalled">): PerdureError {
   return new PerdureError("STALLED", `instance "${instance}" is stalled: ${message}`, { details: { instance, code } })
 }
 
-/** The same as it may be shown to anybody. */
+/** The error of an ending with sensitive values redacted, as lists and logs may show it. */
 export function shownEnding(instance: string, entry: Entry): unknown {
   return "value" in entry && entry.value ? entry.value.shown() : endingError(instance, entry)
 }
 
-/** How a child that did not complete may be shown to anybody. */
+/** The error of a child that did not complete, with sensitive values redacted. */
 export function shownChildError(entry: EntryOf<"child.ended">): unknown {
   return entry.status === "failed" && entry.value.isSensitive ? entry.value.shown() : childError(entry)
 }
 
-/** What a child that did not complete ended with, as it may be shown to anybody. */
+/** The cause of that error, with sensitive values redacted. */
 export function shownChildCause(entry: EntryOf<"child.ended">): unknown {
   return entry.status === "failed" ? entry.value.shown() : childCause(entry)
 }
 
-/** The error that a child which did not complete shows to its parent. */
+/** The error that a parent gets for a child that did not complete. */
 export function childError(entry: EntryOf<"child.ended">): unknown {
   const { instance, workflow, status, value, reason } = entry
   const cause = childCause(entry)

@@ -1,22 +1,22 @@
 import type { EntryOf, Recorded } from "./journal.ts"
 import { SmallQueue } from "../collections/small-queue.ts"
 
-/** Of runs before the last one as many ids are remembered as make up this number with those of the last. */
+/** The next run remembers at least this many event ids, if there are so many: all of this run, and the newest of earlier runs. */
 const idsRememberedMin = 256
 
-/** An event as the journal has it. */
+/** The journal entry of a received event. */
 export type ReceivedEntry = Recorded<EntryOf<"event.received">>
 
-/** The events of one run: which are buffered, what they brought while somebody may ask for it, and which ids are not to come again. */
+/** The events of one run: which of them are buffered, their entries as long as they are needed, and the event ids that must not be received again. */
 export class EventBuffer {
   #received: Map<number, ReceivedEntry> | undefined = undefined
-  /** Those that nobody has taken, by their type; types of which none is left are not there. */
+  /** The events that the code has not taken, by type. The map has no empty queues. */
   #buffered: Map<string, SmallQueue<ReceivedEntry>> | undefined = undefined
   #ids: Set<string> | undefined = undefined
-  /** Ids of earlier runs. */
+  /** Event ids of earlier runs. */
   #inherited: readonly string[] = []
 
-  /** Ids of events that runs before this one received: it goes on as one of them left off. */
+  /** Adds the ids of events that earlier runs have received, in a run that continues as new. */
   inherit(eventIds: readonly string[]): void {
     this.#inherited = eventIds
     this.#ids = new Set([...eventIds, ...(this.#ids ?? [])])
@@ -32,23 +32,23 @@ export class EventBuffer {
     queue.push(recorded)
   }
 
-  /** Somebody has taken the event at that position. */
+  /** The event at this position was taken by a wait or a handler. */
   consume(position: number): void {
     const taken = this.#received?.get(position)
     const queue = taken && this.#buffered?.get(taken.entry.event)
     if (taken === undefined || queue === undefined) return
-    // Mostly it is the oldest of its type.
+    // In most cases it is the oldest event of its type.
     if (queue.peek() === taken) queue.shift()
     else queue.remove(taken)
     if (queue.size === 0) this.#buffered?.delete(taken.entry.event)
   }
 
-  /** The oldest buffered event of that type. */
+  /** The position of the oldest buffered event of this type. */
   first(event: string): number | undefined {
     return this.#buffered?.get(event)?.peek()?.position
   }
 
-  /** Events that nobody has taken, in order. */
+  /** The buffered events, in order. */
   get buffered(): readonly ReceivedEntry[] {
     const buffered = [...(this.#buffered?.values() ?? [])].flatMap((queue) => queue.items())
     return buffered.toSorted((a, b) => a.position - b.position)
@@ -58,7 +58,7 @@ export class EventBuffer {
     return this.#ids?.has(eventId) ?? false
   }
 
-  /** Ids that the next run is to know: all of this one's, and the newest of those before. */
+  /** The event ids that the next run inherits: all of this run, and the newest of earlier runs. */
   get remembered(): readonly string[] {
     if (this.#ids === undefined) return []
     const own = this.#ids.size - this.#inherited.length
@@ -70,7 +70,7 @@ export class EventBuffer {
     return this.#received?.get(position)
   }
 
-  /** Nobody will ask for it again. */
+  /** Drops the entry of the event at this position. */
   forget(position: number): void {
     this.#received?.delete(position)
   }

@@ -2,14 +2,14 @@ import type { InstanceState } from "./instance-state.ts"
 import type { EntryOf } from "./journal.ts"
 
 /**
- * Decides which event goes to which wait or handler. For each type the rule is:
+ * Decides which wait or handler receives an event. For each event type the rules are:
  *
  *   - the earliest open wait receives the earliest buffered event;
- *   - a wait goes before a handler;
- *   - an event that nothing takes stays in the buffer.
+ *   - a wait receives an event before a handler does;
+ *   - an event without a wait or a handler stays in the buffer.
  *
- * Both orders are orders in the journal. A match is an entry, which the caller records at once: so at no time is there an open wait and a buffered event
- * of the same type. Nested waits follow the same rule.
+ * "Earliest" means the lowest position in the journal. Waits inside steps follow the same rules. A match is a journal entry, which the caller records at
+ * once. So there is never an open wait and a buffered event of one type at the same time.
  */
 export type EventMatch = EntryOf<"wait.completed" | "event.handled">
 
@@ -18,20 +18,20 @@ export interface EventHandlerLookup {
   handlesEvent(type: string): boolean
 }
 
-/** An event was recorded at `position`. */
+/** The match for an event that was just recorded at `position`. Undefined: the event stays in the buffer. */
 export function matchForEvent(state: InstanceState, type: string, position: number, handlers: EventHandlerLookup | undefined): EventMatch | undefined {
   const wait = state.waits.find(({ event }) => event === type)
   if (wait) return { type: "wait.completed", id: wait.id, from: position }
   return handlers?.handlesEvent(type) === true ? { type: "event.handled", event: type, from: position } : undefined
 }
 
-/** A wait for an event of that type was recorded. */
+/** The match for a wait that was just recorded. Undefined: the wait stays open. */
 export function matchForWait(state: InstanceState, id: string, type: string): EntryOf<"wait.completed"> | undefined {
   const from = state.earliestBuffered(type)
   return from === undefined ? undefined : { type: "wait.completed", id, from }
 }
 
-/** The code has registered handlers: they take what is buffered for them. */
+/** The matches for handlers that the code has just registered: each receives the buffered events of its type. */
 export function matchesForHandlers(state: InstanceState, handlers: EventHandlerLookup): readonly EntryOf<"event.handled">[] {
   return state
     .buffered()

@@ -8,7 +8,7 @@ import { SmallMap } from "../collections/small-map.ts"
 import { isNested, isRollback, parentOf } from "../workflow/step-id.ts"
 import type { Phase, Status, TerminalStatus } from "./status.ts"
 
-/** For all maps that hold nothing yet: an instance in memory has several, and most of them stay empty. Nothing is ever put into it. */
+/** The shared empty map: an instance in memory has several maps, and most of them stay empty. Nothing is ever put into this one. */
 const none = new SmallMap<never>()
 
 function put<V>(map: SmallMap<V>, key: string, value: V): SmallMap<V> {
@@ -18,63 +18,63 @@ function put<V>(map: SmallMap<V>, key: string, value: V): SmallMap<V> {
 }
 
 /**
- * What a journal amounts to: the fold of the entries of one run. It knows nothing of code: which asks are open, which timers
- * are set, which events are buffered, whether the instance is paused, cancelled or over. The engine folds each entry as it
- * records it, and a whole journal when it loads one.
+ * The state of an instance, folded from the entries of its last run: open steps, sleeps and waits, timers, buffered events, pause, cancel, status. The
+ * engine applies each entry when it records it, and all entries of the run when it loads an instance. The class does not depend on workflow code.
  */
 export class InstanceState {
   run = 0
   runPosition = 0
   startedAt = 0
-  /** When it was to start, if it was delayed. */
+  /** The start time of a delayed instance. */
   startAt: number | undefined = undefined
-  /** Position and time of the last entry. */
+  /** The position of the last entry. */
   position = 0
+  /** The time of the last entry. */
   at = 0
-  /** How many steps, sleeps and waits the run has asked for, nested ones included. */
+  /** How many steps, sleeps and waits the run has asked for, including those inside steps. */
   asked = 0
   readonly steps = new SmallMap<OpenStep>()
   sleeps: SmallMap<number> = none
   waits: SmallMap<OpenWait> = none
-  /** Results of nested steps whose outermost step is open: they answer when it is entered again. */
+  /** Results of steps inside a step that is still open. They answer the asks again when the outer step is entered again. */
   nested: SmallMap<Recorded<Release>> = none
-  /** Made when the first one comes. */
+  /** Created for the first event. */
   #events: EventBuffer | undefined = undefined
   parent: ParentLink | undefined
-  /** Of the run's random numbers, where it is another's. */
+  /** The seed of the run's random numbers, if it is not that of the run itself. */
   seed: string | undefined
   cancel: Cancel | undefined
-  /** It is terminated once what it completed is undone. */
+  /** A terminate with rollbacks was requested. The run ends when they have run. */
   terminating: { readonly position: number; readonly reason: string | undefined } | undefined
-  /** A step is being undone, or was; or the code has ended and what is under way is waited for, which is not of the journal. */
+  /** A rollback has started. The engine also sets it, without an entry, when the code has ended and steps are still running. */
   rollingBack = false
-  /** Children that are not over, by the step that started them. */
+  /** Children that have not ended, by the step that started them. */
   children: SmallMap<OpenChild> = none
-  /** Children of steps that failed in the end, and may have started one before: they are not waited for, but end with the run. */
-  strays: SmallMap<OpenChild> | undefined = undefined
-  /** Updates that were accepted and are not answered, and their names. */
+  /** Children whose starting step has failed after an attempt that may have started them. The run does not wait for them, but ends them with itself. */
+  orphanedChildren: SmallMap<OpenChild> | undefined = undefined
+  /** The names of accepted updates that have no result yet, by update id. */
   updates: SmallMap<string> = none
-  /** Where nothing else is pending, the code waits for what its handlers are to bring: once set, they stay. */
-  restsOnHandlers = false
+  /** The code has handlers and waits for them if nothing else is pending. Handlers cannot be removed, so this stays true. */
+  waitsForHandlers = false
   paused: { readonly position: number; readonly at: number; readonly reason: string | undefined } | undefined
-  /** Loaded while paused: what the journal has as under way is not, and begins again only on resume or cancel. */
-  dormant = false
+  /** The instance was loaded while paused. Steps that the journal shows as running do not run; they start again on resume or cancel. */
+  isLoadedPaused = false
   stalled: EntryOf<"stalled"> | undefined
   ended: { readonly status: TerminalStatus; readonly position: number; readonly entry: Entry } | undefined
-  /** Of its last run. */
+  /** The workflow that the last run was started with. */
   workflow: string | undefined
   timeoutAt: number | undefined
   schedule: ScheduledFor | undefined
-  /** As the code noted them last. */
+  /** The last tags that the code has set. */
   tags: readonly string[] | undefined
   memo: Payload | undefined
-  /** Recoveries since the instance last got on. */
+  /** Crashes since the last progress. */
   crashes = 0
-  /** A step, sleep or wait of it is over. */
-  hasGotOn = false
+  /** A step, sleep or wait of the run has ended, or the code got an event, an update or a child's result. */
+  hasProgressed = false
   hook: HookState = untried
 
-  /** What lasts for a time; and what ends at an instant, by the wall clock. */
+  /** Timers of durations, which follow the engine's clock. `#instants` are the timers of instants, which follow the wall clock. */
   #timers: MinHeap<Timer> | undefined = undefined
   #instants: MinHeap<Timer> | undefined = undefined
 
@@ -102,7 +102,7 @@ export class InstanceState {
             failures: 0,
             retryAt: undefined,
             hasNested: false,
-            isHeld: false,
+            isHeldByPause: false,
           })
           this.asked++
           if (entry.child) this.children = put(this.children, entry.id, { ...entry.child, run: recorded.run, position, at })
@@ -172,7 +172,7 @@ export class InstanceState {
         return
       case "terminate.requested":
         this.terminating = { position, reason: entry.reason }
-        this.dormant = false
+        this.isLoadedPaused = false
         for (const map of [this.steps, this.sleeps, this.waits, this.nested]) map.clear()
         return
       case "annotated":
@@ -190,7 +190,7 @@ export class InstanceState {
           reason: entry.reason,
           retrying: this.steps.values().filter((step) => step.retryAt !== undefined),
         }
-        this.dormant = false
+        this.isLoadedPaused = false
         this.sleeps.clear()
         this.waits.clear()
         for (const step of this.steps.values()) if (step.retryAt !== undefined) this.#closeStep(step.id, undefined)
@@ -200,7 +200,7 @@ export class InstanceState {
         return
       case "resumed":
         this.paused = undefined
-        this.dormant = false
+        this.isLoadedPaused = false
         this.stalled = undefined
         this.crashes = 0
         this.hook = untried
@@ -213,7 +213,7 @@ export class InstanceState {
       case "run.continued":
         return
       case "rested":
-        if (entry.on === "handlers") this.restsOnHandlers = true
+        if (entry.on === "handlers") this.waitsForHandlers = true
         return
       case "stalled":
         this.stalled = entry
@@ -245,12 +245,12 @@ export class InstanceState {
     }
   }
 
-  /** The position of the earliest buffered event of that type. */
+  /** The position of the earliest buffered event of this type. */
   earliestBuffered(event: string): number | undefined {
     return this.#events?.first(event)
   }
 
-  /** Events that nobody has taken, in order. */
+  /** The events that the code has not taken, in order. */
   buffered(): readonly Recorded<EntryOf<"event.received">>[] {
     return this.#events?.buffered ?? []
   }
@@ -259,7 +259,7 @@ export class InstanceState {
     return this.#events?.has(eventId) ?? false
   }
 
-  /** Event ids that the next run is to know, if it goes on as new. */
+  /** The event ids that the next run inherits if this one continues as new. */
   get eventIds(): readonly string[] {
     return this.#events?.remembered ?? []
   }
@@ -269,12 +269,12 @@ export class InstanceState {
     return this.#events?.received(position)
   }
 
-  /** Nobody will ask for it again. */
+  /** Drops the entry of the event at this position. */
   forgetReceived(position: number): void {
     this.#events?.forget(position)
   }
 
-  /** The timer that fires first: a sleep, a retry or the timeout of a wait. `aheadMs`: so far is the time ahead of the wall clock, which instants follow. */
+  /** The timer that fires first: a sleep, a retry or the timeout of a wait. `aheadMs`: how far the engine's clock is ahead of the wall clock. */
   nextTimer(aheadMs = 0): Timer | undefined {
     const instant = this.#first(this.#instants)
     return sooner(this.#first(this.#timers), instant && { ...instant, dueAt: instant.dueAt + aheadMs })
@@ -288,53 +288,54 @@ export class InstanceState {
     }
   }
 
-  /** Whether an attempt of the step was begun and has not ended. */
-  isUnderWay(step: OpenStep): boolean {
+  /** Whether an attempt of the step was started and has not ended. */
+  isAttemptRunning(step: OpenStep): boolean {
     return step.retryAt === undefined
   }
 
-  /** An outer step whose function only waits for what is inside it, none of which is work, does not count as work either. */
+  /** Whether the step's function only waits for sleeps, waits and retries inside the step. Such a step does not count as work. */
   isBlocked(step: OpenStep): boolean {
-    if (!step.hasNested && !step.isHeld) return false
+    if (!step.hasNested && !step.isHeldByPause) return false
     const inside = `${step.id}/`
     const nested = this.steps.values().filter((other) => other.id.startsWith(inside))
-    if (nested.some((other) => this.isUnderWay(other) && !this.isBlocked(other))) return false
-    if (step.isHeld || nested.length > 0) return true
+    if (nested.some((other) => this.isAttemptRunning(other) && !this.isBlocked(other))) return false
+    if (step.isHeldByPause || nested.length > 0) return true
     for (const id of this.sleeps.keys()) if (id.startsWith(inside)) return true
     for (const id of this.waits.keys()) if (id.startsWith(inside)) return true
     return false
   }
 
-  get working(): boolean {
-    if (this.dormant) return false
-    return this.steps.some((step) => this.isUnderWay(step) && !this.isBlocked(step))
+  /** Whether a step is running. */
+  get isWorking(): boolean {
+    if (this.isLoadedPaused) return false
+    return this.steps.some((step) => this.isAttemptRunning(step) && !this.isBlocked(step))
   }
 
-  /** Steps are under way, and nothing else is to be said of it. */
+  /** Whether the instance runs steps, and has no pause, cancel, rollback, stall or ending. */
   get isPlainlyRunning(): boolean {
-    return !this.ended && !this.stalled && !this.paused && !this.cancel && !this.rollingBack && this.working
+    return !this.ended && !this.stalled && !this.paused && !this.cancel && !this.rollingBack && this.isWorking
   }
 
-  /** It is paused, and neither a cancel nor a terminate is to have its effect all the same. */
-  get isHeldBack(): boolean {
+  /** Whether a pause is in effect. A cancel and a terminate override it. */
+  get isPaused(): boolean {
     return this.paused !== undefined && this.cancel === undefined && this.terminating === undefined
   }
 
   get status(): Status {
     if (this.ended) return this.ended.status
     if (this.stalled) return "stalled"
-    if (this.isHeldBack) return this.working ? "running" : "paused"
-    if (this.working) return "running"
+    if (this.isPaused) return this.isWorking ? "running" : "paused"
+    if (this.isWorking) return "running"
     if (this.waits.size > 0 || this.children.size > 0) return "waiting"
     if (this.nextTimer() !== undefined) return "sleeping"
-    return this.restsOnHandlers ? "waiting" : "running"
+    return this.waitsForHandlers ? "waiting" : "running"
   }
 
   get phase(): Phase | undefined {
     if (this.ended || this.stalled) return undefined
     if (this.rollingBack || this.terminating) return "rollingBack"
     if (this.cancel) return "cancelling"
-    return this.paused && this.working ? "pausing" : undefined
+    return this.paused && this.isWorking ? "pausing" : undefined
   }
 
   #setTimer(timer: Timer, isInstant = false): void {
@@ -348,16 +349,16 @@ export class InstanceState {
     return this.steps.get(timer.id)?.retryAt === timer.dueAt
   }
 
-  /** The start of a child failed. Attempts before that may have started it all the same. */
+  /** The step that starts a child has failed. An earlier attempt may have started the child, which then becomes an orphan. */
   #dropChild(step: string, attempt: number): void {
     const child = this.children.get(step)
     if (child === undefined) return
     this.children.delete(step)
-    if (attempt > 1) (this.strays ??= new SmallMap()).set(step, child)
+    if (attempt > 1) (this.orphanedChildren ??= new SmallMap()).set(step, child)
   }
 
   #progress(): void {
-    this.hasGotOn = true
+    this.hasProgressed = true
     this.crashes = 0
   }
 
@@ -371,7 +372,7 @@ export class InstanceState {
     if (recorded !== undefined && isNested(id)) this.nested = put(this.nested, id, recorded)
   }
 
-  /** Nothing of what is inside a step outlives it. */
+  /** Closes a step and everything inside it. */
   #closeStep(id: string, recorded: Recorded<Release> | undefined): void {
     const step = this.steps.get(id)
     this.steps.delete(id)

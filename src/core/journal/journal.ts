@@ -2,17 +2,17 @@ import type { Payload } from "../values/value-codec.ts"
 import type { TerminalStatus } from "./status.ts"
 
 /**
- * The journal: what an instance went through, as entries at positions 1, 2, 3 … that never restart, also across runs.
- * docs/journal-format.md gives the exact form on disk; golden journals in test/journals hold one of each type for ever.
+ * The journal is the append-only record of an instance. Its entries have positions 1, 2, 3 …, which never restart, not even in a new run.
+ * docs/journal-format.md gives the exact form on disk. Golden journals in test/journals keep an example of each entry type.
  *
- * Entries of three sorts:
- *   asks      `*.started`: the workflow asked for it; free, as it rides in the turn of the previous result
- *   releases  what resolves or rejects a promise in workflow code, one at a time and in this order, live and on replay
- *   notes     what happened to the instance as a whole
+ * There are three kinds of entries:
+ *   asks      the workflow has asked for a step, a sleep or a wait
+ *   releases  an event for workflow code: releasing it starts the code, settles a promise, or calls a handler
+ *   notes     a fact that workflow code does not see as an event of its own
  */
 export type Entry = (Ask | Release | Note) & OwnTime
 
-/** Of an entry that was recorded earlier than the turn that holds it: a fork has those of its original. */
+/** The time of an entry that was recorded earlier than the turn that holds it. A fork has such entries from its original. */
 interface OwnTime {
   readonly at?: number
 }
@@ -32,15 +32,15 @@ export type Release =
       readonly startAt?: number
       readonly timeoutAt?: number
       readonly kept?: readonly Kept[]
-      /** Of the random numbers, where it is not the incarnation and run: a run that keeps what another recorded draws the same ones. */
+      /** The seed of the random numbers. Absent: incarnation and run. A run that keeps entries of another run has the seed of that run. */
       readonly seed?: string
-      /** When it began as its code sees it, where that is not the time of this entry: a run that keeps what another recorded began when that one did. */
+      /** The start time that the code sees. Absent: the time of this entry. A run that keeps entries of another run has the start time of that run. */
       readonly startedAt?: number
       readonly parent?: ParentLink
       readonly schedule?: ScheduledFor
-      /** Ids of events that the runs before received, where it goes on as new. */
+      /** Ids of events that earlier runs have received. Present in a run that continues as new. */
       readonly eventIds?: readonly string[]
-      /** All tags and the memo that the run begins with. */
+      /** The tags that the run starts with; `memo` is the memo that it starts with. */
       readonly tags?: readonly string[]
       readonly memo?: Payload
     }
@@ -53,7 +53,7 @@ export type Release =
       readonly type: "cancel.requested"
       readonly cause: "request" | "timeout"
       readonly reason?: string
-      /** No worker ran the instance: the grace counts from the next entry, which the worker that loads it writes. */
+      /** The cancel was written while no worker ran the instance. Its grace starts with the next entry, which the worker that loads it writes. */
       readonly unowned?: true
     }
   | { readonly type: "terminate.requested"; readonly reason?: string }
@@ -61,7 +61,7 @@ export type Release =
       readonly type: "child.ended"
       readonly id: string
       readonly instance: string
-      /** Of the child. Absent in entries that were written before it was recorded: their errors reach the code as they are. */
+      /** The child's workflow. Absent in journals of older versions: then the child's error reaches the code without a `ChildFailedError` around it. */
       readonly workflow?: string
       readonly status: TerminalStatus
       readonly value: Payload
@@ -74,7 +74,7 @@ export type Note =
   | { readonly type: "event.received"; readonly event: string; readonly value: Payload; readonly eventId?: string }
   | { readonly type: "ask.aborted"; readonly id: string }
   | { readonly type: "patched"; readonly patch: string }
-  /** What the code noted about the instance: all its tags from then on, or the whole memo. */
+  /** The code has changed the annotations: `tags` are all tags from then on, `value` is the whole memo. */
   | { readonly type: "annotated"; readonly tags?: readonly string[]; readonly value?: Payload }
   | { readonly type: "update.completed"; readonly update: string; readonly value: Payload }
   | { readonly type: "update.failed"; readonly update: string; readonly value: Payload }
@@ -82,7 +82,7 @@ export type Note =
   | { readonly type: "resumed" }
   | { readonly type: "recovered"; readonly worker: string }
   | { readonly type: "message.ignored"; readonly kind: string; readonly reason: string }
-  | { readonly type: "rested"; /** The code waits for what its handlers are to bring. */ readonly on?: "handlers" }
+  | { readonly type: "rested"; /** The code waits for its handlers to be called. */ readonly on?: "handlers" }
   | { readonly type: "stalled"; readonly code: string; readonly message: string }
   | { readonly type: "run.continued" }
   | { readonly type: "run.completed"; readonly value: Payload }
@@ -92,22 +92,22 @@ export type Note =
   | { readonly type: "hook.completed"; readonly hook: string }
   | { readonly type: "hook.failed"; readonly hook: string; readonly attempt: number; readonly value: Payload; readonly retryAt?: number }
 
-/** A stretch of positions of earlier runs that a run restarted from a step begins with; both ends included. */
+/** A range of positions in earlier runs that a run restarted from a step keeps. Both ends are included. */
 export interface Kept {
   readonly from: number
   readonly to: number
 }
 
-/** The step starts a child, which it names. */
+/** Names the child that a step starts. */
 export interface ChildLink {
   readonly instance: string
   readonly onParentEnd: OnParentEnd
 }
 
-/** What becomes of a child that is not over when its parent is. */
+/** What the engine does with a running child when its parent ends. */
 export type OnParentEnd = "cancel" | "terminate" | "abandon"
 
-/** Who is told when the instance ends: the step of a run of its parent. */
+/** The parent's step that is told when the instance ends. */
 export interface ParentLink {
   readonly instance: string
   readonly incarnation: string
@@ -115,17 +115,17 @@ export interface ParentLink {
   readonly step: string
 }
 
-/** Which schedule started the instance, and for which of its times. */
+/** The schedule that has started the instance, and the time that it fired for. */
 export interface ScheduledFor {
   readonly id: string
   readonly scheduledAt: number
 }
 
-/** What an entry of a journal says happened, such as `"step.completed"`. */
+/** The type of a journal entry, such as `"step.completed"`. */
 export type EntryType = Entry["type"]
 export type EntryOf<T extends EntryType> = Extract<Entry, { type: T }>
 
-/** An entry at its place. `at` is the time of the turn that holds it. */
+/** An entry with its position and run. `at` is the time of the turn that holds it, unless the entry has a time of its own. */
 export interface Recorded<E extends Entry = Entry> {
   readonly position: number
   readonly run: number
@@ -137,7 +137,7 @@ export function isAsk(entry: Entry): entry is Ask {
   return entry.type === "step.started" || entry.type === "sleep.started" || entry.type === "wait.started"
 }
 
-/** It ends a run. */
+/** Whether the entry ends a run. */
 export function isEnding(entry: Entry): entry is EntryOf<"run.completed" | "run.failed" | "run.cancelled" | "run.terminated"> {
   return entry.type !== "run.started" && entry.type !== "run.continued" && entry.type.startsWith("run.")
 }

@@ -1,8 +1,8 @@
-/** JSON text by hand, where that beats JSON.stringify and JSON.parse. */
+/** Functions on JSON text for the few places in which JSON.stringify and JSON.parse are too slow. */
 
 const needsNoEscape = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/
 
-/** A string as JSON.stringify writes it. */
+/** The string in quotes, exactly as JSON.stringify writes it. */
 export function quoted(text: string): string {
   return needsNoEscape.test(text) ? `"${text}"` : JSON.stringify(text)
 }
@@ -11,8 +11,8 @@ const quote = 0x22
 const backslash = 0x5c
 
 /**
- * The index after the value that begins at `start`, found without parsing it. The text is taken to be JSON without white space:
- * in other text the answer means nothing.
+ * The index behind the value that begins at `start`, found without parsing the value. The text must be JSON without white space; for other text the
+ * result is meaningless.
  */
 export function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start)
@@ -48,14 +48,14 @@ function endOfNested(text: string, start: number): number {
   return at
 }
 
-/** An odd number of backslashes stands before it. */
+/** Whether the quote at this index is escaped: an odd number of backslashes stands before it. */
 function isEscaped(text: string, at: number): boolean {
   let before = at - 1
   while (text.charCodeAt(before) === backslash) before--
   return (at - before) % 2 === 0
 }
 
-/** `{` or `[`: they differ in one bit, as do their closing ones. */
+/** Whether the unit is `{` or `[`, which differ in one bit. */
 function isOpen(unit: number): boolean {
   return (unit | 0x20) === 0x7b
 }

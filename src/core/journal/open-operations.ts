@@ -1,21 +1,23 @@
 import type { ChildLink } from "./journal.ts"
 
-/** What an instance has under way, as its journal tells of it. */
+/** The open operations of an instance, as `InstanceState` reads them from the journal. */
 
 export interface OpenStep {
   readonly id: string
-  /** The run that asked for it first: a restarted run may keep it. */
+  /** The run that asked for the step first. A restarted run may have kept the step. */
   readonly run: number
-  /** Of its first `step.started`, and the time of that. */
+  /** The position of the step's first `step.started`. */
   readonly position: number
+  /** The time of the step's first `step.started`. */
   readonly firstAt: number
   attempt: number
-  /** Attempts that ended in an error; those that a crash cut off do not count. */
+  /** How many attempts have ended in an error. An attempt that a crash interrupted does not count. */
   failures: number
+  /** When the next attempt starts. Undefined: an attempt is running. */
   retryAt: number | undefined
   hasNested: boolean
-  /** Its function asked for a step inside it while paused, and is at rest until that may begin. Not of the journal. */
-  isHeld: boolean
+  /** The step's function asked for a step inside it while the instance was paused, and waits for the resume. The journal does not contain this. */
+  isHeldByPause: boolean
 }
 
 export interface HookState {
@@ -28,24 +30,25 @@ export const untried: HookState = { failures: 0, retryAt: undefined }
 export interface Cancel {
   readonly position: number
   readonly at: number
-  /** When its grace begins; undefined: no worker has loaded the instance since. */
+  /** When the grace starts. Undefined: no worker has loaded the instance since the cancel. */
   graceFrom: number | undefined
   readonly cause: "request" | "timeout"
   readonly reason: string | undefined
-  /** Steps that it found waiting for their next attempt: they have none. */
+  /** Steps that were waiting for their next attempt. The cancel has taken that attempt away. */
   readonly retrying: readonly OpenStep[]
 }
 
 export interface OpenChild extends ChildLink {
-  /** That asked for it, and where. */
+  /** The run that asked for the child. */
   readonly run: number
+  /** The position of the `step.started` that asked for the child, and its time. */
   readonly position: number
   readonly at: number
 }
 
 export interface OpenWait {
   readonly id: string
-  /** Undefined: it is a condition. */
+  /** The type of the event. Undefined: the wait is for a condition. */
   readonly event: string | undefined
   readonly timeoutAt: number | undefined
   readonly at: number
@@ -58,7 +61,7 @@ export interface Timer {
   readonly position: number
 }
 
-/** The first of the two to fire. */
+/** The timer that fires first. */
 export function sooner(a: Timer | undefined, b: Timer | undefined): Timer | undefined {
   return a === undefined || (b !== undefined && firesBefore(b, a)) ? b : a
 }

@@ -1,12 +1,12 @@
 import type { InstanceState } from "./instance-state.ts"
 
-/** What the run completed is being undone: it comes to its end, and nothing but a terminate changes how. */
-export function isUndoing({ rollingBack, terminating }: InstanceState): boolean {
+/** Whether rollbacks run, or are about to run for a terminate. Then only a terminate still changes how the run ends. */
+export function isUnwinding({ rollingBack, terminating }: InstanceState): boolean {
   return rollingBack || terminating !== undefined
 }
 
-/** When the time of the run is over: its timeout, or the grace of its cancel. One that failed or is terminated takes its time to undo what it did. */
-export function limitAt({ cancel, timeoutAt, rollingBack, terminating }: InstanceState, cancelGraceMs: number): number {
+/** When the run's time is over: the end of the cancel's grace, or else the run's timeout. A run that failed or is terminated may take any time for its rollbacks. */
+export function runDeadlineAt({ cancel, timeoutAt, rollingBack, terminating }: InstanceState, cancelGraceMs: number): number {
   if (terminating) return Infinity
   if (cancel) return cancel.graceFrom === undefined ? Infinity : cancel.graceFrom + cancelGraceMs
   return rollingBack ? Infinity : (timeoutAt ?? Infinity)

@@ -2,46 +2,46 @@ import { Payload } from "../values/value-codec.ts"
 import { isAsk, type Entry, type EntryOf, type EntryType, type Kept, type Recorded } from "./journal.ts"
 
 /**
- * Which entries a run consists of. Usually everything from its `run.started` on; a run restarted from a step begins with
- * stretches of earlier runs that its `run.started` names, so nothing is copied and old runs stay readable.
+ * The entries that a run consists of. Usually these are all entries from its `run.started` on. A run that was restarted from a step also has ranges of
+ * earlier runs, which its `run.started` names. So nothing is copied, and old runs stay readable.
  */
 
-/** The entries of the last run, in the order in which they are released. `recorded` may begin before it. */
+/** The entries of the last run, in the order in which they are released. `recorded` may contain earlier runs. */
 export function lastRun(recorded: readonly Recorded[]): readonly Recorded[] {
   const start = recorded.findLastIndex(({ entry }) => entry.type === "run.started")
   return start < 0 ? [] : runAt(recorded, start)
 }
 
-/** The entries of one run by its number; empty if there is none. */
+/** The entries of the run with this number; empty if there is no such run. */
 export function runOf(recorded: readonly Recorded[], run: number): readonly Recorded[] {
-  // One that was debounced began several times, so to speak: the last counts.
+  // A debounced instance has several `run.started` of one run, of which the last counts.
   const start = recorded.findLastIndex(({ entry }) => entry.type === "run.started" && entry.run === run)
   return start < 0 ? [] : runAt(recorded, start)
 }
 
-/** What the random numbers of a run are drawn from. One that keeps what another recorded draws what that one drew. */
+/** The seed of a run's random numbers. A run that keeps entries of another run has the seed of that run. */
 export function seedOf(incarnation: string, { run, seed }: { readonly run: number; readonly seed?: string | undefined }): string {
   return seed ?? `${incarnation}:${run}`
 }
 
-/** When a run began, as its code sees it. */
+/** The start time of a run as its code sees it. */
 export function startOf({ at, entry: { startAt = 0, startedAt = Math.max(at, startAt) } }: Pick<Recorded<EntryOf<"run.started">>, "at" | "entry">): number {
   return startedAt
 }
 
-/** What the start of a run says that keeps what another recorded: time and chance are that one's. */
-export function asBefore(incarnation: string, start: Recorded<EntryOf<"run.started">>): { readonly seed: string; readonly startedAt: number } {
+/** The fields of `run.started` for a run that keeps entries of another run: it has the seed and the start time of that run. */
+export function originOf(incarnation: string, start: Recorded<EntryOf<"run.started">>): { readonly seed: string; readonly startedAt: number } {
   return { seed: seedOf(incarnation, start.entry), startedAt: startOf(start) }
 }
 
-/** From which position on a journal must be read to have all of the run that this entry starts. */
+/** The position from which the journal has to be read to get the whole run that this entry starts. */
 export function firstPosition(start: Recorded<EntryOf<"run.started">>): number {
   return start.entry.kept?.[0]?.from ?? start.position
 }
 
 /**
- * What a run keeps that is restarted from a step: all that was recorded before the step began, and how children ended that were started
- * before. Undefined: no such step.
+ * The ranges that a run keeps when it is restarted from a step: everything recorded before the step started, and the ends of children that were started
+ * before. Undefined: the run has no such step.
  */
 export function keptBefore(run: readonly Recorded[], step: string): readonly Kept[] | undefined {
   const end = run.findIndex(({ entry }) => isAsk(entry) && entry.id === step)
@@ -61,7 +61,7 @@ export function keptBefore(run: readonly Recorded[], step: string): readonly Kep
   return kept
 }
 
-/** The tags and the memo of a run, as its code noted them last in what is kept of it. Undefined: it noted nothing. */
+/** The last tags and memo that a run's code has set in the kept ranges. Undefined: the code has set none. */
 export function annotationsOf(
   run: readonly Recorded[],
   kept: readonly Kept[] | undefined,
@@ -92,7 +92,7 @@ function runAt(recorded: readonly Recorded[], start: number): readonly Recorded[
 
 const otherKept: ReadonlySet<string> = new Set<EntryType>(["event.received", "event.handled", "annotated"])
 
-/** Asks, what came of them, what the code noted, and what came from outside; not what happened to the earlier run as a whole. */
+/** Whether a restarted run keeps the entry: asks and their results, annotations, and events do count; entries about the earlier run as a whole do not. */
 function isKept(entry: Entry): boolean {
   return "id" in entry || "update" in entry || "patch" in entry || otherKept.has(entry.type)
 }

@@ -3,14 +3,14 @@
 /** All statuses. */
 export const statuses = ["queued", "running", "sleeping", "waiting", "paused", "stalled", "completed", "failed", "cancelled", "terminated"] as const
 /**
- * What an instance is doing, or how it ended. Not over: `queued` (its code has not begun), `running`, `sleeping`, `waiting`, `paused`, and `stalled` (a person has
- * to look at it). Over: `completed`, `failed`, `cancelled`, `terminated`.
+ * The status of an instance. It is live as `queued` (its code has not started), `running`, `sleeping`, `waiting`, `paused`, and `stalled` (a person has
+ * to decide). It has ended as `completed`, `failed`, `cancelled`, `terminated`.
  */
 export type Status = (typeof statuses)[number]
 
 export type TerminalStatus = "completed" | "failed" | "cancelled" | "terminated"
 
-/** What an instance is in the middle of, beside its status. */
+/** A transition that is under way, beside the status. */
 export type Phase = "pausing" | "cancelling" | "rollingBack"
 
 export function isTerminal(status: Status): status is TerminalStatus {

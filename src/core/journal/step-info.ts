@@ -2,33 +2,33 @@ import { shownChildError } from "./ending-error.ts"
 import type { EntryOf, Recorded } from "./journal.ts"
 import { isRollback, parentOf, stepName } from "../workflow/step-id.ts"
 
-/** A step as people see it. */
+/** A step of an instance, for people. */
 export interface StepInfo {
-  /** Unique in the run: the name, with a number from the second time on (`charge#2`), after the step that it is in (`outer/inner`). */
+  /** The id, unique in the run: the name, with a number from the second time on (`charge#2`), behind the enclosing step (`outer/inner`). */
   readonly id: string
-  /** As the code gave it. */
+  /** The name that the code gave the step. */
   readonly name: string
   /** What kind of step it is. */
   readonly type: "do" | "transaction" | "sleep" | "wait" | "condition" | "child" | "rollback"
-  /** What it has come to. */
+  /** The status of the step. */
   readonly status: "running" | "completed" | "failed" | "sleeping" | "waiting" | "retrying" | "timedOut" | "aborted" | "cancelled"
-  /** How often it was begun, also by workers that died. */
+  /** How many attempts were started, including those of workers that died. */
   readonly attempts: number
-  /** What it gave, if it completed. */
+  /** The result, if the step completed. */
   readonly result?: unknown
-  /** What it failed with, also where it will be tried again. */
+  /** The error of the last failed attempt, even if another attempt follows. */
   readonly error?: unknown
-  /** The id of the step that it is in. */
+  /** The id of the enclosing step. */
   readonly parentId?: string
-  /** When its first attempt began, in milliseconds since 1970. */
+  /** When the first attempt started, in milliseconds since 1970. */
   readonly startedAt: number
-  /** When it was over. */
+  /** When the step ended. */
   readonly completedAt?: number
-  /** When a sleep ends, a wait times out, or the next attempt begins. */
+  /** When a sleep ends, a wait times out, or the next attempt starts. */
   readonly wakeAt?: number
-  /** The event that a wait is for. */
+  /** The type of the event that a wait is for. */
   readonly event?: string
-  /** The instance that a child is. */
+  /** The id of the child instance. */
   readonly instance?: string
 }
 
@@ -61,7 +61,7 @@ export function stepsOf(run: readonly Recorded[]): readonly StepInfo[] {
         })
         break
       case "step.completed":
-        // A child that has started is not over; but it may have been before its parent heard of the start.
+        // The step that starts a child ends before the child does. But the child may have ended before the parent recorded that step's end.
         if (steps.get(entry.id)?.type !== "child") change(entry.id, { status: "completed", result: entry.value.shown(), completedAt: at })
         else if (steps.get(entry.id)?.completedAt === undefined) change(entry.id, { status: "waiting" })
         break

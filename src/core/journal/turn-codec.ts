@@ -6,21 +6,21 @@ import { isCoded, storedPayload } from "../values/encoded-payload.ts"
 import type { PayloadCodecs } from "../values/payload-codecs.ts"
 
 /**
- * The entries of a turn <-> the text of its journal row. The text is durable: a JSON array without white space, of one object per
- * entry with the fields of journal.ts, `type` first, those that are undefined left out. An entry's value comes last, and is one of
+ * Encodes the entries of a turn as the text of its journal row, and decodes them. The text is durable. It is a JSON array without white space, with
+ * one object per entry. An object has the fields of journal.ts, `type` first; undefined fields are left out. An entry's value comes last, as one of:
  *
- *   "value":<json>     a plain value, as it is
- *   "rich":<json>      any other, as devalue writes it (the value's text without "~")
- *   "blob":<n>         a value longer than the bound: its whole text is blob n of the row, from 0
- *   "coded":"<text>"   one that a codec has encoded: its text without "!" (payload-codecs.ts)
+ *   "value":<json>     a plain JSON value
+ *   "rich":<json>      a value that JSON does not have, in devalue's form (the value's text without "~")
+ *   "blob":<n>         a long value: its whole text is blob n of the row, from 0
+ *   "coded":"<text>"   a value that a codec has encoded: its text without "!" (payload-codecs.ts)
  *   (none)             undefined
  *
- * A value that is marked as sensitive has "sensitive":true before it. The memo of a run.started, beside its value, is the text of a value as a JSON string.
+ * A sensitive value has "sensitive":true before it. The field `memo` of a run.started is the encoded memo as a JSON string.
  *
  *   [{"type":"step.completed","id":"a","value":{"i":1}},{"type":"step.started","id":"b","attempt":1}]
  *
- * Reading cuts the texts of values out of the row without parsing them: a long journal is replayed faster than its values are decoded,
- * and many are never wanted. Text that is JSON but not of this exact form (white space, another order) is read too, the slow way.
+ * Decoding cuts the texts of values out of the row without parsing them, because many values are never needed. JSON text of another form (with white
+ * space, or with fields in another order) is decoded too, but more slowly.
  */
 
 const blobBytesMinDefault = 256 * 1024
@@ -37,11 +37,11 @@ export function encodeEntries(entries: readonly Entry[], blobBytesMin = blobByte
   return blobs ? { text, blobs } : { text }
 }
 
-/** The text of a turn, entry by entry as they come: values are text from then on. */
+/** Builds the text of a turn, one entry at a time. */
 export class EntriesText {
   count = 0
   blobs: string[] | undefined = undefined
-  /** Without the bracket that ends it. */
+  /** The text without its closing bracket. */
   #text = ""
   #blobsLength = 0
   readonly #blobBytesMin: number
@@ -52,14 +52,14 @@ export class EntriesText {
     this.#blobBytesMin = blobBytesMin
   }
 
-  /** The text of a value as it goes into the store. What a codec has encoded stays as it is. */
+  /** The text of a value as the store gets it. A value that is already encoded by a codec is not encoded again. */
   stored(payload: Payload): Encoded {
     const { coded } = payload
     if (coded !== undefined) return coded
     return this.#codecs === undefined ? payload.text : this.#codecs.encode(payload.text)
   }
 
-  /** Begins with all that the other has. */
+  /** Copies all entries of the other text, in place of its own. */
   protected addAll(other: EntriesText): void {
     this.count = other.count
     this.blobs = other.blobs?.slice()
@@ -67,18 +67,18 @@ export class EntriesText {
     this.#blobsLength = other.#blobsLength
   }
 
-  /** Of all its text. */
+  /** The length of the text and of the blobs. */
   get length(): number {
     return this.#text.length + this.#blobsLength
   }
 
   add(entry: Entry): void {
     this.#text += encodeEntry(this.count === 0, entry, this)
-    // Not of one that a codec cannot encode.
+    // If a codec throws, the entry does not count.
     this.count++
   }
 
-  /** The field that an entry's value becomes. */
+  /** The fields of the text that an entry's value becomes. */
   field(payload: Payload): string {
     const field = this.#valueField(this.stored(payload))
     return payload.isSensitive ? `,"sensitive":true${field}` : field
@@ -99,7 +99,7 @@ export class EntriesText {
   }
 }
 
-/** The two types that make up most journals are written by hand, and from few pieces: this runs once for every step, and each piece is garbage. */
+/** Writes the two most frequent entry types by hand, from few strings: this runs for every step, and each intermediate string is garbage. */
 function encodeEntry(isFirst: boolean, entry: Entry, into: EntriesText): string {
   if (entry.at === undefined) {
     if (entry.type === "step.completed")
@@ -123,7 +123,7 @@ export interface EncodedRow {
   readonly at: number
   readonly entries: string
   readonly blobs?: readonly string[] | undefined
-  /** What decodes the values that are encoded. */
+  /** The codecs that decode encoded values. */
   readonly codecs?: PayloadCodecs | undefined
 }
 
@@ -131,7 +131,7 @@ export function decodeRow(row: EncodedRow): Recorded[] {
   const { position, run, at } = row
   try {
     const entries = new EntryReader(row).readAll() ?? parseEntries(row)
-    // What stands before the start of a further run is of the run before.
+    // Entries before the `run.started` of a further run belong to the earlier run.
     const start = run > 1 ? entries.findLastIndex(({ type }) => type === "run.started") : -1
     return entries.map((entry, index) => ({ position: position + index, run: index < start ? run - 1 : run, at: entry.at ?? at, entry }))
   } catch (cause) {
@@ -152,7 +152,7 @@ const richKey = '"rich":'
 const blobKey = '"blob":'
 const codedKey = '"coded":'
 
-/** Reads text of the exact form. Every method gives undefined for any other. */
+/** Reads text of the exact form. Every method returns undefined for text of another form. */
 class EntryReader {
   private readonly row: EncodedRow
   private readonly text: string
@@ -230,7 +230,7 @@ class EntryReader {
     return undefined
   }
 
-  /** Undefined: the last key is another field. */
+  /** The value that the last field holds. Undefined: the last field is not a value. */
   private payloadAt(key: number, json: string): Payload | undefined {
     if (this.text.startsWith(valueKey, key)) return Payload.of(json)
     if (this.text.startsWith(richKey, key)) return Payload.of(`~${json}`)
@@ -242,7 +242,7 @@ class EntryReader {
 
 type Fields = Record<string, unknown> & { readonly type: EntryType }
 
-/** The way for text of another form. */
+/** Decodes text of any other form. */
 function parseEntries(row: EncodedRow): Entry[] {
   return (JSON.parse(row.entries) as Fields[]).map(({ value, rich, blob, coded, ...fields }) => {
     if (blob !== undefined) return restore(fields, blobOf(row, blob as number), row)
@@ -258,7 +258,7 @@ function blobOf(row: EncodedRow, index: number): Payload {
   return storedPayload(text, row.codecs)
 }
 
-/** In these an absent value is undefined. */
+/** The entry types that have a value. In their text an absent value means undefined. */
 const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> = {
   "run.started": true,
   "step.completed": true,
@@ -273,7 +273,7 @@ const typesWithValue: Record<Extract<Entry, { value: Payload }>["type"], true> =
   "hook.failed": true,
 }
 
-/** Whether entries of that type have a value, be it undefined. */
+/** Whether entries of this type have a value, which may be undefined. */
 export function hasValue(type: EntryType): boolean {
   return Object.hasOwn(typesWithValue, type)
 }

@@ -47,7 +47,7 @@ export interface Context<Events = EventMap, Input = unknown, Handlers = unknown>
   onEvent<K extends keyof Events & string>(type: K, handler: EventHandler<Events[K]>): void
   /**
    * Answers `handle.query(name, …)` from what the code knows; at once, and without asking for anything. A handler that asks `ctx` for something is refused
-   * with `READ_ONLY_HANDLER`, one that gives a promise with `BAD_QUERY`.
+   * with `READ_ONLY_HANDLER`, one that returns a promise with `BAD_QUERY`.
    *
    * @example
    * let progress = 0

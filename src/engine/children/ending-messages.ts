@@ -27,7 +27,7 @@ export function endingMessages(state: InstanceState, incarnation: string, entry:
   const messages: NewMessage[] = []
   if (state.parent && isEnding(entry)) messages.push(childResultMessage(state.parent, entry, state.workflow, at, (payload) => draft.stored(payload)))
   const kept = entry.type === "run.started" ? (entry.kept ?? []) : []
-  for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.strays?.entries() ?? [])]) {
+  for (const [step, { instance, onParentEnd, run, position }] of [...state.children.entries(), ...(state.orphanedChildren?.entries() ?? [])]) {
     if (onParentEnd === "abandon" || kept.some(({ from, to }) => position >= from && position <= to)) continue
     // By its incarnation: a start that never came to be may have named somebody else.
     const end = { instance, incarnation: childIncarnation(incarnation, run, step), kind: onParentEnd, topic: "its parent is over", at } as const

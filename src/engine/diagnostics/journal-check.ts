@@ -3,7 +3,7 @@ import { PerdureError } from "../../core/errors.ts"
 import type { Recorded } from "../../core/journal/journal.ts"
 import { lastRun } from "../../core/journal/run-history.ts"
 import type { Status } from "../../core/journal/status.ts"
-import { isUndoing } from "../../core/journal/run-deadline.ts"
+import { isUnwinding } from "../../core/journal/run-deadline.ts"
 import type { AnyWorkflow } from "../../core/workflow/workflow.ts"
 import type { NewInstance } from "../../ports/journal-store.ts"
 import { replayRun, shortPatience, type ReplayHost } from "./read-only-replay.ts"
@@ -131,7 +131,7 @@ class JournalChecker {
       })
       const { outcome } = execution
       // One that is being cancelled or rolled back ends in an error, as it should.
-      if (!outcome || outcome.ok || state.ended || state.cancel || isUndoing(state)) return undefined
+      if (!outcome || outcome.ok || state.ended || state.cancel || isUnwinding(state)) return undefined
       return { kind: "fails", message: `its code throws on what is recorded: ${failureText(outcome.error, workflow)}` }
     } catch (error) {
       if (!PerdureError.is(error, "JOURNAL_MISMATCH")) return { kind: "unreadable", message: textOf(error) }

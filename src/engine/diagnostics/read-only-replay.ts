@@ -1,6 +1,6 @@
 import { PerdureError } from "../../core/errors.ts"
 import type { Execution } from "../../core/execution/execution.ts"
-import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import type { ExecutionEnvironment } from "../../core/execution/execution-environment.ts"
 import type { Outcome } from "../../core/execution/run-outcome.ts"
 import { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Recorded } from "../../core/journal/journal.ts"
@@ -76,7 +76,7 @@ export async function replayRun(workflow: AnyWorkflow, instance: NewInstance, re
   let onActivity = () => undefined as void
   const releaseQueue = new ReleaseQueue(state, {
     workflow,
-    executionSpec: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
+    executionEnvironment: () => readOnlySpec(workflow, instance, state, { enter: (run) => host.enter(run), onActivity: () => onActivity() }),
     onAskMatched: () => undefined,
     onAskMissing: (describe) => {
       describeMissing = describe
@@ -109,8 +109,8 @@ function readOnlySpec(
   workflow: AnyWorkflow,
   { id, incarnation, version }: NewInstance,
   state: InstanceState,
-  driver: Pick<ExecutionSpec, "enter" | "onActivity">,
-): ExecutionSpec {
+  driver: Pick<ExecutionEnvironment, "enter" | "onActivity">,
+): ExecutionEnvironment {
   const silent = () => undefined
   const limits = { ...defaultLimits, stepsMax: Infinity }
   const { run, startedAt, parent, seed, schedule } = state

@@ -4,7 +4,7 @@ import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { isTerminal, type Status } from "../../core/journal/status.ts"
 import type { StepInfo } from "../../core/journal/step-info.ts"
 import { defaultQueue } from "../../core/workflow/task-queue.ts"
-import { limitAt } from "../../core/journal/run-deadline.ts"
+import { runDeadlineAt } from "../../core/journal/run-deadline.ts"
 import type { WorkerLease } from "../../ports/directory.ts"
 import type { LimitWait } from "../../ports/flow-control.ts"
 import type { InstanceRow } from "../../ports/journal-store.ts"
@@ -169,7 +169,7 @@ function nextMove({ row, state, cancelGraceMs, now, line }: WhySubject): Why["ne
   if (row.status === "queued") return row.dueAt === undefined ? undefined : { what: "it starts", at: Math.max(row.dueAt, now) }
   const timer = state.nextTimer()
   const what = { sleep: "wakes up", retry: "is tried again", wait: "times out" } as const
-  const limit = { what: state.cancel ? "its cancel is forced" : "its timeout cancels it", at: limitAt(state, cancelGraceMs) }
+  const limit = { what: state.cancel ? "its cancel is forced" : "its timeout cancels it", at: runDeadlineAt(state, cancelGraceMs) }
   const move = timer && timer.dueAt <= limit.at ? { what: `"${timer.id}" ${what[timer.kind]}`, at: timer.dueAt } : limit
   return move.at === Infinity ? undefined : move
 }

@@ -2,7 +2,7 @@ import type { Payload } from "../../core/values/value-codec.ts"
 import { PerdureError } from "../../core/errors.ts"
 import type { Entry, Recorded } from "../../core/journal/journal.ts"
 import type { PayloadCodecs } from "../../core/values/payload-codecs.ts"
-import { annotationsOf, asBefore, isWithin, keptBefore } from "../../core/journal/run-history.ts"
+import { annotationsOf, originOf, isWithin, keptBefore } from "../../core/journal/run-history.ts"
 import { storedQueue } from "../../core/workflow/task-queue.ts"
 import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
 import { TurnDraft } from "../runner/turn-draft.ts"
@@ -35,7 +35,7 @@ export function forkDraft(row: InstanceRow, run: readonly Recorded[], spec: Fork
   const draft = new TurnDraft(1, now, spec.codecs)
   const prefix = run.filter(({ position }) => isWithin(position, kept))
   refuseChildren(prefix)
-  const again = prefix.length === 0 ? undefined : asBefore(row.incarnation, first as Recorded<typeof first.entry>)
+  const again = prefix.length === 0 ? undefined : originOf(row.incarnation, first as Recorded<typeof first.entry>)
   draft.add({ ...start, run: 1, ...timeout, ...again, ...(spec.input ? { value: spec.input } : undefined) })
   const positions = new Map<number, number>()
   for (const { position, at, entry } of prefix) {

@@ -2,7 +2,7 @@ import { encodeValue, Payload } from "../../core/values/value-codec.ts"
 import { PerdureError, TerminatedError } from "../../core/errors.ts"
 import type { Entry, Recorded } from "../../core/journal/journal.ts"
 import { checkId, checkRequestId } from "../../core/workflow/input-limits.ts"
-import { annotationsOf, asBefore, keptBefore } from "../../core/journal/run-history.ts"
+import { annotationsOf, originOf, keptBefore } from "../../core/journal/run-history.ts"
 import { validate } from "../../core/workflow/standard-schema.ts"
 import type { InstanceRow, NewInstance } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
@@ -50,7 +50,7 @@ export class Restarts {
       const { startAt: _, timeoutAt: __, kept: ___, seed: ____, startedAt: _____, eventIds, ...start } = first
       // Ids of events that a run before this one received count only where something of it is kept: else they may be sent again.
       const ids = eventIds && { eventIds }
-      const again = kept && kept.length > 0 ? { kept, ...ids, ...asBefore(row.incarnation, began as Recorded<typeof first>) } : undefined
+      const again = kept && kept.length > 0 ? { kept, ...ids, ...originOf(row.incarnation, began as Recorded<typeof first>) } : undefined
       const entry: Entry = { ...start, run: row.run + 1, ...timeout, ...again }
       return {
         entries: [entry],

@@ -64,7 +64,7 @@ export class AskRecorder {
 
   /** The code waits only for events and updates of its handlers, which is no ask. An entry of its own records that. */
   #recordRested(execution: Execution): boolean {
-    if (this.#state.restsOnHandlers || !execution.onlyHandlersPending) return false
+    if (this.#state.waitsForHandlers || !execution.onlyHandlersPending) return false
     this.#runner.record({ type: "rested", on: "handlers" })
     return true
   }

@@ -60,6 +60,6 @@ export class InboxBeforeStart {
 
   /** An input was handled. If it was the last control and the instance is paused now, none of the open steps runs before it is resumed. */
   onHandled(state: InstanceState): void {
-    if (this.#controlsLeft > 0 && --this.#controlsLeft === 0) state.dormant = state.isHeldBack
+    if (this.#controlsLeft > 0 && --this.#controlsLeft === 0) state.isLoadedPaused = state.isPaused
   }
 }

@@ -1,6 +1,6 @@
 import type { AskRequest } from "../../core/execution/ask.ts"
 import { type ErrorCode } from "../../core/errors.ts"
-import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import type { ExecutionEnvironment } from "../../core/execution/execution-environment.ts"
 import { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Entry, EntryOf, Recorded } from "../../core/journal/journal.ts"
 import { isCodecTrouble } from "../../core/values/encoded-payload.ts"
@@ -167,7 +167,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
     if (row.dueAt === undefined) this.#hooks?.markHandled()
     this.#releaseQueue.markReplay()
     this.#mustRecoverSteps = true
-    this.state.dormant = this.state.isHeldBack
+    this.state.isLoadedPaused = this.state.isPaused
     this.#inboxBeforeStart = new InboxBeforeStart()
     if (this.state.ended || this.state.stalled) return
     // The cancel was recorded without a worker. Its grace begins with this entry, because only now the code can clean up.
@@ -199,7 +199,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   get isAtRest(): boolean {
     if (this.isQueued || this.#isAdvancing || this.hasInputs || this.#inboxBeforeStart?.blocksStart || this.#hooks?.isCalling || !this.#writer.idle)
       return false
-    return this.#attempts.count === 0 || !this.state.working
+    return this.#attempts.count === 0 || !this.state.isWorking
   }
 
   get attempts(): number {
@@ -287,12 +287,12 @@ export class InstanceRunner implements Runnable, ReleaseListener {
 
   /** Nothing is released to the code: the instance is paused, stalled, ended, delayed or without slots, or the engine is closing. */
   get #isGated(): boolean {
-    const { ended, stalled, isHeldBack } = this.state
-    if (ended !== undefined || stalled !== undefined || isHeldBack) return true
+    const { ended, stalled, isPaused } = this.state
+    if (ended !== undefined || stalled !== undefined || isPaused) return true
     return this.#mustReload || this.projection.hasNoSlots || this.completion.hasContinued || this.#context.draining || this.projection.isDelayed
   }
 
-  executionSpec(): ExecutionSpec {
+  executionEnvironment(): ExecutionEnvironment {
     return new ResidentExecution(this.#context, this)
   }
 
@@ -358,7 +358,7 @@ export class InstanceRunner implements Runnable, ReleaseListener {
   /** Only running step functions are left. Their end continues the loop by itself. */
   get #awaitsSteps(): boolean {
     if (this.#attempts.count === 0 || this.hasInputs || !this.#writer.isRowSettled || !this.#releaseQueue.isQuiet) return false
-    return this.state.working && !this.#isGated
+    return this.state.isWorking && !this.#isGated
   }
 
   /** Nothing is released to the code. The instance calls its hooks if there are any, and leaves memory. */

@@ -1,7 +1,7 @@
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Timer } from "../../core/journal/open-operations.ts"
 import { isNested } from "../../core/workflow/step-id.ts"
-import { limitAt } from "../../core/journal/run-deadline.ts"
+import { runDeadlineAt } from "../../core/journal/run-deadline.ts"
 import type { StepAttempts } from "../steps/step-attempts.ts"
 import type { RunnerContext } from "./runner-context.ts"
 import type { TurnWriter } from "./turn-writer.ts"
@@ -67,14 +67,14 @@ export class InstanceTimers {
 
   /** When the instance ends, whatever its code does: at its timeout, or at the end of its cancel grace. */
   get deadlineAt(): number | undefined {
-    const at = limitAt(this.#state, this.#context.settings.cancelGraceMs)
+    const at = runDeadlineAt(this.#state, this.#context.settings.cancelGraceMs)
     return at === Infinity ? undefined : at
   }
 
   /** Fires only the deadline, for an instance that may not continue because it has no slots. False: the deadline is not due. */
   fireDeadline(): boolean {
-    const { ended, isHeldBack } = this.#state
-    if (ended || isHeldBack || (this.deadlineAt ?? Infinity) > this.#context.host.now()) return false
+    const { ended, isPaused } = this.#state
+    if (ended || isPaused || (this.deadlineAt ?? Infinity) > this.#context.host.now()) return false
     this.#endAtDeadline()
     return true
   }

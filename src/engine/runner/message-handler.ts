@@ -2,7 +2,7 @@ import { Payload } from "../../core/values/value-codec.ts"
 import { isControl } from "../../core/journal/control-message.ts"
 import { matchForEvent } from "../../core/journal/event-matching.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
-import { isUndoing } from "../../core/journal/run-deadline.ts"
+import { isUnwinding } from "../../core/journal/run-deadline.ts"
 import type { SensitiveData } from "../../core/workflow/workflow.ts"
 import type { Message, NewMessage } from "../../ports/journal-store.ts"
 import { cancelledByParent, type ChildEnding } from "../children/ending-messages.ts"
@@ -118,17 +118,17 @@ function ignoreReason(message: IncomingMessage, state: InstanceState): string | 
     case "update":
       return undefined
     case "terminate":
-      return message.payload !== undefined && isUndoing(state) ? "it is being rolled back already" : undefined
+      return message.payload !== undefined && isUnwinding(state) ? "it is being rolled back already" : undefined
     case "pause":
       if (state.stalled) return "it is stalled"
-      if (isUndoing(state)) return "it is being rolled back"
+      if (isUnwinding(state)) return "it is being rolled back"
       if (state.cancel) return "it is being cancelled"
       return state.paused ? "it is paused already" : undefined
     case "resume":
       return state.paused || state.stalled ? undefined : "it is neither paused nor stalled"
     case "cancel":
       if (state.stalled) return message.payload === cancelledByParent ? undefined : "it is stalled: terminate it, or resume it first"
-      if (isUndoing(state)) return "it is being rolled back already"
+      if (isUnwinding(state)) return "it is being rolled back already"
       return state.cancel ? "it is being cancelled already" : undefined
   }
 }

@@ -1,5 +1,5 @@
 import { Execution } from "../../core/execution/execution.ts"
-import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import type { ExecutionEnvironment } from "../../core/execution/execution-environment.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import { isAsk, type Recorded, type Release } from "../../core/journal/journal.ts"
 import { SmallQueue } from "../../core/collections/small-queue.ts"
@@ -88,7 +88,7 @@ export class ReleaseQueue {
         this.execution?.asks.retrying(entry.id)
         return "noted"
       case "run.started":
-        this.execution = new Execution(this.#listener.executionSpec())
+        this.execution = new Execution(this.#listener.executionEnvironment())
         this.#replay.prepare(this.execution, this.#items.items())
         return "releases"
       case "child.ended":
@@ -120,7 +120,7 @@ export class ReleaseQueue {
 /** Listens to a release queue: the runner of a resident instance, or a replay that only reads. */
 export interface ReleaseListener {
   readonly workflow: AnyWorkflow
-  executionSpec(): ExecutionSpec
+  executionEnvironment(): ExecutionEnvironment
   /** A recorded ask was matched with an ask of the code. */
   onAskMatched(): void
   /** The code has not made a recorded ask yet. It may still make the ask within the replay grace. */

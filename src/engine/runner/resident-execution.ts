@@ -1,5 +1,5 @@
 import { PerdureError } from "../../core/errors.ts"
-import type { ExecutionSpec } from "../../core/execution/execution-environment.ts"
+import type { ExecutionEnvironment } from "../../core/execution/execution-environment.ts"
 import type { InstanceInfo, WorkflowLog } from "../../core/workflow/context.ts"
 import type { ChildEffects } from "../../core/execution/child-handles.ts"
 import type { InstanceState } from "../../core/journal/instance-state.ts"
@@ -12,7 +12,7 @@ import type { Runnable } from "./macrotask-queue.ts"
 import type { RunnerContext } from "./runner-context.ts"
 
 /** The environment in which the code of a resident instance runs: an async scope of its own, the engine's log and its limits. */
-export class ResidentExecution implements ExecutionSpec, Scope {
+export class ResidentExecution implements ExecutionEnvironment, Scope {
   readonly workflow: AnyWorkflow
   readonly instance: string
   readonly info: InstanceInfo

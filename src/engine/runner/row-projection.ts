@@ -56,7 +56,7 @@ export class RowProjection {
     if (previous?.owner === worker && previous.status === "running" && previous.phase === undefined && state.isPlainlyRunning) return previous
     if (state.ended || state.stalled) return { ...run, ...this.#endedRow() }
     const phase = state.phase ? { phase: state.phase } : undefined
-    if (state.isHeldBack) return state.working ? { ...run, status: "running", owner: worker, ...phase } : { ...run, status: "paused" }
+    if (state.isPaused) return state.isWorking ? { ...run, status: "running", owner: worker, ...phase } : { ...run, status: "paused" }
     return { ...run, ...this.#openRow(), ...(this.isDelayed ? undefined : phase) }
   }
 

@@ -3,7 +3,7 @@ import { CancelledError, PerdureError, tooManySteps } from "../../core/errors.ts
 import type { InstanceState } from "../../core/journal/instance-state.ts"
 import type { Recorded, Release } from "../../core/journal/journal.ts"
 import { SmallMap } from "../../core/collections/small-map.ts"
-import { PendingAsk, settle, type Settling } from "../../core/execution/ask-settlement.ts"
+import { PendingAsk, settle, type SettlingEntry } from "../../core/execution/ask-settlement.ts"
 import { parentOf } from "../../core/workflow/step-id.ts"
 import type { StepAttempt } from "./step-attempt.ts"
 import type { StepAttempts } from "./step-attempts.ts"
@@ -37,7 +37,7 @@ export class NestedSteps {
     if (recorded && this.#attempts.isDurable(recorded.position)) {
       const problem = disagreement(request, recorded.entry.type)
       if (problem) throw problem
-      settle(waiter, recorded.entry as Settling, this.#received(recorded))
+      settle(waiter, recorded.entry as SettlingEntry, this.#received(recorded))
       return waiter.promise
     }
     const others = this.#waiters.get(request.id)
@@ -63,7 +63,7 @@ export class NestedSteps {
     if (this.isClosedByCancel(request)) return
     const stopped = this.#attempts.stoppedFor(request)
     if (stopped) return this.refuse(request.id, stopped)
-    if (this.#state.isHeldBack) return this.#defer(request)
+    if (this.#state.isPaused) return this.#defer(request)
     const open = steps.get(request.id)
     if (open && request.kind === "do") {
       if (this.#retriesDue.delete(request.id)) this.#attempts.begin(request, open.attempt + 1)
@@ -78,13 +78,13 @@ export class NestedSteps {
 
   /** Nothing new begins while paused: the function that asks is at rest. */
   #defer(request: AskRequest): void {
-    const wasWorking = this.#state.working
+    const wasWorking = this.#state.isWorking
     this.#deferred.push(request)
     // It may be open itself, and with it what is inside: begun before a crash, or due to be tried again.
     const [outer, inside] = [parentOf(request.id), `${request.id}/`]
-    for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeld = true
+    for (const step of this.#state.steps.values()) if (step.id === outer || step.id === request.id || step.id.startsWith(inside)) step.isHeldByPause = true
     // That all is at rest is worth an entry: the row changes with it.
-    if (wasWorking && !this.#state.working) this.#attempts.recordPaused("the steps under way wait for steps inside them")
+    if (wasWorking && !this.#state.isWorking) this.#attempts.recordPaused("the steps under way wait for steps inside them")
   }
 
   /** What was held begins now. */
@@ -110,7 +110,7 @@ export class NestedSteps {
 
   /** Hands out a durable result. */
   settle(recorded: Recorded<Release>): void {
-    const entry = recorded.entry as Settling
+    const entry = recorded.entry as SettlingEntry
     const received = this.#received(recorded)
     for (const waiter of this.#removeWaiters(entry.id)) waiter.outer.deliver(() => settle(waiter, entry, received))
   }

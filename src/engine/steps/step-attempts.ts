@@ -64,7 +64,7 @@ export class StepAttempts implements AttemptOwner {
   }
 
   get hasProgressed(): boolean {
-    return this.#state.hasGotOn
+    return this.#state.hasProgressed
   }
 
   submit(request: AskRequest): void {
@@ -144,7 +144,7 @@ export class StepAttempts implements AttemptOwner {
 
   /** What functions asked for while paused begins now. */
   resume(): void {
-    for (const step of this.#state.steps.values()) step.isHeld = false
+    for (const step of this.#state.steps.values()) step.isHeldByPause = false
     this.#nested?.resume()
   }
 

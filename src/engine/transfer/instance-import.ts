@@ -3,10 +3,10 @@ import { messageOf } from "../../core/values/error-text.ts"
 import { InstanceState as State } from "../../core/journal/instance-state.ts"
 import type { Entry } from "../../core/journal/journal.ts"
 import { checkId, defaultLimits } from "../../core/workflow/input-limits.ts"
-import { asBefore, lastRun } from "../../core/journal/run-history.ts"
+import { originOf, lastRun } from "../../core/journal/run-history.ts"
 import { isTerminal, type Status } from "../../core/journal/status.ts"
 import { decodeRow, encodeEntries } from "../../core/journal/turn-codec.ts"
-import { isUndoing } from "../../core/journal/run-deadline.ts"
+import { isUnwinding } from "../../core/journal/run-deadline.ts"
 import type { Host } from "../../ports/host.ts"
 import type { RowState, JournalRow, NewInstance, Turn } from "../../ports/journal-store.ts"
 import type { Store } from "../../ports/store.ts"
@@ -75,7 +75,7 @@ function foldOf({ instance, state: { runPosition, endPosition }, rows }: Instanc
 /** The turn that pauses it; undefined: it does not run anyway. */
 function pauseRow({ instance, state, rows }: InstanceExport, fold: State, host: Pick<Host, "now" | "randomBytes">): JournalRow | undefined {
   if (isTerminal(state.status) || state.status === "stalled" || fold.paused) return undefined
-  if (fold.cancel || isUndoing(fold))
+  if (fold.cancel || isUnwinding(fold))
     throw new PerdureError(
       "BAD_OPTION",
       `instance "${instance.id}" is being ${fold.cancel ? "cancelled" : "rolled back"}, which a pause does not stop; import it to go on at once, or export it when it is over`,
@@ -148,7 +148,7 @@ function copiedEntries(row: JournalRow, incarnation: string): Pick<JournalRow, "
     recorded.map(({ entry, at, ...place }): Entry => {
       if (entry.type !== "run.started") return entry
       const { parent: _, ...start } = entry
-      return { ...start, ...asBefore(incarnation, { ...place, at, entry }) }
+      return { ...start, ...originOf(incarnation, { ...place, at, entry }) }
     }),
   )
   return { entries: text, blobs }

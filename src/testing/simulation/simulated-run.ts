@@ -248,7 +248,7 @@ export class SimulatedRun {
       .flatMap(({ workflow, state }) =>
         state.steps
           .values()
-          .filter((step) => state.isUnderWay(step) && !state.isBlocked(step) && !state.children.get(step.id))
+          .filter((step) => state.isAttemptRunning(step) && !state.isBlocked(step) && !state.children.get(step.id))
           .map((step) => `${workflow.name} ${step.id}`),
       )
       .filter((step) => !this.#hanging.has(step))

@@ -121,7 +121,7 @@ export function conditionStories(open: OpenBed): void {
       expect(told).toEqual(["given up", "CANCELLED"])
     })
 
-    it("whose predicate throws, asks for something or gives a promise rejects with that, also on replay", async () => {
+    it("whose predicate throws, asks for something or returns a promise rejects with that, also on replay", async () => {
       const faulty = workflow("faulty", { duplicateSteps: "error" }, async (ctx) => {
         const predicates = [
           () => {
@@ -140,7 +140,7 @@ export function conditionStories(open: OpenBed): void {
       await engine.settle()
       await engine.crash()
       await engine.sendEvent("i", "go")
-      expect(await handle.result()).toEqual(["out of it", expect.stringContaining("may only read"), expect.stringContaining("gives a promise")])
+      expect(await handle.result()).toEqual(["out of it", expect.stringContaining("may only read"), expect.stringContaining("returns a promise")])
     })
 
     it("that is asked for in the place of a wait is a disagreement", async () => {

@@ -41,7 +41,7 @@ function leftOver(path: string): Record<string, number> {
     const count = (sql: string) => Number(database.prepare(sql).get()?.["count"])
     return {
       slots: count("SELECT count(*) AS count FROM perdure_slot"),
-      parked: count("SELECT count(*) AS count FROM perdure_instance WHERE parked_on IS NOT NULL"),
+      parked: count("SELECT count(*) AS count FROM perdure_instance WHERE queued_for IS NOT NULL"),
       held: count("SELECT count(*) AS count FROM perdure_instance WHERE held > 0"),
     }
   } finally {

@@ -147,7 +147,7 @@ it("what stands in line and is debounced again in a caller's transaction leaves 
   const engine = await Perdure.open({ store: postgres({ connectionString: database.url, schema }), workflows: [settled], log: silentLogger })
   const caller = await database.pool.connect()
   const parkedOf = async (id: string) =>
-    (await database.pool.query<{ parked: boolean }>(`SELECT parked_on IS NOT NULL AS parked FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.parked
+    (await database.pool.query<{ parked: boolean }>(`SELECT queued_for IS NOT NULL AS parked FROM ${schema}.instance WHERE id = $1`, [id])).rows[0]?.parked
   try {
     const holder = await engine.start(settled, { input: "holder" })
     while ((await holder.status()) !== "running") await delay(10)

@@ -186,7 +186,7 @@ class WithinCaller implements StoreWithin {
     const counts = await this.#queries.all(
       "counts",
       `SELECT 1 AS one FROM ${this.#schema}.instance i
-      WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL AND (i.held > 0 OR i.paid OR i.parked_on IS NOT NULL OR i.status <> 'queued')`,
+      WHERE i.id = ANY ($1::text[]) AND i.limits IS NOT NULL AND (i.held > 0 OR i.paid OR i.queued_for IS NOT NULL OR i.status <> 'queued')`,
       turns.map(({ instance }) => toText(instance)),
     )
     if (counts.length > 0) await this.#queries.run("ROLLBACK TO SAVEPOINT perdure_turns")

@@ -94,7 +94,7 @@ export class PostgresFlowControl implements FlowControl {
     const [line] = await this.#database.all(
       "line",
       `SELECT (SELECT count(*) FROM ${s}.slot WHERE limit_key = $1) AS held, (
-        SELECT count(*) FROM ${s}.instance WHERE parked_on = $1 AND parked_priority >= $2 AND (parked_priority > $2 OR parked_seq < $3)
+        SELECT count(*) FROM ${s}.instance WHERE queued_for = $1 AND queued_priority >= $2 AND (queued_priority > $2 OR queued_seq < $3)
       ) AS ahead`,
       toText(use.key),
       record.queuedPriority,
@@ -159,10 +159,10 @@ export class PostgresFlowControl implements FlowControl {
     const rows = await queries.all(
       "lines",
       // "0" comes right after "/".
-      `SELECT DISTINCT i.parked_on FROM ${this.#schema}.instance i WHERE i.parked_on > $1 || '/' AND i.parked_on < $1 || '0'`,
+      `SELECT DISTINCT i.queued_for FROM ${this.#schema}.instance i WHERE i.queued_for > $1 || '/' AND i.queued_for < $1 || '0'`,
       toText(whole),
     )
-    return [whole, ...rows.map((row) => text(row, "parked_on"))]
+    return [whole, ...rows.map((row) => text(row, "queued_for"))]
   }
 
   async #known(queries: Queries, workflows: readonly string[]): Promise<(workflow: string) => Map<string, Known>> {

@@ -27,7 +27,7 @@ export interface StoredFlowRecord extends FlowRecord {
 
 /** The columns of the instance table `i` that `toRecord` reads. */
 export const recordColumns =
-  "i.key, i.id, i.priority, i.limits, i.held, i.paid, i.parked_on, i.parked_priority, i.parked_seq, i.parked_until, i.status, i.phase, i.run, i.due_at, i.control_at, i.deadline_at"
+  "i.key, i.id, i.priority, i.limits, i.held, i.paid, i.queued_for, i.queued_priority, i.queued_seq, i.queued_until, i.status, i.phase, i.run, i.due_at, i.control_at, i.deadline_at"
 
 export function toRecord(row: UntypedRow): StoredFlowRecord {
   return {
@@ -38,10 +38,10 @@ export function toRecord(row: UntypedRow): StoredFlowRecord {
     uses: toUses(String(row["limits"])),
     limitsHeld: integer(row, "held"),
     isStartCounted: row["paid"] === true || row["paid"] === 1,
-    queuedFor: optionalText(row, "parked_on"),
-    queuedPriority: optionalInteger(row, "parked_priority") ?? 0,
-    queuedSeq: optionalInteger(row, "parked_seq") ?? 0,
-    queuedUntil: optionalInteger(row, "parked_until"),
+    queuedFor: optionalText(row, "queued_for"),
+    queuedPriority: optionalInteger(row, "queued_priority") ?? 0,
+    queuedSeq: optionalInteger(row, "queued_seq") ?? 0,
+    queuedUntil: optionalInteger(row, "queued_until"),
     status: text(row, "status") as Status,
     run: integer(row, "run"),
     dueAt: optionalInteger(row, "due_at"),

@@ -5,7 +5,7 @@ import { integer, optionalInteger, optionalText, text, type UntypedRow } from ".
 
 /** The columns of the instance table `i` that `toInstanceRow` reads, and `key`, which callers need. */
 export const instanceColumns =
-  "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.parked_on, i.deadline_at, i.queue, i.memo, i.events"
+  "i.key, i.id, i.incarnation, i.workflow, i.version, i.created_at, i.updated_at, i.tags, i.status, i.phase, i.due_at, i.owner, i.run, i.run_position, i.end_position, i.priority, i.limits, i.uniques, i.held, i.queued_for, i.deadline_at, i.queue, i.memo, i.events"
 
 /** `inJson` decodes the texts of tags, events and unique keys, for a store whose JSON cannot hold every text. */
 export function toInstanceRow(row: UntypedRow, inJson?: (stored: string) => string): InstanceRow {
@@ -55,7 +55,7 @@ function toTraits(row: UntypedRow, inJson: ((stored: string) => string) | undefi
 }
 
 function slotsOf(row: UntypedRow, limits: readonly LimitUse[]): NonNullable<InstanceRow["slots"]> {
-  if (row["parked_on"] !== null) return "queuedForSlot"
+  if (row["queued_for"] !== null) return "queuedForSlot"
   return integer(row, "held") === limits.length ? "taken" : "none"
 }
 

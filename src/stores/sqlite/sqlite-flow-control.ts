@@ -31,7 +31,7 @@ export class SqliteFlowControl implements FlowControl {
       ON CONFLICT (workflow, name) DO UPDATE SET max = excluded.max, per_ms = excluded.per_ms`,
     )
     this.#set = driver.prepare(`UPDATE perdure_limit SET set_max = ?, set_per_ms = ? WHERE workflow = ? AND name = ?`)
-    this.#nextQueuedKey = driver.prepare(`SELECT parked_on FROM perdure_instance WHERE parked_on > ? AND parked_on < ? ORDER BY parked_on LIMIT 1`)
+    this.#nextQueuedKey = driver.prepare(`SELECT queued_for FROM perdure_instance WHERE queued_for > ? AND queued_for < ? ORDER BY queued_for LIMIT 1`)
     this.#find = driver.prepare(`SELECT key FROM perdure_instance WHERE id = ?`)
     this.#holders = driver.prepare(
       `SELECT i.id FROM perdure_slot s CROSS JOIN perdure_instance i ON i.key = s.instance WHERE s.limit_key = ? ORDER BY s.instance LIMIT ${holdersNamedMax}`,
@@ -126,7 +126,7 @@ export class SqliteFlowControl implements FlowControl {
     yield limitKey
     // "0" comes right after "/".
     for (let row = this.#nextQueuedKey.get(`${limitKey}/`, `${limitKey}0`); row !== undefined;) {
-      const key = text(row, "parked_on")
+      const key = text(row, "queued_for")
       yield key
       row = this.#nextQueuedKey.get(key, `${limitKey}0`)
     }
@@ -137,7 +137,7 @@ export class SqliteFlowControl implements FlowControl {
 function aheadOf(driver: SqlDriver): SqlStatement {
   return driver.prepare(
     `SELECT count(*) AS count FROM perdure_instance
-    WHERE parked_on = ? AND parked_priority >= ? AND (parked_priority > ? OR parked_seq < ?)`,
+    WHERE queued_for = ? AND queued_priority >= ? AND (queued_priority > ? OR queued_seq < ?)`,
   )
 }
 

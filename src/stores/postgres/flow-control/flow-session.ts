@@ -96,8 +96,8 @@ export class FlowSession {
     const states = await this.#queries.all(
       "flow-keys",
       `SELECT k.key AS limit_key, u.used, r.tat, (SELECT row_to_json(h) FROM (SELECT ${recordColumns} FROM ${s}.instance i WHERE i.key = u.holder) h) AS holder, (
-        SELECT json_agg(l ORDER BY l.parked_priority DESC, l.parked_seq) FROM (
-          SELECT ${recordColumns} FROM ${s}.instance i WHERE i.parked_on = k.key ORDER BY i.parked_priority DESC, i.parked_seq LIMIT $2
+        SELECT json_agg(l ORDER BY l.queued_priority DESC, l.queued_seq) FROM (
+          SELECT ${recordColumns} FROM ${s}.instance i WHERE i.queued_for = k.key ORDER BY i.queued_priority DESC, i.queued_seq LIMIT $2
         ) l
       ) AS line
       FROM unnest($1::text[]) AS k (key)
@@ -149,7 +149,7 @@ export class FlowSession {
       "flow-save",
       `WITH given AS (
         SELECT * FROM unnest($1::bigint[], $2::int[], $3::boolean[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::boolean[])
-          AS g (key, held, paid, parked_on, parked_priority, parked_seq, parked_until, is_due)
+          AS g (key, held, paid, queued_for, queued_priority, queued_seq, queued_until, is_due)
       ), locked AS MATERIALIZED (
         SELECT i.key FROM ${this.#schema}.instance i WHERE i.key = ANY ($1::bigint[]) ORDER BY i.id FOR NO KEY UPDATE
       ), free AS (
@@ -158,8 +158,8 @@ export class FlowSession {
       ), held AS (
         INSERT INTO ${this.#schema}.slot (limit_key, instance) SELECT * FROM unnest($12::text[], $13::bigint[]) ON CONFLICT DO NOTHING
       )
-      UPDATE ${this.#schema}.instance i SET held = g.held, paid = g.paid, parked_on = g.parked_on, parked_priority = g.parked_priority,
-        parked_seq = g.parked_seq, parked_until = g.parked_until, due_at = CASE WHEN g.is_due THEN $9 ELSE i.due_at END
+      UPDATE ${this.#schema}.instance i SET held = g.held, paid = g.paid, queued_for = g.queued_for, queued_priority = g.queued_priority,
+        queued_seq = g.queued_seq, queued_until = g.queued_until, due_at = CASE WHEN g.is_due THEN $9 ELSE i.due_at END
       FROM given g JOIN locked l ON l.key = g.key WHERE i.key = g.key`,
       records.map(({ key }) => key),
       records.map(({ limitsHeld: held }) => held),

@@ -233,7 +233,7 @@ function defineClaim(
   functions: Called & Functions<"deadOwners" | "releaseInstances" | "limitedWorkflows" | "claimGroups">,
 ): string {
   const claimLocked = defineClaimLocked(s, defineFunction, functions)
-  const isIn = "(i.limits IS NULL OR (i.parked_on IS NULL AND i.held = json_array_length(i.limits::json)))"
+  const isIn = "(i.limits IS NULL OR (i.queued_for IS NULL AND i.held = json_array_length(i.limits::json)))"
   const ofGroup = (kind: 0 | 1, most: string) => `ARRAY(
           SELECT i.id FROM ${s}.instance i
           WHERE i.workflow = claim_group.workflow AND i.version = claim_group.version AND i.queue = claim_group.queue AND i.priority = claim_group.priority AND ${isStart} = ${kind}

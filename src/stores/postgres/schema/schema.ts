@@ -73,10 +73,10 @@ export const migrations: readonly Migration[] = [
         lane ${text},
         held integer NOT NULL DEFAULT 0,
         paid boolean NOT NULL DEFAULT false,
-        parked_on ${text},
-        parked_priority bigint,
-        parked_seq bigint,
-        parked_until bigint,
+        queued_for ${text},
+        queued_priority bigint,
+        queued_seq bigint,
+        queued_until bigint,
         deadline_at bigint,
         queue ${text} NOT NULL DEFAULT '',
         memo text,
@@ -86,7 +86,7 @@ export const migrations: readonly Migration[] = [
             WHEN owner IS NOT NULL THEN NULL
             WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
             WHEN status IN ('paused', 'stalled') THEN least(due_at, control_at)
-            WHEN parked_on IS NOT NULL THEN least(parked_until, deadline_at, control_at)
+            WHEN queued_for IS NOT NULL THEN least(queued_until, deadline_at, control_at)
             ELSE least(due_at, mail_at)
           END
         ) STORED`,
@@ -98,7 +98,7 @@ export const migrations: readonly Migration[] = [
       `CREATE INDEX instance_limited ON ${s}.instance (workflow, version, claimable_at) WHERE limits IS NOT NULL AND claimable_at IS NOT NULL`,
       `CREATE INDEX instance_lane ON ${s}.instance (workflow, version, queue, priority, ${isStartExpression()}, lane, claimable_at, key)
         WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
-      `CREATE INDEX instance_parked ON ${s}.instance (parked_on, parked_priority DESC, parked_seq) WHERE parked_on IS NOT NULL`,
+      `CREATE INDEX instance_queued ON ${s}.instance (queued_for, queued_priority DESC, queued_seq) WHERE queued_for IS NOT NULL`,
       `CREATE INDEX instance_owner ON ${s}.instance (owner) WHERE owner IS NOT NULL`,
       `CREATE INDEX instance_unread ON ${s}.instance (owner) WHERE owner IS NOT NULL AND mail_at IS NOT NULL`,
       `CREATE INDEX instance_created ON ${s}.instance (created_at, key)`,

@@ -8,7 +8,7 @@ it("whatever a row says, an instance wants to be claimed when the column of a fi
   const driver = new NodeSqlDriver(":memory:", "")
   migrate(driver, migrations)
   const columns =
-    "id, incarnation, workflow, version, created_at, updated_at, run, run_position, status, owner, due_at, mail_at, control_at, parked_on, parked_until, deadline_at"
+    "id, incarnation, workflow, version, created_at, updated_at, run, run_position, status, owner, due_at, mail_at, control_at, queued_for, queued_until, deadline_at"
   const insert = driver.prepare(`INSERT INTO perdure_instance (${columns}) VALUES (?, 'i', 'w', '1', 1, 1, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const statuses = ["queued", "running", "sleeping", "waiting", "paused", "stalled", "completed", "failed", "cancelled", "terminated"]
   const bits = Array.from({ length: 7 }, (_, bit) => 2 ** bit)

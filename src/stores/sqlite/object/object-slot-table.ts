@@ -131,7 +131,7 @@ export class ObjectSlotTable implements SlotRequests {
       isCancelling: found["phase"] === "cancelling",
       limits: limits === undefined ? [] : toUses(limits),
       hasUnique: toUniques(optionalText(found, "uniques")).length > 0,
-      queuedFor: optionalText(found, "parked_on"),
+      queuedFor: optionalText(found, "queued_for"),
     }
   }
 

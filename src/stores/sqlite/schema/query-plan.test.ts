@@ -82,10 +82,10 @@ describe("statements", () => {
 
   it("the first in line, its length and its slots are found by an index", () => {
     const statements = preparedBy((recorder) => new SqliteFlowControl(fileTables(recorder, () => 0))).filter((sql) =>
-      /WHERE (parked_on|limit_key|s\.limit_key)/.test(sql),
+      /WHERE (queued_for|limit_key|s\.limit_key)/.test(sql),
     )
     expect(statements.length).toBeGreaterThan(6)
-    for (const sql of statements) expect(planOf(sql)[0]).toMatch(/SEARCH \w+ USING (COVERING )?(INDEX perdure_instance_parked|PRIMARY KEY|INDEX perdure_rate)/)
+    for (const sql of statements) expect(planOf(sql)[0]).toMatch(/SEARCH \w+ USING (COVERING )?(INDEX perdure_instance_queued|PRIMARY KEY|INDEX perdure_rate)/)
   })
 
   it("lists follow an index in order; only a prefix of ids is sorted", () => {

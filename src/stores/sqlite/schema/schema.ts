@@ -22,7 +22,7 @@ import { flowTables, instanceColumnDefinitions, instanceTables, isStartExpressio
  *   mail_at, control_at  since when there are unread messages, and unread messages other than events. Only the latter wake a paused or stalled instance.
  *   claimable_at  when the instance must be claimed; null while a worker owns it. A generated column cannot disagree with the columns that it is
  *                 computed from, and with the partial indexes a claim costs the same whatever the number of instances. An instance that queues for a
- *                 slot (`parked_on`) must be claimed for control messages, for its deadline, or when the rate that it waits for allows a start.
+ *                 slot (`queued_for`) must be claimed for control messages, for its deadline, or when the rate that it waits for allows a start.
  *   priority      most instances have priority 0, so these have an index of their own
  *   lane          the fairness key: the key of the instance's narrowest limit. Fairness keys take turns where room is short.
  *   queue         the task queue; empty for the default queue, so that most rows and index entries store nothing for it
@@ -48,8 +48,8 @@ export const migrations: readonly Migration[] = [
             WHEN owner IS NOT NULL THEN NULL
             WHEN status IN ('completed', 'failed', 'cancelled', 'terminated') THEN due_at
             WHEN status IN ('paused', 'stalled') THEN min(ifnull(due_at, control_at), ifnull(control_at, due_at))
-            WHEN parked_on IS NOT NULL THEN nullif(
-              min(ifnull(parked_until, 9007199254740991), ifnull(deadline_at, 9007199254740991), ifnull(control_at, 9007199254740991)),
+            WHEN queued_for IS NOT NULL THEN nullif(
+              min(ifnull(queued_until, 9007199254740991), ifnull(deadline_at, 9007199254740991), ifnull(control_at, 9007199254740991)),
               9007199254740991
             )
             ELSE min(ifnull(due_at, mail_at), ifnull(mail_at, due_at))
@@ -62,7 +62,7 @@ export const migrations: readonly Migration[] = [
         WHERE priority <> 0 AND claimable_at IS NOT NULL`,
       `CREATE INDEX perdure_instance_lane ON perdure_instance (workflow, version, queue, priority, ${isStartExpression()}, lane, claimable_at)
         WHERE lane IS NOT NULL AND claimable_at IS NOT NULL`,
-      `CREATE INDEX perdure_instance_parked ON perdure_instance (parked_on, parked_priority DESC, parked_seq) WHERE parked_on IS NOT NULL`,
+      `CREATE INDEX perdure_instance_queued ON perdure_instance (queued_for, queued_priority DESC, queued_seq) WHERE queued_for IS NOT NULL`,
       `CREATE INDEX perdure_instance_owner ON perdure_instance (owner) WHERE owner IS NOT NULL`,
       `CREATE INDEX perdure_instance_unread ON perdure_instance (owner) WHERE owner IS NOT NULL AND mail_at IS NOT NULL`,
       `CREATE INDEX perdure_instance_created ON perdure_instance (created_at)`,

@@ -10,7 +10,7 @@ export const instanceColumnDefinitions = `key INTEGER PRIMARY KEY AUTOINCREMENT,
         status TEXT NOT NULL, phase TEXT, due_at INTEGER, deadline_at INTEGER, owner TEXT, crashed INTEGER NOT NULL DEFAULT 0,
         run INTEGER NOT NULL, run_position INTEGER NOT NULL, end_position INTEGER, mail_at INTEGER, control_at INTEGER,
         priority INTEGER NOT NULL DEFAULT 0, limits TEXT, uniques TEXT, lane TEXT, held INTEGER NOT NULL DEFAULT 0, paid INTEGER NOT NULL DEFAULT 0,
-        parked_on TEXT, parked_priority INTEGER, parked_seq INTEGER, parked_until INTEGER`
+        queued_for TEXT, queued_priority INTEGER, queued_seq INTEGER, queued_until INTEGER`
 
 /** 1 for a new start, 0 for an instance that has begun. The indexes of claims hold this expression, and a query must use the same one. */
 export function isStartExpression(prefix = ""): string {

@@ -38,14 +38,14 @@ export class FlowTable implements FlowRows<StoredFlowRecord> {
     this.#holder = driver.prepare(`SELECT instance FROM perdure_slot WHERE limit_key = ? LIMIT 1`)
     this.#addSlot = driver.prepare(`INSERT INTO perdure_slot (limit_key, instance) VALUES (?, ?) ON CONFLICT DO NOTHING`)
     this.#removeSlot = driver.prepare(`DELETE FROM perdure_slot WHERE limit_key = ? AND instance = ?`)
-    this.#firstQueued = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE parked_on = ? ORDER BY parked_priority DESC, parked_seq LIMIT 1`)
+    this.#firstQueued = driver.prepare(`SELECT ${recordColumns} FROM perdure_instance i WHERE queued_for = ? ORDER BY queued_priority DESC, queued_seq LIMIT 1`)
     this.#incrementSeq = driver.prepare(`UPDATE perdure_line SET seq = seq + 1 WHERE id = 1`)
     this.#seq = driver.prepare(`SELECT seq FROM perdure_line WHERE id = 1`)
     this.#tat = driver.prepare(`SELECT tat FROM perdure_rate WHERE limit_key = ?`)
     this.#setTat = driver.prepare(`INSERT INTO perdure_rate (limit_key, tat) VALUES (?, ?) ON CONFLICT (limit_key) DO UPDATE SET tat = excluded.tat`)
     this.#removeOldTats = driver.prepare(`DELETE FROM perdure_rate WHERE limit_key IN (SELECT limit_key FROM perdure_rate WHERE tat <= ? LIMIT 2)`)
     this.#save = driver.prepare(
-      `UPDATE perdure_instance SET held = ?, paid = ?, parked_on = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`,
+      `UPDATE perdure_instance SET held = ?, paid = ?, queued_for = ?, queued_priority = ?, queued_seq = ?, queued_until = ? WHERE key = ?`,
     )
     this.#setDueAt = driver.prepare(`UPDATE perdure_instance SET due_at = ? WHERE key = ?`)
   }

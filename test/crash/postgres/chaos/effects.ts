@@ -90,7 +90,7 @@ export class Effects {
   /** What flow control and leases still hold. */
   async leftOver(schema: string): Promise<Readonly<Record<string, number>>> {
     const count = (from: string) => `(SELECT count(*)::int FROM ${schema}.${from})`
-    const text = `SELECT ${count("slot")} AS slots, ${count("inbox")} AS messages, ${count("instance WHERE parked_on IS NOT NULL OR held > 0")} AS parked, ${count("instance WHERE owner IS NOT NULL")} AS owned`
+    const text = `SELECT ${count("slot")} AS slots, ${count("inbox")} AS messages, ${count("instance WHERE queued_for IS NOT NULL OR held > 0")} AS parked, ${count("instance WHERE owner IS NOT NULL")} AS owned`
     return (await this.#patiently((client) => client.query<Record<string, number>>(text))).rows[0]!
   }
 

@@ -15,7 +15,7 @@ export interface MemberRecord extends FlowRecord {
 /** The numbers in force for the key. Undefined: the numbers that a member brings along are in force. */
 export type NumbersOf = (use: LimitUse) => LimitNumbers | undefined
 
-const columns = "key, id, incarnation, use, priority, cancelling, held, paid, parked_priority, parked_seq, parked_until"
+const columns = "key, id, incarnation, use, priority, cancelling, held, paid, queued_priority, queued_seq, queued_until"
 
 /** The rows of one limit key, for slot admission. All rows belong to this key, so the parameter `limitKey` is ignored. Callers are in a transaction. */
 export class LimitMembers implements FlowRows<MemberRecord> {
@@ -46,7 +46,7 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.now = now
     this.#numbersOf = numbersOf
     const select = (rest: string) => driver.prepare(`SELECT ${columns} FROM perdure_limit_member WHERE ${rest}`)
-    const firstQueued = `parked_seq IS NOT NULL ORDER BY parked_priority DESC, parked_seq LIMIT 1`
+    const firstQueued = `queued_seq IS NOT NULL ORDER BY queued_priority DESC, queued_seq LIMIT 1`
     this.#find = select(`id = ? AND incarnation = ?`)
     this.#join = driver.prepare(
       `INSERT INTO perdure_limit_member (id, incarnation, use, priority, cancelling, seen_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -58,18 +58,18 @@ export class LimitMembers implements FlowRows<MemberRecord> {
     this.#holders = driver.prepare(`SELECT id FROM perdure_limit_member WHERE slot = 1 ORDER BY key LIMIT ${holdersNamedMax}`)
     this.#setSlot = driver.prepare(`UPDATE perdure_limit_member SET slot = ? WHERE key = ?`)
     this.#firstQueued = select(firstQueued)
-    this.#seq = driver.prepare(`SELECT ifnull(max(parked_seq), 0) + 1 AS seq FROM perdure_limit_member WHERE parked_seq IS NOT NULL`)
+    this.#seq = driver.prepare(`SELECT ifnull(max(queued_seq), 0) + 1 AS seq FROM perdure_limit_member WHERE queued_seq IS NOT NULL`)
     this.#ahead = driver.prepare(
       `SELECT count(*) AS count FROM perdure_limit_member
-      WHERE parked_seq IS NOT NULL AND (parked_priority > ? OR (parked_priority = ? AND parked_seq < ?))`,
+      WHERE queued_seq IS NOT NULL AND (queued_priority > ? OR (queued_priority = ? AND queued_seq < ?))`,
     )
     this.#tat = driver.prepare(`SELECT tat FROM perdure_limit_rate WHERE id = 1`)
     this.#setTat = driver.prepare(`INSERT INTO perdure_limit_rate (id, tat) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET tat = excluded.tat`)
-    this.#save = driver.prepare(`UPDATE perdure_limit_member SET held = ?, paid = ?, parked_priority = ?, parked_seq = ?, parked_until = ? WHERE key = ?`)
+    this.#save = driver.prepare(`UPDATE perdure_limit_member SET held = ?, paid = ?, queued_priority = ?, queued_seq = ?, queued_until = ? WHERE key = ?`)
     this.#setMustNotify = driver.prepare(`UPDATE perdure_limit_member SET must_notify = ? WHERE key = ?`)
     this.#unnotified = select(`must_notify = 1 ORDER BY key LIMIT ?`)
-    this.#due = select(`parked_until <= ? ORDER BY parked_until LIMIT 1`)
-    this.#nextDue = driver.prepare(`SELECT min(parked_until) AS at FROM perdure_limit_member WHERE parked_until IS NOT NULL`)
+    this.#due = select(`queued_until <= ? ORDER BY queued_until LIMIT 1`)
+    this.#nextDue = driver.prepare(`SELECT min(queued_until) AS at FROM perdure_limit_member WHERE queued_until IS NOT NULL`)
     this.#setSeenAt = driver.prepare(`UPDATE perdure_limit_member SET seen_at = ? WHERE id = ? AND incarnation = ?`)
     this.#anyMember = driver.prepare(`SELECT 1 AS found FROM perdure_limit_member LIMIT 1`)
     this.#silentHolders = select(`slot = 1 AND seen_at <= ? ORDER BY seen_at LIMIT ?`)
@@ -191,7 +191,7 @@ function toMember(row: SqlRow): SlotMember {
 function record(row: SqlRow | undefined): MemberRecord | undefined {
   if (row === undefined) return undefined
   const use = JSON.parse(text(row, "use")) as LimitUse
-  const queuedSeq = optionalInteger(row, "parked_seq")
+  const queuedSeq = optionalInteger(row, "queued_seq")
   return {
     key: integer(row, "key"),
     ...toMember(row),
@@ -201,8 +201,8 @@ function record(row: SqlRow | undefined): MemberRecord | undefined {
     limitsHeld: integer(row, "held"),
     isStartCounted: row["paid"] === 1,
     queuedFor: queuedSeq === undefined ? undefined : use.key,
-    queuedPriority: optionalInteger(row, "parked_priority") ?? 0,
+    queuedPriority: optionalInteger(row, "queued_priority") ?? 0,
     queuedSeq: queuedSeq ?? 0,
-    queuedUntil: optionalInteger(row, "parked_until"),
+    queuedUntil: optionalInteger(row, "queued_until"),
   }
 }
